@@ -1,0 +1,11 @@
+//! Source text to tree and back: lexer, parser and formatter of RVC-CAL and NL, reader and writer of XDF.
+//!
+//! Pure: text comes in, a tree and diagnostics go out. Reading never fails and never panics; whatever the text, the
+//! result is the part of it that could be understood and a list of everything that is wrong with it. What a name or a
+//! type means belongs to the front end.
+//!
+//! * [`parse`] reads `.cal` and `.nl`: one grammar, the keyword decides.
+//! * [`xdf::read`] and [`xdf::write`] convert the XML network format to and from the same tree.
+//! * [`nl::write`] prints a network as NL text; [`format::format`] lays out a text anew and keeps its comments.
+
+pub mod ast;

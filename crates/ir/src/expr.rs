@@ -1,0 +1,152 @@
+//! Scalar expressions and the places they read.
+
+use crate::{Int, IntType, LocalId, ProcedureId, RealType, Scalar, VariableId};
+use headrace_source::Span;
+
+/// A scalar expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// Where it stands, for reports of run-time errors.
+    pub span: Span,
+}
+
+/// The forms of expressions. Integer results are exact unless the form says that it wraps.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// Integer literal.
+    Int(Int),
+    /// Boolean literal.
+    Bool(bool),
+    /// Real literal, rounded to its type.
+    Real(f64, RealType),
+    /// String literal.
+    String(String),
+    /// The value of a scalar variable or of a list element; every dimension is indexed.
+    Load(Place),
+    /// `-x` on integers.
+    Negate(Box<Expr>),
+    /// `~x` on integers: `-x - 1`.
+    Complement(Box<Expr>),
+    /// `not x` on booleans.
+    Not(Box<Expr>),
+    /// An exact operator on integers. `Div`, `Mod` and `ShiftRight` can fail at run time.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `x << y` wrapped to the given type; a negative count fails.
+    ShiftLeft(IntType, Box<Expr>, Box<Expr>),
+    /// The operand converted to the type as by a store.
+    Wrap(IntType, Box<Expr>),
+    /// A comparison of two operands of one kind: integers, reals, and, for `Equal` and `NotEqual`, booleans and strings.
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    /// `a and b`: `b` is evaluated only when `a` holds.
+    And(Box<Expr>, Box<Expr>),
+    /// `a or b`: `b` is evaluated only when `a` does not hold.
+    Or(Box<Expr>, Box<Expr>),
+    /// `if c then a else b end`: only the chosen branch is evaluated. Both branches are of one kind.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A call of a pure function with a scalar result. Its value has the result type of the function.
+    Call(ProcedureId, Vec<Argument>),
+    /// An integer converted to a real: correctly rounded to nearest even.
+    IntToReal(RealType, Box<Expr>),
+    /// A real rounded to a format.
+    RealToReal(RealType, Box<Expr>),
+    /// A real operator; the result is rounded to the format.
+    RealBinary(RealType, RealOp, Box<Expr>, Box<Expr>),
+    /// `-x` on reals.
+    RealNegate(Box<Expr>),
+    /// Text of the operands, one after the other, as printing shows them.
+    Concat(Vec<PrintOperand>),
+}
+
+/// One operand of a string concatenation and what it is, which decides how it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrintOperand {
+    /// The value.
+    pub value: Expr,
+    /// `Int(_)` for any exact integer.
+    pub kind: Scalar,
+}
+
+/// Exact integer operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BinaryOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/` and `div`: truncates toward zero; fails on zero.
+    Div,
+    /// `mod`: non-negative residue; fails unless the modulus is positive.
+    Mod,
+    /// `&` on infinite two's complement
+    And,
+    /// `|` on infinite two's complement
+    Or,
+    /// `^` on infinite two's complement
+    Xor,
+    /// `>>`, arithmetic; fails on a negative count.
+    ShiftRight,
+}
+
+/// Real operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RealOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`, IEEE 754: never fails.
+    Div,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CompareOp {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+/// The variable at the root of a [`Place`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Root {
+    /// A constant or state variable of the actor.
+    Actor(VariableId),
+    /// A local of the action or procedure in which the place stands.
+    Local(LocalId),
+}
+
+/// A variable, or a part of a list variable: with fewer indices than dimensions it denotes a sub-list, which is
+/// contiguous. An index outside `0..size` is a run-time error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The variable.
+    pub root: Root,
+    /// One exact integer for each leading dimension that is fixed.
+    pub indices: Vec<Expr>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A scalar, by value; already wrapped to the type of the parameter.
+    Value(Expr),
+    /// A list of exactly the type of the parameter, by reference.
+    List(Place),
+}

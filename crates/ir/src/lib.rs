@@ -16,6 +16,7 @@
 //! * **Locals start at zero** at every firing or call, except what patterns and parameters bind.
 
 pub mod actor;
+pub mod eval;
 pub mod expr;
 pub mod int;
 pub mod network;

@@ -5,7 +5,9 @@
 //! type means belongs to the front end.
 //!
 //! * [`parse`] reads `.cal` and `.nl`: one grammar, the keyword decides.
-//! * [`xdf::read`] and [`xdf::write`] convert the XML network format to and from the same tree.
-//! * [`nl::write`] prints a network as NL text; [`format::format`] lays out a text anew and keeps its comments.
 
 pub mod ast;
+pub mod lexer;
+mod parser;
+
+pub use parser::{MAX_NESTING, parse};

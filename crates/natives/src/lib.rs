@@ -1,0 +1,337 @@
+//! Native procedures: functions and procedures without a body, which the platform supplies.
+//!
+//! One [`Native`] a procedure: its name, its signature, what it does for the interpreter, and the prototype under which
+//! generated C calls it. As in the tools that the published programs were written for, a native is bound by its bare name,
+//! whatever unit or actor declares it; [`check`] holds the declarations of a network against the table.
+//!
+//! In generated C, `source_readByte()` becomes `hr_native_source_readByte(host)`: [`Native::c_function`] names it and
+//! [`Native::c_prototype`] declares it. Scalars are converted to the types of the table on the way in and to the declared
+//! type of the result on the way out; a list of bytes becomes a pointer and a number of elements.
+//!
+//! How reals are rounded and shown stands here too ([`real`]), because printing must give the same text everywhere.
+
+mod compare;
+mod display;
+pub mod real;
+mod source;
+mod writer;
+
+pub use real::format_real;
+
+use headrace_engine::Host;
+use headrace_ir::{IntType, Network, Scalar, Type};
+use headrace_source::Diagnostic;
+use std::collections::HashSet;
+
+/// The type of a scalar parameter or result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// `bool`
+    Bool,
+    /// `uint(size=8)`
+    Uint8,
+    /// `int(size=16)`
+    Int16,
+    /// `int(size=32)`
+    Int32,
+    /// `uint(size=32)`
+    Uint32,
+}
+
+impl Word {
+    /// The C11 type.
+    pub fn c_type(self) -> &'static str {
+        match self {
+            Word::Bool => "bool",
+            Word::Uint8 => "uint8_t",
+            Word::Int16 => "int16_t",
+            Word::Int32 => "int32_t",
+            Word::Uint32 => "uint32_t",
+        }
+    }
+
+    /// The type in CAL.
+    pub fn scalar(self) -> Scalar {
+        match self {
+            Word::Bool => Scalar::Bool,
+            Word::Uint8 => Scalar::Int(IntType::unsigned(8)),
+            Word::Int16 => Scalar::Int(IntType::signed(16)),
+            Word::Int32 => Scalar::Int(IntType::signed(32)),
+            Word::Uint32 => Scalar::Int(IntType::unsigned(32)),
+        }
+    }
+
+    /// A value as it is after conversion to this type.
+    pub fn convert(self, value: i64) -> i64 {
+        match self {
+            Word::Bool => i64::from(value != 0),
+            Word::Uint8 => i64::from(value as u8),
+            Word::Int16 => i64::from(value as i16),
+            Word::Int32 => i64::from(value as i32),
+            Word::Uint32 => i64::from(value as u32),
+        }
+    }
+
+    fn accepts(self, declared: Scalar) -> bool {
+        match self {
+            Word::Bool => declared == Scalar::Bool,
+            _ => matches!(declared, Scalar::Int(int) if int.width <= 64),
+        }
+    }
+}
+
+/// A parameter of a native.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// A scalar by value. A declaration may have another width or signedness.
+    Scalar(&'static str, Word),
+    /// A list of `uint(size=8)` of any length, by reference.
+    Bytes(&'static str),
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A scalar of the type that the table says; booleans are 0 or 1.
+    Scalar(i64),
+    /// The elements of a list; what the native leaves here is stored back.
+    Bytes(Vec<u8>),
+}
+
+/// Why a native does not return.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It ends the program with this status.
+    Exit(i32),
+    /// It cannot do its work.
+    Error(String),
+}
+
+impl From<String> for Stop {
+    fn from(message: String) -> Self {
+        Stop::Error(message)
+    }
+}
+
+/// What natives remember between calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    source_position: usize,
+    source_loops_done: u32,
+    golden_position: usize,
+}
+
+/// What a native does: gives its result, or 0 when it has none.
+pub type Call = fn(&mut Session, &mut dyn Host, &mut [Argument]) -> Result<i64, Stop>;
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Native {
+    /// The unit that declares it in the library that ships with the compiler.
+    pub unit: &'static str,
+    /// Its name, by which it is bound.
+    pub name: &'static str,
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+    /// Type of the result, for functions.
+    pub result: Option<Word>,
+    /// What it does.
+    pub call: Call,
+}
+
+impl Native {
+    /// The C function that does it, defined in the C runtime.
+    pub fn c_function(&self) -> String {
+        format!("hr_native_{}", self.name)
+    }
+
+    /// The declaration of [`Native::c_function`], without the semicolon. The first parameter is the host.
+    pub fn c_prototype(&self) -> String {
+        let result = self.result.map_or("void", Word::c_type);
+        let mut text = format!("{result} {}(hr_host *host", self.c_function());
+        for parameter in self.parameters {
+            text.push_str(", ");
+            text.push_str(&match parameter {
+                Parameter::Scalar(name, word) => format!("{} {name}", word.c_type()),
+                Parameter::Bytes(name) => format!("uint8_t *{name}, uint32_t {name}_size"),
+            });
+        }
+        text.push(')');
+        text
+    }
+
+    /// The signature in CAL.
+    pub fn cal_signature(&self) -> String {
+        let parameters: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|parameter| match parameter {
+                Parameter::Scalar(name, word) => format!("{} {name}", word.scalar()),
+                Parameter::Bytes(name) => format!("List(type:uint(size=8), size=…) {name}"),
+            })
+            .collect();
+        let parameters = parameters.join(", ");
+        match self.result {
+            Some(word) => format!("function {}({parameters}) --> {}", self.name, word.scalar()),
+            None => format!("procedure {}({parameters})", self.name),
+        }
+    }
+
+    /// True when a declaration with these types can be bound to this row.
+    pub fn accepts(&self, parameters: &[Type], result: Option<Scalar>) -> bool {
+        parameters.len() == self.parameters.len()
+            && parameters.iter().zip(self.parameters).all(|(declared, parameter)| match parameter {
+                Parameter::Scalar(_, word) => !declared.is_list() && word.accepts(declared.element),
+                Parameter::Bytes(_) => {
+                    declared.dims.len() == 1 && declared.element == Scalar::Int(IntType::unsigned(8))
+                }
+            })
+            && match (self.result, result) {
+                (None, None) => true,
+                (Some(word), Some(declared)) => word.accepts(declared),
+                _ => false,
+            }
+    }
+}
+
+/// All natives, sorted by unit and name.
+pub fn table() -> impl Iterator<Item = &'static Native> {
+    source::NATIVES.iter().chain(writer::NATIVES).chain(compare::NATIVES).chain(display::NATIVES)
+}
+
+/// The row to which a native is bound. Only the last component of a qualified name counts.
+pub fn find(name: &str) -> Option<&'static Native> {
+    let bare = name.rsplit('.').next().unwrap_or(name);
+    table().find(|native| native.name == bare)
+}
+
+/// Every native that the network declares and that cannot be bound.
+pub fn check(network: &Network) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut seen = HashSet::new();
+    for native in network.actors.iter().flat_map(|actor| &actor.natives) {
+        if !seen.insert((native.span, &native.name)) {
+            continue;
+        }
+        let name = native.name.rsplit('.').next().unwrap_or(&native.name);
+        match find(name) {
+            None => diagnostics.push(
+                Diagnostic::error("unknown-native", format!("no platform supplies the native `{}`", native.name))
+                    .at(native.span, "declared here without a body"),
+            ),
+            Some(row) if !row.accepts(&native.parameters, native.result) => diagnostics.push(
+                Diagnostic::error(
+                    "native-signature",
+                    format!("the native `{}` is not declared as the platform supplies it", native.name),
+                )
+                .at(native.span, "its types differ")
+                .note(format!("it is `{}`", row.cal_signature())),
+            ),
+            Some(_) => {}
+        }
+    }
+    diagnostics
+}
+
+fn scalar(arguments: &[Argument], at: usize) -> Result<i64, Stop> {
+    match arguments.get(at) {
+        Some(Argument::Scalar(value)) => Ok(*value),
+        _ => Err(Stop::Error(format!("argument {at} of a native is not a scalar"))),
+    }
+}
+
+fn bytes(arguments: &mut [Argument], at: usize) -> Result<&mut Vec<u8>, Stop> {
+    match arguments.get_mut(at) {
+        Some(Argument::Bytes(list)) => Ok(list),
+        _ => Err(Stop::Error(format!("argument {at} of a native is not a list of bytes"))),
+    }
+}
+
+fn count(arguments: &[Argument], at: usize) -> Result<usize, Stop> {
+    let value = scalar(arguments, at)?;
+    usize::try_from(value).map_err(|_| Stop::Error(format!("a native cannot take {value} bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_engine::CollectingHost;
+
+    fn call(
+        name: &str,
+        session: &mut Session,
+        host: &mut CollectingHost,
+        arguments: &mut [Argument],
+    ) -> Result<i64, Stop> {
+        (find(name).expect("in the table").call)(session, host, arguments)
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names = HashSet::new();
+        assert!(table().all(|native| names.insert(native.name)));
+        assert!(table().count() > 15);
+    }
+
+    #[test]
+    fn binds_by_bare_name() {
+        assert_eq!(find("some.where.Source.source_readByte").map(|row| row.name), Some("source_readByte"));
+        assert!(find("source_readBytes").is_none());
+    }
+
+    #[test]
+    fn derives_the_prototype() {
+        let row = find("source_readNBytes").expect("in the table");
+        assert_eq!(
+            row.c_prototype(),
+            "void hr_native_source_readNBytes(hr_host *host, uint8_t *out, uint32_t out_size, uint32_t n)"
+        );
+        assert_eq!(
+            find("source_sizeOfFile").expect("in the table").c_prototype(),
+            "int32_t hr_native_source_sizeOfFile(hr_host *host)"
+        );
+    }
+
+    #[test]
+    fn accepts_other_widths_but_not_other_kinds() {
+        let row = find("source_readNBytes").expect("in the table");
+        let list = Type::list(Scalar::Int(IntType::unsigned(8)), vec![4]);
+        let count = Type::scalar(Scalar::Int(IntType::unsigned(12)));
+        assert!(row.accepts(&[list.clone(), count.clone()], None));
+        assert!(!row.accepts(&[list.clone(), Type::scalar(Scalar::Bool)], None));
+        assert!(!row.accepts(&[Type::list(Scalar::Int(IntType::unsigned(16)), vec![4]), count.clone()], None));
+        assert!(!row.accepts(&[list], None));
+        assert!(!row.accepts(&[count.clone(), count], Some(Scalar::Bool)));
+    }
+
+    #[test]
+    fn reads_the_source_and_starts_over() {
+        let mut session = Session::default();
+        let mut host = CollectingHost { source: vec![1, 2, 3], ..CollectingHost::default() };
+        assert_eq!(call("source_init", &mut session, &mut host, &mut []), Ok(0));
+        assert_eq!(call("source_sizeOfFile", &mut session, &mut host, &mut []), Ok(3));
+        assert_eq!(call("source_readByte", &mut session, &mut host, &mut []), Ok(1));
+        let mut arguments = [Argument::Bytes(vec![9; 4]), Argument::Scalar(2)];
+        assert_eq!(call("source_readNBytes", &mut session, &mut host, &mut arguments), Ok(0));
+        assert_eq!(arguments[0], Argument::Bytes(vec![2, 3, 9, 9]));
+        assert!(matches!(
+            call("source_readNBytes", &mut session, &mut host, &mut arguments),
+            Err(Stop::Error(message)) if message.contains("2 bytes")
+        ));
+        assert_eq!(call("source_readByte", &mut session, &mut host, &mut []), Ok(1));
+        assert_eq!(call("source_rewind", &mut session, &mut host, &mut []), Ok(0));
+        assert_eq!(call("source_readByte", &mut session, &mut host, &mut []), Ok(1));
+        assert_eq!(call("source_exit", &mut session, &mut host, &mut [Argument::Scalar(7)]), Err(Stop::Exit(7)));
+    }
+
+    #[test]
+    fn compares_with_the_golden_file() {
+        let mut session = Session::default();
+        let mut host = CollectingHost { golden: vec![1, 2, 3, 4], ..CollectingHost::default() };
+        let mut good = [Argument::Bytes(vec![1, 2]), Argument::Scalar(2)];
+        assert_eq!(call("compare_NBytes", &mut session, &mut host, &mut good), Ok(0));
+        let mut bad = [Argument::Scalar(9)];
+        assert_eq!(call("compare_readByte", &mut session, &mut host, &mut bad), Err(Stop::Exit(1)));
+        assert_eq!(host.complaints, ["byte 2 is 0x09 and the golden file has 0x03"]);
+    }
+}

@@ -9,5 +9,7 @@
 pub mod ast;
 pub mod lexer;
 mod parser;
+mod spans;
 
 pub use parser::{MAX_NESTING, parse};
+pub use spans::erase_spans;

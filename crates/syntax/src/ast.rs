@@ -224,7 +224,7 @@ pub struct Expr {
 pub enum ExprKind {
     /// `true`, `false`
     Bool(bool),
-    /// An integer literal. Never negative, except from XDF.
+    /// An integer literal. Never negative: `-1` is a `Unary`.
     Int(BigInt),
     /// A real literal.
     Real {

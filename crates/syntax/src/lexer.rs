@@ -60,7 +60,7 @@ macro_rules! kinds {
             }
         }
 
-        fn keyword(word: &str) -> Kind {
+        pub(crate) fn keyword(word: &str) -> Kind {
             match word {
                 $($word => Kind::$keyword,)*
                 _ => Kind::Ident,

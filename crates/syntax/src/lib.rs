@@ -10,6 +10,7 @@ pub mod ast;
 pub mod lexer;
 mod parser;
 mod spans;
+pub mod xdf;
 
 pub use parser::{MAX_NESTING, parse};
 pub use spans::erase_spans;

@@ -1,0 +1,10 @@
+//! Test machinery that no user of Headrace needs: a seeded generator of random programs, a shrinker for the
+//! ones that fail, and the comparison of engines, firing orders and FIFO sizes on them.
+//!
+//! Engines and generators are kept apart: `generate` knows the language and no engine, so what it writes
+//! judges all of them alike.
+
+pub mod benchmark_source;
+pub mod generate;
+pub mod rng;
+pub mod shrink;

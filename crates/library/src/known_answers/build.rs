@@ -1,0 +1,637 @@
+//! From a record and its `[[vectors]]` entries to cases.
+
+use std::collections::BTreeMap;
+
+use headrace_source::Diagnostic;
+
+use super::{Case, Expected, MAPPING, Plan};
+use crate::catalog::{Framing, Library, OperationSpec, stem};
+use crate::framing::Message;
+use crate::manifest::{Manifest, Shape};
+use crate::mapping::{
+    Condition, Conversion, DESCRIPTIVE_FIELDS, Feedback, Kind, Target, VectorMapping, default_fields,
+};
+use crate::ports::Role;
+use crate::spelling::listing;
+use crate::vectors::{Field, Record, Value, VectorFile};
+
+/// More words than a generator is asked for by any record.
+const MAX_WORDS: u64 = 1 << 24;
+/// More zeros than stand before any record's input.
+const MAX_SKIP: usize = 1 << 26;
+
+/// What a file says.
+#[derive(Clone, Debug, Default)]
+pub struct Cases {
+    /// All cases, by record.
+    pub cases: Vec<Case>,
+    /// Records that do not fit.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// The cases of a known-answer file. `name` is the name of the file, by which the manifests know it; `scope` are the
+/// operations that are to be tested (from [`Library::select`]): records of others are passed over. A file that no
+/// manifest names is read as one for the operation in the scope, or for that one of them which its name mentions.
+pub fn cases(library: &Library, name: &str, file: &VectorFile, scope: &[&OperationSpec]) -> Cases {
+    let mut result = Cases::default();
+    let mut entries: Vec<(&Manifest, &VectorMapping)> = library
+        .mappings(name)
+        .into_iter()
+        .filter(|(manifest, _)| scope.iter().any(|spec| spec.folder == manifest.folder))
+        .collect();
+    let made;
+    if entries.is_empty() {
+        match unlisted(library, name, scope) {
+            Ok(found) => {
+                made = found;
+                entries = made.iter().map(|(manifest, entry)| (*manifest, entry)).collect();
+            }
+            Err(problem) => {
+                result.problems.push(problem);
+                return result;
+            }
+        }
+    }
+    let elsewhere = library.mappings(name);
+    for (index, record) in file.records.iter().enumerate() {
+        let mut fitting = entries.iter().filter(|(_, entry)| holds(entry, record)).peekable();
+        if fitting.peek().is_none() {
+            if !elsewhere.iter().any(|(_, entry)| holds(entry, record)) {
+                result.problems.push(
+                    Diagnostic::error(
+                        MAPPING,
+                        format!(
+                            "record {} fits no entry of the manifest for `{}`",
+                            record.count,
+                            stem(name).escape_debug()
+                        ),
+                    )
+                    .at(record.span, "this record"),
+                );
+            }
+            continue;
+        }
+        for (manifest, entry) in fitting {
+            let builder = Builder { library, manifest, entry, record, index, stem: stem(name) };
+            match builder.build() {
+                Ok(cases) => result.cases.extend(
+                    cases
+                        .into_iter()
+                        .filter(|case| scope.iter().any(|spec| spec.set == case.set && spec.name == case.operation)),
+                ),
+                Err(problem) => result.problems.push(problem),
+            }
+        }
+    }
+    result
+}
+
+/// Whether all conditions of an entry hold for a record.
+fn holds(entry: &VectorMapping, record: &Record) -> bool {
+    entry.conditions.iter().all(|(name, condition)| {
+        let field = record.field(name);
+        match condition {
+            Condition::Is(text) => field.is_some_and(|field| field.text == *text),
+            Condition::Present(present) => field.is_some() == *present,
+        }
+    })
+}
+
+/// An entry for a file that no manifest names.
+fn unlisted<'l>(
+    library: &'l Library,
+    name: &str,
+    scope: &[&OperationSpec],
+) -> Result<Vec<(&'l Manifest, VectorMapping)>, Diagnostic> {
+    let forward = |spec: &&&OperationSpec| {
+        let undoes = spec.decrypts || spec.verifies;
+        !undoes || spec.inverse.is_none()
+    };
+    let base = |spec: &OperationSpec| -> String { spec.name.strip_suffix("-encrypt").unwrap_or(&spec.name).to_owned() };
+    let mut candidates: Vec<&&OperationSpec> = scope.iter().filter(forward).collect();
+    if candidates.is_empty() {
+        candidates = scope.iter().collect();
+    }
+    let tokens: Vec<&str> = stem(name).split(['_', '-', '.']).collect();
+    let operations = |list: &[&&OperationSpec]| {
+        let mut names: Vec<(String, String)> =
+            list.iter().map(|spec| (spec.folder.clone(), spec.name.clone())).collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    if operations(&candidates).len() > 1 {
+        let mentioned: Vec<&&OperationSpec> =
+            candidates.iter().copied().filter(|spec| tokens.contains(&base(spec).as_str())).collect();
+        if !mentioned.is_empty() {
+            candidates = mentioned;
+        }
+    }
+    let found = operations(&candidates);
+    let [(folder, operation)] = found.as_slice() else {
+        let names: Vec<&str> = found.iter().map(|(_, name)| name.as_str()).take(16).collect();
+        let problem = Diagnostic::error(
+            MAPPING,
+            format!(
+                "no manifest names the known-answer file `{}`, and its name does not say which operation it is for",
+                stem(name).escape_debug()
+            ),
+        );
+        return Err(if names.is_empty() {
+            problem.help("name the primitive too")
+        } else {
+            problem
+                .note(format!("it could be {}", listing(&names, "or")))
+                .help("name the parameter set and the operation too, as in `test aes128 cbc --vectors FILE`")
+        });
+    };
+    let Some(manifest) = library.manifests().iter().find(|m| m.folder == *folder) else {
+        return Err(Diagnostic::error(MAPPING, format!("there is no manifest in `{}`", folder.escape_debug())));
+    };
+    let mut sets: Vec<String> = candidates.iter().map(|spec| spec.set.clone()).collect();
+    sets.sort();
+    sets.dedup();
+    if manifest.shape == Shape::Part {
+        sets.clear();
+    }
+    Ok(vec![(
+        manifest,
+        VectorMapping {
+            span: headrace_source::Span::new(manifest.file, 0, 0),
+            file: name.to_owned(),
+            operation: operation.clone(),
+            sets,
+            conditions: Vec::new(),
+            direction: None,
+            kind: Kind::Single,
+            feedback: Feedback::Ciphertext,
+            fields: match manifest.shape {
+                Shape::Part => Vec::new(),
+                shape => default_fields(shape == Shape::Aead),
+            },
+            arguments: Vec::new(),
+            conversions: Vec::new(),
+            ignored: Vec::new(),
+        },
+    )])
+}
+
+struct Builder<'b> {
+    library: &'b Library,
+    manifest: &'b Manifest,
+    entry: &'b VectorMapping,
+    record: &'b Record,
+    index: usize,
+    stem: &'b str,
+}
+
+/// The fields of a record, by what they are for. Strings are named as the forward operation has them.
+#[derive(Default)]
+struct Read {
+    strings: BTreeMap<Role, Vec<u8>>,
+    leftmost: Vec<Role>,
+    joined: Vec<(Vec<Role>, Vec<u8>)>,
+    iterated: Vec<(u32, Vec<u8>)>,
+    words: Vec<(u64, Vec<u8>)>,
+    period: Option<u64>,
+    key_stream: bool,
+    skip: usize,
+    tag_bytes: Option<u64>,
+    arguments: Vec<(String, String)>,
+    ports: Vec<(String, Vec<u8>)>,
+    directions: Option<(bool, bool)>,
+}
+
+type Found<T> = Result<T, Diagnostic>;
+
+impl Builder<'_> {
+    fn problem(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(MAPPING, message)
+            .at(self.record.span, "in this record")
+            .also(self.entry.span, "by this entry")
+    }
+
+    fn field_problem(&self, field: &Field, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(MAPPING, message).at(field.value_span, "here").also(self.entry.span, "by this entry")
+    }
+
+    fn build(&self) -> Found<Vec<Case>> {
+        let mut read = self.read()?;
+        let spec = self.spec(&read)?;
+        if spec.framing == Framing::Bare {
+            return Ok(vec![self.case(spec, &read, self.ports(spec, &read)?)]);
+        }
+        if let Err(reason) = self.split(spec, &mut read) {
+            if !self.record.must_fail {
+                return Err(self.problem(reason));
+            }
+            let spec = self.inverse(spec).unwrap_or(spec);
+            return Ok(vec![self.case(spec, &read, Plan::Malformed(reason))]);
+        }
+        if self.entry.kind == Kind::MonteCarlo {
+            return self.monte_carlo(spec, &read);
+        }
+        if spec.framing == Framing::Generator {
+            return Ok(vec![self.case(spec, &read, self.sequence(&read)?)]);
+        }
+        self.single(spec, &read)
+    }
+
+    fn case(&self, spec: &OperationSpec, read: &Read, plan: Plan) -> Case {
+        Case {
+            record: self.index,
+            count: self.record.count,
+            span: self.record.span,
+            set: spec.set.clone(),
+            operation: spec.name.clone(),
+            arguments: read.arguments.clone(),
+            plan,
+        }
+    }
+
+    /// Sorts the fields by what they are for.
+    fn read(&self) -> Found<Read> {
+        let mut read = Read::default();
+        let entry = self.entry;
+        for field in &self.record.fields {
+            let name = field.name.as_str();
+            let mut used = DESCRIPTIVE_FIELDS.contains(&name)
+                || entry.ignored.iter().any(|other| other == name)
+                || entry.conditions.iter().any(|(other, _)| other == name);
+            for (parameter, _) in entry.arguments.iter().filter(|(_, from)| from == name) {
+                used = true;
+                let Value::Number(number) = &field.value else {
+                    return Err(
+                        self.field_problem(field, format!("`{name}` is no decimal number, and cannot be a parameter"))
+                    );
+                };
+                read.arguments.push((parameter.clone(), number.to_string()));
+            }
+            if let Some(direction) = entry.direction.as_ref().filter(|d| d.field == name) {
+                used = true;
+                read.directions = Some(if field.text == direction.forward {
+                    (true, false)
+                } else if field.text == direction.inverse {
+                    (false, true)
+                } else {
+                    return Err(self.field_problem(
+                        field,
+                        format!("`{name}` is neither `{}` nor `{}`", direction.forward, direction.inverse),
+                    ));
+                });
+            }
+            let target = entry.fields.iter().find(|(other, _)| other == name);
+            match target {
+                Some((_, target)) => self.take(&mut read, field, target)?,
+                None if used => {}
+                None if self.manifest.shape == Shape::Part => {
+                    self.take(&mut read, field, &Target::Port(name.to_owned()))?;
+                }
+                None => {
+                    return Err(Diagnostic::error(
+                        MAPPING,
+                        format!("the manifest does not say what the field `{name}` is"),
+                    )
+                    .at(field.span, "this field")
+                    .also(self.entry.span, "missing here"));
+                }
+            }
+        }
+        for (parameter, from) in &entry.arguments {
+            if self.record.field(from).is_none() {
+                return Err(self.problem(format!("there is no `{from}`, which the parameter `{parameter}` is to have")));
+            }
+        }
+        if let (Some(direction), None) = (&entry.direction, read.directions) {
+            return Err(self.problem(format!("there is no `{}`, which says the direction", direction.field)));
+        }
+        Ok(read)
+    }
+
+    fn take(&self, read: &mut Read, field: &Field, target: &Target) -> Found<()> {
+        let convert = |mut bytes: Vec<u8>| {
+            for (name, conversion) in &self.entry.conversions {
+                if *name == field.name {
+                    conversion.apply(&mut bytes);
+                }
+            }
+            bytes
+        };
+        let bytes = || {
+            field
+                .bytes()
+                .map(|bytes| convert(bytes.to_vec()))
+                .ok_or_else(|| self.field_problem(field, format!("`{}` is no byte string", field.name)))
+        };
+        let number = |limit: u64| {
+            match &field.value {
+                Value::Number(number) => u64::try_from(number).ok(),
+                _ => None,
+            }
+            .filter(|number| *number <= limit)
+            .ok_or_else(|| self.field_problem(field, format!("`{}` is no number up to {limit}", field.name)))
+        };
+        match target {
+            Target::Strings(roles) => match roles.as_slice() {
+                [role] => {
+                    if read.strings.insert(*role, bytes()?).is_some() {
+                        return Err(self.field_problem(field, format!("a second field is `{}`", role.name())));
+                    }
+                    let leftmost = (field.name.clone(), Conversion::Leftmost);
+                    if self.entry.conversions.contains(&leftmost) {
+                        read.leftmost.push(*role);
+                    }
+                }
+                _ => read.joined.push((roles.clone(), bytes()?)),
+            },
+            Target::Iterated(n) => read.iterated.push((*n, bytes()?)),
+            Target::Word(n) => read.words.push((*n, bytes()?)),
+            Target::Words => match &field.value {
+                Value::Words(words) => {
+                    read.words.extend(words.iter().zip(1..).map(|(word, n)| (n, convert(word.clone()))))
+                }
+                _ => {
+                    return Err(self.field_problem(field, format!("`{}` is no list of words", field.name)));
+                }
+            },
+            Target::Period => read.period = Some(number(MAX_WORDS)?),
+            Target::KeyStream => {
+                let output = bytes()?;
+                read.strings.insert(Role::Input, vec![0; output.len()]);
+                read.strings.insert(Role::Output, output);
+                read.key_stream = true;
+            }
+            Target::Skip => {
+                read.skip = usize::try_from(number(MAX_SKIP as u64)?).unwrap_or(MAX_SKIP);
+            }
+            Target::TagBytes => read.tag_bytes = Some(number(1 << 16)?),
+            Target::Port(port) => read.ports.push((port.clone(), bytes()?)),
+        }
+        Ok(())
+    }
+
+    /// The operation of the entry in the set that the record belongs to.
+    fn spec(&self, read: &Read) -> Found<&OperationSpec> {
+        let candidates: Vec<&OperationSpec> = self
+            .library
+            .operations()
+            .iter()
+            .filter(|spec| {
+                spec.folder == self.manifest.folder
+                    && spec.name == self.entry.operation
+                    && (self.entry.sets.is_empty() || self.entry.sets.contains(&spec.set))
+            })
+            .collect();
+        let key = read.strings.get(&Role::Key).map(|key| key.len() as u64);
+        let fitting: Vec<&OperationSpec> = candidates
+            .iter()
+            .copied()
+            .filter(|spec| match (key, spec.key_sizes()) {
+                (Some(length), Some(sizes)) => sizes.allows(length),
+                (None, None) => true,
+                _ => false,
+            })
+            .collect();
+        match (fitting.as_slice(), candidates.as_slice()) {
+            ([one], _) => Ok(one),
+            // No set takes such a key: it is to be refused, or the test to fail, whichever set it is.
+            ([], [first, ..]) => Ok(first),
+            ([], []) => {
+                Err(self.problem(format!("`{}` has no operation `{}`", self.manifest.primitive, self.entry.operation)))
+            }
+            (many, _) => {
+                let named =
+                    many.iter().filter(|spec| self.stem.starts_with(&spec.set)).max_by_key(|spec| spec.set.len());
+                named.copied().ok_or_else(|| {
+                    let sets: Vec<&str> = many.iter().map(|spec| spec.set.as_str()).collect();
+                    self.problem(format!("the record could belong to {}", listing(&sets, "or")))
+                        .help("say `set` in the entry")
+                })
+            }
+        }
+    }
+
+    fn inverse(&self, spec: &OperationSpec) -> Option<&OperationSpec> {
+        let name = spec.inverse.as_deref()?;
+        self.library.operation(&spec.set, name)
+    }
+
+    /// Cuts joined strings apart; the error is the reason why that cannot be done.
+    fn split(&self, spec: &OperationSpec, read: &mut Read) -> Result<(), String> {
+        for (roles, bytes) in std::mem::take(&mut read.joined) {
+            let mut lengths: Vec<Option<u64>> = Vec::new();
+            for role in &roles {
+                let fixed = match role {
+                    Role::Tag if read.tag_bytes.is_some() => read.tag_bytes,
+                    _ => spec.output(*role).or(spec.input(*role)).and_then(|port| port.sizes.fixed()),
+                };
+                lengths.push(fixed);
+            }
+            let known: u64 = lengths.iter().flatten().sum();
+            if lengths.iter().filter(|length| length.is_none()).count() > 1 {
+                let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
+                return Err(format!(
+                    "{} stand in one field, and the size of more than one is open",
+                    listing(&names, "and")
+                ));
+            }
+            let total = bytes.len() as u64;
+            let Some(rest) = total.checked_sub(known) else {
+                return Err(format!("a field of {total} bytes is to hold {known} and more"));
+            };
+            let mut from = bytes.as_slice();
+            for (role, length) in roles.iter().zip(lengths) {
+                let length = usize::try_from(length.unwrap_or(rest)).unwrap_or(usize::MAX);
+                let (part, after) = from.split_at(length.min(from.len()));
+                read.strings.insert(*role, part.to_vec());
+                from = after;
+            }
+            if !from.is_empty() {
+                return Err(format!("a field has {} bytes too many", from.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The message of an operation, from the strings as it names them; `Err` when one is missing.
+    fn message(&self, spec: &OperationSpec, strings: &BTreeMap<Role, &[u8]>) -> Result<Message, Role> {
+        let mut message = Message::new();
+        for port in spec.inputs.iter().filter(|port| !port.role.is_control()) {
+            match strings.get(&port.role) {
+                Some(bytes) => message.set(port.role, *bytes),
+                None if port.sizes.allows(0) && port.role != Role::Input => {}
+                None => return Err(port.role),
+            }
+        }
+        Ok(message)
+    }
+
+    fn expected(&self, spec: &OperationSpec, strings: &BTreeMap<Role, &[u8]>, read: &Read) -> Vec<Expected> {
+        spec.outputs
+            .iter()
+            .filter_map(|port| {
+                strings.get(&port.role).map(|bytes| Expected {
+                    role: port.role,
+                    skip: if port.role == Role::Output { read.skip } else { 0 },
+                    bytes: bytes.to_vec(),
+                    leftmost: read.leftmost.contains(&port.role),
+                })
+            })
+            .collect()
+    }
+
+    /// One message in each direction that can be checked.
+    fn single(&self, spec: &OperationSpec, read: &Read) -> Found<Vec<Case>> {
+        let (forward, backward) = read.directions.unwrap_or((true, true));
+        let mut cases = Vec::new();
+        let mut missing = None;
+        let mut with_zeros = vec![0; read.skip];
+        with_zeros.extend(read.strings.get(&Role::Input).into_iter().flatten());
+        let strings: BTreeMap<Role, &[u8]> =
+            read.strings.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
+        let inverse = self.inverse(spec);
+        let must_fail = self.record.must_fail;
+        if forward && !(must_fail && inverse.is_some()) {
+            let mut strings = strings.clone();
+            if read.strings.contains_key(&Role::Input) {
+                strings.insert(Role::Input, &with_zeros);
+            }
+            match self.message(spec, &strings) {
+                Ok(message) if must_fail => {
+                    cases.push(self.case(spec, read, Plan::Reject(message)));
+                }
+                Ok(message) => {
+                    if !read.iterated.is_empty() {
+                        let mut points = read.iterated.clone();
+                        points.sort();
+                        let plan = Plan::Iterate(message.clone(), points);
+                        cases.push(self.case(spec, read, plan));
+                    }
+                    let expected = self.expected(spec, &strings, read);
+                    if expected.is_empty() {
+                        missing = Some(Role::Output);
+                    } else {
+                        cases.push(self.case(spec, read, Plan::Accept(message, expected)));
+                    }
+                }
+                Err(role) => missing = Some(role),
+            }
+        }
+        if let Some(inverse) = inverse.filter(|_| backward && !read.key_stream) {
+            let mut turned = BTreeMap::new();
+            // What undoes swaps input and output; what only verifies a tag keeps the input.
+            let undoes = inverse.output(Role::Output).is_some();
+            let mut skipped = vec![0; read.skip];
+            skipped.extend(read.strings.get(&Role::Output).into_iter().flatten());
+            for (role, bytes) in &strings {
+                let to = match role {
+                    Role::Input if undoes => Role::Output,
+                    Role::Output if undoes => Role::Input,
+                    Role::SecretNonce => Role::SecretNonceOut,
+                    Role::SecretNonceOut => Role::SecretNonce,
+                    Role::Tag => Role::TagIn,
+                    other => *other,
+                };
+                turned.insert(to, *bytes);
+            }
+            if undoes && read.strings.contains_key(&Role::Output) {
+                turned.insert(Role::Input, skipped.as_slice());
+            }
+            match self.message(inverse, &turned) {
+                Ok(message) if must_fail => {
+                    cases.push(self.case(inverse, read, Plan::Reject(message)));
+                }
+                Ok(message) => {
+                    let expected = self.expected(inverse, &turned, read);
+                    if expected.is_empty() && undoes {
+                        missing = missing.or(Some(Role::Input));
+                    } else {
+                        cases.push(self.case(inverse, read, Plan::Accept(message, expected)));
+                    }
+                }
+                Err(role) => missing = missing.or(Some(role)),
+            }
+        }
+        if cases.is_empty() {
+            let which = missing.map_or("an operation", Role::name);
+            return Err(self.problem(format!("the record has no field for `{which}` of `{}`", spec.full_name())));
+        }
+        Ok(cases)
+    }
+
+    fn monte_carlo(&self, spec: &OperationSpec, read: &Read) -> Found<Vec<Case>> {
+        let need = |role: Role| {
+            read.strings.get(&role).ok_or_else(|| self.problem(format!("a Monte Carlo record needs `{}`", role.name())))
+        };
+        if spec.shape == Shape::Hash {
+            let plan = Plan::HashMonteCarlo { seed: need(Role::Seed)?.clone(), last: need(Role::Output)?.clone() };
+            return Ok(vec![self.case(spec, read, plan)]);
+        }
+        let (forward, _) = read.directions.unwrap_or((true, false));
+        let (spec, first, last) = if forward {
+            (spec, Role::Input, Role::Output)
+        } else {
+            let inverse =
+                self.inverse(spec).ok_or_else(|| self.problem(format!("`{}` has no inverse", spec.full_name())))?;
+            (inverse, Role::Output, Role::Input)
+        };
+        let mut strings: BTreeMap<Role, &[u8]> =
+            read.strings.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
+        let start = need(first)?;
+        strings.insert(Role::Input, start);
+        let message = self
+            .message(spec, &strings)
+            .map_err(|role| self.problem(format!("a Monte Carlo record needs `{}`", role.name())))?;
+        let plan = Plan::ModeMonteCarlo {
+            start: message,
+            last: need(last)?.clone(),
+            key_stream: self.entry.feedback == Feedback::KeyStream,
+            encrypts: forward,
+        };
+        Ok(vec![self.case(spec, read, plan)])
+    }
+
+    fn sequence(&self, read: &Read) -> Found<Plan> {
+        let seed = read.strings.get(&Role::Seed).ok_or_else(|| self.problem("the record has no `Seed`"))?;
+        let word_bytes = read.words.first().map_or(seed.len(), |(_, word)| word.len());
+        if word_bytes == 0 || read.words.iter().any(|(_, word)| word.len() != word_bytes) {
+            return Err(self.problem("the words of a generator have one size, at least one byte"));
+        }
+        let n_words = read
+            .words
+            .iter()
+            .map(|(n, _)| *n)
+            .chain(read.period)
+            .max()
+            .ok_or_else(|| self.problem("the record has no words"))?;
+        let mut message = Message::new().with(Role::Seed, seed.as_slice());
+        message.words = n_words.min(MAX_WORDS);
+        Ok(Plan::Words {
+            message,
+            word_bytes,
+            words: read.words.clone(),
+            period: read.period.map(|n| (n, seed.clone())),
+        })
+    }
+
+    fn ports(&self, spec: &OperationSpec, read: &Read) -> Found<Plan> {
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for (port, bytes) in &read.ports {
+            if spec.bare.0.contains(port) {
+                inputs.push((port.clone(), bytes.clone()));
+            } else if spec.bare.1.contains(port) {
+                outputs.push((port.clone(), bytes.clone()));
+            } else {
+                return Err(self.problem(format!(
+                    "`{}` is neither an input nor an output of `{}`",
+                    port.escape_debug(),
+                    spec.full_name()
+                )));
+            }
+        }
+        if outputs.is_empty() {
+            return Err(self.problem("the record says nothing about an output"));
+        }
+        Ok(Plan::Ports(inputs, outputs))
+    }
+}

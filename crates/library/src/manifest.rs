@@ -1,0 +1,186 @@
+//! The typed model of `primitive.toml`.
+//!
+//! Everything derived about a primitive (tests, benchmarks, interfaces, pages) comes from here. A key that no code
+//! reads does not exist: unknown keys are errors. All problems of a text are reported at once.
+
+mod read;
+mod read_vectors;
+
+use headrace_source::{Diagnostic, FileId, Span};
+
+use crate::instantiation::Instantiation;
+use crate::mapping::VectorMapping;
+use crate::ports::{Class, Role};
+use crate::sizes::SizeRule;
+
+/// What a primitive is, which decides its ports and the interfaces derived for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Shape {
+    /// A core that transforms blocks.
+    BlockCipher,
+    /// A mode of operation: message operations for every block cipher.
+    Mode,
+    /// Key stream added to a message.
+    StreamCipher,
+    /// Message to digest.
+    Hash,
+    /// Key and message to tag.
+    Mac,
+    /// Authenticated encryption with associated data.
+    Aead,
+    /// A seed to a sequence of words.
+    Generator,
+    /// Bytes to text and back.
+    Codec,
+    /// Networks that others are made of, with the ports they happen to have.
+    Part,
+}
+
+impl Shape {
+    /// All shapes with the names that manifests use.
+    pub const ALL: [(&'static str, Shape); 9] = [
+        ("block-cipher", Shape::BlockCipher),
+        ("mode", Shape::Mode),
+        ("stream-cipher", Shape::StreamCipher),
+        ("hash", Shape::Hash),
+        ("mac", Shape::Mac),
+        ("aead", Shape::Aead),
+        ("generator", Shape::Generator),
+        ("codec", Shape::Codec),
+        ("part", Shape::Part),
+    ];
+
+    /// Name in manifests.
+    pub fn name(self) -> &'static str {
+        Shape::ALL.iter().find(|(_, shape)| *shape == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// One manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The text it was read from.
+    pub file: FileId,
+    /// Its folder below the source root, `ctl/block/aes`.
+    pub folder: String,
+    /// The package of that folder, `ctl.block.aes`.
+    pub package: String,
+    /// Last part of the folder: the name of the primitive.
+    pub primitive: String,
+    /// The part before it: its family. Empty for a folder of its own.
+    pub family: String,
+    /// What it is called.
+    pub title: String,
+    /// What it is.
+    pub shape: Shape,
+    /// Where it is defined.
+    pub standard: String,
+    /// What its user must know.
+    pub weaknesses: Option<String>,
+    /// Parameter sets, in the order of the text.
+    pub sets: Vec<Set>,
+    /// The operations of a mode or a part, in the order of the text.
+    pub operations: Vec<Operation>,
+    /// Ports that differ from the defaults.
+    pub ports: Vec<PortOverride>,
+    /// Known-answer files.
+    pub vectors: Vec<VectorMapping>,
+    /// Figures for hardware.
+    pub hardware: Option<Hardware>,
+}
+
+/// A parameter set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// What people call it.
+    pub name: String,
+    /// Place of the name.
+    pub span: Span,
+    /// Legal sizes, by role.
+    pub sizes: Vec<(Role, SizeRule)>,
+    /// Size of a block, for block ciphers.
+    pub block_bytes: Option<u64>,
+    /// Its own operations, in the order of the text.
+    pub operations: Vec<Operation>,
+}
+
+/// An operation of a set, or of a mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// Place of the name.
+    pub span: Span,
+    /// The network of the default variant, qualified.
+    pub network: Instantiation,
+    /// All variants, in the order of the text; the one that has no network of its own is the default.
+    pub variants: Vec<Variant>,
+    /// For a mode: the operation of the block cipher that it is given.
+    pub cipher: Option<String>,
+    /// The operation that undoes it, where the name does not say it.
+    pub inverse: Option<String>,
+    /// The `Decrypt` token to send to a combined network.
+    pub decrypt: Option<bool>,
+    /// Whether the input must be sent as one chunk.
+    pub single_chunk: bool,
+    /// Legal sizes, by role, over those of the set.
+    pub sizes: Vec<(Role, SizeRule)>,
+    /// For a mode: the block sizes that it is defined for.
+    pub block_bytes: Option<SizeRule>,
+    /// For a part: its input ports, which no framing is put around.
+    pub inputs: Vec<String>,
+    /// For a part: its output ports.
+    pub outputs: Vec<String>,
+}
+
+/// A way of writing the same operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// `standard`, `lut`, `boolean`, …
+    pub name: String,
+    /// Its network, qualified; `None`: that of the operation.
+    pub network: Option<Instantiation>,
+    /// Whether it claims to run in constant time.
+    pub constant_time: bool,
+}
+
+impl Variant {
+    /// The only variant of an operation that names none.
+    fn standard() -> Self {
+        Variant { name: "standard".into(), network: None, constant_time: false }
+    }
+}
+
+/// What a manifest says about one port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortOverride {
+    /// Name in the network.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// Width of a token.
+    pub bits: Option<u32>,
+    /// Public or secret.
+    pub class: Option<Class>,
+}
+
+/// What a hardware target wants to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hardware {
+    /// Rounds of one block.
+    pub rounds: Option<u64>,
+    /// Bits of state that a round carries to the next.
+    pub state_bits: Option<u64>,
+}
+
+impl Manifest {
+    /// Reads the text of the manifest at `path` (`ctl/block/aes/primitive.toml`, below its source root, with `/`).
+    /// The manifest is there whenever enough of it could be understood to be useful; it is trustworthy only when
+    /// no diagnostic is an error.
+    pub fn parse(file: FileId, path: &str, text: &str) -> (Option<Manifest>, Vec<Diagnostic>) {
+        read::manifest(file, path, text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Roles and ports: which strings a message has, in which order, and how each stands at a network's edge.
+
+use crate::sizes::Sizes;
+
+/// What a string of a message is for. The order is the order in which the ports of a message are fed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// `Rekey`: whether a key follows.
+    Rekey,
+    /// `Decrypt`: the direction of a combined network.
+    Decrypt,
+    /// `Key`.
+    Key,
+    /// `Nonce`.
+    Nonce,
+    /// `IV`.
+    Iv,
+    /// `SecretNonce`, a secret message number.
+    SecretNonce,
+    /// `Ad`, associated data.
+    Ad,
+    /// `Seed` of a generator.
+    Seed,
+    /// `Blocks`: how many blocks a core transforms, how many words a generator makes.
+    Blocks,
+    /// `Input`.
+    Input,
+    /// `TagIn`, the tag to be verified.
+    TagIn,
+    /// `SecretNonceOut`: the encrypted or decrypted secret message number.
+    SecretNonceOut,
+    /// `Output`.
+    Output,
+    /// `Tag`.
+    Tag,
+    /// `Verified`: whether the message is authentic (well-formed, for a decoder).
+    Verified,
+}
+
+impl Role {
+    /// All roles, in the order of their declaration.
+    pub const ALL: [Role; 15] = [
+        Role::Rekey,
+        Role::Decrypt,
+        Role::Key,
+        Role::Nonce,
+        Role::Iv,
+        Role::SecretNonce,
+        Role::Ad,
+        Role::Seed,
+        Role::Blocks,
+        Role::Input,
+        Role::TagIn,
+        Role::SecretNonceOut,
+        Role::Output,
+        Role::Tag,
+        Role::Verified,
+    ];
+
+    /// The name in manifests, which is the name of the port unless a manifest says otherwise.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Rekey => "Rekey",
+            Role::Decrypt => "Decrypt",
+            Role::Key => "Key",
+            Role::Nonce => "Nonce",
+            Role::Iv => "IV",
+            Role::SecretNonce => "SecretNonce",
+            Role::Ad => "Ad",
+            Role::Seed => "Seed",
+            Role::Blocks => "Blocks",
+            Role::Input => "Input",
+            Role::TagIn => "TagIn",
+            Role::SecretNonceOut => "SecretNonceOut",
+            Role::Output => "Output",
+            Role::Tag => "Tag",
+            Role::Verified => "Verified",
+        }
+    }
+
+    /// The role of that name.
+    pub fn named(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    /// Whether it comes out of the network.
+    pub fn is_output(self) -> bool {
+        self >= Role::SecretNonceOut
+    }
+
+    /// Whether it is one token that steers, and no byte string.
+    pub fn is_control(self) -> bool {
+        matches!(self, Role::Rekey | Role::Decrypt | Role::Blocks | Role::Verified)
+    }
+}
+
+/// Class of a port in the constant-time analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// May decide what happens when.
+    Public,
+    /// May not.
+    Secret,
+}
+
+/// One port of an operation's network, without its size companion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortSpec {
+    /// Its role.
+    pub role: Role,
+    /// Its name in the network.
+    pub name: String,
+    /// Width of a token in bits: 8 for byte strings, 1 for `Rekey`, `Decrypt` and `Verified`, 32 for `Blocks`,
+    /// unless the manifest says otherwise.
+    pub bits: u32,
+    /// Public or secret.
+    pub class: Class,
+    /// Legal lengths of the string in bytes; any for control ports.
+    pub sizes: Sizes,
+    /// Name of the companion port that carries the chunk sizes (`uint(size=32)`), where the length can vary.
+    pub companion: Option<String>,
+}

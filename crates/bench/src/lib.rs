@@ -1,0 +1,11 @@
+//! Side-by-side measurements: contenders that take turns, statistics of their times, results as JSON, tables from them.
+//!
+//! Runs alternate, so that a machine that becomes slower or faster does so for all contenders; a ratio is the median of
+//! the ratios of the pairs. What is measured and what counts as correct is the caller's business.
+
+pub mod machine;
+pub mod measure;
+pub mod reference;
+pub mod report;
+pub mod results;
+pub mod tables;

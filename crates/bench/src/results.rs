@@ -1,0 +1,202 @@
+//! Results as data, the form of `headrace bench --json`.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was measured where.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Results {
+    /// The machine.
+    pub machine: Machine,
+    /// One row for each contender.
+    pub rows: Vec<Row>,
+    /// Goals and how far they are reached.
+    #[serde(default)]
+    pub ratios: Vec<Ratio>,
+}
+
+/// The machine, and the versions of all that takes part.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Machine {
+    /// Model of the processor.
+    pub cpu: String,
+    /// Its architecture.
+    pub architecture: String,
+    /// Cores that may be used.
+    pub cores: usize,
+    /// What cycles are counted by, in hertz.
+    pub clock_hz: f64,
+    /// Where that clock is read.
+    pub clock_source: String,
+    /// Instruction sets.
+    pub features: Vec<String>,
+    /// Caches of the first core.
+    pub caches: Vec<Cache>,
+    /// Operating system and kernel.
+    pub system: String,
+    /// Versions of compilers and libraries.
+    pub versions: BTreeMap<String, String>,
+    /// Date and time, UTC.
+    pub date: String,
+    /// Commit of the source.
+    pub commit: String,
+}
+
+/// A cache.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Cache {
+    /// Level, from 1.
+    pub level: u32,
+    /// `data`, `instruction` or `unified`.
+    pub kind: String,
+    /// Size as the system shows it: `32K`.
+    pub size: String,
+}
+
+/// How fast one implementation does one thing.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Row {
+    /// The parameter set, or what else is measured.
+    pub primitive: String,
+    /// The operation.
+    pub operation: String,
+    /// Network or shape used.
+    pub variant: String,
+    /// `headrace`, or the peer and its version.
+    pub implementation: String,
+    /// Target and instruction set, or compiler and its flags.
+    pub engine: String,
+    /// Bytes a run.
+    pub bytes: u64,
+    /// Independent streams.
+    pub streams: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Cycles a byte of the fastest run.
+    pub cycles_per_byte_best: f64,
+    /// Cycles a byte, median.
+    pub cycles_per_byte_median: f64,
+    /// Megabytes (10^6) a second of the fastest run.
+    pub mb_per_s_best: f64,
+    /// Megabytes a second, median.
+    pub mb_per_s_median: f64,
+    /// Distance between the quartiles of the times, as a part of the median.
+    pub spread: f64,
+    /// How the output was checked, for ours; for peers too where it was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verified: Option<String>,
+    /// Firings a second, median, where firings are what counts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub firings_per_s_median: Option<f64>,
+    /// Seconds of every run, in order; runs of the same index in other rows of one group took place in turn.
+    pub seconds: Vec<f64>,
+}
+
+/// A comparison that a goal was set for.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Ratio {
+    /// What is compared: `network of FIPS 197 / hand-written ring`.
+    pub name: String,
+    /// Compiler or engine that both used.
+    pub engine: String,
+    /// Median of the ratios of the pairs, or the figure itself.
+    pub value: f64,
+    /// The goal: at least this.
+    pub goal: f64,
+    /// Unit of value and goal; empty for a ratio.
+    #[serde(default)]
+    pub unit: String,
+    /// Number of pairs.
+    pub pairs: usize,
+}
+
+impl Ratio {
+    /// True when the goal is reached.
+    pub fn is_met(&self) -> bool {
+        self.value >= self.goal
+    }
+}
+
+/// What a row is about.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    /// See [`Row`].
+    pub primitive: String,
+    /// See [`Row`].
+    pub operation: String,
+    /// See [`Row`].
+    pub variant: String,
+    /// See [`Row`].
+    pub implementation: String,
+    /// See [`Row`].
+    pub engine: String,
+    /// See [`Row`].
+    pub bytes: u64,
+    /// See [`Row`].
+    pub verified: Option<String>,
+}
+
+impl Row {
+    /// The row of a subject that took these times on one thread, cycles being counted by a clock of `clock_hz`.
+    pub fn new(subject: Subject, seconds: Vec<f64>, clock_hz: f64) -> Self {
+        let (best, middle) = (crate::measure::least(&seconds), crate::measure::median(&seconds));
+        let bytes = subject.bytes as f64;
+        Row {
+            primitive: subject.primitive,
+            operation: subject.operation,
+            variant: subject.variant,
+            implementation: subject.implementation,
+            engine: subject.engine,
+            bytes: subject.bytes,
+            streams: 1,
+            threads: 1,
+            cycles_per_byte_best: best * clock_hz / bytes,
+            cycles_per_byte_median: middle * clock_hz / bytes,
+            mb_per_s_best: bytes / best / 1e6,
+            mb_per_s_median: bytes / middle / 1e6,
+            spread: crate::measure::spread(&seconds),
+            verified: subject.verified,
+            firings_per_s_median: None,
+            seconds,
+        }
+    }
+}
+
+impl Results {
+    /// Reads what [`Results::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The JSON text, indented.
+    pub fn to_json(&self) -> String {
+        // Serialising numbers, strings and lists into memory has no way to fail.
+        serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_figures_from_its_times() {
+        let subject = Subject { bytes: 1_000_000, ..Subject::default() };
+        let row = Row::new(subject, vec![0.5, 0.25, 1.0], 2e9);
+        assert_eq!(row.mb_per_s_best, 4.0);
+        assert_eq!(row.mb_per_s_median, 2.0);
+        assert_eq!(row.cycles_per_byte_median, 1000.0);
+        assert_eq!(row.cycles_per_byte_best, 500.0);
+    }
+
+    #[test]
+    fn json_goes_there_and_back() {
+        let machine = crate::machine::describe(&[], std::path::Path::new("."));
+        let row = Row::new(Subject { bytes: 1, ..Subject::default() }, vec![0.5], 2e9);
+        let ratio =
+            Ratio { name: "a / b".into(), engine: "gcc".into(), value: 0.75, goal: 0.8, unit: String::new(), pairs: 11 };
+        assert!(!ratio.is_met());
+        let results = Results { machine, rows: vec![row], ratios: vec![ratio] };
+        assert_eq!(Results::from_json(&results.to_json()), Ok(results));
+    }
+}

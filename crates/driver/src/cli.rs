@@ -1,0 +1,434 @@
+//! The command line: one declaration from which help, completion scripts and manual pages come.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// Parse, check, run, analyse and compile RVC-CAL dataflow networks, and use the Crypto Tools Library written in them.
+#[derive(Debug, Parser)]
+#[command(name = "headrace", version, max_term_width = 110, arg_required_else_help = true, propagate_version = true)]
+#[command(after_help = "Examples:
+  headrace use aes128 ctr --key hex:2b7e151628aed2a6abf7158809cf4f3c --iv hex:00000000000000000000000000000000 --in plain --out cipher
+  headrace run Hello.cal --in Text=text:hello
+  headrace check .
+  headrace test aes
+
+NETWORK is a qualified name (`ctl.mode.ctr.Ctr`), any name found below a source root, a path to a .cal, .nl or .xdf file, or an
+instantiation (`ctl.block.aes.AesEncrypt(NK = 4)`). Exit status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run
+stopped with input undelivered or output without room, 4 a needed tool is missing.")]
+pub struct Cli {
+    /// Add a source root, searched before the built-in library; a package is a folder path below a root
+    #[arg(short = 'L', long = "library", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
+    pub roots: Vec<PathBuf>,
+
+    /// When to colour what goes to standard error
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: Colour,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Parse, resolve and type-check; print every problem at once
+    #[command(after_help = "Examples:
+  headrace check .                          every .cal, .nl and .xdf file below this folder
+  headrace check Hello.cal Filter.nl
+  headrace check ctl.block.aes.AesEncrypt   a network of the built-in library")]
+    Check(CheckArgs),
+    /// Run a network until nothing can fire
+    #[command(after_help = "Examples:
+  headrace run Hello.cal --in Text=text:hello
+  headrace run Upper.nl --in Text=- --out Upper=- < README.md
+  headrace run 'ctl.block.aes.AesEncrypt(NK = 4)' --in Rekey=int:1 --in Key=hex:000102030405060708090a0b0c0d0e0f \\
+      --in Blocks=int:1 --in Input=hex:00112233445566778899aabbccddeeff --out Output=hex:
+  headrace run Ring.nl --in X=int:1,2,3 --out Y=int: --trace ring.vcd --stats
+
+SRC is a path, `-`, hex:…, text:… or int:1,2,3; DST is a path, `-`, hex: or int:. Tokens of w bits take ceil(w/8) little-endian
+bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant first.")]
+    Run(RunArgs),
+    /// Use a primitive of the library on files and pipes
+    #[command(after_help = "Examples:
+  headrace use aes128 ctr --key hex:2b7e151628aed2a6abf7158809cf4f3c --iv hex:f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff --in F --out G
+  tar c dir | headrace use aes256 cbc-encrypt --key file:key.bin --iv env:IV --in - --out dir.enc
+  headrace list primitives                  what there is
+
+KEY and other byte strings are hex:…, file:PATH or env:NAME (hexadecimal text in the environment variable NAME).")]
+    Use(UseArgs),
+    /// Write a ready-to-build project in a target language
+    #[command(after_help = "Examples:
+  headrace build 'ctl.block.aes.AesEncrypt(NK = 4)' --target c -o aes-c
+  headrace build aes128 --target c -o aes-c     all operations of a parameter set, with init/update/final
+  headrace build --target list")]
+    Build(BuildArgs),
+    /// Run known-answer tests of primitives on engines and targets
+    #[command(after_help = "Examples:
+  headrace test                             everything, everywhere
+  headrace test aes                         all parameter sets and operations of a primitive
+  headrace test aes128 ctr --on interp
+  headrace test aes --vectors aes128_ctr.rsp --json results.json")]
+    Test(TestArgs),
+    /// Rates and model of computation per actor, order dependence, buffers
+    #[command(after_help = "Examples:
+  headrace analyze ctl.mode.ctr.Ctr
+  headrace analyze Filter.nl --json")]
+    Analyze(AnalyzeArgs),
+    /// Measure side by side with the peers found here
+    #[command(after_help = "Examples:
+  headrace bench aes --json aes.json
+  headrace bench interpreter
+  headrace bench check")]
+    Bench(BenchArgs),
+    /// What there is, and what of it can run on this machine
+    #[command(after_help = "Examples:
+  headrace list primitives
+  headrace list engines")]
+    List(ListArgs),
+    /// Convert between .xdf and .nl without loss
+    #[command(after_help = "Examples:
+  headrace convert Filter.xdf Filter.nl")]
+    Convert(ConvertArgs),
+    /// Format .cal and .nl files in place
+    #[command(after_help = "Examples:
+  headrace fmt src
+  headrace fmt --check .                    list what would change, exit 1 if anything would")]
+    Fmt(FmtArgs),
+    /// Draw a network
+    #[command(after_help = "Examples:
+  headrace graph ctl.block.aes.AesEncrypt -o aes.svg")]
+    Graph(GraphArgs),
+    /// Write the reference pages of the library
+    #[command(after_help = "Examples:
+  headrace doc -o reference")]
+    Doc(DocArgs),
+    /// Explain a diagnostic
+    #[command(after_help = "Examples:
+  headrace explain rate-mismatch
+  headrace explain                          all slugs with one line each")]
+    Explain(ExplainArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "Examples:
+  headrace completions bash > ~/.local/share/bash-completion/completions/headrace
+  headrace completions zsh > \"${fpath[1]}/_headrace\"")]
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    #[command(after_help = "Examples:
+  headrace man -o ~/.local/share/man/man1")]
+    Man(ManArgs),
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Files, folders (all sources below them) and networks
+    #[arg(value_name = "PATH|NETWORK", required = true, value_hint = ValueHint::AnyPath)]
+    pub inputs: Vec<String>,
+    /// Print nothing but problems
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The network or actor
+    #[arg(value_name = "NETWORK", value_hint = ValueHint::AnyPath)]
+    pub network: String,
+    /// Tokens for an input port; repeat a port for several strings or messages in order
+    #[arg(long = "in", value_name = "PORT[:be]=SRC")]
+    pub inputs: Vec<String>,
+    /// Where the tokens of an output port go; one unnamed output goes to standard output
+    #[arg(long = "out", value_name = "PORT[:be]=DST")]
+    pub outputs: Vec<String>,
+    /// Give a parameter of the network a value
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
+    /// Which engine runs it [default: native when a C compiler is found, else interp]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<EngineName>,
+    /// Capacity of FIFOs that ask for none, in tokens; raised to twice the largest burst on a connection
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub fifo: u32,
+    /// Number of threads that may be used
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// Order in which the interpreter fires: round-robin, demand-driven or random:SEED
+    #[arg(long, value_name = "ORDER", default_value = "round-robin")]
+    pub order: String,
+    /// Write every firing and token, as JSON lines (.json, .jsonl) or as VCD (.vcd); implies the interpreter
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
+    /// Print firings per instance and action, and the time taken
+    #[arg(long)]
+    pub stats: bool,
+    /// Stop after so many firings
+    #[arg(long, value_name = "N")]
+    pub max_firings: Option<u64>,
+    /// The file that `std.stdio.Source` reads
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub source: Option<PathBuf>,
+    /// How many times `std.stdio.Source` goes through its file; 0 for without end
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub loops: u32,
+    /// The file that `std.stdio.Writer` writes
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub writer: Option<PathBuf>,
+    /// The file that `std.util.Compare` compares with
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub golden: Option<PathBuf>,
+}
+
+/// Engines by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// The interpreter, which defines what a program means
+    Interp,
+    /// Generated C, compiled here
+    Native,
+}
+
+/// Arguments of `use`.
+#[derive(Args, Debug)]
+pub struct UseArgs {
+    /// A parameter set, such as aes128
+    #[arg(value_name = "PRIMITIVE")]
+    pub primitive: String,
+    /// An operation, such as ctr, cbc-decrypt, hash
+    #[arg(value_name = "OPERATION")]
+    pub operation: String,
+    /// The key
+    #[arg(long, value_name = "KEY")]
+    pub key: Option<String>,
+    /// The initial block or vector
+    #[arg(long, value_name = "IV")]
+    pub iv: Option<String>,
+    /// The nonce
+    #[arg(long, value_name = "NONCE")]
+    pub nonce: Option<String>,
+    /// The secret nonce
+    #[arg(long, value_name = "NONCE")]
+    pub secret_nonce: Option<String>,
+    /// Associated data
+    #[arg(long, value_name = "DATA")]
+    pub ad: Option<String>,
+    /// The tag to verify; without it, the input ends with the tag
+    #[arg(long, value_name = "TAG")]
+    pub tag: Option<String>,
+    /// The seed of a generator
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<String>,
+    /// Input: a path, `-`, hex:… or text:…
+    #[arg(long = "in", value_name = "SRC", default_value = "-")]
+    pub input: String,
+    /// Output: a path, `-` or hex:
+    #[arg(long = "out", value_name = "DST", default_value = "-")]
+    pub output: String,
+    /// Which way of writing the primitive is used [default: the manifest's first]
+    #[arg(long, value_name = "VARIANT")]
+    pub variant: Option<String>,
+    /// Which engine runs it [default: native when a C compiler is found, else interp]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<EngineName>,
+}
+
+/// Arguments of `build`.
+#[derive(Args, Debug)]
+pub struct BuildArgs {
+    /// A network, or a primitive or parameter set of the library
+    #[arg(value_name = "NETWORK")]
+    pub network: Option<String>,
+    /// Target language; `list` lists them
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    /// Folder to write
+    #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub output: Option<PathBuf>,
+    /// Give a parameter of the network a value
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
+    /// Capacity of FIFOs that ask for none, in tokens
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub fifo: u32,
+    /// Which way of writing the primitive is used [default: the manifest's first]
+    #[arg(long, value_name = "VARIANT")]
+    pub variant: Option<String>,
+}
+
+/// Arguments of `test`.
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Primitives, parameter sets, or a set and an operation; everything when absent
+    #[arg(value_name = "PRIMITIVE")]
+    pub primitives: Vec<String>,
+    /// Engines and targets to test on [default: all that can run here]
+    #[arg(long, value_name = "ENGINE-OR-TARGET", value_delimiter = ',')]
+    pub on: Vec<String>,
+    /// Run the records of this file instead of the library's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub vectors: Option<PathBuf>,
+    /// Write a row for each record and engine
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// Only this way of writing the primitives
+    #[arg(long, value_name = "VARIANT")]
+    pub variant: Option<String>,
+}
+
+/// Arguments of `analyze`.
+#[derive(Args, Debug)]
+pub struct AnalyzeArgs {
+    /// The network or actor
+    #[arg(value_name = "NETWORK", value_hint = ValueHint::AnyPath)]
+    pub network: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Give a parameter of the network a value
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// What to measure: primitives (aes), `interpreter`, `check`; everything when absent
+    #[arg(value_name = "PRIMITIVE")]
+    pub primitives: Vec<String>,
+    /// Write machine and rows
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// Only these C compilers [default: gcc and clang, as far as present]
+    #[arg(long = "compiler", value_name = "CC", value_delimiter = ',')]
+    pub compilers: Vec<String>,
+    /// Pairs of alternating runs; the median counts
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=1001))]
+    pub pairs: u32,
+    /// Draw the tables of earlier results instead of measuring
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
+    pub table: Vec<PathBuf>,
+}
+
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// What to list
+    #[arg(value_name = "WHAT")]
+    pub what: Listing,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    /// Primitives, parameter sets, operations, variants
+    Primitives,
+    /// Target languages
+    Targets,
+    /// Engines
+    Engines,
+    /// Machine models
+    Platforms,
+    /// Transformations
+    Passes,
+    /// Independent implementations that measurements compare with
+    Peers,
+}
+
+/// Arguments of `convert`.
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// File to read: .xdf or .nl
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
+    pub from: PathBuf,
+    /// File to write: .nl or .xdf
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
+    pub to: PathBuf,
+}
+
+/// Arguments of `fmt`.
+#[derive(Args, Debug)]
+pub struct FmtArgs {
+    /// Files, and folders (all .cal and .nl files below them)
+    #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing; list the files that would change and exit 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `graph`.
+#[derive(Args, Debug)]
+pub struct GraphArgs {
+    /// The network or actor
+    #[arg(value_name = "NETWORK", value_hint = ValueHint::AnyPath)]
+    pub network: String,
+    /// The picture; `-` for standard output
+    #[arg(short = 'o', long = "output", value_name = "F.svg", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Give a parameter of the network a value
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
+}
+
+/// Arguments of `doc`.
+#[derive(Args, Debug)]
+pub struct DocArgs {
+    /// Folder to write
+    #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub output: PathBuf,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The word in brackets of a diagnostic; all are listed when absent
+    #[arg(value_name = "SLUG")]
+    pub slug: Option<String>,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Folder to write
+    #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub output: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declaration_is_consistent_and_every_command_has_examples() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        for sub in command.get_subcommands() {
+            let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("headrace "), "`{}` has no example", sub.get_name());
+        }
+    }
+}

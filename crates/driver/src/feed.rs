@@ -1,0 +1,233 @@
+//! Moves tokens between an engine and the world outside until nothing moves any more.
+//!
+//! Boundary FIFOs are finite, so feeding alternates: write what there is room for, run, take what came out. Something
+//! that may have to wait for others, such as a pipe, is only asked when nothing else can move, and whatever came out
+//! until then is passed on first.
+
+use crate::failure::Outcome;
+use headrace_engine::{Engine, Host, Outcome as Stop, Trap};
+use headrace_ir::Network;
+use std::time::{Duration, Instant};
+
+/// Stored tokens on their way into one network input.
+#[derive(Debug)]
+pub struct Pending {
+    tokens: Vec<u8>,
+    at: usize,
+    token_bytes: usize,
+    /// True when a port was filled in for the user: what then remains undelivered is no one's loss.
+    pub filled_in: bool,
+}
+
+impl Pending {
+    /// Nothing waits yet; a stored token takes `token_bytes`.
+    pub fn new(token_bytes: usize) -> Self {
+        Self { tokens: Vec::new(), at: 0, token_bytes, filled_in: false }
+    }
+
+    /// Appends stored tokens.
+    pub fn push(&mut self, tokens: &[u8]) {
+        self.buffer().extend_from_slice(tokens);
+    }
+
+    /// The buffer to append stored tokens to.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.at == self.tokens.len() {
+            self.tokens.clear();
+            self.at = 0;
+        } else if self.at > self.tokens.len() / 2 {
+            self.tokens.drain(..self.at);
+            self.at = 0;
+        }
+        &mut self.tokens
+    }
+
+    /// Bytes of stored tokens that wait.
+    pub fn len(&self) -> usize {
+        self.tokens.len() - self.at
+    }
+
+    /// True when nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Where the tokens of one or several network inputs come from.
+pub trait Provider {
+    /// The network inputs that it feeds. It is asked for more when nothing waits at any of them.
+    fn inputs(&self) -> &[usize];
+
+    /// True when asking may have to wait for someone outside.
+    fn may_wait(&self) -> bool {
+        false
+    }
+
+    /// Appends tokens to the inputs; false when there are no more.
+    fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool>;
+}
+
+/// Where the tokens of a network output go.
+pub trait Sink {
+    /// Takes stored tokens.
+    fn take(&mut self, tokens: &[u8]) -> Outcome;
+
+    /// Makes what was taken visible, where that is possible before the end.
+    fn flush(&mut self) -> Outcome {
+        Ok(())
+    }
+}
+
+/// A sink that drops everything and counts it.
+#[derive(Debug, Default)]
+pub struct Dropped {
+    /// Bytes of stored tokens.
+    pub bytes: u64,
+}
+
+impl Sink for Dropped {
+    fn take(&mut self, tokens: &[u8]) -> Outcome {
+        self.bytes += tokens.len() as u64;
+        Ok(())
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn take(&mut self, tokens: &[u8]) -> Outcome {
+        self.extend_from_slice(tokens);
+        Ok(())
+    }
+}
+
+/// How feeding ended.
+#[derive(Debug)]
+pub enum End {
+    /// Nothing moves any more.
+    Idle,
+    /// The limit on firings was reached.
+    FiringLimit,
+    /// The program ended itself, with this status.
+    Exited(i32),
+    /// A run-time error of the program.
+    Trapped(Trap),
+}
+
+/// What there is to say while tokens move: bytes of stored tokens delivered so far.
+pub type Progress<'a> = &'a mut dyn FnMut(u64);
+
+/// Everything that takes part.
+pub struct Feed<'a> {
+    /// One for each network input.
+    pub pending: Vec<Pending>,
+    /// Where tokens come from.
+    pub providers: Vec<Box<dyn Provider + 'a>>,
+    /// One for each network output.
+    pub sinks: Vec<Box<dyn Sink + 'a>>,
+    /// Most firings.
+    pub max_firings: Option<u64>,
+}
+
+/// How often progress is told.
+const PROGRESS_STEP: Duration = Duration::from_millis(100);
+
+impl<'a> Feed<'a> {
+    /// Nothing to feed yet; a sink is needed for each output.
+    pub fn new(network: &Network) -> Self {
+        let pending = network.inputs.iter().map(|port| Pending::new(port.ty.storage_bytes())).collect();
+        Self { pending, providers: Vec::new(), sinks: Vec::new(), max_firings: None }
+    }
+
+    /// True when tokens of the user's wait at an input.
+    pub fn undelivered(&self) -> bool {
+        self.pending.iter().any(|pending| !pending.filled_in && !pending.is_empty())
+    }
+
+    /// Feeds until nothing moves.
+    pub fn drive(&mut self, engine: &mut dyn Engine, host: &mut dyn Host, progress: Progress) -> Outcome<End> {
+        let mut waiting: Vec<usize> = (0..self.providers.len()).collect();
+        let mut taken = Vec::new();
+        let mut delivered = 0;
+        let mut told = Instant::now();
+        loop {
+            let mut moved = false;
+            let mut failed = None;
+            waiting.retain(|&at| {
+                let provider = &mut self.providers[at];
+                if provider.may_wait() || !is_due(provider.as_ref(), &self.pending) {
+                    return true;
+                }
+                match provider.provide(&mut self.pending) {
+                    Ok(more) => {
+                        moved = true;
+                        more
+                    }
+                    Err(failure) => {
+                        failed = Some(failure);
+                        false
+                    }
+                }
+            });
+            if let Some(failure) = failed {
+                return Err(failure);
+            }
+            for (input, pending) in self.pending.iter_mut().enumerate() {
+                if !pending.is_empty() {
+                    let n_bytes = engine.write(input, &pending.tokens[pending.at..]) * pending.token_bytes;
+                    pending.at += n_bytes;
+                    delivered += n_bytes as u64;
+                    moved |= n_bytes > 0;
+                }
+            }
+            let left = self.max_firings.map(|most| most.saturating_sub(count_firings(engine)));
+            let stop = match engine.run(left, host) {
+                Ok(stop) => stop,
+                Err(trap) => {
+                    self.take_all(engine, &mut taken)?;
+                    return Ok(End::Trapped(trap));
+                }
+            };
+            moved |= self.take_all(engine, &mut taken)?;
+            match stop {
+                Stop::Exited(status) => return Ok(End::Exited(status)),
+                Stop::FiringLimit => return Ok(End::FiringLimit),
+                Stop::Idle => {}
+            }
+            if told.elapsed() > PROGRESS_STEP {
+                told = Instant::now();
+                progress(delivered);
+            }
+            if moved {
+                continue;
+            }
+            let ready = |at: &usize| is_due(self.providers[*at].as_ref(), &self.pending);
+            let Some(position) = waiting.iter().position(ready) else { return Ok(End::Idle) };
+            for sink in &mut self.sinks {
+                sink.flush()?;
+            }
+            if !self.providers[waiting[position]].provide(&mut self.pending)? {
+                waiting.remove(position);
+            }
+        }
+    }
+
+    fn take_all(&mut self, engine: &mut dyn Engine, taken: &mut Vec<u8>) -> Outcome<bool> {
+        let mut moved = false;
+        for (output, sink) in self.sinks.iter_mut().enumerate() {
+            taken.clear();
+            if engine.read(output, taken) > 0 {
+                moved = true;
+                sink.take(taken)?;
+            }
+        }
+        Ok(moved)
+    }
+}
+
+fn is_due(provider: &dyn Provider, pending: &[Pending]) -> bool {
+    provider.inputs().iter().all(|input| pending.get(*input).is_none_or(Pending::is_empty))
+}
+
+/// Firings of all actions so far.
+pub fn count_firings(engine: &dyn Engine) -> u64 {
+    engine.firings().iter().flatten().sum()
+}

@@ -1,0 +1,319 @@
+//! Source roots: the folders below which packages lie, and the library that the command carries in itself.
+//!
+//! A package is a folder path below a root. Roots are searched in this order: those of `-L`, the folders that a file
+//! given by its path implies, the built-in library (or, for those who work on it, the folder that the environment
+//! variable `HEADRACE_LIBRARY` names).
+
+use crate::embedded;
+use headrace_frontend::{SourceKind, SourceProvider, SourceText};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Endings of source files, in the order in which they are tried.
+const ENDINGS: [(&str, SourceKind); 3] =
+    [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
+
+/// Largest source file that is read.
+const MAX_SOURCE_BYTES: u64 = 1 << 30;
+
+/// Deepest folder that is searched, against links that go round in circles.
+const MAX_FOLDER_DEPTH: usize = 64;
+
+/// Most ancestors of a given file that are tried as its root.
+const MAX_ANCESTORS: usize = 16;
+
+/// A source root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Root {
+    Folder(PathBuf),
+    BuiltIn,
+}
+
+/// All source roots of a run.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    given: Vec<Root>,
+    implied: Vec<Root>,
+    library: Root,
+}
+
+/// Why a source file cannot be read, in the words that users get.
+pub fn read_source(path: &Path) -> Result<String, String> {
+    let failed = |error: io::Error| format!("`{}`: {}", path.display(), crate::failure::describe(&error));
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(format!("`{}` is a folder", path.display()));
+    }
+    if metadata.len() > MAX_SOURCE_BYTES {
+        return Err(format!("`{}` is larger than a source file can be ({} bytes)", path.display(), metadata.len()));
+    }
+    let bytes = fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("`{}` is not text: byte {at} does not belong to UTF-8", path.display())
+    })
+}
+
+/// How a source file is written, by its ending.
+pub fn kind_of(path: &Path) -> Option<SourceKind> {
+    let ending = path.extension()?.to_str()?;
+    ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
+}
+
+/// All files below a folder that have one of the endings, sorted; hidden folders and build outputs (`target`) are left out.
+pub fn files_below(folder: &Path, endings: &[&str]) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    collect(folder, endings, 0, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn collect(folder: &Path, endings: &[&str], depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    if depth > MAX_FOLDER_DEPTH {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if !name.starts_with('.') && !(name == "target" && path.join("CACHEDIR.TAG").exists()) {
+                collect(&path, endings, depth + 1, found)?;
+            }
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// True when every part of a dotted name is an identifier, so that it can be a path.
+fn is_qualified_name(name: &str) -> bool {
+    name.split('.').all(|part| {
+        let mut characters = part.chars();
+        characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$')
+            && characters.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
+    })
+}
+
+impl Roots {
+    /// The roots of `-L` and the library.
+    pub fn new(given: &[PathBuf]) -> Self {
+        let library = match std::env::var_os("HEADRACE_LIBRARY").filter(|value| !value.is_empty()) {
+            Some(folder) => Root::Folder(folder.into()),
+            None => Root::BuiltIn,
+        };
+        Self { given: given.iter().cloned().map(Root::Folder).collect(), implied: Vec::new(), library }
+    }
+
+    /// Adds the roots that a file given by its path implies: its folder and those above it, the nearest first.
+    pub fn imply(&mut self, file: &Path) {
+        let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        for folder in absolute.ancestors().skip(1).take(MAX_ANCESTORS) {
+            let folder = match std::env::current_dir() {
+                Ok(here) if folder == here => PathBuf::from("."),
+                Ok(here) => folder.strip_prefix(&here).map_or_else(|_| folder.to_owned(), Path::to_owned),
+                Err(_) => folder.to_owned(),
+            };
+            let root = Root::Folder(folder);
+            if !self.given.contains(&root) && !self.implied.contains(&root) {
+                self.implied.push(root);
+            }
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Root> {
+        self.given.iter().chain(&self.implied).chain(std::iter::once(&self.library))
+    }
+
+    /// The roots below which everything may be listed.
+    fn listed(&self) -> impl Iterator<Item = &Root> {
+        self.given.iter().chain(std::iter::once(&self.library))
+    }
+
+    /// The qualified names of all entities below the roots, without those that a file only implies.
+    pub fn names(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut add = |path: &str| {
+            if let Some((stem, _)) = path.rsplit_once('.') {
+                let name = stem.replace('/', ".");
+                if is_qualified_name(&name) {
+                    names.insert(name);
+                }
+            }
+        };
+        for root in self.listed() {
+            for (path, _) in root.files(&["cal", "nl", "xdf"]) {
+                add(&path);
+            }
+        }
+        names
+    }
+
+    /// The qualified names whose last part is `name`.
+    pub fn named(&self, name: &str) -> Vec<String> {
+        let ending = format!(".{name}");
+        self.names().into_iter().filter(|known| known == name || known.ends_with(&ending)).collect()
+    }
+
+    /// All files below the roots that end in `.ending` (or are called so), as path below their root and text; a file of an earlier root
+    /// hides one of the same path. What cannot be read is a message.
+    pub fn texts(&self, is_wanted: impl Fn(&str) -> bool, endings: &[&str]) -> Vec<(String, String, Result<String, String>)> {
+        let mut seen = BTreeSet::new();
+        let mut texts = Vec::new();
+        for root in self.listed() {
+            for (path, display) in root.files(endings) {
+                if is_wanted(&path) && seen.insert(path.clone()) {
+                    let text = root.read(&path);
+                    texts.push((path, display, text));
+                }
+            }
+        }
+        texts
+    }
+
+    /// The text of the file with this path below the first root that has it.
+    pub fn text(&self, path: &str) -> Option<(String, Result<String, String>)> {
+        self.listed().find(|root| root.has(path)).map(|root| (root.display(path), root.read(path)))
+    }
+}
+
+impl Root {
+    fn display(&self, path: &str) -> String {
+        match self {
+            Root::Folder(folder) if folder == Path::new(".") => path.to_owned(),
+            Root::Folder(folder) => folder.join(path).display().to_string(),
+            Root::BuiltIn => format!("<library>/{path}"),
+        }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        match self {
+            Root::Folder(folder) => folder.join(path).is_file(),
+            Root::BuiltIn => embedded::file(path).is_some(),
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        match self {
+            Root::Folder(folder) => read_source(&folder.join(path)),
+            Root::BuiltIn => {
+                let bytes = embedded::file(path).ok_or_else(|| format!("`{path}` is not in the library"))?;
+                String::from_utf8(bytes.to_vec()).map_err(|_| format!("`{path}` is not text"))
+            }
+        }
+    }
+
+    /// Path below the root and name to show of all files with one of the endings; what cannot be listed is passed over.
+    fn files(&self, endings: &[&str]) -> Vec<(String, String)> {
+        match self {
+            Root::Folder(folder) => {
+                let found = files_below(folder, endings).unwrap_or_default();
+                let below = found.iter().filter_map(|file| {
+                    let parts: Vec<_> = file.strip_prefix(folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
+                    Some(parts.join("/"))
+                });
+                below.map(|path| (path.clone(), self.display(&path))).collect()
+            }
+            Root::BuiltIn => ["ctl/", "std/"]
+                .into_iter()
+                .flat_map(embedded::below)
+                .filter(|(path, _)| path.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending)))
+                .map(|(path, _)| (path.to_owned(), self.display(path)))
+                .collect(),
+        }
+    }
+}
+
+impl SourceProvider for Roots {
+    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
+        if !is_qualified_name(name) {
+            return Ok(None);
+        }
+        let stem = name.replace('.', "/");
+        for root in self.all() {
+            for (ending, kind) in ENDINGS {
+                let path = format!("{stem}.{ending}");
+                if root.has(&path) {
+                    return Ok(Some(SourceText { display: root.display(&path), text: root.read(&path)?, kind }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn similar(&self, name: &str) -> Vec<String> {
+        let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
+        let most = (last.chars().count() / 3).max(1);
+        let mut near: Vec<(usize, String)> = self
+            .names()
+            .into_iter()
+            .filter_map(|known| {
+                let distance = edit_distance(&last, &known.rsplit('.').next()?.to_lowercase(), most)?;
+                Some((distance, known))
+            })
+            .collect();
+        near.sort();
+        near.into_iter().map(|(_, known)| known).take(5).collect()
+    }
+
+    fn places(&self) -> Vec<String> {
+        self.all()
+            .map(|root| match root {
+                Root::Folder(folder) => folder.display().to_string(),
+                Root::BuiltIn => "the built-in library".into(),
+            })
+            .collect()
+    }
+}
+
+/// Number of insertions, deletions and replacements between two words, if it is at most `most` (Wagner and Fischer).
+pub fn edit_distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > most || a.len().max(b.len()) > 256 {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row.last().copied().filter(|distance| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_paths_below_a_root() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir_all(folder.path().join("a/b")).expect("the folder is writable");
+        fs::write(folder.path().join("a/b/Copy.cal"), "actor").expect("the folder is writable");
+        let roots = Roots { given: vec![Root::Folder(folder.path().into())], implied: vec![], library: Root::BuiltIn };
+        let found = roots.find("a.b.Copy").expect("it can be read").expect("it is there");
+        assert_eq!(found.text, "actor");
+        assert_eq!(found.kind, SourceKind::Cal);
+        assert_eq!(roots.named("Copy"), ["a.b.Copy"]);
+        assert!(roots.similar("a.b.Cpoy").contains(&"a.b.Copy".to_owned()) || roots.similar("Copi")[0] == "a.b.Copy");
+        for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy"] {
+            assert!(roots.find(missing).expect("nothing to read").is_none(), "{missing}");
+        }
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(edit_distance("kitten", "sitting", 3), Some(3));
+        assert_eq!(edit_distance("kitten", "sitting", 2), None);
+        assert_eq!(edit_distance("", "", 0), Some(0));
+    }
+}

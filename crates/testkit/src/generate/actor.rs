@@ -39,6 +39,8 @@ pub(crate) struct ParamSig {
 pub(crate) struct Entity {
     pub class: String,
     pub params: Vec<ParamSig>,
+    /// Parameters that stand for entities, with what they stand for by default.
+    pub entity_params: Vec<(String, String)>,
     pub ins: Vec<PortSig>,
     pub outs: Vec<PortSig>,
     /// Most tokens that a firing sends to one output.
@@ -66,6 +68,8 @@ pub(crate) struct ActorSpec {
     /// Constants and functions that the imports make visible.
     pub visible: Scope,
     pub prints: bool,
+    /// Stands alone: every parameter has a default.
+    pub alone: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -216,6 +220,7 @@ impl ActorBuilder<'_, '_> {
         let entity = Entity {
             class: format!("{}.{}", self.spec.package, self.spec.name),
             params: params.into_iter().map(|p| p.0).collect(),
+            entity_params: Vec::new(),
             ins: self.ins.clone(),
             outs: self.outs.clone(),
             max_emit: self.max_emit,
@@ -251,7 +256,7 @@ impl ActorBuilder<'_, '_> {
                 super::types::draw_scalar(&mut self.b.rng, 64)
             };
             let ty = Ty::scalar(scalar);
-            let has_default = pinned.is_some() || self.b.rng.chance(40);
+            let has_default = pinned.is_some() || self.spec.alone || self.b.rng.chance(40);
             let mut doc = vec![Doc::text(ty.declare(&name, &mut self.b.rng))];
             if has_default {
                 doc.push(Doc::text(" = "));

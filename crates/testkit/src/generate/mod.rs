@@ -161,7 +161,11 @@ pub fn generate(seed: u64, knobs: &Knobs) -> Case {
         let n = if b.rng.chance(6) { 0 } else { b.rng.range(1, knobs.tokens) };
         ins.push((scalar, n as u64));
     }
-    let top = b.network(&mut library, "Top", &ins, knobs.levels, true);
+    let top = if b.rng.chance(6) {
+        single_actor(&mut b, &mut library, &ins)
+    } else {
+        b.network(&mut library, "Top", &ins, knobs.levels, true)
+    };
     let inputs = top
         .ins
         .iter()
@@ -174,6 +178,27 @@ pub fn generate(seed: u64, knobs: &Knobs) -> Case {
         .collect();
     let files = library.files.into_iter().map(|f| (f.path, f.doc)).collect();
     Case { seed, top: top.class, inputs, files }
+}
+
+/// An actor that is the whole program.
+fn single_actor(b: &mut Builder<'_>, library: &mut Library, ins: &[(Scalar, u64)]) -> actor::Entity {
+    let (imports, visible) = b.import(&library.units);
+    let spec = actor::ActorSpec {
+        package: "gen".into(),
+        name: "Top".into(),
+        ins: ins.iter().map(|i| i.0).collect(),
+        outs: (0..1 + b.rng.below(2)).map(|_| types::draw_scalar(&mut b.rng, b.knobs.widest)).collect(),
+        slim: false,
+        feedback: false,
+        relay: false,
+        imports,
+        visible,
+        prints: b.knobs.prints && b.rng.chance(50),
+        alone: true,
+    };
+    let (doc, entity) = b.actor(&spec);
+    library.files.push(network::File { path: "gen/Top.cal".into(), doc });
+    entity
 }
 
 /// A value of the type: small, extreme or any.

@@ -94,6 +94,7 @@ impl NetworkBuilder<'_, '_> {
             }
         }
         self.outputs();
+        self.entity_parameter();
         let total: u64 = ins.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
         let most = self.text.outputs.iter().map(|o| o.tokens).max().unwrap_or(0);
         let class = format!("{}.{}", self.text.package, self.text.name);
@@ -102,6 +103,7 @@ impl NetworkBuilder<'_, '_> {
         Entity {
             class,
             params: self.text.params.iter().map(|p| p.0.clone()).collect(),
+            entity_params: self.text.entity_params.clone(),
             ins: self.text.inputs.clone(),
             outs: self.text.outputs.iter().map(|o| o.port.clone()).collect(),
             max_emit: most / total + 1,
@@ -164,6 +166,19 @@ impl NetworkBuilder<'_, '_> {
         out
     }
 
+    /// Makes the class of one instance a parameter with that class as its default.
+    fn entity_parameter(&mut self) {
+        if !self.text.nl || self.top || !self.b.rng.chance(25) {
+            return;
+        }
+        let at = self.b.rng.below(self.text.instances.len());
+        let name = self.b.name("E");
+        let Some(instance) = self.text.instances.get_mut(at) else { return };
+        // A default cannot have arguments that only the instance knows, but an instance may give more of them.
+        let class = std::mem::replace(&mut instance.class, name.clone());
+        self.text.entity_params.push((name, class));
+    }
+
     /// Wires that can feed a port of this kind, the unread ones first in line.
     fn pick_wire(&mut self, is_bool: Option<bool>) -> Option<usize> {
         let fits = |w: &Wire| is_bool.is_none_or(|b| w.scalar.is_bool() == b) && w.tokens <= MOST_TOKENS;
@@ -194,6 +209,7 @@ impl NetworkBuilder<'_, '_> {
             imports,
             visible,
             prints: self.top && self.b.knobs.prints && self.b.rng.chance(25),
+            alone: false,
         };
         let (doc, entity) = self.b.actor(&spec);
         self.library.add(&entity.class, "cal", doc);
@@ -301,6 +317,12 @@ impl NetworkBuilder<'_, '_> {
         let name = self.b.name("n");
         let node = self.b.node();
         let args = self.arguments(&entity.params);
+        let mut args = args;
+        for (name, class) in &entity.entity_params {
+            if self.text.nl && self.b.rng.chance(60) {
+                args.push((name.clone(), Arg::Entity(class.clone())));
+            }
+        }
         self.text.instances.push(Instance { name: name.clone(), class: entity.class.clone(), args, count: None, node });
         let mut most = 0;
         for (port, feed) in entity.ins.iter().zip(feeds) {

@@ -29,6 +29,8 @@ pub(crate) enum Arg {
     Bool(bool),
     Name(String),
     Sum(String, i64),
+    /// An entity, for a parameter that stands for one; NL only.
+    Entity(String),
 }
 
 impl Arg {
@@ -38,6 +40,7 @@ impl Arg {
             Self::Bool(v) => v.to_string(),
             Self::Name(n) => n.clone(),
             Self::Sum(n, v) => format!("{n} + {v}"),
+            Self::Entity(class) => format!("{class}()"),
         }
     }
 
@@ -46,7 +49,7 @@ impl Arg {
         match self {
             Self::Int(v) => literal("Integer", v.to_string()),
             Self::Bool(v) => literal("Boolean", v.to_string()),
-            Self::Name(n) => format!("<Expr kind=\"Var\" name=\"{n}\"/>"),
+            Self::Name(n) | Self::Entity(n) => format!("<Expr kind=\"Var\" name=\"{n}\"/>"),
             Self::Sum(n, v) => format!(
                 "<Expr kind=\"BinOpSeq\"><Expr kind=\"Var\" name=\"{n}\"/><Op name=\"+\"/>{}</Expr>",
                 literal("Integer", v.to_string())
@@ -85,6 +88,8 @@ pub(crate) struct NetworkText {
     pub inputs: Vec<PortSig>,
     pub outputs: Vec<Output>,
     pub params: Vec<(ParamSig, Option<i64>)>,
+    /// Names and defaults; NL only.
+    pub entity_params: Vec<(String, String)>,
     pub variables: Vec<(String, Arg)>,
     pub instances: Vec<Instance>,
     pub connections: Vec<Connection>,
@@ -101,6 +106,7 @@ impl NetworkText {
             inputs: Vec::new(),
             outputs: Vec::new(),
             params: Vec::new(),
+            entity_params: Vec::new(),
             variables: Vec::new(),
             instances: Vec::new(),
             connections: Vec::new(),
@@ -121,7 +127,7 @@ impl NetworkText {
         if b.rng.chance(60) {
             line(vec![Doc::text(format!("package {};", self.package))]);
         }
-        let params: Vec<String> = self
+        let mut params: Vec<String> = self
             .params
             .iter()
             .map(|(p, default)| {
@@ -132,6 +138,7 @@ impl NetworkText {
                 }
             })
             .collect();
+        params.extend(self.entity_params.iter().map(|(name, class)| format!("entity {name} = {class}()")));
         let ports = |ports: Vec<&PortSig>, b: &mut Builder<'_>| {
             let texts: Vec<String> =
                 ports.iter().map(|p| format!("{} {}", p.scalar.text(&mut b.rng), p.name)).collect();

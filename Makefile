@@ -1,0 +1,51 @@
+# The commands of the project; `make help` lists them. Everything is done by the scripts and the command `headrace`.
+
+CARGO ?= cargo
+CARGO_TARGET_DIR ?= target
+HEADRACE = $(CARGO_TARGET_DIR)/release/headrace
+DEMO_REPORT ?= demo.html
+# How long each fuzz target runs, in seconds.
+FUZZ_SECONDS ?= 1800
+
+.PHONY: help demo test matrix bench fuzz docs build install clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+build: ## the command, optimised
+	@scripts/tools.sh rust cc
+	$(CARGO) build --release --locked -p headrace-driver
+
+demo: ## from nothing to an encrypted file, through every engine, compared with OpenSSL
+	@scripts/tools.sh rust cc openssl
+	$(CARGO) build --release --locked -p headrace-driver
+	$(HEADRACE) demo -o $(DEMO_REPORT)
+
+test: ## everything that tests the project
+	@scripts/tools.sh rust cc openssl
+	@scripts/test.sh
+
+matrix: ## known answers of every primitive, on every engine and target, with every compiler found here
+	@scripts/tools.sh rust cc
+	$(CARGO) build --release --locked -p headrace-driver
+	scripts/matrix.sh $(HEADRACE)
+
+bench: ## measurements with gcc and clang; results in bench/results, tables in the documents
+	@scripts/tools.sh rust cc openssl clang
+	$(CARGO) build --release --locked --workspace
+	scripts/bench.sh $(HEADRACE)
+
+fuzz: ## every reader of text under the fuzzer, FUZZ_SECONDS each
+	@scripts/tools.sh rust cc
+	FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run
+
+docs: ## everything in the documents that is generated
+	$(CARGO) build --release --locked -p headrace-driver
+	scripts/docs.sh $(HEADRACE)
+
+install: build ## the command, its manual pages and completions, below PREFIX (default /usr/local)
+	scripts/install.sh $(HEADRACE) $(or $(PREFIX),/usr/local)
+
+clean: ## what was built
+	$(CARGO) clean
+	rm -f demo.html

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Everything that tests the project, step by step; ends with a count of each kind. Every step runs even when one before
+# it has failed. A step whose tool is missing is «not run», counted and shown.
+set -u
+cd "$(dirname "$0")/.."
+
+cargo=${CARGO:-cargo}
+target=${CARGO_TARGET_DIR:-target}
+cases=${DIFFERENTIAL_CASES:-2000}
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+passed=0 failed=0 not_run=0
+start=$(date +%s)
+
+step() { # step NAME COMMAND…
+    name=$1
+    shift
+    echo
+    echo "=== $name"
+    began=$(date +%s)
+    if "$@"; then
+        passed=$((passed + 1))
+        result=passed
+    else
+        failed=$((failed + 1))
+        result="FAILED; repeat with: $*"
+    fi
+    echo "$name: $result ($(($(date +%s) - began)) s)" >>"$report"
+}
+
+skip() { # skip NAME WHY
+    not_run=$((not_run + 1))
+    echo "$1: not run: $2" >>"$report"
+}
+
+headrace="$target/checked/headrace"
+testkit="$target/checked/headrace-testkit"
+
+if $cargo fmt --version >/dev/null 2>&1; then
+    step "formatted code" $cargo fmt --all --check
+else
+    skip "formatted code" "no rustfmt"
+fi
+if $cargo clippy --version >/dev/null 2>&1; then
+    step "lints" $cargo clippy --locked --workspace --all-targets --profile checked -- -D warnings
+else
+    skip "lints" "no clippy"
+fi
+step "build" $cargo build --locked --workspace --profile checked
+step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet
+step "library checks and is formatted" sh -c "$headrace check ctl std && $headrace fmt --check ctl std"
+step "known answers, all engines" "$headrace" test
+step "differential, $cases cases" "$testkit" differential --cases "$cases"
+step "generated C under sanitizers" "$testkit" sanitize
+
+echo
+echo "=== summary"
+cat "$report"
+echo "$passed steps passed, $failed failed, $not_run not run ($(($(date +%s) - start)) s)"
+[ "$failed" = 0 ]

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Makes sure that the named tools are there, and installs those that are missing from the distribution's packages.
+# Usage: scripts/tools.sh rust cc openssl …   Prints what it installs and why; does nothing for what is there already.
+set -eu
+
+# The oldest Rust that builds the workspace stands once, in Cargo.toml.
+wanted=$(sed -n 's/^rust-version = "\([0-9.]*\)"$/\1/p' "$(dirname "$0")/../Cargo.toml")
+
+at_least() { # at_least VERSION MINIMUM
+    [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+has_rust() {
+    command -v cargo >/dev/null 2>&1 && command -v rustc >/dev/null 2>&1 || return 1
+    for tool in rustc cargo; do
+        version=$($tool --version 2>/dev/null | sed -n "s/^$tool \([0-9.]*\).*/\1/p")
+        [ -n "$version" ] && at_least "$version" "$wanted" || return 1
+    done
+}
+
+updated=no
+install() { # install WHY PACKAGE…
+    why=$1
+    shift
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "missing: $why; please install the equivalent of the Debian packages: $*" >&2
+        exit 4
+    fi
+    sudo=
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            echo "missing: $why; as root, run: apt-get install $*" >&2
+            exit 4
+        fi
+        sudo=sudo
+    fi
+    echo "installing $*: $why"
+    if [ $updated = no ]; then
+        $sudo apt-get update -qq
+        updated=yes
+    fi
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+for tool in "$@"; do
+    case $tool in
+    rust)
+        has_rust || install "Rust $wanted or newer compiles Headrace" rustc-web cargo-web
+        has_rust || {
+            echo "the Rust of the packages is older than $wanted; see https://rustup.rs" >&2
+            exit 4
+        } ;;
+    cc)
+        command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 ||
+            install "a C compiler compiles what the native engine generates" gcc libc6-dev ;;
+    openssl)
+        command -v openssl >/dev/null 2>&1 ||
+            install "OpenSSL is the independent implementation that outputs are compared with" openssl ;;
+    clang)
+        command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
+    *)
+        echo "unknown tool $tool" >&2
+        exit 2 ;;
+    esac
+done

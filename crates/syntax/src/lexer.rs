@@ -472,6 +472,11 @@ impl Lexer<'_> {
     }
 }
 
+/// True for a word, be it a keyword or not.
+pub(crate) fn is_identifier(text: &str) -> bool {
+    text.bytes().all(|byte| WORD[byte as usize]) && text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+}
+
 /// A character named so that also an invisible one can be recognised.
 fn described(run: &str) -> String {
     run.chars()

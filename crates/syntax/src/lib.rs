@@ -7,7 +7,9 @@
 //! * [`parse`] reads `.cal` and `.nl`: one grammar, the keyword decides.
 
 pub mod ast;
+pub mod format;
 pub mod lexer;
+pub mod nl;
 mod parser;
 mod spans;
 pub mod xdf;

@@ -176,11 +176,28 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self, what: &str) -> Parsed<Name> {
+        if self.in_network && self.is(Kind::Str) {
+            return self.quoted_name();
+        }
         if !self.is(Kind::Ident) {
             return Err(self.expected(what));
         }
         let lexeme = self.advance();
         Ok(Name { text: self.text_of(lexeme).into(), span: self.span_of(lexeme) })
+    }
+
+    /// In networks a keyword in quotes is a name: XDF gives such names to instances and ports.
+    fn quoted_name(&mut self) -> Parsed<Name> {
+        let span = self.span();
+        let text = self.string()?;
+        if lexer::is_identifier(&text) {
+            return Ok(Name { text, span });
+        }
+        self.diagnostics.push(
+            Diagnostic::error("syntax-error", format!("`{}` is not a name", lexer::shortened(&text)))
+                .at(span, "a name has letters, digits and underscores"),
+        );
+        Err(Reported)
     }
 
     fn qualified_name(&mut self, what: &str) -> Parsed<QualifiedName> {

@@ -29,6 +29,9 @@
 //! | `type token = uint(size=8);` | `kind="Type"` |
 //! | `custom layout = "<a x='1'/>";` | `kind="Custom"`: the XML inside |
 //!
+//! A name that is a keyword of CAL, as XDF files give to instances and ports, is written in quotes: `"in" --> a.x;`. The
+//! name of an attribute may be any text in quotes.
+//!
 //! An argument of an instantiation is an expression, or an entity with arguments (`Ctr(Cipher = Aes(rounds = 10))`). What
 //! reads `name(word = ...` is taken as the latter; a function of a comparison is written with parentheses, `f((a = b))`.
 
@@ -166,7 +169,7 @@ impl Parser<'_> {
     }
 
     fn entities(&mut self, entities: &mut Vec<EntityDecl>) {
-        while self.is(Kind::Ident) && !self.at_network_section() {
+        while matches!(self.kind(), Kind::Ident | Kind::Str) && !self.at_network_section() {
             match self.entity_decl() {
                 Ok(entity) => entities.push(entity),
                 Err(Reported) => self.skip_line(),
@@ -262,7 +265,7 @@ impl Parser<'_> {
 
     fn arg(&mut self) -> Parsed<Arg> {
         let start = self.span();
-        let named = self.is(Kind::Ident) && self.ahead(1).kind == Kind::Eq;
+        let named = matches!(self.kind(), Kind::Ident | Kind::Str) && self.ahead(1).kind == Kind::Eq;
         let name = if named {
             let name = self.name("the name of a parameter")?;
             self.advance();
@@ -298,7 +301,7 @@ impl Parser<'_> {
             let start = self.at;
             let more = match self.kind() {
                 Kind::If | Kind::Foreach => true,
-                Kind::Ident => !self.at_network_section(),
+                Kind::Ident | Kind::Str => !self.at_network_section(),
                 Kind::End | Kind::Else | Kind::Elsif | Kind::Eof | Kind::Var => false,
                 _ => {
                     self.expected("a connection, `foreach`, `if` or `end`");
@@ -418,7 +421,13 @@ impl Parser<'_> {
         if has_kind {
             self.advance();
         }
-        let name = self.word("the name of an attribute")?;
+        let name = if self.is(Kind::Str) {
+            let span = self.span();
+            let text = self.string()?;
+            Name { text, span }
+        } else {
+            self.word("the name of an attribute")?
+        };
         let value = match kind {
             "flag" if has_kind => AttributeValue::Flag,
             "string" if has_kind => {

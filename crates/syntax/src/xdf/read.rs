@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::ast::*;
-use crate::lexer::{Kind, MAX_FILE_BYTES, keyword};
+use crate::lexer::{Kind, MAX_FILE_BYTES, is_identifier, keyword};
 use crate::parser::MAX_NESTING;
 
 /// The most XML nodes that are read: each takes some hundred bytes.
@@ -575,11 +575,6 @@ impl Reader<'_> {
 
 fn elements<'a, 'input: 'a>(node: Node<'a, 'input>) -> impl Iterator<Item = Node<'a, 'input>> + use<'a, 'input> {
     node.children().filter(Node::is_element)
-}
-
-fn is_identifier(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
 /// A real number, with a text that reads as a real number in CAL.

@@ -5,6 +5,7 @@
 //! judges all of them alike.
 
 pub mod benchmark_source;
+pub mod differential;
 pub mod generate;
 pub mod rng;
 pub mod shrink;

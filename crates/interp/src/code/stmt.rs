@@ -1,0 +1,443 @@
+//! Statements.
+
+use super::integer::Number;
+use super::place::Address;
+use super::{Block, Compiled, Home, Run, Scope, Word, code, malformed};
+use crate::fifo::{Cell, convert, word_to_int, wrap_word};
+use crate::machine::{Class, Fault, Machine, Stop, trap};
+use headrace_ir::{
+    Argument, Expr, Int, IntType, LocalId, NativeId, Place, ProcedureId, Root, Scalar, Stmt, StmtKind, Type,
+};
+use headrace_natives as natives;
+use headrace_source::Span;
+
+impl Scope<'_> {
+    pub(super) fn block(&self, statements: &[Stmt]) -> Compiled<Block> {
+        stacker::maybe_grow(1 << 16, 1 << 20, || {
+            statements.iter().map(|statement| self.statement(statement)).collect::<Compiled<_>>().map(Block)
+        })
+    }
+
+    fn statement(&self, statement: &Stmt) -> Compiled<Run<()>> {
+        let span = statement.span;
+        match &statement.kind {
+            StmtKind::Assign(place, value) => self.assign(place, value),
+            StmtKind::Copy { target, source, convert } => self.copy(target, source, *convert),
+            StmtKind::If(condition, then, otherwise) => {
+                let condition = self.boolean(condition)?;
+                let (then, otherwise) = (self.block(then)?, self.block(otherwise)?);
+                Ok(code(move |m| if condition.get(m)? != 0 { then.run(m) } else { otherwise.run(m) }))
+            }
+            StmtKind::While { before, condition, body } => {
+                let before = self.block(before)?;
+                let condition = self.boolean(condition)?;
+                let body = self.block(body)?;
+                Ok(code(move |m| {
+                    loop {
+                        m.tick(span)?;
+                        before.run(m)?;
+                        if condition.get(m)? == 0 {
+                            return Ok(());
+                        }
+                        body.run(m)?;
+                    }
+                }))
+            }
+            StmtKind::Foreach { variable, low, high, body } => self.foreach(*variable, low, high, body, span),
+            StmtKind::Call { result, procedure, arguments } => {
+                self.call_statement(*result, *procedure, arguments, span)
+            }
+            StmtKind::CallNative { result, native, arguments } => self.call_native(*result, *native, arguments, span),
+            StmtKind::Print { pieces, newline } => {
+                let pieces = self.pieces(pieces)?;
+                let newline = *newline;
+                Ok(code(move |m| {
+                    let mut text = String::new();
+                    for piece in &pieces {
+                        piece.show(m, &mut text)?;
+                    }
+                    if newline {
+                        text.push('\n');
+                    }
+                    m.host.print(text.as_bytes());
+                    Ok(())
+                }))
+            }
+        }
+    }
+
+    fn assign(&self, place: &Place, value: &Expr) -> Compiled<Run<()>> {
+        let ty = self.place_type(place)?;
+        if ty.is_list() {
+            return malformed("an assignment to a list", place.span);
+        }
+        if let Root::Actor(id) = place.root
+            && !self.context.actor.variables.get(id.index()).is_some_and(|variable| variable.mutable)
+        {
+            return malformed("an assignment to a constant", place.span);
+        }
+        match Class::of(ty.element) {
+            Class::Word => {
+                let value = self.stored_word(ty.element, value)?;
+                self.store_word(place, value)
+            }
+            Class::Wide => {
+                let value = self.stored_wide(ty.element, value)?;
+                let address = self.address(place)?;
+                Ok(code(move |m: &mut Machine<'_>| {
+                    let value = value(m)?;
+                    let at = address.locate(m, |extent| extent.wides)?;
+                    m.memory.wides[at] = value;
+                    Ok(())
+                }))
+            }
+            Class::Text => {
+                let value = self.text(value)?;
+                let address = self.address(place)?;
+                Ok(code(move |m: &mut Machine<'_>| {
+                    let value = value(m)?;
+                    let at = address.locate(m, |extent| extent.texts)?;
+                    m.memory.texts[at] = value;
+                    Ok(())
+                }))
+            }
+        }
+    }
+
+    fn store_word(&self, place: &Place, value: Word) -> Compiled<Run<()>> {
+        let mut address = self.address(place)?;
+        let offset = address.offset;
+        if address.indices.is_empty() {
+            return Ok(match address.home {
+                Home::Frame(at) => {
+                    let at = at + offset;
+                    match value {
+                        Word::Code(run) => code(move |m| {
+                            let value = run(m)?;
+                            m.memory.words[m.frame.words + at] = value;
+                            Ok(())
+                        }),
+                        value => code(move |m| {
+                            let value = value.get(m)?;
+                            m.memory.words[m.frame.words + at] = value;
+                            Ok(())
+                        }),
+                    }
+                }
+                Home::State(at) => {
+                    let at = at + offset;
+                    code(move |m| {
+                        let value = value.get(m)?;
+                        m.memory.words[m.state.words + at] = value;
+                        Ok(())
+                    })
+                }
+                _ => code(move |m: &mut Machine<'_>| {
+                    let value = value.get(m)?;
+                    let at = address.locate(m, |extent| extent.words)?;
+                    m.memory.words[at] = value;
+                    Ok(())
+                }),
+            });
+        }
+        if address.indices.len() == 1
+            && let Some(index) = address.indices.pop()
+        {
+            let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
+            macro_rules! element {
+                (|$m:ident| $base:expr) => {
+                    code(move |$m| {
+                        let value = value.get($m)?;
+                        let index = index.value.get($m)?;
+                        if index as u64 >= size {
+                            return Err(super::place::outside(index, size as u32, span));
+                        }
+                        let at = $base + offset + index as usize * stride;
+                        $m.memory.words[at] = value;
+                        Ok(())
+                    })
+                };
+            }
+            return Ok(match address.home {
+                Home::Fixed(home) => element!(|m| home),
+                Home::State(home) => element!(|m| m.state.words + home),
+                Home::Frame(home) => element!(|m| m.frame.words + home),
+                Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
+            });
+        }
+        Ok(code(move |m: &mut Machine<'_>| {
+            let value = value.get(m)?;
+            let at = address.locate(m, |extent| extent.words)?;
+            m.memory.words[at] = value;
+            Ok(())
+        }))
+    }
+
+    fn copy(&self, target: &Place, source: &Place, to: Option<Scalar>) -> Compiled<Run<()>> {
+        let from = self.address(source)?;
+        let into = self.address(target)?;
+        let n = from.ty.len().min(into.ty.len());
+        let (source_type, target_type) = (from.ty.element, into.ty.element);
+        if to.is_none() && Class::of(source_type) != Class::of(target_type) {
+            return malformed("a copy between lists of different elements", target.span);
+        }
+        if to.is_some() || source_type != target_type {
+            return Ok(code(move |m: &mut Machine<'_>| {
+                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                for at in 0..n {
+                    let cell = match Class::of(source_type) {
+                        Class::Word => Cell::Word(m.memory.words[from + at]),
+                        _ => Cell::Wide(m.memory.wides[from + at].clone()),
+                    };
+                    match convert(source_type, target_type, cell) {
+                        Cell::Word(word) => m.memory.words[into + at] = word,
+                        Cell::Wide(wide) => m.memory.wides[into + at] = wide,
+                    }
+                }
+                Ok(())
+            }));
+        }
+        Ok(match Class::of(source_type) {
+            Class::Word => code(move |m: &mut Machine<'_>| {
+                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                m.memory.words.copy_within(from..from + n, into);
+                Ok(())
+            }),
+            Class::Wide => code(move |m: &mut Machine<'_>| {
+                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                for at in 0..n {
+                    m.memory.wides[into + at] = m.memory.wides[from + at].clone();
+                }
+                Ok(())
+            }),
+            Class::Text => code(move |m: &mut Machine<'_>| {
+                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                for at in 0..n {
+                    m.memory.texts[into + at] = m.memory.texts[from + at].clone();
+                }
+                Ok(())
+            }),
+        })
+    }
+
+    fn foreach(&self, variable: LocalId, low: &Expr, high: &Expr, body: &[Stmt], span: Span) -> Compiled<Run<()>> {
+        let Some((Home::Frame(at), ty)) = self.frame.homes.get(variable.index()) else {
+            return malformed("a loop variable that does not exist", span);
+        };
+        let (at, Scalar::Int(ty)) = (*at, ty.element) else {
+            return malformed("a loop variable that is not an integer", span);
+        };
+        let (low, high) = (self.integer(low)?, self.integer(high)?);
+        let body = self.block(body)?;
+        let word_type = ty.width <= 63 || (ty.signed && ty.width == 64);
+        if word_type && matches!((&low.number, &high.number), (Number::Word(_), Number::Word(_))) {
+            if let (Number::Word(low), Number::Word(high)) = (low.number, high.number) {
+                return Ok(code(move |m| {
+                    let low = low.get(m)?;
+                    let high = high.get(m)?;
+                    if high < low {
+                        return Ok(());
+                    }
+                    m.memory.words[m.frame.words + at] = wrap_word(ty, low);
+                    loop {
+                        m.tick(span)?;
+                        body.run(m)?;
+                        let slot = m.frame.words + at;
+                        let value = m.memory.words[slot];
+                        if value >= high {
+                            return Ok(());
+                        }
+                        m.memory.words[slot] = wrap_word(ty, value + 1);
+                    }
+                }));
+            }
+            return malformed("loop bounds of two kinds", span);
+        }
+        let (low, high) = (low.big(), high.big());
+        let one = Int::from(1i64);
+        Ok(code(move |m: &mut Machine<'_>| {
+            let low = low(m)?;
+            let high = high(m)?;
+            if high < low {
+                return Ok(());
+            }
+            set_int(m, at, ty, low);
+            loop {
+                m.tick(span)?;
+                body.run(m)?;
+                let value = get_int(m, at, ty);
+                if value >= high {
+                    return Ok(());
+                }
+                set_int(m, at, ty, value.add(&one));
+            }
+        }))
+    }
+
+    /// Where a scalar local lies.
+    fn local(&self, local: LocalId, span: Span) -> Compiled<(usize, Type)> {
+        match self.frame.homes.get(local.index()) {
+            Some((Home::Frame(at), ty)) if !ty.is_list() => Ok((*at, ty.clone())),
+            _ => malformed("a local that does not exist", span),
+        }
+    }
+
+    fn call_statement(
+        &self,
+        result: Option<LocalId>,
+        procedure: ProcedureId,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Compiled<Run<()>> {
+        let call = self.call(procedure, arguments, span)?;
+        let Some(local) = result else {
+            return Ok(call.nothing());
+        };
+        let (at, ty) = self.local(local, span)?;
+        let given = self.context.results.get(procedure.index()).copied().flatten();
+        if given.map(Class::of) != Some(Class::of(ty.element)) {
+            return malformed("a result of another kind", span);
+        }
+        Ok(match Class::of(ty.element) {
+            Class::Word => {
+                let run = call.word();
+                code(move |m| {
+                    let value = run(m)?;
+                    m.memory.words[m.frame.words + at] = value;
+                    Ok(())
+                })
+            }
+            Class::Wide => {
+                let run = call.wide();
+                code(move |m| {
+                    let value = run(m)?;
+                    m.memory.wides[m.frame.wides + at] = value;
+                    Ok(())
+                })
+            }
+            Class::Text => {
+                let run = call.text();
+                code(move |m| {
+                    let value = run(m)?;
+                    m.memory.texts[m.frame.texts + at] = value;
+                    Ok(())
+                })
+            }
+        })
+    }
+
+    fn call_native(
+        &self,
+        result: Option<LocalId>,
+        native: NativeId,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Compiled<Run<()>> {
+        let Some(declared) = self.context.actor.natives.get(native.index()) else {
+            return malformed("a native that does not exist", span);
+        };
+        let Some(row) = natives::find(&declared.name) else {
+            return malformed("a native that no platform supplies", span);
+        };
+        if arguments.len() != row.parameters.len() {
+            return malformed("a native with the wrong number of arguments", span);
+        }
+        let mut passed = Vec::new();
+        for (argument, parameter) in arguments.iter().zip(row.parameters) {
+            passed.push(match (argument, parameter) {
+                (Argument::Value(value), natives::Parameter::Scalar(_, word)) => {
+                    NativeArgument::Scalar(self.stored_word(word.scalar(), value)?)
+                }
+                (Argument::List(place), natives::Parameter::Bytes(_)) => {
+                    let address = self.address(place)?;
+                    if Class::of(address.ty.element) != Class::Word {
+                        return malformed("a list of another kind", span);
+                    }
+                    NativeArgument::Bytes(address)
+                }
+                _ => return malformed("an argument of another kind", span),
+            });
+        }
+        let result = match result {
+            Some(local) => {
+                let (at, ty) = self.local(local, span)?;
+                if Class::of(ty.element) != Class::Word {
+                    return malformed("a result of another kind", span);
+                }
+                Some((at, ty.element))
+            }
+            None => None,
+        };
+        let name = declared.name.clone();
+        Ok(code(move |m: &mut Machine<'_>| {
+            let mut values = Vec::with_capacity(passed.len());
+            let mut lists = Vec::new();
+            for argument in &passed {
+                values.push(match argument {
+                    NativeArgument::Scalar(word) => natives::Argument::Scalar(word.get(m)?),
+                    NativeArgument::Bytes(address) => {
+                        let at = address.locate(m, |extent| extent.words)?;
+                        let words = &m.memory.words[at..at + address.ty.len()];
+                        let bytes = words.iter().map(|&word| word as u8).collect();
+                        lists.push((values.len(), at, address.ty.element));
+                        natives::Argument::Bytes(bytes)
+                    }
+                });
+            }
+            let value = (row.call)(&mut m.session, m.host, &mut values).map_err(|stop| match stop {
+                natives::Stop::Exit(status) => Box::new(Stop::Exit(status)),
+                natives::Stop::Error(message) => trap(format!("{name}: {message}"), span),
+            })?;
+            for (position, at, ty) in lists {
+                if let natives::Argument::Bytes(bytes) = &values[position] {
+                    for (word, byte) in m.memory.words[at..].iter_mut().zip(bytes) {
+                        *word = stored_byte(ty, *byte);
+                    }
+                }
+            }
+            if let Some((at, ty)) = result {
+                m.memory.words[m.frame.words + at] = match ty {
+                    Scalar::Int(int) => wrap_word(int, value),
+                    _ => value,
+                };
+            }
+            Ok(())
+        }))
+    }
+}
+
+enum NativeArgument {
+    Scalar(Word),
+    Bytes(Address),
+}
+
+fn stored_byte(ty: Scalar, byte: u8) -> i64 {
+    match ty {
+        Scalar::Int(int) => wrap_word(int, i64::from(byte)),
+        _ => i64::from(byte),
+    }
+}
+
+fn locate(address: &Address, m: &mut Machine<'_>) -> Result<usize, Fault> {
+    match Class::of(address.ty.element) {
+        Class::Word => address.locate(m, |extent| extent.words),
+        Class::Wide => address.locate(m, |extent| extent.wides),
+        Class::Text => address.locate(m, |extent| extent.texts),
+    }
+}
+
+fn get_int(m: &Machine<'_>, at: usize, ty: IntType) -> Int {
+    if ty.width <= 64 {
+        word_to_int(ty, m.memory.words[m.frame.words + at])
+    } else {
+        m.memory.wides[m.frame.wides + at].clone()
+    }
+}
+
+fn set_int(m: &mut Machine<'_>, at: usize, ty: IntType, value: Int) {
+    if ty.width <= 64 {
+        m.memory.words[m.frame.words + at] = wrap_word(ty, crate::fifo::low_word(&value));
+    } else {
+        m.memory.wides[m.frame.wides + at] = value.wrap(ty);
+    }
+}

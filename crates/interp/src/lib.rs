@@ -1,0 +1,55 @@
+//! The interpreter: the executable definition of the language, against which everything else is judged.
+//!
+//! It runs the representation as it stands: bit-exact, bounds-checked, with finite FIFOs. It uses no analysis, pass or
+//! target, so it cannot share their bugs. Actors are compiled to closures once ([`code`]), expression by expression,
+//! without looking across statements.
+//!
+//! * [`Interpreter`] implements [`headrace_engine::Engine`].
+//! * [`Order`] says which instance is tried next. A determinate network gives the same streams in every order.
+//! * [`trace::TraceSink`] hears of every firing.
+
+mod code;
+mod engine;
+mod fifo;
+mod machine;
+mod order;
+mod range;
+mod report;
+pub mod trace;
+
+pub use engine::Interpreter;
+pub use order::Order;
+
+use headrace_ir::DEFAULT_FIFO_TOKENS;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How to run.
+pub struct Options {
+    /// Capacity of FIFOs for which the source asks nothing, in tokens.
+    pub fifo_tokens: u32,
+    /// Which instance is tried next.
+    pub order: Order,
+    /// Hears of every firing.
+    pub trace: Option<Box<dyn trace::TraceSink>>,
+    /// When it becomes true, the run ends with a trap that says "interrupted".
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Loop passes and calls after which a firing is taken not to end and the run traps; looked at now and then, so
+    /// somewhat more may be done.
+    pub step_limit: Option<u64>,
+    /// Computes every integer in arbitrary precision, far slower: a check of the interpreter on itself.
+    pub arbitrary_precision: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            fifo_tokens: DEFAULT_FIFO_TOKENS,
+            order: Order::RoundRobin,
+            trace: None,
+            interrupt: None,
+            step_limit: None,
+            arbitrary_precision: false,
+        }
+    }
+}

@@ -563,4 +563,4 @@ fn default_class(role: Role, decrypts: bool) -> Class {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

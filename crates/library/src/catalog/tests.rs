@@ -1,1 +1,288 @@
+use super::*;
 
+/// A little library: a cipher, two modes, a hash, a MAC, an AEAD, a generator, a codec and a part.
+const MANIFESTS: [(&str, &str); 9] = [
+    (
+        "ctl/block/box/primitive.toml",
+        r#"
+title = "Box"
+shape = "block-cipher"
+standard = "S"
+[sets.box128]
+key = 16
+block_bytes = 16
+operations.encrypt = { network = "Encrypt(N = 4)", variants = { lut = { network = "Lut(N = 4)" }, plain = {} } }
+operations.decrypt = { network = "Decrypt(N = 4)" }
+[sets.boxvar]
+key = { min = 1, max = 8 }
+block_bytes = 8
+operations.encrypt = { network = "Encrypt(N = 2)" }
+operations.decrypt = { network = "Decrypt(N = 2)" }
+"#,
+    ),
+    (
+        "ctl/mode/cbc/primitive.toml",
+        r#"
+title = "Chaining"
+shape = "mode"
+standard = "S"
+[operations.cbc-encrypt]
+network = "CbcEncrypt"
+cipher = "encrypt"
+iv = "block"
+input = { multiple = "block" }
+[operations.cbc-decrypt]
+network = "CbcDecrypt"
+cipher = "decrypt"
+iv = "block"
+input = { multiple = "block" }
+"#,
+    ),
+    (
+        "ctl/mode/ctr/primitive.toml",
+        r#"
+title = "Counter"
+shape = "mode"
+standard = "S"
+[operations.ctr]
+network = "Ctr(STEP = 1)"
+cipher = "encrypt"
+iv = "block"
+inverse = "ctr"
+block_bytes = 16
+"#,
+    ),
+    (
+        "ctl/hash/sum/primitive.toml",
+        "title = \"Sum\"\nshape = \"hash\"\nstandard = \"S\"\n[sets.sum1]\noutput = 4\noperations.hash.network = \"Sum\"\n",
+    ),
+    (
+        "ctl/mac/mark/primitive.toml",
+        "title = \"Mark\"\nshape = \"mac\"\nstandard = \"S\"\n[sets.mark]\nkey = 4\ntag = [2, 4]\noperations.mac = { network = \"Mark\", tag = 4 }\noperations.verify.network = \"Verify\"\n",
+    ),
+    (
+        "ctl/aead/seal/primitive.toml",
+        "title = \"Seal\"\nshape = \"aead\"\nstandard = \"S\"\n[sets.seal]\nkey = 4\nnonce = { min = 1, max = 9 }\ntag = 4\nsecret_nonce = 2\noperations.aead-encrypt = { network = \"Seal\", single_chunk = true }\noperations.aead-decrypt.network = \"Open\"\n",
+    ),
+    (
+        "ctl/prng/count/primitive.toml",
+        "title = \"Count\"\nshape = \"generator\"\nstandard = \"S\"\n[sets.count16]\nseed = 2\noutput = 2\noperations.generate.network = \"Count\"\n[ports.State]\nrole = \"Output\"\nwidth = 16\nclass = \"secret\"\n",
+    ),
+    (
+        "ctl/codec/pairs/primitive.toml",
+        "title = \"Pairs\"\nshape = \"codec\"\nstandard = \"S\"\n[sets.pairs]\noperations.encode.network = \"E\"\noperations.decode.network = \"D\"\n",
+    ),
+    (
+        "ctl/parts/tokens/primitive.toml",
+        "title = \"Tokens\"\nshape = \"part\"\nstandard = \"S\"\n[operations.xor-8]\nnetwork = \"Xor(WIDTH = 8)\"\ninputs = [\"X\", \"Y\"]\noutputs = [\"Output\"]\n",
+    ),
+];
+
+/// The little library with more `[[vectors]]` entries appended to the manifests in these folders.
+pub(crate) fn library_with(more: &[(&str, &str)]) -> Library {
+    let texts: Vec<(String, String)> = MANIFESTS
+        .iter()
+        .map(|(path, text)| {
+            let added = more.iter().filter(|(folder, _)| path.contains(folder)).map(|(_, added)| *added);
+            (path.to_string(), std::iter::once(*text).chain(added).collect())
+        })
+        .collect();
+    let (library, problems) =
+        Library::load(texts.iter().zip(0..).map(|((path, text), n)| (FileId(n), path.as_str(), text.as_str())));
+    assert_eq!(problems, []);
+    library
+}
+
+fn ports(list: &[PortSpec]) -> String {
+    let shown: Vec<String> = list
+        .iter()
+        .map(|port| match &port.companion {
+            Some(companion) => format!("{}/{companion}", port.name),
+            None => port.name.clone(),
+        })
+        .collect();
+    shown.join(" ")
+}
+
+#[test]
+fn every_shape_has_the_ports_of_the_conventions() {
+    let library = library_with(&[]);
+    let shown: Vec<String> = library
+        .operations()
+        .iter()
+        .map(|spec| format!("{}: {} ==> {}", spec.full_name(), ports(&spec.inputs), ports(&spec.outputs)))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "seal-aead-encrypt: Rekey Key Nonce/NonceSize SecretNonce Ad/AdSize Input/InputSize ==> SecretNonceOut Output/OutputSize Tag",
+            "seal-aead-decrypt: Rekey Key Nonce/NonceSize SecretNonce Ad/AdSize Input/InputSize TagIn ==> SecretNonceOut Output/OutputSize Verified",
+            "box128-encrypt: Rekey Key Blocks Input ==> Output",
+            "box128-decrypt: Rekey Key Blocks Input ==> Output",
+            "box128-cbc-encrypt: Rekey Key IV Input/InputSize ==> Output/OutputSize",
+            "box128-cbc-decrypt: Rekey Key IV Input/InputSize ==> Output/OutputSize",
+            "box128-ctr: Rekey Key IV Input/InputSize ==> Output/OutputSize",
+            "boxvar-encrypt: Rekey Key/KeySize Blocks Input ==> Output",
+            "boxvar-decrypt: Rekey Key/KeySize Blocks Input ==> Output",
+            "boxvar-cbc-encrypt: Rekey Key/KeySize IV Input/InputSize ==> Output/OutputSize",
+            "boxvar-cbc-decrypt: Rekey Key/KeySize IV Input/InputSize ==> Output/OutputSize",
+            "pairs-encode: Input/InputSize ==> Output/OutputSize",
+            "pairs-decode: Input/InputSize ==> Output/OutputSize Verified",
+            "sum1-hash: Input/InputSize ==> Output",
+            "mark-mac: Rekey Key Input/InputSize ==> Tag",
+            "mark-verify: Rekey Key Input/InputSize TagIn/TagInSize ==> Verified",
+            "tokens-xor-8:  ==> ",
+            "count16-generate: Seed Blocks ==> State",
+        ]
+    );
+}
+
+#[test]
+fn modes_are_given_their_cipher_and_variants_follow() {
+    let library = library_with(&[]);
+    let networks = |set: &str, name: &str| -> Vec<String> {
+        let spec = library.operation(set, name).unwrap();
+        spec.variants.iter().map(|variant| format!("{}: {}", variant.name, variant.network)).collect()
+    };
+    assert_eq!(
+        networks("box128", "ctr"),
+        [
+            "plain: ctl.mode.ctr.Ctr(STEP = 1, Cipher = ctl.block.box.Encrypt(N = 4), BLOCK_BYTES = 16)",
+            "lut: ctl.mode.ctr.Ctr(STEP = 1, Cipher = ctl.block.box.Lut(N = 4), BLOCK_BYTES = 16)",
+        ]
+    );
+    assert_eq!(
+        networks("boxvar", "cbc-decrypt"),
+        [
+            "standard: ctl.mode.cbc.CbcDecrypt(Cipher = ctl.block.box.Decrypt(N = 2), BLOCK_BYTES = 8, KEY_SIZE = true)"
+        ]
+    );
+    assert!(library.operation("boxvar", "ctr").is_none(), "the mode is for blocks of 16 bytes only");
+}
+
+#[test]
+fn sizes_inverses_and_classes_derive() {
+    let library = library_with(&[]);
+    let spec = |set: &str, name: &str| library.operation(set, name).unwrap();
+    let cbc = spec("box128", "cbc-encrypt");
+    assert_eq!(cbc.input(Role::Iv).unwrap().sizes, Sizes::exactly(16));
+    assert!(!cbc.input(Role::Input).unwrap().sizes.allows(17));
+    assert_eq!(cbc.title, "Box, Chaining");
+    for (set, name, inverse) in [
+        ("box128", "cbc-encrypt", Some("cbc-decrypt")),
+        ("box128", "decrypt", Some("encrypt")),
+        ("box128", "ctr", Some("ctr")),
+        ("mark", "mac", Some("verify")),
+        ("pairs", "decode", Some("encode")),
+        ("sum1", "hash", None),
+    ] {
+        assert_eq!(spec(set, name).inverse.as_deref(), inverse, "{set} {name}");
+    }
+    assert!(spec("seal", "aead-decrypt").verifies && spec("pairs", "decode").verifies);
+    assert!(!spec("box128", "cbc-decrypt").verifies && !spec("mark", "mac").verifies);
+    let class = |set: &str, name: &str, role| {
+        let spec = spec(set, name);
+        spec.input(role).or(spec.output(role)).unwrap().class
+    };
+    assert_eq!(class("seal", "aead-encrypt", Role::Input), Class::Secret);
+    assert_eq!(class("seal", "aead-encrypt", Role::Output), Class::Public);
+    assert_eq!(class("seal", "aead-decrypt", Role::Input), Class::Public);
+    assert_eq!(class("seal", "aead-decrypt", Role::Output), Class::Secret);
+    assert_eq!(class("seal", "aead-decrypt", Role::Nonce), Class::Public);
+    assert_eq!(class("box128", "encrypt", Role::Key), Class::Secret);
+    let output = spec("count16", "generate").output(Role::Output).unwrap();
+    assert_eq!((output.bits, output.class), (16, Class::Secret));
+}
+
+#[test]
+fn words_of_commands_find_operations() {
+    let library = library_with(&[]);
+    let names = |words: &[&str]| -> Vec<String> {
+        library.select(words).unwrap().iter().map(|spec| spec.full_name()).collect()
+    };
+    assert_eq!(names(&[]).len(), library.operations().len());
+    assert_eq!(names(&["box"]).len(), 9);
+    assert_eq!(names(&["box128"]).len(), 5);
+    assert_eq!(names(&["box1"]), names(&["box128"]));
+    assert_eq!(names(&["box128", "ctr"]), ["box128-ctr"]);
+    assert_eq!(names(&["box128-ctr"]), ["box128-ctr"]);
+    assert_eq!(names(&["box128-cbc"]), ["box128-cbc-encrypt", "box128-cbc-decrypt"]);
+    assert_eq!(names(&["box128", "cbc", "ctr"]), ["box128-cbc-encrypt", "box128-cbc-decrypt", "box128-ctr"]);
+    assert_eq!(names(&["box", "encrypt"]), ["box128-encrypt", "boxvar-encrypt"]);
+    assert_eq!(names(&["sum", "box128", "ctr", "mark"]), ["box128-ctr", "sum1-hash", "mark-mac", "mark-verify"]);
+    assert_eq!(names(&["tokens", "xor-8"]), ["tokens-xor-8"]);
+}
+
+#[test]
+fn unknown_words_are_explained() {
+    let library = library_with(&[]);
+    let error = library.select(&["bix128"]).unwrap_err();
+    assert_eq!(error.message, "there is no primitive or parameter set `bix128`");
+    assert_eq!(error.help.as_deref(), Some("did you mean `box128`?"));
+    let error = library.select(&["box128", "ctx"]).unwrap_err();
+    assert!(error.message.contains("no operation of `box128`"), "{}", error.message);
+    assert_eq!(error.help.as_deref(), Some("did you mean `ctr`?"));
+    assert!(error.notes[0].contains("`cbc-decrypt`"), "{:?}", error.notes);
+    assert!(library.select(&[""]).is_err());
+    let error = Library::default().select(&["x"]).unwrap_err();
+    assert_eq!(error.notes, ["the library is empty: no manifest was found"]);
+}
+
+#[test]
+fn one_operation_is_found_or_the_choice_shown() {
+    let library = library_with(&[]);
+    assert_eq!(library.find("box128", Some("ctr")).unwrap().full_name(), "box128-ctr");
+    assert_eq!(library.find("box128", Some("encrypt")).unwrap().full_name(), "box128-encrypt");
+    assert_eq!(library.find("sum1", None).unwrap().full_name(), "sum1-hash");
+    assert_eq!(library.find("box128-ctr", None).unwrap().full_name(), "box128-ctr");
+    let error = library.find("box128", Some("cbc")).unwrap_err();
+    assert_eq!(error.message, "`box128 cbc` means 2 operations; one is wanted");
+    assert!(library.find("box", Some("encrypt")).is_err(), "two sets have it");
+}
+
+#[test]
+fn dangling_references_and_double_names_are_found() {
+    let block = MANIFESTS[0].1;
+    let bad = block.replace("decrypt = {", "undo = {")
+        + "[[vectors]]\nfile = \"a.rsp\"\noperation = \"cbc-encrypted\"\nset = \"box128\"\n";
+    let texts = [
+        ("a/box", bad.as_str()),
+        ("b/box", &block.replace("boxvar", "other")),
+        ("mode/cbc", MANIFESTS[1].1),
+        ("mode/cbc2", MANIFESTS[1].1),
+    ];
+    let paths: Vec<String> = texts.iter().map(|(folder, _)| format!("{folder}/primitive.toml")).collect();
+    let (_, problems) =
+        Library::load(texts.iter().zip(&paths).zip(0..).map(|(((_, text), path), n)| (FileId(n), path.as_str(), *text)));
+    let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    for expected in [
+        "the set `box128` has no operation `decrypt`, which the mode operation `cbc-decrypt` asks for",
+        "there are two parameter sets `box128`",
+        "two modes have the operation `cbc-encrypt`",
+        "`box` has no operation `cbc-encrypted`",
+    ] {
+        assert!(messages.contains(&expected), "{expected}\n{messages:#?}");
+    }
+}
+
+#[test]
+fn an_earlier_root_replaces_a_primitive() {
+    let other = MANIFESTS[3].1.replace("output = 4", "output = 5");
+    let (library, problems) =
+        Library::load([(FileId(0), "x/sum/primitive.toml", &*other), (FileId(1), "x/sum/primitive.toml", MANIFESTS[3].1)]);
+    assert_eq!(problems, []);
+    assert_eq!(library.manifests().len(), 1);
+    let spec = library.operation("sum1", "hash").unwrap();
+    assert_eq!(spec.output(Role::Output).unwrap().sizes, Sizes::exactly(5));
+}
+
+#[test]
+fn vector_files_are_known_by_their_names() {
+    let more = "[[vectors]]\nfile = \"sum_short.rsp\"\noperation = \"hash\"\n";
+    let library = library_with(&[("hash/sum", &more.repeat(2))]);
+    assert_eq!(library.mappings("sum_short").len(), 2);
+    assert_eq!(library.mappings("/somewhere/sum_short.rsp").len(), 2);
+    assert_eq!(library.mappings("sum").len(), 0);
+    let manifest = library.manifests().iter().find(|manifest| manifest.primitive == "sum").unwrap();
+    assert_eq!(library.vector_files(manifest), ["ctl/hash/sum/vectors/sum_short.rsp"]);
+}

@@ -42,8 +42,10 @@ struct Port<'s> {
     length: Option<u64>,
     /// Chunk tokens that have not been used.
     sizes: VecDeque<u64>,
-    /// Bytes (or `Verified` tokens) that have not been used.
-    waiting: VecDeque<u8>,
+    /// Bytes (or `Verified` tokens) that came; those before `used` are in the string.
+    waiting: Vec<u8>,
+    /// How many of `waiting` have been used.
+    used: usize,
     /// Bits of the next byte of a port of 1-bit tokens, and their number.
     bits: (u8, u32),
     /// The string so far, without what was taken.
@@ -60,7 +62,7 @@ impl Drop for MessageReader<'_> {
         if self.spec.verifies {
             for port in &mut self.ports {
                 port.string.zeroize();
-                port.waiting.make_contiguous().zeroize();
+                port.waiting.zeroize();
             }
         }
     }
@@ -78,7 +80,8 @@ impl<'s> MessageReader<'s> {
                     spec: port,
                     length: None,
                     sizes: VecDeque::new(),
-                    waiting: VecDeque::new(),
+                    waiting: Vec::new(),
+                    used: 0,
                     bits: (0, 0),
                     string: Vec::new(),
                     seen: 0,
@@ -162,7 +165,7 @@ impl<'s> MessageReader<'s> {
 
     /// Whether nothing of a further message is there.
     pub fn is_empty(&self) -> bool {
-        self.ports.iter().all(|port| port.waiting.is_empty() && port.sizes.is_empty() && port.bits.1 == 0)
+        self.ports.iter().all(|port| port.used == port.waiting.len() && port.sizes.is_empty() && port.bits.1 == 0)
     }
 
     /// What the message came to, when it is complete; then the next one begins.
@@ -214,7 +217,7 @@ impl Port<'_> {
         let bits = self.spec.bits;
         match tokens {
             Tokens::Bytes(bytes) if bits == 8 || self.spec.role == Role::Verified => {
-                self.waiting.extend(bytes);
+                self.waiting.extend_from_slice(bytes);
             }
             Tokens::Bytes(bytes) => {
                 for byte in bytes {
@@ -231,11 +234,11 @@ impl Port<'_> {
 
     fn word(&mut self, word: u64) {
         match self.spec.bits {
-            _ if self.spec.role == Role::Verified => self.waiting.push_back(u8::from(word != 0)),
+            _ if self.spec.role == Role::Verified => self.waiting.push(u8::from(word != 0)),
             1 => {
                 let (byte, n_bits) = (self.bits.0 << 1 | (word & 1) as u8, self.bits.1 + 1);
                 self.bits = if n_bits == 8 {
-                    self.waiting.push_back(byte);
+                    self.waiting.push(byte);
                     (0, 0)
                 } else {
                     (byte, n_bits)
@@ -275,8 +278,16 @@ impl Port<'_> {
 
     /// Moves up to `limit` bytes; how many.
     fn take_up(&mut self, limit: u64) -> u64 {
-        let n = usize::try_from(limit).unwrap_or(usize::MAX).min(self.waiting.len());
-        self.string.extend(self.waiting.drain(..n));
+        let waiting = self.waiting.get(self.used..).unwrap_or_default();
+        let n = usize::try_from(limit).unwrap_or(usize::MAX).min(waiting.len());
+        self.string.extend_from_slice(waiting.get(..n).unwrap_or_default());
+        self.used += n;
+        if self.used == self.waiting.len() {
+            // What would stay behind may be plaintext that is not verified.
+            self.waiting.as_mut_slice().zeroize();
+            self.waiting.clear();
+            self.used = 0;
+        }
         self.seen = self.seen.saturating_add(n as u64);
         n as u64
     }

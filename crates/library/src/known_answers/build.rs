@@ -202,6 +202,14 @@ struct Read {
     directions: Option<(bool, bool)>,
 }
 
+/// Why joined strings cannot be cut apart.
+enum Uncut {
+    /// The record is shorter or longer than its strings can be.
+    Short(String),
+    /// The manifest does not say where to cut.
+    Ambiguous(String),
+}
+
 type Found<T> = Result<T, Diagnostic>;
 
 impl Builder<'_> {
@@ -221,12 +229,13 @@ impl Builder<'_> {
         if spec.framing == Framing::Bare {
             return Ok(vec![self.case(spec, &read, self.ports(spec, &read)?)]);
         }
-        if let Err(reason) = self.split(spec, &mut read) {
-            if !self.record.must_fail {
-                return Err(self.problem(reason));
+        match self.split(spec, &mut read) {
+            Ok(()) => {}
+            Err(Uncut::Short(reason)) if self.record.must_fail => {
+                let spec = self.inverse(spec).unwrap_or(spec);
+                return Ok(vec![self.case(spec, &read, Plan::Malformed(reason))]);
             }
-            let spec = self.inverse(spec).unwrap_or(spec);
-            return Ok(vec![self.case(spec, &read, Plan::Malformed(reason))]);
+            Err(Uncut::Short(reason) | Uncut::Ambiguous(reason)) => return Err(self.problem(reason)),
         }
         if self.entry.kind == Kind::MonteCarlo {
             return self.monte_carlo(spec, &read);
@@ -400,8 +409,11 @@ impl Builder<'_> {
                 Err(self.problem(format!("`{}` has no operation `{}`", self.manifest.primitive, self.entry.operation)))
             }
             (many, _) => {
-                let named =
-                    many.iter().filter(|spec| self.stem.starts_with(&spec.set)).max_by_key(|spec| spec.set.len());
+                let stem = self.stem.replace('_', "-");
+                let named = many
+                    .iter()
+                    .filter(|spec| stem.starts_with(&spec.set.replace('_', "-")))
+                    .max_by_key(|spec| spec.set.len());
                 named.copied().ok_or_else(|| {
                     let sets: Vec<&str> = many.iter().map(|spec| spec.set.as_str()).collect();
                     self.problem(format!("the record could belong to {}", listing(&sets, "or")))
@@ -417,27 +429,40 @@ impl Builder<'_> {
     }
 
     /// Cuts joined strings apart; the error is the reason why that cannot be done.
-    fn split(&self, spec: &OperationSpec, read: &mut Read) -> Result<(), String> {
+    fn split(&self, spec: &OperationSpec, read: &mut Read) -> Result<(), Uncut> {
         for (roles, bytes) in std::mem::take(&mut read.joined) {
-            let mut lengths: Vec<Option<u64>> = Vec::new();
-            for role in &roles {
-                let fixed = match role {
+            let port = |role: Role| spec.output(role).or(spec.input(role));
+            let mut lengths: Vec<Option<u64>> = roles
+                .iter()
+                .map(|role| match role {
                     Role::Tag if read.tag_bytes.is_some() => read.tag_bytes,
-                    _ => spec.output(*role).or(spec.input(*role)).and_then(|port| port.sizes.fixed()),
-                };
-                lengths.push(fixed);
+                    role => port(*role).and_then(|port| port.sizes.fixed()),
+                })
+                .collect();
+            let n_open = |lengths: &[Option<u64>]| lengths.iter().filter(|length| length.is_none()).count();
+            if n_open(&lengths) > 1 {
+                // The size of the tag is open too: the ciphertext is as long as the plaintext, and where that is not
+                // known the tag is as long as it can be.
+                let input = read.strings.get(&Role::Input).map(|input| input.len() as u64);
+                for (role, length) in roles.iter().zip(&mut lengths) {
+                    match (role, input) {
+                        (Role::Output, Some(_)) => *length = input,
+                        (Role::Tag, None) => *length = port(Role::Tag).map(|port| port.sizes.max()),
+                        _ => {}
+                    }
+                }
             }
-            let known: u64 = lengths.iter().flatten().sum();
-            if lengths.iter().filter(|length| length.is_none()).count() > 1 {
+            if n_open(&lengths) > 1 {
                 let names: Vec<&str> = roles.iter().map(|role| role.name()).collect();
-                return Err(format!(
+                return Err(Uncut::Ambiguous(format!(
                     "{} stand in one field, and the size of more than one is open",
                     listing(&names, "and")
-                ));
+                )));
             }
+            let known = lengths.iter().flatten().fold(0u64, |sum, length| sum.saturating_add(*length));
             let total = bytes.len() as u64;
             let Some(rest) = total.checked_sub(known) else {
-                return Err(format!("a field of {total} bytes is to hold {known} and more"));
+                return Err(Uncut::Short(format!("a field of {total} bytes is to hold {known} and more")));
             };
             let mut from = bytes.as_slice();
             for (role, length) in roles.iter().zip(lengths) {
@@ -447,7 +472,7 @@ impl Builder<'_> {
                 from = after;
             }
             if !from.is_empty() {
-                return Err(format!("a field has {} bytes too many", from.len()));
+                return Err(Uncut::Short(format!("a field has {} bytes too many", from.len())));
             }
         }
         Ok(())

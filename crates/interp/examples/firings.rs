@@ -4,7 +4,6 @@ use headrace_engine::{CollectingHost, Engine};
 use headrace_interp::{Interpreter, Options};
 use std::time::Instant;
 
-#[allow(dead_code)]
 #[path = "../tests/build/mod.rs"]
 mod build;
 

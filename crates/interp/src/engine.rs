@@ -266,7 +266,7 @@ impl Interpreter {
                         self.wake_neighbours(at, fired);
                         return match *fault {
                             Stop::Exit(status) => Ok(Outcome::Exited(status)),
-                            _ => Err(self.trap(at, action, fault)),
+                            stop => Err(self.trap(at, action, stop)),
                         };
                     }
                 }
@@ -436,9 +436,9 @@ impl Interpreter {
         Ok(())
     }
 
-    fn trap(&self, at: usize, action: String, fault: Fault) -> Trap {
+    fn trap(&self, at: usize, action: String, stop: Stop) -> Trap {
         let instance = self.network.instances[at].name.clone();
-        match *fault {
+        match stop {
             Stop::Trap { message, span, procedure } => {
                 Trap { message, instance, action: procedure.unwrap_or(action), span }
             }
@@ -469,8 +469,8 @@ impl Interpreter {
     }
 }
 
-fn interrupted() -> Fault {
-    Box::new(Stop::Trap { message: "interrupted".to_owned(), span: None, procedure: None })
+fn interrupted() -> Stop {
+    Stop::Trap { message: "interrupted".to_owned(), span: None, procedure: None }
 }
 
 /// Stores the initial value of a variable.

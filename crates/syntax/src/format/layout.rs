@@ -90,10 +90,9 @@ impl Layout<'_> {
     fn mark(&mut self, mark: Mark) {
         if self.must_break {
             match mark {
-                Mark::Break { .. } | Mark::Hard | Mark::Blank => {
+                Mark::Break { .. } | Mark::Hard | Mark::Fresh => {
                     self.must_break = false;
-                    let blank = matches!(mark, Mark::Blank);
-                    self.marks.push(if blank { mark } else { Mark::Hard });
+                    self.marks.push(Mark::Hard);
                     return;
                 }
                 Mark::Text(..) | Mark::Comment(..) => {
@@ -120,12 +119,12 @@ impl Layout<'_> {
 
     /// A new line, after an empty one where the text has one, with the comments that stand before the next lexeme.
     fn line(&mut self) {
-        self.plain_line();
+        self.mark(Mark::Hard);
+        self.blank_line();
         self.leading_comments(true);
     }
 
-    fn plain_line(&mut self) {
-        self.mark(Mark::Hard);
+    fn blank_line(&mut self) {
         if self.newlines(self.last_end, self.next_start()) > 1 {
             self.mark(Mark::Blank);
         }
@@ -164,7 +163,8 @@ impl Layout<'_> {
                 return;
             }
             if self.last_end == 0 || self.newlines(self.last_end, comment.start) > 0 {
-                self.plain_line();
+                self.mark(Mark::Fresh);
+                self.blank_line();
             } else if comment.start > self.last_end {
                 self.space();
             }
@@ -172,7 +172,8 @@ impl Layout<'_> {
             let following = self.next_start();
             if self.newlines(comment.end, following) > 0 {
                 if before_lexeme || following < next {
-                    self.plain_line();
+                    self.mark(Mark::Hard);
+                    self.blank_line();
                 }
             } else if following > comment.end {
                 self.space();
@@ -992,7 +993,7 @@ impl Layout<'_> {
     fn if_value(&mut self, value: fn(&mut Self)) {
         self.begin(0);
         while matches!(self.kind(), Kind::If | Kind::Elsif) {
-            self.begin(1);
+            self.mark(Mark::Indent);
             self.lexeme();
             self.space();
             self.expr();
@@ -1003,7 +1004,7 @@ impl Layout<'_> {
             self.end();
             self.mark(BREAK);
         }
-        self.begin(1);
+        self.mark(Mark::Indent);
         self.eat(Kind::Else);
         self.mark(BREAK);
         value(self);

@@ -19,6 +19,9 @@ use crate::lexer::{self, Lexeme};
 /// The longest line, in characters.
 pub const LINE_WIDTH: usize = 100;
 
+/// The most passes until nothing changes.
+const MOST_PASSES: usize = 8;
+
 /// Lays out a `.cal` or `.nl` text anew. The result has the same lexemes and comments in the same order, and formatting it
 /// again changes nothing. A text with syntax errors is not touched: its errors are returned.
 pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
@@ -27,18 +30,17 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    let lexed = lexer::lex(file, text);
-    let marks = layout::layout(text, &lexed);
-    let output = printer::print(text, &marks);
-    let again = lexer::lex(file, &output);
-    let same = |ours: &[Lexeme], theirs: &[Lexeme]| {
-        ours.len() == theirs.len()
-            && ours
-                .iter()
-                .zip(theirs)
-                .all(|(our, their)| our.kind == their.kind && lines(our.text(text)).eq(lines(their.text(&output))))
-    };
-    if same(&lexed.lexemes, &again.lexemes) && same(&lexed.comments, &again.comments) {
+    // A comment between two lexemes of a line may come to stand on a line of its own, where it is laid out differently:
+    // the result is what no further pass changes.
+    let mut output = pass(file, text);
+    for _ in 0..MOST_PASSES {
+        let again = pass(file, &output);
+        if again == output {
+            break;
+        }
+        output = again;
+    }
+    if same(file, text, &output) {
         Ok(output)
     } else {
         Err(vec![
@@ -49,6 +51,24 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
             .at(Span::new(file, 0, 0), ""),
         ])
     }
+}
+
+fn pass(file: FileId, text: &str) -> String {
+    let lexed = lexer::lex(file, text);
+    printer::print(text, &layout::layout(text, &lexed))
+}
+
+/// True when two texts have the same lexemes and comments.
+fn same(file: FileId, one: &str, other: &str) -> bool {
+    let (ours, theirs) = (lexer::lex(file, one), lexer::lex(file, other));
+    let equal = |ours: &[Lexeme], theirs: &[Lexeme]| {
+        ours.len() == theirs.len()
+            && ours
+                .iter()
+                .zip(theirs)
+                .all(|(our, their)| our.kind == their.kind && lines(our.text(one)).eq(lines(their.text(other))))
+    };
+    equal(&ours.lexemes, &theirs.lexemes) && equal(&ours.comments, &theirs.comments)
 }
 
 /// The lines of a lexeme or comment without the blanks around them, which a layout may change inside a block comment.

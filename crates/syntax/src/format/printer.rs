@@ -19,7 +19,9 @@ pub(super) enum Mark {
     Space,
     /// Starts a group whose lines are indented by so many levels.
     Begin(usize),
-    /// Ends a group.
+    /// Indents lines by one level, up to the `End`, and breaks where the group around it breaks.
+    Indent,
+    /// Ends a group or an indentation.
     End,
     /// A blank (or nothing) that becomes a line break when the group is broken.
     Break {
@@ -30,7 +32,9 @@ pub(super) enum Mark {
     },
     /// A line break.
     Hard,
-    /// An empty line, once and not at the start of a block.
+    /// A line break unless one is due already; then the indentation of that one stays.
+    Fresh,
+    /// With the line break that is due comes an empty line, once and not at the start of a block.
     Blank,
     /// The start of a block: no empty line may follow.
     Opener,
@@ -62,6 +66,7 @@ pub(super) fn print(text: &str, marks: &[Mark]) -> String {
                 let fits = flat || printer.fits(width);
                 groups.push((fits, indent + levels));
             }
+            Mark::Indent => groups.push((flat, indent + 1)),
             Mark::End => {
                 if groups.len() > 1 {
                     groups.pop();
@@ -76,10 +81,8 @@ pub(super) fn print(text: &str, marks: &[Mark]) -> String {
                 }
             }
             Mark::Hard => printer.newline = Some(indent),
-            Mark::Blank => {
-                printer.newline = Some(indent);
-                printer.blank |= !printer.opener;
-            }
+            Mark::Fresh => printer.newline = printer.newline.or(Some(indent)),
+            Mark::Blank => printer.blank |= !printer.opener,
             Mark::Opener => printer.opener = true,
         }
     }
@@ -100,7 +103,7 @@ fn widths(text: &str, marks: &[Mark]) -> Vec<u64> {
                 None => 0,
             },
             Mark::Space | Mark::Break { space: true, .. } => 1,
-            Mark::Hard | Mark::Blank => ENDLESS,
+            Mark::Hard | Mark::Fresh => ENDLESS,
             _ => 0,
         };
     }
@@ -117,7 +120,7 @@ fn widths(text: &str, marks: &[Mark]) -> Vec<u64> {
                 levels.push((item_end, tail));
                 item_end = tail;
             }
-            Mark::Begin(_) => {
+            Mark::Begin(_) | Mark::Indent => {
                 let (outer_item, group_tail) = levels.pop().unwrap_or((tail, tail));
                 widths[at] = group_tail - before[at];
                 item_end = outer_item;
@@ -127,7 +130,7 @@ fn widths(text: &str, marks: &[Mark]) -> Vec<u64> {
                 item_end = before[at];
                 tail = before[at];
             }
-            Mark::Hard | Mark::Blank => {
+            Mark::Hard | Mark::Fresh => {
                 item_end = before[at];
                 tail = before[at];
             }

@@ -1,7 +1,7 @@
 use super::*;
 
-/// A little library: a cipher, two modes, a hash, a MAC, an AEAD, a generator, a codec and a part.
-const MANIFESTS: [(&str, &str); 9] = [
+/// A little library: a cipher, two modes, a hash, a MAC, an AEAD, a generator, a codec, a stream cipher and a part.
+const MANIFESTS: [(&str, &str); 10] = [
     (
         "ctl/block/box/primitive.toml",
         r#"
@@ -73,6 +73,10 @@ block_bytes = 16
         "title = \"Pairs\"\nshape = \"codec\"\nstandard = \"S\"\n[sets.pairs]\noperations.encode.network = \"E\"\noperations.decode.network = \"D\"\n",
     ),
     (
+        "ctl/stream/pour/primitive.toml",
+        "title = \"Pour\"\nshape = \"stream-cipher\"\nstandard = \"S\"\n[sets.pour]\nkey = 2\niv = [0, 1]\noperations.stream = { network = \"Pour(ROUNDS = 1)\", inverse = \"stream\" }\n",
+    ),
+    (
         "ctl/parts/tokens/primitive.toml",
         "title = \"Tokens\"\nshape = \"part\"\nstandard = \"S\"\n[operations.xor-8]\nnetwork = \"Xor(WIDTH = 8)\"\ninputs = [\"X\", \"Y\"]\noutputs = [\"Output\"]\n",
     ),
@@ -133,6 +137,7 @@ fn every_shape_has_the_ports_of_the_conventions() {
             "mark-verify: Rekey Key Input/InputSize TagIn/TagInSize ==> Verified",
             "tokens-xor-8:  ==> ",
             "count16-generate: Seed Blocks ==> State",
+            "pour-stream: Rekey Key IV/IVSize Input/InputSize ==> Output/OutputSize",
         ]
     );
 }
@@ -153,9 +158,7 @@ fn modes_are_given_their_cipher_and_variants_follow() {
     );
     assert_eq!(
         networks("boxvar", "cbc-decrypt"),
-        [
-            "standard: ctl.mode.cbc.CbcDecrypt(Cipher = ctl.block.box.Decrypt(N = 2), BLOCK_BYTES = 8, KEY_SIZE = true)"
-        ]
+        ["standard: ctl.mode.cbc.CbcDecrypt(Cipher = ctl.block.box.Decrypt(N = 2), BLOCK_BYTES = 8, KEY_SIZE = true)"]
     );
     assert!(library.operation("boxvar", "ctr").is_none(), "the mode is for blocks of 16 bytes only");
 }
@@ -252,8 +255,9 @@ fn dangling_references_and_double_names_are_found() {
         ("mode/cbc2", MANIFESTS[1].1),
     ];
     let paths: Vec<String> = texts.iter().map(|(folder, _)| format!("{folder}/primitive.toml")).collect();
-    let (_, problems) =
-        Library::load(texts.iter().zip(&paths).zip(0..).map(|(((_, text), path), n)| (FileId(n), path.as_str(), *text)));
+    let (_, problems) = Library::load(
+        texts.iter().zip(&paths).zip(0..).map(|(((_, text), path), n)| (FileId(n), path.as_str(), *text)),
+    );
     let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     for expected in [
         "the set `box128` has no operation `decrypt`, which the mode operation `cbc-decrypt` asks for",
@@ -268,8 +272,10 @@ fn dangling_references_and_double_names_are_found() {
 #[test]
 fn an_earlier_root_replaces_a_primitive() {
     let other = MANIFESTS[3].1.replace("output = 4", "output = 5");
-    let (library, problems) =
-        Library::load([(FileId(0), "x/sum/primitive.toml", &*other), (FileId(1), "x/sum/primitive.toml", MANIFESTS[3].1)]);
+    let (library, problems) = Library::load([
+        (FileId(0), "x/sum/primitive.toml", &*other),
+        (FileId(1), "x/sum/primitive.toml", MANIFESTS[3].1),
+    ]);
     assert_eq!(problems, []);
     assert_eq!(library.manifests().len(), 1);
     let spec = library.operation("sum1", "hash").unwrap();

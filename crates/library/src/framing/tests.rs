@@ -110,8 +110,11 @@ fn chunks_end_with_the_top_bit() {
     // One chunk only, however the input comes.
     let spec = library.operation("seal", "aead-encrypt").unwrap();
     let mut writer = MessageWriter::new(spec);
-    let message =
-        Message::new().with(Role::Key, block(4)).with(Role::Nonce, [9]).with(Role::SecretNonce, [7, 7]).with(Role::Ad, [3]);
+    let message = Message::new()
+        .with(Role::Key, block(4))
+        .with(Role::Nonce, [9])
+        .with(Role::SecretNonce, [7, 7])
+        .with(Role::Ad, [3]);
     writer.begin(&message).unwrap();
     assert_eq!(shown(&writer.chunk(&[1, 2], false).unwrap()), "");
     assert_eq!(shown(&writer.chunk(&[3], true).unwrap()), "InputSize=0x80000003 Input=010203");
@@ -198,11 +201,9 @@ fn nothing_comes_out_unverified() {
     let spec = library.operation("seal", "aead-decrypt").unwrap();
     for verified in [0, 1] {
         let mut reader = MessageReader::new(spec);
-        for (port, tokens) in [
-            bytes("SecretNonceOut", &[1, 1]),
-            words("OutputSize", &[0x8000_0001]),
-            bytes("Output", &[7]),
-        ] {
+        for (port, tokens) in
+            [bytes("SecretNonceOut", &[1, 1]), words("OutputSize", &[0x8000_0001]), bytes("Output", &[7])]
+        {
             reader.push(&port, &tokens).unwrap();
         }
         assert_eq!(reader.take(), []);

@@ -155,10 +155,8 @@ fn shapes_are_checked() {
 #[test]
 fn variants_have_one_default() {
     for variants in ["{}", "{ a = {}, b = {} }", "{ a = { network = \"A\" } }"] {
-        let text = CIPHER.replace(
-            "{ lut = { network = \"other.Lut\", constant_time = true }, standard = {} }",
-            variants,
-        );
+        let text =
+            CIPHER.replace("{ lut = { network = \"other.Lut\", constant_time = true }, standard = {} }", variants);
         let found = problems(&text);
         assert_eq!(found.len(), 1, "{found:#?}");
         assert!(found[0].contains("exactly one variant"), "{found:?}");

@@ -1,12 +1,12 @@
 //! Native procedures: functions and procedures without a body, which the platform supplies.
 //!
-//! One [`Native`] a procedure: its name, its signature, what it does for the interpreter, and the prototype under which
-//! generated C calls it. As in the tools that the published programs were written for, a native is bound by its bare name,
-//! whatever unit or actor declares it; [`check`] holds the declarations of a network against the table.
+//! One [`Native`] a procedure: its name, its signature and what it does. As in the tools that the published programs were
+//! written for, a native is bound by its bare name, whatever unit or actor declares it; [`check`] holds the declarations
+//! of a network against the table.
 //!
-//! In generated C, `source_readByte()` becomes `hr_native_source_readByte(host)`: [`Native::c_function`] names it and
-//! [`Native::c_prototype`] declares it. Scalars are converted to the types of the table on the way in and to the declared
-//! type of the result on the way out; a list of bytes becomes a pointer and a number of elements.
+//! Scalars are converted to the types of the table on the way in ([`Word::convert`]) and to the declared type of the
+//! result on the way out. Every engine calls the same functions: the interpreter directly, generated C through the
+//! callback of its host, which finds the row by its bare name.
 //!
 //! How reals are rounded and shown stands here too ([`real`]), because printing must give the same text everywhere.
 
@@ -39,17 +39,6 @@ pub enum Word {
 }
 
 impl Word {
-    /// The C11 type.
-    pub fn c_type(self) -> &'static str {
-        match self {
-            Word::Bool => "bool",
-            Word::Uint8 => "uint8_t",
-            Word::Int16 => "int16_t",
-            Word::Int32 => "int32_t",
-            Word::Uint32 => "uint32_t",
-        }
-    }
-
     /// The type in CAL.
     pub fn scalar(self) -> Scalar {
         match self {
@@ -140,26 +129,6 @@ pub struct Native {
 }
 
 impl Native {
-    /// The C function that does it, defined in the C runtime.
-    pub fn c_function(&self) -> String {
-        format!("hr_native_{}", self.name)
-    }
-
-    /// The declaration of [`Native::c_function`], without the semicolon. The first parameter is the host.
-    pub fn c_prototype(&self) -> String {
-        let result = self.result.map_or("void", Word::c_type);
-        let mut text = format!("{result} {}(hr_host *host", self.c_function());
-        for parameter in self.parameters {
-            text.push_str(", ");
-            text.push_str(&match parameter {
-                Parameter::Scalar(name, word) => format!("{} {name}", word.c_type()),
-                Parameter::Bytes(name) => format!("uint8_t *{name}, uint32_t {name}_size"),
-            });
-        }
-        text.push(')');
-        text
-    }
-
     /// The signature in CAL.
     pub fn cal_signature(&self) -> String {
         let parameters: Vec<String> = self
@@ -277,19 +246,6 @@ mod tests {
     fn binds_by_bare_name() {
         assert_eq!(find("some.where.Source.source_readByte").map(|row| row.name), Some("source_readByte"));
         assert!(find("source_readBytes").is_none());
-    }
-
-    #[test]
-    fn derives_the_prototype() {
-        let row = find("source_readNBytes").expect("in the table");
-        assert_eq!(
-            row.c_prototype(),
-            "void hr_native_source_readNBytes(hr_host *host, uint8_t *out, uint32_t out_size, uint32_t n)"
-        );
-        assert_eq!(
-            find("source_sizeOfFile").expect("in the table").c_prototype(),
-            "int32_t hr_native_source_sizeOfFile(hr_host *host)"
-        );
     }
 
     #[test]

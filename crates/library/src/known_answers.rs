@@ -54,7 +54,7 @@ pub enum Answer {
 pub struct Expected {
     /// Which.
     pub role: Role,
-    /// How many bytes come before those that are known.
+    /// How many bytes come before those that are known. The input is given as many zeros in front.
     pub skip: usize,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -213,7 +213,17 @@ impl Play<'_> {
                     Step::Done(Verdict::Passed)
                 }
             }
-            Plan::Accept(message, _) | Plan::Words { message, .. } => self.send(message.clone()),
+            Plan::Words { message, .. } => self.send(message.clone()),
+            Plan::Accept(message, expected) => {
+                let mut message = message.clone();
+                let skip = expected.iter().map(|want| want.skip).max().unwrap_or(0);
+                if skip > 0 {
+                    let mut input = vec![0; skip];
+                    input.extend(message.get(Role::Input).unwrap_or_default());
+                    message.set(Role::Input, input);
+                }
+                self.send(message)
+            }
             Plan::Iterate(..) | Plan::ModeMonteCarlo { .. } | Plan::HashMonteCarlo { .. } => {
                 match self.chain.as_ref().map(Chain::next) {
                     Some(message) => self.send(message),

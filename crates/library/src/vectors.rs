@@ -11,10 +11,13 @@ use num_bigint::BigUint;
 pub const FORMAT: Slug = "known-answer-format";
 
 /// Longer files are refused, so that memory stays bounded.
-pub const MAX_FILE_BYTES: usize = 64 << 20;
+pub const MAX_FILE_BYTES: usize = 16 << 20;
 
 /// Later problems of a file are only counted.
 const MAX_PROBLEMS: usize = 100;
+
+/// More fields than any record has.
+const MAX_FIELDS: usize = 64;
 
 /// More digits than any decimal field can need.
 const MAX_DIGITS: usize = 400;
@@ -220,6 +223,10 @@ impl Reader {
         if opened && name != "Count" {
             self.problem(name_span, "a record begins with `Count`", "this record does not");
         }
+        if self.open.as_ref().is_some_and(|open| open.fields.len() >= MAX_FIELDS) {
+            self.problem(name_span, format!("a record has at most {MAX_FIELDS} fields"), "one too many");
+            return;
+        }
         let duplicate = self.open.as_ref().is_some_and(|open| open.fields.iter().any(|field| field.name == name));
         if duplicate {
             let message = if name == "Count" {
@@ -402,6 +409,14 @@ mod tests {
         assert_eq!(problems.last().unwrap().notes, ["900 more problems are not shown"]);
         let long = format!("Count = {}\n", "9".repeat(1_000_000));
         assert_eq!(VectorFile::parse(FileId(0), long.as_bytes()).1.len(), 1);
+    }
+
+    #[test]
+    fn a_record_has_a_bounded_number_of_fields() {
+        let fields: String = (0..100_000).map(|n| format!("F{n} = 00\n")).collect();
+        let (file, problems) = parse(&format!("Count = 1\n{fields}\nCount = 2\nKey = 00\n"));
+        assert_eq!(problems[0], "a record has at most 64 fields @ F63");
+        assert_eq!(file.records.len(), 1);
     }
 
     #[test]

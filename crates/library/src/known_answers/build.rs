@@ -17,6 +17,8 @@ use crate::vectors::{Field, Record, Value, VectorFile};
 
 /// More words than a generator is asked for by any record.
 const MAX_WORDS: u64 = 1 << 24;
+/// Later problems of a file are only counted.
+const MAX_PROBLEMS: usize = 100;
 /// More zeros than stand before any record's input.
 const MAX_SKIP: usize = 1 << 26;
 
@@ -53,21 +55,25 @@ pub fn cases(library: &Library, name: &str, file: &VectorFile, scope: &[&Operati
         }
     }
     let elsewhere = library.mappings(name);
+    let mut n_problems = 0;
+    let mut problem = |list: &mut Vec<Diagnostic>, problem: Diagnostic| {
+        n_problems += 1;
+        if n_problems <= MAX_PROBLEMS {
+            list.push(problem);
+        } else if let Some(last) = list.last_mut() {
+            last.notes = vec![format!("{} more records do not fit", n_problems - MAX_PROBLEMS)];
+        }
+    };
     for (index, record) in file.records.iter().enumerate() {
         let mut fitting = entries.iter().filter(|(_, entry)| holds(entry, record)).peekable();
         if fitting.peek().is_none() {
             if !elsewhere.iter().any(|(_, entry)| holds(entry, record)) {
-                result.problems.push(
-                    Diagnostic::error(
-                        MAPPING,
-                        format!(
-                            "record {} fits no entry of the manifest for `{}`",
-                            record.count,
-                            stem(name).escape_debug()
-                        ),
-                    )
-                    .at(record.span, "this record"),
+                let message = format!(
+                    "record {} fits no entry of the manifest for `{}`",
+                    record.count,
+                    stem(name).escape_debug()
                 );
+                problem(&mut result.problems, Diagnostic::error(MAPPING, message).at(record.span, "this record"));
             }
             continue;
         }
@@ -79,7 +85,7 @@ pub fn cases(library: &Library, name: &str, file: &VectorFile, scope: &[&Operati
                         .into_iter()
                         .filter(|case| scope.iter().any(|spec| spec.set == case.set && spec.name == case.operation)),
                 ),
-                Err(problem) => result.problems.push(problem),
+                Err(found) => problem(&mut result.problems, found),
             }
         }
     }
@@ -510,17 +516,11 @@ impl Builder<'_> {
         let (forward, backward) = read.directions.unwrap_or((true, true));
         let mut cases = Vec::new();
         let mut missing = None;
-        let mut with_zeros = vec![0; read.skip];
-        with_zeros.extend(read.strings.get(&Role::Input).into_iter().flatten());
         let strings: BTreeMap<Role, &[u8]> =
             read.strings.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
         let inverse = self.inverse(spec);
         let must_fail = self.record.must_fail;
         if forward && !(must_fail && inverse.is_some()) {
-            let mut strings = strings.clone();
-            if read.strings.contains_key(&Role::Input) {
-                strings.insert(Role::Input, &with_zeros);
-            }
             match self.message(spec, &strings) {
                 Ok(message) if must_fail => {
                     cases.push(self.case(spec, read, Plan::Reject(message)));
@@ -546,8 +546,6 @@ impl Builder<'_> {
             let mut turned = BTreeMap::new();
             // What undoes swaps input and output; what only verifies a tag keeps the input.
             let undoes = inverse.output(Role::Output).is_some();
-            let mut skipped = vec![0; read.skip];
-            skipped.extend(read.strings.get(&Role::Output).into_iter().flatten());
             for (role, bytes) in &strings {
                 let to = match role {
                     Role::Input if undoes => Role::Output,
@@ -558,9 +556,6 @@ impl Builder<'_> {
                     other => *other,
                 };
                 turned.insert(to, *bytes);
-            }
-            if undoes && read.strings.contains_key(&Role::Output) {
-                turned.insert(Role::Input, skipped.as_slice());
             }
             match self.message(inverse, &turned) {
                 Ok(message) if must_fail => {

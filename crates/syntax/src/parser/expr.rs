@@ -105,7 +105,9 @@ impl Parser<'_> {
             let span = self.span();
             self.syntax_error(span, "a unary operator takes no other unary operator", "parentheses are needed here");
             // The operand is read all the same, so that what follows is not lost.
-            return self.nested(Self::unary);
+            while unary_op(self.kind()).is_some() {
+                self.advance();
+            }
         }
         let operand = self.postfix()?;
         self.height += 1;

@@ -42,6 +42,8 @@ struct Parser<'a> {
     lexemes: Vec<Lexeme>,
     at: usize,
     diagnostics: Vec<Diagnostic>,
+    /// First bytes of what the lexer has reported, in order.
+    lexer_problems: Vec<u32>,
     /// Index of the lexeme at which the last problem was reported.
     last_problem: Option<usize>,
     nesting: u32,
@@ -53,7 +55,20 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(file: FileId, text: &'a str, lexemes: Vec<Lexeme>, diagnostics: Vec<Diagnostic>) -> Self {
-        Self { file, text, lexemes, at: 0, diagnostics, last_problem: None, nesting: 0, height: 0, in_network: false }
+        let starts = diagnostics.iter().filter_map(|diagnostic| Some(diagnostic.primary.as_ref()?.span.start));
+        let lexer_problems = starts.collect();
+        Self {
+            file,
+            text,
+            lexemes,
+            at: 0,
+            diagnostics,
+            lexer_problems,
+            last_problem: None,
+            nesting: 0,
+            height: 0,
+            in_network: false,
+        }
     }
 
     fn into_diagnostics(mut self) -> Vec<Diagnostic> {
@@ -249,9 +264,9 @@ impl<'a> Parser<'a> {
 
     // Problems
 
-    /// Adds a diagnostic, unless one was reported at the same lexeme.
+    /// Adds a diagnostic, unless one was reported at the same lexeme or by the lexer just before it.
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
-        if self.last_problem != Some(self.at) && !self.after_unterminated_string() {
+        if self.last_problem != Some(self.at) && !self.after_lexer_problem() {
             self.last_problem = Some(self.at);
             self.diagnostics.push(diagnostic);
         }
@@ -260,6 +275,14 @@ impl<'a> Parser<'a> {
 
     fn syntax_error(&mut self, span: Span, message: impl Into<String>, label: &str) -> Reported {
         self.report(Diagnostic::error("syntax-error", message).at(span, label))
+    }
+
+    /// True when something unreadable was left out before this lexeme, or the lexeme before is unreadable to its end.
+    fn after_lexer_problem(&self) -> bool {
+        let from = self.previous().map_or(0, |previous| previous.end);
+        let to = self.lexeme().start;
+        let next = self.lexer_problems.partition_point(|start| *start < from);
+        self.after_unterminated_string() || self.lexer_problems.get(next).is_some_and(|start| *start < to)
     }
 
     /// What follows a string without an end is part of the string.

@@ -37,6 +37,7 @@
 
 use headrace_source::Span;
 
+use super::stmt::unreadable_generator;
 use super::{Parsed, Parser, Reported};
 use crate::ast::*;
 use crate::lexer::Kind;
@@ -234,6 +235,12 @@ impl Parser<'_> {
                 break;
             }
         }
+        if self.is(Kind::End) {
+            let reported = self.expected("`else`");
+            // This `end` is that of the choice, not of the network.
+            self.advance();
+            return Err(reported);
+        }
         self.expect(Kind::Else)?;
         let otherwise = Box::new(self.entity_expr()?);
         self.expect(Kind::End)?;
@@ -355,10 +362,8 @@ impl Parser<'_> {
         let generators = self.recover_before(Kind::Do, generators)?;
         let body = self.structure();
         self.expect_end("`foreach`", opener);
-        match generators {
-            Some(generators) => Ok(StructureKind::Foreach { generators, body }),
-            None => Err(Reported),
-        }
+        let generators = generators.unwrap_or_else(|| vec![unreadable_generator(opener)]);
+        Ok(StructureKind::Foreach { generators, body })
     }
 
     fn structure_if(&mut self, opener: Span) -> Parsed<StructureKind> {
@@ -405,13 +410,33 @@ impl Parser<'_> {
             return Ok(attributes);
         }
         while !self.is(Kind::CloseBrace) {
-            attributes.push(self.attribute()?);
-            if !self.eat(Kind::Semicolon) && !self.eat(Kind::Comma) && !self.is(Kind::CloseBrace) {
-                return Err(self.expected_after("`;`"));
+            let attribute = self.attribute().and_then(|attribute| {
+                let separated = self.eat(Kind::Semicolon) || self.eat(Kind::Comma) || self.is(Kind::CloseBrace);
+                if separated { Ok(attribute) } else { Err(self.expected_after("`;`")) }
+            });
+            match attribute {
+                Ok(attribute) => attributes.push(attribute),
+                Err(Reported) => self.skip_attribute()?,
             }
         }
         self.expect(Kind::CloseBrace)?;
         Ok(attributes)
+    }
+
+    /// After a wrong attribute: behind its semicolon or before the closing brace.
+    fn skip_attribute(&mut self) -> Parsed<()> {
+        loop {
+            match self.kind() {
+                Kind::CloseBrace => return Ok(()),
+                Kind::Semicolon => {
+                    self.advance();
+                    return Ok(());
+                }
+                // The brace was never closed.
+                Kind::Eof | Kind::End | Kind::LongArrow | Kind::Dot => return Err(Reported),
+                _ => self.advance(),
+            };
+        }
     }
 
     fn attribute(&mut self) -> Parsed<Attribute> {

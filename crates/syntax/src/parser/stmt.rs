@@ -67,6 +67,19 @@ impl Parser<'_> {
                     self.advance();
                 }
                 Kind::Ident if self.is_closing_synonym() => return stmts,
+                Kind::Begin => self.block(),
+                Kind::Var => {
+                    self.misplaced_variable();
+                    if self.var_section(&mut Vec::new()).is_err() {
+                        self.skip_statement();
+                    }
+                }
+                _ if self.at_type() => {
+                    self.misplaced_variable();
+                    if self.var_decl().and_then(|_| self.expect_semicolon()).is_err() {
+                        self.skip_statement();
+                    }
+                }
                 _ => match self.nested(Self::stmt) {
                     Ok(Some(stmt)) => stmts.push(stmt),
                     Ok(None) => {
@@ -85,6 +98,20 @@ impl Parser<'_> {
         }
     }
 
+    /// A block of classic CAL, read for the problems inside.
+    fn block(&mut self) {
+        let opener = self.span();
+        self.dropped(opener, "blocks inside statements", "declare variables at the start of the action or procedure");
+        self.advance();
+        let inner = self.nested(|parser| {
+            parser.stmts();
+            Ok(())
+        });
+        if inner.is_ok() {
+            self.expect_end("block", opener);
+        }
+    }
+
     fn is_closing_synonym(&self) -> bool {
         // A statement goes on after its first name; `endif` stands alone.
         self.text_of(self.lexeme()).starts_with("end")
@@ -95,6 +122,9 @@ impl Parser<'_> {
     pub(super) fn skip_statement(&mut self) {
         let start = self.at;
         let mut depth = 0u32;
+        if self.after_unterminated_string() && self.starts_line(start) {
+            return;
+        }
         loop {
             match self.kind() {
                 Kind::Eof => return,
@@ -139,28 +169,10 @@ impl Parser<'_> {
                 let generator = self.recover_before(Kind::Do, generator)?;
                 let body = self.stmts();
                 self.expect_end("`foreach`", opener);
-                match generator {
-                    Some(generator) => StmtKind::Foreach { generator, body },
-                    // The body was read for its own problems only.
-                    None => return Err(Reported),
-                }
+                let generator = generator.unwrap_or_else(|| unreadable_generator(opener));
+                StmtKind::Foreach { generator, body }
             }
             Kind::Ident if !self.at_type() => self.assign_or_call()?,
-            Kind::Begin => {
-                let span = self.span();
-                return Err(self.dropped(
-                    span,
-                    "blocks inside statements",
-                    "declare variables at the start of the action or procedure",
-                ));
-            }
-            Kind::Var => return Err(self.misplaced_variable()),
-            _ if self.at_type() => {
-                self.misplaced_variable();
-                self.var_decl()?;
-                self.expect_semicolon()?;
-                return Err(Reported);
-            }
             _ if !annotations.is_empty() && self.at_member_word() => return Ok(None),
             _ => return Err(self.expected("a statement")),
         };
@@ -184,8 +196,8 @@ impl Parser<'_> {
         Ok(self.recover_before(word, expr)?.unwrap_or(Expr { kind: ExprKind::Error, span: start }))
     }
 
-    /// The `word` behind what was read. When that or the word was wrong, the word is looked for: `Ok(None)` when it
-    /// stands before the end of the statement.
+    /// The `word` (`then` or `do`) behind what was read. When that or the word was wrong, the word is looked for: `Ok(None)`
+    /// when one of the two stands before the end of the statement.
     pub(super) fn recover_before<T>(&mut self, word: Kind, read: Parsed<T>) -> Parsed<Option<T>> {
         let read = read.and_then(|read| self.expect(word).map(|_| read));
         if let Ok(read) = read {
@@ -193,7 +205,8 @@ impl Parser<'_> {
         }
         loop {
             match self.kind() {
-                kind if kind == word => {
+                // `then` and `do` are easily mixed up.
+                Kind::Then | Kind::Do => {
                     self.advance();
                     return Ok(None);
                 }
@@ -268,4 +281,10 @@ impl Parser<'_> {
         self.expect_semicolon()?;
         Ok(StmtKind::Assign { target: name, indices, value })
     }
+}
+
+/// Stands for the head of a loop that could not be read.
+pub(super) fn unreadable_generator(span: Span) -> Generator {
+    let unreadable = Expr { kind: ExprKind::Error, span };
+    Generator { ty: None, name: Name { text: Text::new(), span }, lower: unreadable.clone(), upper: unreadable, span }
 }

@@ -393,6 +393,10 @@ fn of_mode(
         );
         return None;
     };
+    // A combined network has one port more than the modes know.
+    if cipher.decrypt.is_some() {
+        return None;
+    }
     let key_varies = set
         .sizes
         .iter()

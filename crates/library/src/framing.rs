@@ -204,7 +204,7 @@ impl<'s> MessageWriter<'s> {
         let core = self.spec.framing == Framing::Core;
         for port in &self.spec.inputs {
             match port.role {
-                Role::Rekey | Role::Key | Role::Blocks if core => {}
+                Role::Rekey | Role::Decrypt | Role::Key | Role::Blocks if core => {}
                 Role::Rekey => out.push(PortData::word(&port.name, message.rekey.into())),
                 Role::Decrypt => out.push(PortData::word(&port.name, self.spec.decrypt.unwrap_or(false).into())),
                 Role::Blocks => out.push(PortData::word(&port.name, message.words)),
@@ -326,6 +326,7 @@ fn core_burst(
     for port in &spec.inputs {
         match port.role {
             Role::Rekey => out.push(PortData::word(&port.name, key.is_some().into())),
+            Role::Decrypt => out.push(PortData::word(&port.name, spec.decrypt.unwrap_or(false).into())),
             Role::Key => {
                 if let Some(key) = &key {
                     string(out, port, key)?;

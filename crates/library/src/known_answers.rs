@@ -12,7 +12,8 @@ use crate::monte_carlo::{Chain, HashChain, ModeChain};
 use crate::ports::Role;
 
 mod build;
-pub use build::{Cases, cases};
+mod entries;
+pub use entries::{Cases, cases};
 
 /// A record does not fit what the manifest says about its file.
 pub const MAPPING: Slug = "known-answer-mapping";

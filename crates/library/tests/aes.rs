@@ -1,8 +1,9 @@
 //! The library's own manifests and AES vectors, played through the cases on an independent AES: mapping, directions,
 //! framing and Monte Carlo chains are right before any engine is asked.
 
+mod loading;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use aes::{Aes128, Aes192, Aes256};
 use cipher::generic_array::GenericArray;
@@ -12,49 +13,8 @@ use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::framing::{LAST_CHUNK, Message, MessageReader, MessageWriter, PortData, Tokens};
 use headrace_library::known_answers::{Answer, Call, CallInput, Verdict, cases};
 use headrace_library::vectors::VectorFile;
-use headrace_source::{FileId, SourceMap};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// All `primitive.toml` below `folder`, as paths from the root.
-fn manifests(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.map(|entry| entry.unwrap().path()) {
-        if entry.is_dir() {
-            manifests(&entry, found);
-        } else if entry.file_name().is_some_and(|name| name == "primitive.toml") {
-            found.push(entry);
-        }
-    }
-}
-
-fn library() -> Library {
-    let mut paths = Vec::new();
-    manifests(&root().join("ctl"), &mut paths);
-    paths.sort();
-    let mut sources = SourceMap::default();
-    let files: Vec<(FileId, String)> = paths
-        .iter()
-        .map(|path| {
-            let shown = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-            (sources.add(shown.clone(), std::fs::read_to_string(path).unwrap()), shown)
-        })
-        .collect();
-    let (library, problems) =
-        Library::load(files.iter().map(|(file, path)| (*file, path.as_str(), sources.text(*file))));
-    let shown: Vec<String> = problems
-        .iter()
-        .map(|problem| {
-            let at = problem.primary.as_ref().map(|label| label.span);
-            let place = at.map(|span| format!("{}:{:?}", sources.name(span.file), sources.position(span)));
-            format!("{place:?}: {}", problem.message)
-        })
-        .collect();
-    assert!(shown.is_empty(), "{shown:#?}");
-    library
-}
+use headrace_source::FileId;
+use loading::{library, root};
 
 enum Aes {
     Short(Box<Aes128>),

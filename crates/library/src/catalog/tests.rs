@@ -18,6 +18,11 @@ key = { min = 1, max = 8 }
 block_bytes = 8
 operations.encrypt = { network = "Encrypt(N = 2)" }
 operations.decrypt = { network = "Decrypt(N = 2)" }
+[sets.both]
+key = 2
+block_bytes = 2
+operations.encrypt = { network = "Both", decrypt = false }
+operations.decrypt = { network = "Both", decrypt = true }
 "#,
     ),
     (
@@ -130,6 +135,8 @@ fn every_shape_has_the_ports_of_the_conventions() {
             "boxvar-decrypt: Rekey Key/KeySize Blocks Input ==> Output",
             "boxvar-cbc-encrypt: Rekey Key/KeySize IV Input/InputSize ==> Output/OutputSize",
             "boxvar-cbc-decrypt: Rekey Key/KeySize IV Input/InputSize ==> Output/OutputSize",
+            "both-encrypt: Rekey Decrypt Key Blocks Input ==> Output",
+            "both-decrypt: Rekey Decrypt Key Blocks Input ==> Output",
             "pairs-encode: Input/InputSize ==> Output/OutputSize",
             "pairs-decode: Input/InputSize ==> Output/OutputSize Verified",
             "sum1-hash: Input/InputSize ==> Output",
@@ -204,14 +211,14 @@ fn words_of_commands_find_operations() {
         library.select(words).unwrap().iter().map(|spec| spec.full_name()).collect()
     };
     assert_eq!(names(&[]).len(), library.operations().len());
-    assert_eq!(names(&["box"]).len(), 9);
+    assert_eq!(names(&["box"]).len(), 11);
     assert_eq!(names(&["box128"]).len(), 5);
     assert_eq!(names(&["box1"]), names(&["box128"]));
     assert_eq!(names(&["box128", "ctr"]), ["box128-ctr"]);
     assert_eq!(names(&["box128-ctr"]), ["box128-ctr"]);
     assert_eq!(names(&["box128-cbc"]), ["box128-cbc-encrypt", "box128-cbc-decrypt"]);
     assert_eq!(names(&["box128", "cbc", "ctr"]), ["box128-cbc-encrypt", "box128-cbc-decrypt", "box128-ctr"]);
-    assert_eq!(names(&["box", "encrypt"]), ["box128-encrypt", "boxvar-encrypt"]);
+    assert_eq!(names(&["box", "encrypt"]), ["box128-encrypt", "boxvar-encrypt", "both-encrypt"]);
     assert_eq!(names(&["sum", "box128", "ctr", "mark"]), ["box128-ctr", "sum1-hash", "mark-mac", "mark-verify"]);
     assert_eq!(names(&["tokens", "xor-8"]), ["tokens-xor-8"]);
 }
@@ -250,7 +257,7 @@ fn dangling_references_and_double_names_are_found() {
         + "[[vectors]]\nfile = \"a.rsp\"\noperation = \"cbc-encrypted\"\nset = \"box128\"\n";
     let texts = [
         ("a/box", bad.as_str()),
-        ("b/box", &block.replace("boxvar", "other")),
+        ("b/box", &block.replace("boxvar", "other").replace("both", "more")),
         ("mode/cbc", MANIFESTS[1].1),
         ("mode/cbc2", MANIFESTS[1].1),
     ];

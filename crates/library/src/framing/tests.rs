@@ -98,6 +98,20 @@ fn cores_are_framed_in_bursts() {
 }
 
 #[test]
+fn a_combined_network_is_told_the_direction() {
+    let library = library_with(&[]);
+    let message = Message::new().with(Role::Key, [1, 2]).with(Role::Input, [3, 4]);
+    assert_eq!(whole(&library, "both", "encrypt", &message), "Rekey=0x1 Decrypt=0x0 Key=0102 Blocks=0x1 Input=0304");
+    assert_eq!(whole(&library, "both", "decrypt", &message), "Rekey=0x1 Decrypt=0x1 Key=0102 Blocks=0x1 Input=0304");
+    let spec = library.operation("both", "decrypt").unwrap();
+    let mut writer = MessageWriter::new(spec);
+    writer.begin(&message).unwrap();
+    writer.chunk(&[0; 2], false).unwrap();
+    let second = shown(&writer.chunk(&[5, 6], true).unwrap());
+    assert_eq!(second, "Rekey=0x0 Decrypt=0x1 Blocks=0x1 Input=0506", "every burst is told");
+}
+
+#[test]
 fn chunks_end_with_the_top_bit() {
     let library = library_with(&[]);
     let spec = library.operation("sum1", "hash").unwrap();

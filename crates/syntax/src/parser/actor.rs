@@ -392,7 +392,7 @@ impl Parser<'_> {
                     }
                     return;
                 }
-                Kind::Ident if self.is_word("delay") => {
+                Kind::Ident if self.is_word("delay") && !self.at_tagged_action() => {
                     let span = self.span();
                     self.dropped(span, "`delay`", "time is not part of a program; leave it out");
                     self.skip_to_section(false);

@@ -1,0 +1,87 @@
+//! The C structures of the runtime's header as Rust sees them, and memory for contexts.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::NonNull;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trap {
+    pub code: u32,
+    pub place: u32,
+    pub a: i64,
+    pub b: i64,
+}
+
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Argument {
+    pub scalar: i64,
+    pub bytes: *mut u8,
+    pub n_bytes: u32,
+}
+
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub user: *mut c_void,
+    pub print: unsafe extern "C" fn(*mut c_void, *const c_char, usize),
+    pub print_real: unsafe extern "C" fn(*mut c_void, f64, c_int),
+    pub native: unsafe extern "C" fn(*mut c_void, *const c_char, *mut Argument, u32, *mut Control) -> i64,
+}
+
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Control {
+    pub host: *const Host,
+    pub budget: u64,
+    pub stopped: u32,
+    pub limited: u32,
+    pub depth: u32,
+    pub exit_status: i32,
+    pub instance: u32,
+    pub trap: Trap,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Network {
+    pub name: *const c_char,
+    pub size: usize,
+    pub alignment: usize,
+    pub init: unsafe extern "C" fn(*mut c_void, *const Host),
+    pub write: unsafe extern "C" fn(*mut c_void, u32, *const c_void, usize) -> usize,
+    pub read: unsafe extern "C" fn(*mut c_void, u32, *mut c_void, usize) -> usize,
+    pub run: unsafe extern "C" fn(*mut c_void, u64) -> u32,
+    pub clear: unsafe extern "C" fn(*mut c_void),
+    pub inspect: unsafe extern "C" fn(*const c_void, *mut u32, *mut u32, *mut u32),
+    pub firings: unsafe extern "C" fn(*const c_void, *mut u64),
+    pub control: unsafe extern "C" fn(*const c_void) -> *const Control,
+}
+
+/// Memory of a context, released with it.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pointer: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Memory {
+    pub(crate) fn new(size: usize, alignment: usize) -> Option<Memory> {
+        let layout = Layout::from_size_align(size.max(1), alignment.max(16)).ok()?;
+        // SAFETY: the layout has a size of at least 1.
+        let pointer = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Memory { pointer, layout })
+    }
+
+    pub(crate) fn pointer(&self) -> *mut c_void {
+        self.pointer.as_ptr().cast()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`, and not released before.
+        unsafe { dealloc(self.pointer.as_ptr(), self.layout) }
+    }
+}

@@ -1,0 +1,387 @@
+//! [`NativeEngine`]: a compiled network behind the interface that every engine has.
+
+use crate::compiler::{Compiler, default_cache};
+use crate::context::{Control, Host, Memory, Network as Table};
+use crate::host::{self, Bridge};
+use headrace_engine::{Blocked, Engine, Host as EngineHost, Leftover, Outcome, Report, Trap, Wait};
+use headrace_ir::{Action, Endpoint, InstanceId, Network};
+use headrace_natives::Session;
+use headrace_source::Diagnostic;
+use headrace_targets::c::{self, TrapPlace};
+use libloading::Library;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Capacity of FIFOs whose source does not say one, in tokens.
+    pub fifo_tokens: u32,
+    /// Report run-time errors of the program, as the interpreter does.
+    pub checked: bool,
+    /// Count firings; without it `firings` gives zeros and a limit of firings is only approximate.
+    pub count_firings: bool,
+    /// The compiler; `None`: the first that is found.
+    pub compiler: Option<Compiler>,
+    /// Flags of the compiler.
+    pub flags: Vec<String>,
+    /// Where libraries are kept.
+    pub cache: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
+            checked: true,
+            count_firings: true,
+            compiler: None,
+            flags: ["-std=c11", "-O3", "-ffp-contract=off"].map(str::to_owned).to_vec(),
+            cache: default_cache(),
+        }
+    }
+}
+
+/// Why there is no native engine.
+#[derive(Debug)]
+pub enum NativeError {
+    /// No C compiler was found.
+    NoCompiler,
+    /// The target cannot compile the network.
+    Unsupported(Vec<Diagnostic>),
+    /// The compiler or the file system refused.
+    Failed(String),
+}
+
+impl fmt::Display for NativeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NativeError::NoCompiler => f.write_str(
+                "no C compiler: neither $CC nor gcc, clang or cc answers (on Debian: apt-get install gcc libc6-dev)",
+            ),
+            NativeError::Unsupported(diagnostics) => match diagnostics.first() {
+                Some(first) => f.write_str(&first.message),
+                None => f.write_str("target c cannot compile the network"),
+            },
+            NativeError::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for NativeError {}
+
+/// Several networks in one library.
+#[derive(Debug)]
+pub struct Batch {
+    library: Arc<Library>,
+    tables: Vec<Table>,
+    places: Vec<Vec<TrapPlace>>,
+    fifo_tokens: u32,
+}
+
+impl Batch {
+    /// Compiles networks together, each under a prefix that is an identifier of its own.
+    ///
+    /// # Errors
+    ///
+    /// No compiler, a network that the target cannot compile, or what the compiler said.
+    pub fn compile(networks: &[(&str, &Network)], options: &Options) -> Result<Batch, NativeError> {
+        let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
+        let emit = c::Options {
+            fifo_tokens: options.fifo_tokens,
+            checked: options.checked,
+            count_firings: options.count_firings,
+            ..c::Options::default()
+        };
+        let (source, places) = c::emit_together(networks, &emit).map_err(|errors| {
+            NativeError::Unsupported(errors.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect())
+        })?;
+        let path =
+            compiler.library(&source, c::RUNTIME, &options.flags, &options.cache).map_err(NativeError::Failed)?;
+        // SAFETY: the library was made from our own source and has no initialisers.
+        let library = unsafe { Library::new(&path) }
+            .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))?;
+        let mut tables = Vec::with_capacity(networks.len());
+        for (prefix, _) in networks {
+            let symbol = format!("{prefix}_network");
+            // SAFETY: the symbol is a constant of this type in the runtime's header.
+            let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
+            let table =
+                table.map_err(|error| NativeError::Failed(format!("cannot find `{symbol}`: {error}")))?;
+            tables.push(table);
+        }
+        Ok(Batch { library: Arc::new(library), tables, places, fifo_tokens: options.fifo_tokens })
+    }
+
+    /// An engine for one of the networks, which must be the one that was compiled at this position.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such position or no memory for the context.
+    pub fn engine(&self, position: usize, network: Network) -> Result<NativeEngine, NativeError> {
+        let (Some(table), Some(places)) = (self.tables.get(position), self.places.get(position)) else {
+            return Err(NativeError::Failed(format!("the batch has no network {position}")));
+        };
+        let memory = Memory::new(table.size, table.alignment)
+            .ok_or_else(|| NativeError::Failed(format!("no memory for a context of {} bytes", table.size)))?;
+        let mut bridge = Box::new(Bridge { host: None, session: Session::default(), error: None });
+        let user: *mut Bridge = &mut *bridge;
+        let host = Box::new(host::table(user));
+        // SAFETY: the memory has the size and alignment that the table asks for; the host lives as long as the engine.
+        unsafe { (table.init)(memory.pointer(), &*host) };
+        Ok(NativeEngine {
+            table: *table,
+            memory,
+            bridge,
+            _host: host,
+            _library: Arc::clone(&self.library),
+            places: places.clone(),
+            network,
+            fifo_tokens: self.fifo_tokens,
+            trap: None,
+        })
+    }
+}
+
+/// A network that runs as compiled code.
+pub struct NativeEngine {
+    table: Table,
+    memory: Memory,
+    bridge: Box<Bridge>,
+    _host: Box<Host>,
+    _library: Arc<Library>,
+    places: Vec<TrapPlace>,
+    network: Network,
+    fifo_tokens: u32,
+    trap: Option<Trap>,
+}
+
+impl fmt::Debug for NativeEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NativeEngine").field("network", &self.network.name).finish_non_exhaustive()
+    }
+}
+
+impl Drop for NativeEngine {
+    fn drop(&mut self) {
+        // SAFETY: the context is initialised and not used afterwards. It may hold keys.
+        unsafe { (self.table.clear)(self.memory.pointer()) }
+    }
+}
+
+/// The prefix of a network that is compiled alone.
+const ALONE: &str = "network";
+
+/// Tokens taken from an output at a time.
+const READ_TOKENS: usize = 4096;
+
+impl NativeEngine {
+    /// Compiles a network, or finds it in the cache, and prepares it.
+    ///
+    /// # Errors
+    ///
+    /// No compiler, a network that the target cannot compile, or what the compiler said.
+    pub fn new(network: Network, options: &Options) -> Result<NativeEngine, NativeError> {
+        Batch::compile(&[(ALONE, &network)], options)?.engine(0, network)
+    }
+
+    /// Puts the network back to its beginning.
+    pub fn reset(&mut self) {
+        self.bridge.session = Session::default();
+        self.bridge.error = None;
+        self.trap = None;
+        let host: *const Host = &*self._host;
+        // SAFETY: as in `Batch::engine`.
+        unsafe { (self.table.init)(self.memory.pointer(), host) }
+    }
+
+    fn control(&self) -> &Control {
+        // SAFETY: the context is initialised; the structure lies in it and nothing writes it while we look.
+        unsafe { &*(self.table.control)(self.memory.pointer()) }
+    }
+
+    fn describe_trap(&mut self) -> Trap {
+        let control = self.control();
+        let record = control.trap;
+        let instance = self.network.instances.get(control.instance as usize);
+        let instance = instance.map(|instance| instance.name.clone()).unwrap_or_default();
+        let place = self.places.get(record.place as usize).cloned();
+        let message = match record.code {
+            1 => format!("index {} is outside 0..{}", record.a, record.b - 1),
+            2 => "division by zero".to_owned(),
+            3 => "`mod` needs a positive modulus".to_owned(),
+            4 => "shift by a negative count".to_owned(),
+            5 => format!("calls nest deeper than {}", record.a),
+            _ => self.bridge.error.take().unwrap_or_else(|| "a native could not do its work".to_owned()),
+        };
+        Trap {
+            message,
+            instance,
+            action: place.as_ref().map(|place| place.name.clone()).unwrap_or_default(),
+            span: place.map(|place| place.span),
+        }
+    }
+
+    /// Fill of each FIFO, state and blocked action of each instance.
+    fn inspect(&self) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+        let mut fills = vec![0; self.network.connections.len()];
+        let mut states = vec![0; self.network.instances.len()];
+        let mut blocked = vec![0; self.network.instances.len()];
+        // SAFETY: the arrays have an element for each FIFO and instance of the network that was compiled.
+        unsafe {
+            (self.table.inspect)(
+                self.memory.pointer(),
+                fills.as_mut_ptr(),
+                states.as_mut_ptr(),
+                blocked.as_mut_ptr(),
+            );
+        }
+        (fills, states, blocked)
+    }
+
+    fn waits_of(&self, at: usize, fills: &[u32], state: u32, blocked: u32, waits: &mut Vec<Wait>) {
+        let instance = &self.network.instances[at];
+        let actor = self.network.actor_of(InstanceId(at as u32));
+        let Some(state) = actor.schedule.states.get(state as usize) else { return };
+        let mut add = |action: &Action, what: Blocked| {
+            waits.push(Wait {
+                instance: instance.name.clone(),
+                state: state.name.clone(),
+                action: action.name.clone(),
+                blocked: what,
+            });
+        };
+        for test in &state.tests {
+            let action = &actor.actions[test.action.index()];
+            if let Some(what) = self.lacking_tokens(at, action, fills) {
+                add(action, what);
+            } else if blocked == test.action.0 + 1 {
+                if let Some(what) = self.lacking_room(at, action, fills) {
+                    add(action, what);
+                }
+                return;
+            } else {
+                add(action, Blocked::Guard);
+            }
+        }
+    }
+
+    fn lacking_tokens(&self, instance: usize, action: &Action, fills: &[u32]) -> Option<Blocked> {
+        let actor = self.network.actor_of(InstanceId(instance as u32));
+        action.consumes.iter().find_map(|pattern| {
+            let target = Endpoint::Instance(InstanceId(instance as u32), pattern.port);
+            let fifo = self.network.connections.iter().position(|connection| connection.target == target);
+            let there = fifo.map_or(0, |fifo| u64::from(fills[fifo]));
+            (there < pattern.tokens()).then(|| Blocked::Tokens {
+                port: actor.inputs[pattern.port].name.clone(),
+                needed: pattern.tokens(),
+                there,
+            })
+        })
+    }
+
+    fn lacking_room(&self, instance: usize, action: &Action, fills: &[u32]) -> Option<Blocked> {
+        let actor = self.network.actor_of(InstanceId(instance as u32));
+        action.produces.iter().find_map(|output| {
+            let source = Endpoint::Instance(InstanceId(instance as u32), output.port);
+            let readers = self.network.connections.iter().enumerate().filter(|(_, c)| c.source == source);
+            let (room, reader) = readers
+                .map(|(fifo, connection)| {
+                    let capacity = self.network.capacity(connection, self.fifo_tokens);
+                    (capacity.saturating_sub(u64::from(fills[fifo])), connection)
+                })
+                .min_by_key(|(room, _)| *room)?;
+            (room < output.tokens()).then(|| Blocked::Room {
+                port: actor.outputs[output.port].name.clone(),
+                needed: output.tokens(),
+                room,
+                reader: self.network.describe(reader).1,
+            })
+        })
+    }
+}
+
+impl Engine for NativeEngine {
+    fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
+        let Some(port) = self.network.inputs.get(input) else { return 0 };
+        let n = tokens.len() / port.ty.storage_bytes();
+        // SAFETY: the function reads bytes, as many as the tokens have, from any alignment.
+        unsafe { (self.table.write)(self.memory.pointer(), input as u32, tokens.as_ptr().cast(), n) }
+    }
+
+    fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
+        let Some(port) = self.network.outputs.get(output) else { return 0 };
+        let bytes = port.ty.storage_bytes();
+        let mut total = 0;
+        loop {
+            let start = tokens.len();
+            tokens.resize(start + READ_TOKENS * bytes, 0);
+            let target = tokens[start..].as_mut_ptr().cast();
+            // SAFETY: there is room for that many tokens.
+            let n = unsafe { (self.table.read)(self.memory.pointer(), output as u32, target, READ_TOKENS) };
+            tokens.truncate(start + n * bytes);
+            total += n;
+            if n < READ_TOKENS {
+                return total;
+            }
+        }
+    }
+
+    fn run(&mut self, max_firings: Option<u64>, host: &mut dyn EngineHost) -> Result<Outcome, Trap> {
+        if let Some(trap) = &self.trap {
+            return Err(trap.clone());
+        }
+        // SAFETY: only the lifetime changes; the pointer is taken away again below, before the borrow ends.
+        let host: *mut (dyn EngineHost + 'static) =
+            unsafe { std::mem::transmute::<*mut (dyn EngineHost + '_), *mut (dyn EngineHost + 'static)>(host) };
+        self.bridge.host = Some(host);
+        // SAFETY: the context is initialised and used by nobody else.
+        let status = unsafe { (self.table.run)(self.memory.pointer(), max_firings.unwrap_or(u64::MAX)) };
+        self.bridge.host = None;
+        match status {
+            host::EXITED => Ok(Outcome::Exited(self.control().exit_status)),
+            host::TRAPPED => {
+                let trap = self.describe_trap();
+                self.trap = Some(trap.clone());
+                Err(trap)
+            }
+            1 => Ok(Outcome::FiringLimit),
+            _ => Ok(Outcome::Idle),
+        }
+    }
+
+    fn report(&self) -> Report {
+        let (fills, states, blocked) = self.inspect();
+        let mut report = Report::default();
+        for at in 0..self.network.instances.len() {
+            self.waits_of(at, &fills, states[at], blocked[at], &mut report.waits);
+        }
+        for (connection, &tokens) in self.network.connections.iter().zip(&fills) {
+            if tokens > 0 {
+                let (source, target) = self.network.describe(connection);
+                let capacity = self.network.capacity(connection, self.fifo_tokens);
+                report.leftovers.push(Leftover { source, target, tokens: u64::from(tokens), capacity });
+            }
+        }
+        report
+    }
+
+    fn firings(&self) -> Vec<Vec<u64>> {
+        let sizes: Vec<usize> = (0..self.network.instances.len())
+            .map(|at| self.network.actor_of(InstanceId(at as u32)).actions.len())
+            .collect();
+        let mut flat = vec![0; sizes.iter().sum()];
+        // SAFETY: one element for each action of each instance.
+        unsafe { (self.table.firings)(self.memory.pointer(), flat.as_mut_ptr()) };
+        let mut rest = flat.as_slice();
+        sizes
+            .into_iter()
+            .map(|n| {
+                let (own, others) = rest.split_at(n);
+                rest = others;
+                own.to_vec()
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,543 @@
+//! The text of one C function as it grows: lines, temporaries, names of locals, checks, and the places that
+//! expressions read.
+
+use super::ctype::{self, Repr};
+use super::node::{Node, index_proven};
+use super::plan::{Plan, Spelling};
+use super::range::{Interval, Unit};
+use super::value::{Kind, Value};
+use super::names::Names;
+use headrace_ir::{
+    Argument, BinaryOp, Expr, Int, Local, LocalId, Place, ProcedureId, RealType, Root, Scalar, Type,
+};
+use headrace_source::{Diagnostic, Span};
+
+/// How a local is spelled.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// A C expression: the variable, or a pointer to its first element.
+    pub text: String,
+    /// The C type in which a scalar integer is kept when that is not the one of its storage.
+    pub repr: Option<Repr>,
+    /// Values that it can have.
+    pub range: Interval,
+}
+
+/// A function that is being written.
+pub struct Code<'a> {
+    /// The actor.
+    pub plan: &'a Plan<'a>,
+    /// Action or procedure.
+    pub unit: Unit,
+    /// Locals of the unit, and such as the emitter adds.
+    pub locals: Vec<Local>,
+    /// Their spelling.
+    pub slots: Vec<Slot>,
+    /// Names of this function.
+    pub names: Names,
+    /// Name for reports: of the action or procedure.
+    pub name: String,
+    /// What leaves the function after a stop.
+    pub leave: String,
+    text: String,
+    depth: usize,
+    /// The scalar state is used.
+    pub uses_scalars: bool,
+    /// The lists of the state are used.
+    pub uses_lists: bool,
+    /// What the network shares is used.
+    pub uses_control: bool,
+    /// Something in it can stop the program.
+    pub stops: bool,
+}
+
+impl<'a> Code<'a> {
+    /// An empty function.
+    pub fn new(plan: &'a Plan<'a>, unit: Unit, name: &str, locals: &[Local], leave: &str) -> Self {
+        let slots = locals
+            .iter()
+            .enumerate()
+            .map(|(at, local)| Slot {
+                text: String::new(),
+                repr: None,
+                range: plan.ranges.local(unit, at, local.ty.element),
+            })
+            .collect();
+        Code {
+            plan,
+            unit,
+            locals: locals.to_vec(),
+            slots,
+            names: Names::default(),
+            name: name.to_owned(),
+            leave: leave.to_owned(),
+            text: String::new(),
+            depth: 1,
+            uses_scalars: false,
+            uses_lists: false,
+            uses_control: false,
+            stops: false,
+        }
+    }
+
+    /// True when run-time errors are reported.
+    pub fn checked(&self) -> bool {
+        self.plan.options.checked
+    }
+
+    /// Reports something that this target cannot do.
+    pub fn unsupported(&self, span: Span, what: &str) {
+        self.plan.diagnostics.borrow_mut().push(
+            Diagnostic::error("unsupported-by-target", format!("target c cannot compile {what}")).at(span, "needed here"),
+        );
+    }
+
+    /// An expression that no checked program has.
+    pub fn malformed(&self, node: &Node<'_>) -> Value {
+        self.unsupported(node.expr.span, "an expression whose operands are of the wrong kind");
+        Value::int(&Int::ZERO, Repr::I32)
+    }
+
+    // --- text ---
+
+    /// One line.
+    pub fn line(&mut self, text: &str) {
+        for _ in 0..self.depth {
+            self.text.push_str("    ");
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    /// A line that opens a block.
+    pub fn open(&mut self, text: &str) {
+        self.line(text);
+        self.depth += 1;
+    }
+
+    /// A line that closes one block and opens another.
+    pub fn reopen(&mut self, text: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        self.open(text);
+    }
+
+    /// A line that closes a block.
+    pub fn close(&mut self, text: &str) {
+        self.depth = self.depth.saturating_sub(1);
+        self.line(text);
+    }
+
+    /// Runs with an empty text, one level deeper, and gives what it wrote.
+    pub fn capture<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (T, String) {
+        let before = std::mem::take(&mut self.text);
+        self.depth += 1;
+        let result = write(self);
+        self.depth -= 1;
+        let written = std::mem::replace(&mut self.text, before);
+        (result, written)
+    }
+
+    /// Text that was captured.
+    pub fn splice(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// All lines so far.
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    /// All lines so far, taken away.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// A name for a temporary.
+    pub fn temporary(&mut self, like: &str) -> String {
+        self.names.fresh(like)
+    }
+
+    /// The value as a name or constant, so that it can be used several times.
+    pub fn named(&mut self, value: Value, ty: &str) -> Value {
+        let plain = value.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if value.constant.is_some() || plain {
+            return value;
+        }
+        let name = self.temporary("value");
+        self.line(&format!("const {ty} {name} = {};", value.text));
+        Value::primary(name, value.kind)
+    }
+
+    // --- what is known of variables ---
+
+    /// Type of the variable at the root of a place.
+    pub fn type_of(&self, root: Root) -> &Type {
+        match root {
+            Root::Actor(variable) => &self.plan.actor.variables[variable.index()].ty,
+            Root::Local(local) => &self.locals[local.index()].ty,
+        }
+    }
+
+    /// Values of a variable or of the elements of a list.
+    pub fn root_range(&self, root: Root) -> Interval {
+        match root {
+            Root::Actor(variable) => {
+                let ty = &self.plan.actor.variables[variable.index()].ty;
+                self.plan.ranges.variable(variable.index(), ty.element)
+            }
+            Root::Local(local) => self.slots[local.index()].range.clone(),
+        }
+    }
+
+    /// Values that a function returns.
+    pub fn result_range(&self, procedure: usize) -> Interval {
+        let scalar = self.plan.actor.procedures[procedure].result.as_ref().map_or(Scalar::Bool, |result| result.0);
+        self.plan.ranges.result(procedure, scalar)
+    }
+
+    /// True when calling the procedure can stop the program.
+    pub fn procedure_can_stop(&self, procedure: usize) -> bool {
+        self.plan.procedure(procedure).stops
+    }
+
+    // --- stopping ---
+
+    fn place_number(&self, span: Span) -> usize {
+        self.plan.places.borrow_mut().number(span, &self.name)
+    }
+
+    fn stop(&mut self, condition: &str, code: &str, span: Span, a: &str, b: &str) {
+        let place = self.place_number(span);
+        self.uses_control = true;
+        self.stops = true;
+        self.open(&format!("if ({condition}) {{"));
+        self.line(&format!("hr_trap(control, {code}, {place}u, {a}, {b});"));
+        let leave = self.leave.clone();
+        self.line(&leave);
+        self.close("}");
+    }
+
+    /// Leaves the function when what was called has stopped the program.
+    pub fn stop_after_call(&mut self) {
+        self.uses_control = true;
+        self.stops = true;
+        let leave = self.leave.clone();
+        self.open("if (control->stopped != 0) {");
+        self.line(&leave);
+        self.close("}");
+    }
+
+    /// Checks the divisor or modulus, whose value is a name.
+    pub fn check_divisor(&mut self, span: Span, op: BinaryOp, divisor: &Value) {
+        let zero = Value::int(&Int::ZERO, divisor.repr()).text;
+        if op == BinaryOp::Div {
+            self.stop(&format!("{} == {zero}", divisor.text), "HEADRACE_TRAP_DIVISION", span, "0", "0");
+        } else {
+            let test = if divisor.repr().is_signed() { "<=" } else { "==" };
+            let value = divisor.to(Repr::I64).text;
+            self.stop(&format!("{} {test} {zero}", divisor.text), "HEADRACE_TRAP_MODULUS", span, &value, "0");
+        }
+    }
+
+    /// Stops on a condition about integers beyond 64 bits.
+    pub fn check_wide(&mut self, span: Span, op: BinaryOp, divisor: &str, words: u32) {
+        if op == BinaryOp::Div {
+            self.stop(&format!("hr_wide_zero({divisor}, {words})"), "HEADRACE_TRAP_DIVISION", span, "0", "0");
+        } else {
+            let condition = format!("hr_wide_zero({divisor}, {words}) || hr_wide_negative({divisor}, {words})");
+            let value = format!("hr_wide_saturated({divisor}, {words})");
+            self.stop(&condition, "HEADRACE_TRAP_MODULUS", span, &value, "0");
+        }
+    }
+
+    /// Checks a shift count, whose value is a name.
+    pub fn check_shift(&mut self, span: Span, count: &Value) {
+        let zero = Value::int(&Int::ZERO, count.repr()).text;
+        let value = count.to(Repr::I64).text;
+        self.stop(&format!("{} < {zero}", count.text), "HEADRACE_TRAP_SHIFT", span, &value, "0");
+    }
+
+    /// A call of a native: what stops it is known afterwards.
+    pub fn native_place(&mut self, span: Span) -> usize {
+        self.place_number(span)
+    }
+
+    /// Counts a nested call of a recursive procedure.
+    pub fn check_depth(&mut self, span: Span, limit: u32) {
+        self.stop(&format!("control->depth >= {limit}u"), "HEADRACE_TRAP_DEPTH", span, &limit.to_string(), "0");
+    }
+
+    // --- places ---
+
+    /// The flat index of a place in scalars, and how many of them it covers. Dimensions that are not indexed count from
+    /// their beginning.
+    fn flat_index(&mut self, place: &Place) -> Option<Value> {
+        let dims = self.type_of(place.root).dims.clone();
+        let mut flat: Option<Value> = None;
+        for (depth, index) in place.indices.iter().enumerate() {
+            let Some(&size) = dims.get(depth) else { break };
+            let index = self.index(index, size);
+            let step = match flat {
+                None => index,
+                Some(flat) => {
+                    let size = Value::int(&Int::from(i64::from(size)), Repr::I32);
+                    let scaled = Value::infix("*", &flat.to(Repr::I32), &size, Kind::Int(Repr::I32));
+                    Value::infix("+", &scaled, &index.to(Repr::I32), Kind::Int(Repr::I32))
+                }
+            };
+            flat = Some(step);
+        }
+        let flat = flat?;
+        let rest: u64 = dims.iter().skip(place.indices.len()).map(|&size| u64::from(size)).product();
+        if rest == 1 {
+            return Some(flat);
+        }
+        if let Some(constant) = &flat.constant {
+            let scaled = constant.mul(&Int::from(rest));
+            return Some(Value::int(&scaled, Repr::I32));
+        }
+        let rest = Value::int(&Int::from(rest), Repr::I32);
+        Some(Value::infix("*", &flat.to(Repr::I32), &rest, Kind::Int(Repr::I32)))
+    }
+
+    fn index(&mut self, index: &Expr, size: u32) -> Value {
+        let node = self.node(index);
+        let span = index.span;
+        if index_proven(&node.range, size) {
+            return self.exact(&node);
+        }
+        if !self.checked() {
+            if size.is_power_of_two() {
+                // Keeps what is inside as it is and brings the rest inside.
+                let bits = u64::from(size.trailing_zeros()).max(1);
+                let low = self.low(&node, bits);
+                let mask = Value::int(&Int::from(i64::from(size) - 1), low.repr());
+                let kind = low.kind;
+                return Value::infix("&", &low, &mask, kind);
+            }
+            let value = self.index_value(&node);
+            let value = value.to(Repr::I64).to(Repr::U64);
+            return Value::primary(format!("hr_index({}, {size})", value.text), Kind::Int(Repr::U64));
+        }
+        let value = self.index_value(&node);
+        let value = self.named(value.clone(), value.repr().c());
+        let unsigned = value.to(value.repr().unsigned());
+        let bound = Value::int(&Int::from(i64::from(size)), unsigned.repr());
+        let condition = format!("{} >= {}", unsigned.text, bound.text);
+        let shown = value.to(Repr::I64).text;
+        self.stop(&condition, "HEADRACE_TRAP_INDEX", span, &shown, &size.to_string());
+        value
+    }
+
+    /// An index in a C integer; held at the limits of `int64_t` beyond them.
+    fn index_value(&mut self, node: &Node<'_>) -> Value {
+        if Repr::holding(&node.range).is_some() {
+            return self.exact(node);
+        }
+        let words = node.range.signed_bits().div_ceil(32) as u32;
+        let name = self.wide(node, words);
+        Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+    }
+
+    /// The name of a variable: a scalar, or a pointer to the first element of what is not.
+    fn root(&mut self, root: Root) -> String {
+        match root {
+            Root::Local(local) => self.slots[local.index()].text.clone(),
+            Root::Actor(variable) => match self.plan.variable(variable.index()) {
+                Spelling::Scalar(text) => {
+                    self.uses_scalars = true;
+                    text.clone()
+                }
+                Spelling::List(text) => {
+                    self.uses_lists = true;
+                    text.clone()
+                }
+                Spelling::Table(text) | Spelling::Constant(text) => text.clone(),
+            },
+        }
+    }
+
+    /// An lvalue for a scalar of up to 64 bits, or a pointer to the words of a wide one.
+    pub fn place(&mut self, place: &Place) -> String {
+        let words = ctype::words(self.type_of(place.root).element);
+        let flat = self.flat_index(place);
+        let root = self.root(place.root);
+        match flat {
+            None => root,
+            Some(flat) if words == 1 => format!("{root}[{}]", flat.text),
+            Some(flat) => format!("&{root}[{words} * ({})]", flat.text),
+        }
+    }
+
+    /// A pointer to the first element of a list or sub-list.
+    pub fn list(&mut self, place: &Place) -> String {
+        let words = ctype::words(self.type_of(place.root).element);
+        let flat = self.flat_index(place);
+        let root = self.root(place.root);
+        match flat {
+            None => root,
+            Some(flat) if flat.constant.as_ref().is_some_and(|value| *value == Int::ZERO) => root,
+            Some(flat) if words == 1 => format!("&{root}[{}]", flat.text),
+            Some(flat) => format!("&{root}[{words} * ({})]", flat.text),
+        }
+    }
+
+    /// Reads a scalar of up to 64 bits.
+    pub fn load(&mut self, place: &Place) -> Value {
+        let scalar = self.type_of(place.root).element;
+        if let Some(value) = self.plan.folded(place) {
+            return constant_value(&value, scalar);
+        }
+        let text = self.place(place);
+        match scalar {
+            Scalar::Bool => Value::primary(text, Kind::Bool),
+            Scalar::String => Value::primary(text, Kind::Text),
+            Scalar::Real(RealType::Double) => Value::primary(text, Kind::Real),
+            Scalar::Real(RealType::Float) => Value::primary(text, Kind::Real).cast("double", Kind::Real),
+            Scalar::Real(RealType::Half) => Value::primary(format!("hr_half_value({text})"), Kind::Real),
+            Scalar::Int(ty) => match ctype::storage_words(ty) {
+                Some(words) => Value::primary(format!("hr_wide_low({text}, {words})"), Kind::Int(Repr::U64)),
+                None => {
+                    let own = match place.root {
+                        Root::Local(local) => self.slots[local.index()].repr.filter(|_| place.indices.is_empty()),
+                        Root::Actor(_) => None,
+                    };
+                    Value::primary(text, Kind::Int(own.unwrap_or(Repr::of_storage(ty))))
+                }
+            },
+        }
+    }
+
+    /// Reads an integer whose interval fits `result`.
+    pub fn load_exact(&mut self, place: &Place, result: Repr) -> Value {
+        let value = self.load(place);
+        if ctype::is_wide(self.type_of(place.root).element) { value.to(result) } else { value }
+    }
+
+    /// Reads the low bits of an integer.
+    pub fn load_low(&mut self, place: &Place, class: Repr) -> Value {
+        let value = self.load(place);
+        if value.repr().bits() > class.bits() { value.to(class) } else { value }
+    }
+
+    // --- calls ---
+
+    /// The arguments of a call of a procedure, with those that every function of the actor passes on.
+    pub fn call_arguments(&mut self, procedure: usize, arguments: &[Argument]) -> Vec<String> {
+        let info = self.plan.procedure(procedure);
+        let mut texts = Vec::new();
+        if info.uses_scalars {
+            self.uses_scalars = true;
+            texts.push("v".to_owned());
+        }
+        if info.uses_lists {
+            self.uses_lists = true;
+            texts.push("lists".to_owned());
+        }
+        if info.uses_control {
+            self.uses_control = true;
+            texts.push("control".to_owned());
+        }
+        let callee = &self.plan.actor.procedures[procedure];
+        for (argument, parameter) in arguments.iter().zip(&callee.locals) {
+            let text = match argument {
+                Argument::Value(value) => self.scalar_argument(value, parameter.ty.element),
+                Argument::List(place) => self.list(place),
+            };
+            texts.push(text);
+        }
+        texts
+    }
+
+    /// A scalar as it is passed: wide integers by pointer to as many words as their type has.
+    pub fn scalar_argument(&mut self, value: &Expr, scalar: Scalar) -> String {
+        let node = self.node(value);
+        match scalar {
+            Scalar::Int(ty) => match ctype::storage_words(ty) {
+                Some(words) => self.wide(&node, words),
+                None => self.exact(&node).text,
+            },
+            _ => stored(&self.value(&node), scalar),
+        }
+    }
+
+    /// A call of a function in an expression. Wide results are read through [`Code::wide`].
+    pub fn call_expression(&mut self, procedure: ProcedureId, arguments: &[Argument]) -> Value {
+        let scalar = self.plan.actor.procedures[procedure.index()].result.as_ref().map_or(Scalar::Bool, |r| r.0);
+        if let Scalar::Int(ty) = scalar
+            && let Some(words) = ctype::storage_words(ty)
+        {
+            let name = self.call_wide(procedure.index(), arguments, words);
+            return Value::primary(format!("hr_wide_low({name}, {words})"), Kind::Int(Repr::U64));
+        }
+        let texts = self.call_arguments(procedure.index(), arguments);
+        let info = self.plan.procedure(procedure.index());
+        let call = format!("{}({})", info.name, texts.join(", "));
+        let call = if info.stops {
+            let name = self.temporary("returned");
+            let element = ctype::element(scalar);
+            self.line(&format!("const {element} {name} = {call};"));
+            self.stop_after_call();
+            name
+        } else {
+            call
+        };
+        match scalar {
+            Scalar::Bool => Value::primary(call, Kind::Bool),
+            Scalar::String => Value::primary(call, Kind::Text),
+            Scalar::Real(RealType::Half) => Value::primary(format!("hr_half_value({call})"), Kind::Real),
+            Scalar::Real(RealType::Float) => Value::primary(call, Kind::Real).cast("double", Kind::Real),
+            Scalar::Real(RealType::Double) => Value::primary(call, Kind::Real),
+            Scalar::Int(ty) => Value::primary(call, Kind::Int(Repr::of_storage(ty))),
+        }
+    }
+
+    /// A call of a function with a wide result: the name of an array of `words` words that has it.
+    pub fn call_wide(&mut self, procedure: usize, arguments: &[Argument], words: u32) -> String {
+        let mut texts = self.call_arguments(procedure, arguments);
+        let name = self.temporary("returned");
+        self.line(&format!("uint32_t {name}[{words}];"));
+        texts.push(name.clone());
+        let info = self.plan.procedure(procedure);
+        self.line(&format!("{}({});", info.name, texts.join(", ")));
+        if info.stops {
+            self.stop_after_call();
+        }
+        name
+    }
+
+    /// A local that the emitter adds.
+    pub fn add_local(&mut self, like: &str, ty: Type, range: Interval) -> LocalId {
+        let text = self.temporary(like);
+        let id = LocalId(self.locals.len() as u32);
+        self.locals.push(Local { name: like.to_owned(), ty, kind: headrace_ir::LocalKind::Plain });
+        self.slots.push(Slot { text, repr: None, range });
+        id
+    }
+}
+
+/// A constant as an expression reads it.
+fn constant_value(value: &headrace_ir::Value, scalar: Scalar) -> Value {
+    match (value, scalar) {
+        (headrace_ir::Value::Bool(value), _) => Value::bool(*value),
+        (headrace_ir::Value::Int(value), Scalar::Int(ty)) => {
+            if ty.width > 64 {
+                Value::int(&value.clone().wrap(headrace_ir::IntType::unsigned(64)), Repr::U64)
+            } else {
+                Value::int(value, Repr::of_storage(ty))
+            }
+        }
+        (headrace_ir::Value::Real(value), _) => Value::primary(ctype::real_literal(*value), Kind::Real),
+        (headrace_ir::Value::String(text), _) => Value::primary(ctype::text_literal(text), Kind::Text),
+        _ => Value::int(&Int::ZERO, Repr::I32),
+    }
+}
+
+/// A scalar as it is stored in a variable that is not a wide integer.
+pub fn stored(value: &Value, scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Real(RealType::Half) => format!("hr_half_bits({})", value.text),
+        Scalar::Real(RealType::Float) => value.cast("float", Kind::Real).text,
+        _ => value.text.clone(),
+    }
+}

@@ -1,0 +1,475 @@
+//! The C functions of an actor: its procedures, and the guard and body of each action.
+
+use super::assigned::{self, Uses};
+use super::code::{Code, stored};
+use super::ctype;
+use super::filled;
+use super::plan::{Plan, ProcedureInfo};
+use super::range::Unit;
+use headrace_ir::{Action, Local, LocalId, LocalKind, Output, OutputValue, Root, Scalar, Stmt, Type};
+
+/// Nested calls of recursive procedures after which a program stops.
+pub const MAX_DEPTH: u32 = 1000;
+
+/// Lists larger than this do not go on the stack.
+const MAX_STACK_BYTES: u64 = 1 << 15;
+
+/// How a function takes a value that the scheduler gives it.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Position in [`Action::consumes`], and of the name in that pattern.
+    pub pattern: (usize, usize),
+}
+
+/// A printed guard or body.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    /// The C function; empty when there is nothing to call.
+    pub name: String,
+    /// Pattern variables that it takes, in order.
+    pub given: Vec<Given>,
+    /// Takes the scalar state.
+    pub uses_scalars: bool,
+    /// Takes the lists.
+    pub uses_lists: bool,
+    /// Takes what the network shares.
+    pub uses_control: bool,
+    /// It can stop the program.
+    pub stops: bool,
+    /// The definition.
+    pub text: String,
+}
+
+struct Frame {
+    parameters: Vec<String>,
+}
+
+impl Code<'_> {
+    fn shared_parameters(&self) -> Vec<String> {
+        let mut parameters = Vec::new();
+        let prefix = &self.plan.prefix;
+        if self.uses_scalars {
+            parameters.push(format!("struct {prefix}_scalars *v"));
+        }
+        if self.uses_lists {
+            parameters.push(format!("struct {prefix}_lists *lists"));
+        }
+        if self.uses_control {
+            parameters.push("struct headrace_control *control".to_owned());
+        }
+        parameters
+    }
+
+    /// Declares the locals that are mentioned. `after` says what is done with a local after the statements.
+    fn declare_locals(&mut self, statements: &[Stmt], after: &dyn Fn(usize) -> Uses) {
+        let mut unread = Vec::new();
+        for at in 0..self.locals.len() {
+            let Local { name, ty, kind } = self.locals[at].clone();
+            if kind != LocalKind::Plain || !self.slots[at].text.is_empty() {
+                continue;
+            }
+            let inside = assigned::in_block(statements, at);
+            let later = after(at);
+            if !inside.any() && !later.any() {
+                continue;
+            }
+            if !later.any() && !ty.is_list() && assigned::only_loop_variable(statements, at) {
+                continue;
+            }
+            let first = if ty.is_list() {
+                filled::filled_first(statements, at, &ty.dims)
+            } else {
+                assigned::assigned_before(statements, at, later.any()) && !ctype::is_wide(ty.element)
+            };
+            self.declare(at, &name, &ty, !first);
+            if !(inside.read || later.read) {
+                unread.push(self.slots[at].text.clone());
+            }
+        }
+        for name in unread {
+            self.line(&format!("(void){name};"));
+        }
+    }
+
+    fn declare(&mut self, at: usize, name: &str, ty: &Type, zero: bool) {
+        let bytes = ctype::array_length(ty).unwrap_or(0) * ctype::element_bytes(ty.element);
+        if bytes <= MAX_STACK_BYTES {
+            self.slots[at].text = self.names.fresh(name);
+            self.declare_local(LocalId(at as u32), zero);
+            return;
+        }
+        if matches!(self.unit, Unit::Procedure(procedure) if self.plan.procedure(procedure).recursive) {
+            self.unsupported(self.plan.actor.span, "a recursive procedure with a list of more than 32 KiB of its own");
+        }
+        let field = self.plan.list_names.borrow_mut().fresh(&format!("{}_{name}", self.name));
+        self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field));
+        self.uses_lists = true;
+        self.slots[at].text = format!("lists->{field}");
+        if zero {
+            self.line(&format!("memset(lists->{field}, 0, sizeof lists->{field});"));
+        }
+    }
+
+    /// Parameters for the pattern variables that are used.
+    fn give(&mut self, action: &Action, uses: &dyn Fn(usize) -> Uses) -> (Vec<Given>, Frame) {
+        let mut given = Vec::new();
+        let mut parameters = Vec::new();
+        for (pattern_at, pattern) in action.consumes.iter().enumerate() {
+            for (name_at, &local) in pattern.locals.iter().enumerate() {
+                let Uses { read, written } = uses(local.index());
+                if !read && !written {
+                    continue;
+                }
+                given.push(Given { pattern: (pattern_at, name_at) });
+                let Local { name, ty, .. } = self.locals[local.index()].clone();
+                let spelled = self.names.fresh(&name);
+                if ctype::array_length(&ty).is_none() {
+                    parameters.push(ctype::declaration(&ty, &spelled));
+                    self.slots[local.index()].text = spelled;
+                    continue;
+                }
+                parameters.push(ctype::pointer(ty.element, true, true, &spelled));
+                self.slots[local.index()].text = spelled.clone();
+                if written {
+                    self.declare(local.index(), &name, &ty, false);
+                    let own = self.slots[local.index()].text.clone();
+                    self.line(&format!("memcpy({own}, {spelled}, sizeof {own});"));
+                }
+            }
+        }
+        (given, Frame { parameters })
+    }
+}
+
+fn definition(result: &str, name: &str, parameters: &[String], body: &str) -> String {
+    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
+    let mut head = format!("static inline {result} {name}(");
+    let mut column = head.len();
+    for (at, part) in parameters.split(", ").enumerate() {
+        if at > 0 {
+            head.push(',');
+            if column + part.len() > 110 {
+                head.push_str("\n    ");
+                column = 4;
+            } else {
+                head.push(' ');
+                column += 2;
+            }
+        }
+        head.push_str(part);
+        column += part.len();
+    }
+    format!("{head}) {{\n{body}}}\n\n")
+}
+
+/// The guard of an action as a function that returns whether it holds; without a name when it always does.
+pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed {
+    if action.guard.conditions.is_empty() {
+        return Printed::default();
+    }
+    let mut code = Code::new(plan, unit, &action.name, &action.locals, "return false;");
+    let uses = |local: usize| assigned::in_guard(action, local);
+    let (given, frame) = code.give(action, &uses);
+    let after = |local: usize| {
+        action
+            .guard
+            .conditions
+            .iter()
+            .fold(Uses::default(), |all, condition| Uses {
+                read: all.read || assigned::in_expr(condition, local).read,
+                written: all.written,
+            })
+    };
+    code.declare_locals(&action.guard.before, &after);
+    code.block(&action.guard.before);
+    let mut texts = Vec::new();
+    for (at, condition) in action.guard.conditions.iter().enumerate() {
+        let node = code.node(condition);
+        let (value, before) = code.capture(|code| code.value(&node));
+        if !before.is_empty() {
+            // Conditions are evaluated in order: those before this one decide whether it is evaluated at all.
+            if !texts.is_empty() {
+                let all = join_conditions(&std::mem::take(&mut texts));
+                code.open(&format!("if (!({all})) {{"));
+                code.line("return false;");
+                code.close("}");
+            }
+            code.open("{");
+            code.splice(&before);
+            code.open(&format!("if (!({})) {{", value.text));
+            code.line("return false;");
+            code.close("}");
+            code.close("}");
+        } else if value.text != "true" {
+            texts.push(value);
+        }
+        let _ = at;
+    }
+    let all = if texts.is_empty() { "true".to_owned() } else { join_conditions(&texts) };
+    code.line(&format!("return {all};"));
+    let mut parameters = code.shared_parameters();
+    parameters.extend(frame.parameters);
+    let mut printed = Printed {
+        name: name.to_owned(),
+        given,
+        uses_scalars: code.uses_scalars,
+        uses_lists: code.uses_lists,
+        uses_control: code.uses_control,
+        stops: code.stops,
+        ..Printed::default()
+    };
+    printed.text = definition("bool", name, &parameters, &code.finish());
+    printed
+}
+
+fn join_conditions(values: &[super::value::Value]) -> String {
+    let mut values = values.iter();
+    let Some(first) = values.next() else { return "true".to_owned() };
+    let all = values.fold(first.clone(), |all, value| {
+        super::value::Value::infix("&&", &all, value, super::value::Kind::Bool)
+    });
+    all.text
+}
+
+/// The body of an action and its output expressions, as a function.
+pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed {
+    let mut code = Code::new(plan, unit, &action.name, &action.locals, "return;");
+    let uses = |local: usize| {
+        let inside = assigned::in_block(&action.body, local);
+        let later = assigned::in_outputs(action, local);
+        Uses { read: inside.read || later.read, written: inside.written || later.written }
+    };
+    let (given, frame) = code.give(action, &uses);
+    let mut parameters = frame.parameters;
+    let mut pointers = Vec::new();
+    let mut filled_in_place = vec![false; action.produces.len()];
+    for (at, output) in action.produces.iter().enumerate() {
+        let port = &plan.actor.outputs[output.port];
+        let spelled = code.names.fresh(&port.name);
+        parameters.push(ctype::pointer(port.ty, false, true, &spelled));
+        if let Some(local) = in_place(&code, action, output, port.ty) {
+            code.slots[local.index()].text = spelled.clone();
+            filled_in_place[at] = true;
+            if !filled::filled_first(&action.body, local.index(), &code.locals[local.index()].ty.dims) {
+                let elements = output.tokens() * u64::from(ctype::words(port.ty));
+                code.line(&format!("memset({spelled}, 0, {elements} * sizeof *{spelled});"));
+            }
+        }
+        pointers.push(spelled);
+    }
+    code.declare_locals(&action.body, &|local| assigned::in_outputs(action, local));
+    code.block(&action.body);
+    for (at, output) in action.produces.iter().enumerate() {
+        if !filled_in_place[at] {
+            emit_output(&mut code, output, &pointers[at], plan.actor.outputs[output.port].ty);
+        }
+    }
+    let mut all = code.shared_parameters();
+    all.extend(parameters);
+    let mut printed = Printed {
+        name: name.to_owned(),
+        given,
+        uses_scalars: code.uses_scalars,
+        uses_lists: code.uses_lists,
+        uses_control: code.uses_control,
+        stops: code.stops,
+        text: String::new(),
+    };
+    let text = code.finish();
+    if text.is_empty() {
+        return Printed::default();
+    }
+    printed.text = definition("void", name, &all, &text);
+    printed
+}
+
+/// The local whose elements are exactly the tokens of the output, so that it can lie in the FIFO itself.
+fn in_place(code: &Code<'_>, action: &Action, output: &Output, port: Scalar) -> Option<LocalId> {
+    let [OutputValue::List { place, convert: None }] = output.values.as_slice() else { return None };
+    let Root::Local(local) = place.root else { return None };
+    let info = &code.locals[local.index()];
+    let other_outputs = action
+        .produces
+        .iter()
+        .flat_map(|output| &output.values)
+        .filter(|value| matches!(value, OutputValue::List { place, .. } if place.root == Root::Local(local)))
+        .count();
+    (place.indices.is_empty()
+        && info.kind == LocalKind::Plain
+        && info.ty.element == port
+        && info.ty.len() as u64 == output.tokens()
+        && other_outputs == 1
+        && code.slots[local.index()].text.is_empty())
+    .then_some(local)
+}
+
+fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar) {
+    let names = output.values.len();
+    let words = ctype::words(port);
+    for (at, value) in output.values.iter().enumerate() {
+        match value {
+            OutputValue::Scalar(value) => {
+                let node = code.node(value);
+                if let Scalar::Int(ty) = port
+                    && words > 1
+                {
+                    let target = if at == 0 { pointer.to_owned() } else { format!("&{pointer}[{words} * {at}]") };
+                    code.store_wide(&target, &node, ty);
+                    continue;
+                }
+                let text = match port {
+                    Scalar::Int(_) => code.exact(&node).text,
+                    _ => {
+                        let value = code.value(&node);
+                        stored(&value, port)
+                    }
+                };
+                code.line(&format!("{pointer}[{at}] = {text};"));
+            }
+            OutputValue::List { place, convert } => {
+                let from_scalar = code.type_of(place.root).element;
+                let n = output.repeat.unwrap_or(1) as usize;
+                let list = code.list(place);
+                if names == 1 && convert.is_none() {
+                    let element = ctype::element(port);
+                    let elements = n as u64 * u64::from(words);
+                    code.line(&format!("memcpy({pointer}, {list}, {elements} * sizeof({element}));"));
+                } else if names == 1 {
+                    code.convert_list(pointer, port, &list, from_scalar, n);
+                } else {
+                    let i = code.temporary("i");
+                    code.open(&format!("for (size_t {i} = 0; {i} < {n}; {i}++) {{"));
+                    let base = if list.starts_with('&') { format!("({list})") } else { list };
+                    let source = match ctype::words(from_scalar) {
+                        1 => format!("{base}[{i}]"),
+                        have => format!("&{base}[{have} * {i}]"),
+                    };
+                    let target = match words {
+                        1 => format!("{pointer}[{names} * {i} + {at}]"),
+                        words => format!("&{pointer}[{words} * ({names} * {i} + {at})]"),
+                    };
+                    code.convert(&target, port, &source, from_scalar);
+                    code.close("}");
+                }
+            }
+        }
+    }
+}
+
+/// A procedure or function: its definition, and what callers need to know.
+pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) {
+    let source = &plan.actor.procedures[at];
+    let mut info = plan.procedure(at).clone();
+    let scalar = source.result.as_ref().map(|result| result.0);
+    let wide_words = scalar.and_then(|scalar| match scalar {
+        Scalar::Int(ty) => ctype::storage_words(ty),
+        _ => None,
+    });
+    let leave = match scalar {
+        None => "return;",
+        Some(_) if wide_words.is_some() => "return;",
+        Some(Scalar::Bool) => "return false;",
+        Some(Scalar::String) => "return \"\";",
+        Some(_) => "return 0;",
+    };
+    let mut code = Code::new(plan, Unit::Procedure(at), &source.name, &source.locals, leave);
+    if info.recursive {
+        code.uses_scalars = info.uses_scalars;
+        code.uses_lists = info.uses_lists;
+        code.uses_control = true;
+        code.stops = true;
+    }
+    let mut parameters = Vec::new();
+    let mut unused = Vec::new();
+    let mut copies = Vec::new();
+    let after = |local: usize| {
+        source.result.as_ref().map_or(Uses::default(), |(_, value)| assigned::in_expr(value, local))
+    };
+    for (position, local) in source.locals.iter().take(source.n_parameters).enumerate() {
+        let spelled = code.names.fresh(&local.name);
+        if local.ty.is_list() {
+            let constant = !info.writes.get(position).copied().unwrap_or(true);
+            parameters.push(ctype::pointer(local.ty.element, constant, false, &spelled));
+        } else if ctype::is_wide(local.ty.element) {
+            parameters.push(ctype::pointer(local.ty.element, true, false, &spelled));
+            copies.push((position, spelled.clone()));
+        } else {
+            parameters.push(ctype::declaration(&local.ty, &spelled));
+        }
+        let inside = assigned::in_block(&source.body, position);
+        if !inside.any() && !after(position).any() {
+            unused.push(spelled.clone());
+        }
+        code.slots[position].text = spelled;
+    }
+    for name in unused {
+        code.line(&format!("(void){name};"));
+    }
+    if info.recursive {
+        if info.uses_scalars {
+            code.line("(void)v;");
+        }
+        if info.uses_lists {
+            code.line("(void)lists;");
+        }
+        code.check_depth(source.span, MAX_DEPTH);
+        code.line("control->depth++;");
+        code.leave = format!("control->depth--; {leave}");
+    }
+    for (position, spelled) in copies {
+        let ty = source.locals[position].ty.clone();
+        code.declare(position, &source.locals[position].name, &ty, false);
+        let own = code.slots[position].text.clone();
+        code.line(&format!("memcpy({own}, {spelled}, sizeof {own});"));
+        code.line(&format!("(void){own};"));
+    }
+    code.declare_locals(&source.body, &after);
+    code.block(&source.body);
+    let mut result_type = "void".to_owned();
+    let mut result_parameter = None;
+    if let Some((scalar, value)) = &source.result {
+        let node = code.node(value);
+        match (wide_words, scalar) {
+            (Some(_), Scalar::Int(ty)) => {
+                let name = code.names.fresh("returned");
+                code.store_wide(&name, &node, *ty);
+                result_parameter = Some(format!("uint32_t *{name}"));
+                if info.recursive {
+                    code.line("control->depth--;");
+                }
+            }
+            _ => {
+                let text = match scalar {
+                    Scalar::Int(_) => code.exact(&node).text,
+                    _ => {
+                        let value = code.value(&node);
+                        stored(&value, *scalar)
+                    }
+                };
+                result_type = ctype::element(*scalar).to_owned();
+                if info.recursive {
+                    let name = code.temporary("returned");
+                    code.line(&format!("const {result_type} {name} = {text};"));
+                    code.line("control->depth--;");
+                    code.line(&format!("return {name};"));
+                } else {
+                    code.line(&format!("return {text};"));
+                }
+            }
+        }
+    } else if info.recursive {
+        code.line("control->depth--;");
+    }
+    let mut all = code.shared_parameters();
+    all.extend(parameters);
+    all.extend(result_parameter);
+    info.uses_scalars = code.uses_scalars;
+    info.uses_lists = code.uses_lists;
+    info.uses_control = code.uses_control;
+    info.stops = code.stops;
+    let body = code.finish();
+    let name = info.name.clone();
+    let shown = if all.is_empty() { "void".to_owned() } else { all.join(", ") };
+    let prototype = format!("static inline {result_type} {name}({shown});\n");
+    (info, prototype, definition(&result_type, &name, &all, &body))
+}

@@ -1,0 +1,187 @@
+//! Target `c`: C11 for gcc and clang, without heap, globals or undefined behaviour.
+//!
+//! | file | what is settled there |
+//! | --- | --- |
+//! | `range` | which integers a variable can hold |
+//! | `assigned`, `filled` | which locals need no zero at first |
+//! | `ctype` | how values lie in memory, in which C types integers are computed |
+//! | `plan` | where the variables of an actor lie, what its procedures need |
+//! | `node`, `value`, `wide` | expressions, up to 64 bits and beyond |
+//! | `code`, `statement`, `functions` | functions: procedures, guards, actions |
+//! | `scheduler` | what fires when, for one actor |
+//! | `network` | the context, its FIFOs, and the functions that move tokens and run it |
+
+mod assigned;
+mod code;
+mod ctype;
+mod filled;
+mod functions;
+mod names;
+mod network;
+mod node;
+mod plan;
+mod range;
+mod scheduler;
+mod statement;
+mod value;
+mod wide;
+
+use headrace_ir::Network;
+use headrace_source::{Diagnostic, Span};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+/// The headers that generated programs ship with: name and text.
+pub const RUNTIME: &[(&str, &str)] = &[
+    ("headrace.h", include_str!("../../../../runtime/c/headrace.h")),
+    ("headrace_wide.h", include_str!("../../../../runtime/c/headrace_wide.h")),
+];
+
+/// What the caller wants.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The command and version that make the files, for their first line.
+    pub command: String,
+    /// Beginning of all names; `None`: made from the name of the network.
+    pub prefix: Option<String>,
+    /// Capacity of FIFOs whose source does not say one, in tokens.
+    pub fifo_tokens: u32,
+    /// Report run-time errors of the program. Otherwise what is not proven is kept in bounds.
+    pub checked: bool,
+    /// Count the firings of each action, and keep exactly to the limit of a run.
+    pub count_firings: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            command: format!("headrace {}", env!("CARGO_PKG_VERSION")),
+            prefix: None,
+            fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
+            checked: false,
+            count_firings: false,
+        }
+    }
+}
+
+/// A place that can report a run-time error.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TrapPlace {
+    /// Where it stands in the source.
+    pub span: Span,
+    /// The action or procedure.
+    pub name: String,
+}
+
+/// Places by their numbers in generated code.
+#[derive(Debug, Default)]
+pub struct PlaceTable {
+    places: Vec<TrapPlace>,
+    numbers: HashMap<TrapPlace, usize>,
+}
+
+impl PlaceTable {
+    fn number(&mut self, span: Span, name: &str) -> usize {
+        let place = TrapPlace { span, name: name.to_owned() };
+        if let Some(&number) = self.numbers.get(&place) {
+            return number;
+        }
+        let number = self.places.len();
+        self.places.push(place.clone());
+        self.numbers.insert(place, number);
+        number
+    }
+}
+
+/// Generated files, and what is needed to understand what the program reports.
+#[derive(Debug)]
+pub struct Emission {
+    /// Files by path.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// Places of run-time errors, by the number in the trap record.
+    pub places: Vec<TrapPlace>,
+    /// The prefix of all names.
+    pub prefix: String,
+}
+
+/// The prefix for a network: its name without the package.
+pub fn prefix_for(network: &Network) -> String {
+    let short = network.name.rsplit('.').next().unwrap_or(&network.name);
+    let mut names = names::Names::default();
+    names.fresh(&names::identifier(short))
+}
+
+/// Prints a network as one header and one source file, `PREFIX.h` and `PREFIX.c`, and the runtime next to them.
+///
+/// # Errors
+///
+/// What the target cannot compile, with its place.
+pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagnostic>> {
+    let prefix = options.prefix.clone().unwrap_or_else(|| prefix_for(network));
+    let places = RefCell::new(PlaceTable::default());
+    let diagnostics = RefCell::new(Vec::new());
+    let printed = network::print(network, &prefix, options, &places, &diagnostics);
+    let diagnostics = diagnostics.into_inner();
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let head = format!("/* Made by `{}`. Changes here will be lost. */\n", options.command.replace("*/", "* /"));
+    let guard = format!("{}_H", prefix.to_uppercase());
+    let header = format!(
+        "{head}#ifndef {guard}\n#define {guard}\n\n#include \"headrace.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        printed.declarations
+    );
+    let source = format!(
+        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{}",
+        printed.definitions
+    );
+    let mut files: BTreeMap<String, Vec<u8>> =
+        RUNTIME.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
+    files.insert(format!("{prefix}.h"), header.into_bytes());
+    files.insert(format!("{prefix}.c"), source.into_bytes());
+    Ok(Emission { files, places: places.into_inner().places, prefix })
+}
+
+/// One source text with several networks, each under its own prefix, for those who compile many at once.
+///
+/// # Errors
+///
+/// What the target cannot compile, with the position of the network.
+pub fn emit_together(
+    networks: &[(&str, &Network)],
+    options: &Options,
+) -> Result<(String, Vec<Vec<TrapPlace>>), Vec<(usize, Vec<Diagnostic>)>> {
+    let mut text = format!("/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n", options.command.replace("*/", "* /"));
+    let mut all_places = Vec::new();
+    let mut errors = Vec::new();
+    for (at, (prefix, network)) in networks.iter().enumerate() {
+        let places = RefCell::new(PlaceTable::default());
+        let diagnostics = RefCell::new(Vec::new());
+        let printed = network::print(network, prefix, options, &places, &diagnostics);
+        let diagnostics = diagnostics.into_inner();
+        if !diagnostics.is_empty() {
+            errors.push((at, diagnostics));
+        }
+        text.push_str(&printed.declarations);
+        text.push_str(&printed.definitions);
+        all_places.push(places.into_inner().places);
+    }
+    if errors.is_empty() { Ok((text, all_places)) } else { Err(errors) }
+}
+
+/// Bit pattern of the binary16 nearest to a value that is one.
+fn half_bits(value: f64) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 48) as u16 & 0x8000;
+    let exponent = (bits >> 52 & 0x7ff) as i32 - 1023;
+    if value.is_nan() {
+        return sign | 0x7e00;
+    }
+    if value.is_infinite() || exponent > 15 {
+        return sign | 0x7c00;
+    }
+    if exponent < -14 {
+        return sign | (value.abs() * f64::powi(2.0, 24)) as u16;
+    }
+    sign | ((exponent + 15) as u16) << 10 | (bits >> 42) as u16 & 0x3ff
+}

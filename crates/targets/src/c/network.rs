@@ -1,0 +1,822 @@
+//! A network as C: the context, the functions that write, read and run it, and the table through which those who handle
+//! many networks reach them.
+
+use super::code::Code;
+use super::ctype;
+use super::functions::{self, Printed};
+use super::names::{Names, identifier};
+use super::plan::{Plan, Tables, element_text, initializer};
+use super::range::Unit;
+use super::scheduler::{ActionFunctions, Reader, Ring, Wiring, convert_through, scheduler};
+use super::{Options, PlaceTable};
+use headrace_ir::{Actor, Connection, Endpoint, InstanceId, Int, Network, Scalar, Type, Value};
+use headrace_source::Diagnostic;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+/// Elements of the largest ring.
+const MAX_RING: u64 = 1 << 28;
+
+/// A printed network: one part for a header, one for a source file.
+pub struct PrintedNetwork {
+    /// Types and prototypes.
+    pub declarations: String,
+    /// Definitions.
+    pub definitions: String,
+}
+
+/// A FIFO of the network.
+struct Fifo {
+    field: String,
+    ring: Ring,
+}
+
+struct ActorText {
+    prefix: String,
+    types: String,
+    functions: String,
+    initializers: Vec<ActionFunctions>,
+    actions: Vec<ActionFunctions>,
+    schedulers: HashMap<Wiring, (String, bool)>,
+    scheduler_text: String,
+}
+
+/// Prints a network. Names of functions and types begin with `prefix`.
+pub fn print(
+    network: &Network,
+    prefix: &str,
+    options: &Options,
+    places: &RefCell<PlaceTable>,
+    diagnostics: &RefCell<Vec<Diagnostic>>,
+) -> PrintedNetwork {
+    let mut names = Names::default();
+    for taken in ["init", "run", "clear", "network", "write", "read", "inspect", "firings", "control"] {
+        names.fresh(&format!("{prefix}_{taken}"));
+    }
+    names.fresh(prefix);
+    for port in network.inputs.iter().chain(&network.outputs) {
+        names.fresh(&format!("{prefix}_write_{}", port.name));
+        names.fresh(&format!("{prefix}_read_{}", port.name));
+    }
+    let mut tables = Tables::default();
+    let mut writer = Writer { network, prefix, options, rings: Vec::new(), ring_text: String::new(), ring_names: HashSet::new() };
+    writer.lay_out_rings(diagnostics);
+    let mut actors = Vec::new();
+    let mut plans = Vec::new();
+    for actor in &network.actors {
+        let short = actor.class.rsplit('.').next().unwrap_or(&actor.class);
+        let actor_prefix = names.fresh(&format!("{prefix}_{short}"));
+        let mut plan =
+            Plan::new(actor, options, actor_prefix.clone(), places, diagnostics, &mut names, &mut tables);
+        actors.push(actor_functions(actor, &mut plan, &mut names));
+        plans.push(plan);
+    }
+    let mut instance_runs = Vec::new();
+    for (at, instance) in network.instances.iter().enumerate() {
+        let wiring = writer.wiring(InstanceId(at as u32));
+        let actor_at = instance.actor.index();
+        let text = &mut actors[actor_at];
+        let run = match text.schedulers.get(&wiring) {
+            Some(run) => run.clone(),
+            None => {
+                let name = names.fresh(&format!("{}_fire", text.prefix));
+                let printed = scheduler(&plans[actor_at], &name, &wiring, &text.initializers, &text.actions);
+                text.scheduler_text.push_str(&printed.text);
+                text.schedulers.insert(wiring, (name.clone(), printed.stops));
+                (name, printed.stops)
+            }
+        };
+        instance_runs.push(run);
+    }
+    let mut declarations = String::new();
+    let mut definitions = String::new();
+    declarations.push_str(&writer.ring_text);
+    definitions.push_str(&tables.text);
+    for (plan, text) in plans.iter().zip(&mut actors) {
+        text.types = actor_types(plan, options);
+        declarations.push_str(&text.types);
+        definitions.push_str(&text.functions);
+        definitions.push_str(&text.scheduler_text);
+        definitions.push_str(&actor_init(plan));
+    }
+    writer.context(&plans, &mut declarations);
+    writer.functions(&plans, &instance_runs, &mut declarations, &mut definitions);
+    PrintedNetwork { declarations, definitions }
+}
+
+fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
+    let mut text = format!("/* --- {} --- */\n\n", super::scheduler::comment(&actor.class));
+    let order = plan.procedure_order();
+    let mut prototypes = String::new();
+    let mut bodies = String::new();
+    for at in order {
+        let (info, prototype, body) = functions::procedure(plan, at);
+        if info.recursive {
+            prototypes.push_str(&prototype);
+        }
+        bodies.push_str(&body);
+        plan.set_procedure(at, info);
+    }
+    if !prototypes.is_empty() {
+        prototypes.push('\n');
+    }
+    text.push_str(&prototypes);
+    text.push_str(&bodies);
+    let prefix = plan.prefix.clone();
+    let mut print = |unit: Unit, action: &headrace_ir::Action, live: bool| {
+        if !live {
+            return ActionFunctions::default();
+        }
+        let name = names.fresh(&format!("{prefix}_{}", identifier(&action.name)));
+        let guard_name = names.fresh(&format!("{name}_guard"));
+        let functions = ActionFunctions {
+            guard: functions::guard(plan, unit, action, &guard_name),
+            body: functions::body(plan, unit, action, &name),
+        };
+        for Printed { text: function, .. } in [&functions.guard, &functions.body] {
+            text.push_str(function);
+        }
+        functions
+    };
+    let initializers =
+        actor.initializers.iter().enumerate().map(|(at, action)| print(Unit::Initializer(at), action, true)).collect();
+    let tested: HashSet<usize> =
+        actor.schedule.states.iter().flat_map(|state| &state.tests).map(|test| test.action.index()).collect();
+    let actions = actor
+        .actions
+        .iter()
+        .enumerate()
+        .map(|(at, action)| print(Unit::Action(at), action, tested.contains(&at)))
+        .collect();
+    ActorText {
+        prefix,
+        types: String::new(),
+        functions: text,
+        initializers,
+        actions,
+        schedulers: HashMap::new(),
+        scheduler_text: String::new(),
+    }
+}
+
+fn actor_types(plan: &Plan<'_>, options: &Options) -> String {
+    let prefix = &plan.prefix;
+    let mut text = String::new();
+    if plan.has_scalars() {
+        text.push_str(&format!("struct {prefix}_scalars {{\n"));
+        for (name, at) in &plan.scalar_fields {
+            text.push_str(&format!("    {};\n", ctype::declaration(&plan.actor.variables[*at].ty, name)));
+        }
+        text.push_str("};\n\n");
+    }
+    if plan.has_lists() {
+        text.push_str(&format!("struct {prefix}_lists {{\n"));
+        for field in plan.list_fields.borrow().iter() {
+            text.push_str(&format!("    {field};\n"));
+        }
+        text.push_str("};\n\n");
+    }
+    text.push_str(&format!("struct {prefix} {{\n"));
+    text.push_str("    uint32_t state;\n    uint32_t blocked;\n");
+    if !plan.actor.initializers.is_empty() {
+        text.push_str("    uint32_t started;\n");
+    }
+    if options.count_firings && !plan.actor.actions.is_empty() {
+        text.push_str(&format!("    uint64_t firings[{}];\n", plan.actor.actions.len()));
+    }
+    if plan.has_scalars() {
+        text.push_str(&format!("    struct {prefix}_scalars scalars;\n"));
+    }
+    if plan.has_lists() {
+        text.push_str(&format!("    struct {prefix}_lists lists;\n"));
+    }
+    text.push_str("};\n\n");
+    text
+}
+
+/// Sets what is not zero at first; the context was cleared before.
+fn actor_init(plan: &Plan<'_>) -> String {
+    let mut lines = String::new();
+    let mut tables = String::new();
+    let initial = plan.actor.schedule.initial.index();
+    if initial != 0 {
+        lines.push_str(&format!("    self->state = {initial};\n"));
+    }
+    for (name, at) in &plan.scalar_fields {
+        let variable = &plan.actor.variables[*at];
+        if is_zero(&variable.initial) {
+            continue;
+        }
+        if ctype::is_wide(variable.ty.element) {
+            let content = initializer(&variable.initial, &variable.ty);
+            let length = ctype::array_length(&variable.ty).unwrap_or(1);
+            tables.push_str(&format!("    static const uint32_t initial_{name}[{length}] = {{{content}\n    }};\n"));
+            lines.push_str(&format!(
+                "    memcpy(self->scalars.{name}, initial_{name}, sizeof self->scalars.{name});\n"
+            ));
+        } else {
+            let value = element_text(&variable.initial, variable.ty.element);
+            lines.push_str(&format!("    self->scalars.{name} = {value};\n"));
+        }
+    }
+    for (name, at) in &plan.list_variables {
+        let variable = &plan.actor.variables[*at];
+        if is_zero(&variable.initial) {
+            continue;
+        }
+        let element = ctype::element(variable.ty.element);
+        let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
+        let length = ctype::array_length(&variable.ty).unwrap_or(1);
+        let content = initializer(&variable.initial, &variable.ty);
+        tables.push_str(&format!("    static {constant}initial_{name}[{length}] = {{{content}\n    }};\n"));
+        lines.push_str(&format!("    memcpy(self->lists.{name}, initial_{name}, sizeof self->lists.{name});\n"));
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("static void {0}_init(struct {0} *self) {{\n{tables}{lines}}}\n\n", plan.prefix)
+}
+
+fn has_init(plan: &Plan<'_>) -> bool {
+    !actor_init(plan).is_empty()
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Bool(value) => !value,
+        Value::Int(value) => *value == Int::ZERO,
+        Value::Real(value) => value.to_bits() == 0,
+        Value::String(text) => text.is_empty(),
+        Value::List(values) => values.iter().all(is_zero),
+    }
+}
+
+struct Writer<'a> {
+    network: &'a Network,
+    prefix: &'a str,
+    options: &'a Options,
+    rings: Vec<Fifo>,
+    ring_text: String,
+    ring_names: HashSet<String>,
+}
+
+impl Writer<'_> {
+    fn lay_out_rings(&mut self, diagnostics: &RefCell<Vec<Diagnostic>>) {
+        let mut fields = Names::default();
+        for connection in &self.network.connections {
+            let capacity = self.network.capacity(connection, self.options.fifo_tokens);
+            let scalar = self.network.target_port(connection).ty;
+            let size = capacity.next_power_of_two();
+            let words = u64::from(ctype::words(scalar));
+            if size * words > MAX_RING {
+                diagnostics.borrow_mut().push(
+                    Diagnostic::error(
+                        "unsupported-by-target",
+                        format!("target c cannot compile a FIFO of {capacity} tokens"),
+                    )
+                    .at(connection.span, "of this connection")
+                    .note(format!("a FIFO takes {MAX_RING} elements at most")),
+                );
+            }
+            let (reads, writes) = self.bursts(connection);
+            let read_aligned = aligned(&reads, size);
+            let write_aligned = aligned(&writes, size);
+            let mut tail = 0;
+            for (bursts, aligned) in [(&reads, read_aligned), (&writes, write_aligned)] {
+                if !aligned {
+                    tail = bursts.iter().copied().max().unwrap_or(1).saturating_sub(1).max(tail);
+                }
+            }
+            let element = ctype::element(scalar);
+            let short = element.trim_end_matches("_t");
+            let wide = if words > 1 { format!("x{words}") } else { String::new() };
+            let more = if tail > 0 { format!("_{tail}") } else { String::new() };
+            let name = format!("{}_fifo_{short}{wide}_{size}{more}", self.prefix);
+            if self.ring_names.insert(name.clone()) {
+                self.ring_text.push_str(&format!(
+                    "struct {name} {{\n    uint32_t read;\n    uint32_t written;\n    {element} tokens[{}];\n}};\n\n",
+                    (size + tail) * words
+                ));
+            }
+            let (_, target) = self.network.describe(connection);
+            let (source, _) = self.network.describe(connection);
+            let field = fields.fresh(&format!("{}_to_{}", identifier(&source), identifier(&target)));
+            let ring = Ring { name, scalar, size, capacity, read_aligned, write_aligned };
+            self.rings.push(Fifo { field, ring });
+        }
+    }
+
+    fn bursts(&self, connection: &Connection) -> (Vec<u64>, Vec<u64>) {
+        let mut reads = Vec::new();
+        let mut writes = Vec::new();
+        if let Endpoint::Instance(instance, port) = connection.target {
+            let actor = self.network.actor_of(instance);
+            reads.extend(actor.actions.iter().map(|action| action.consumed(port)).filter(|&n| n > 0));
+        }
+        if let Endpoint::Instance(instance, port) = connection.source {
+            let actor = self.network.actor_of(instance);
+            let all = actor.actions.iter().chain(&actor.initializers);
+            writes.extend(all.map(|action| action.produced(port)).filter(|&n| n > 0));
+        }
+        (reads, writes)
+    }
+
+    fn wiring(&self, instance: InstanceId) -> Wiring {
+        let actor = self.network.actor_of(instance);
+        let mut wiring =
+            Wiring { inputs: vec![None; actor.inputs.len()], outputs: vec![Vec::new(); actor.outputs.len()] };
+        for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
+            if let Endpoint::Instance(target, port) = connection.target
+                && target == instance
+            {
+                wiring.inputs[port] = Some(fifo.ring.clone());
+            }
+            if let Endpoint::Instance(source, port) = connection.source
+                && source == instance
+            {
+                wiring.outputs[port].push(Reader { ring: fifo.ring.clone(), via: connection.via.clone() });
+            }
+        }
+        wiring
+    }
+
+    /// The FIFOs of an instance in the order of the parameters of its scheduler.
+    fn arguments(&self, instance: InstanceId) -> Vec<String> {
+        let actor = self.network.actor_of(instance);
+        let mut inputs = vec![None; actor.inputs.len()];
+        let mut outputs = vec![Vec::new(); actor.outputs.len()];
+        for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
+            let text = format!("&context->{}", fifo.field);
+            if connection_target(connection, instance).is_some_and(|port| {
+                inputs[port] = Some(text.clone());
+                true
+            }) { /* recorded */ }
+            if let Endpoint::Instance(source, port) = connection.source
+                && source == instance
+            {
+                outputs[port].push(text);
+            }
+        }
+        inputs.into_iter().flatten().chain(outputs.into_iter().flatten()).collect()
+    }
+
+    fn news_words(&self) -> usize {
+        self.network.instances.len().div_ceil(64).max(1)
+    }
+
+    fn context(&self, plans: &[Plan<'_>], out: &mut String) {
+        let prefix = self.prefix;
+        out.push_str(&format!(
+            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct headrace_control control;\n    uint64_t news[{}]; /* instances that something happened to since they last ran */\n",
+            self.news_words()
+        ));
+        let mut names = Names::default();
+        for (at, instance) in self.network.instances.iter().enumerate() {
+            let field = names.fresh(&format!("{}_", instance.name));
+            let _ = field;
+            out.push_str(&format!("    struct {} i{at}; /* {} */\n", plans[instance.actor.index()].prefix, instance.name));
+        }
+        for fifo in &self.rings {
+            out.push_str(&format!("    struct {} {};\n", fifo.ring.name, fifo.field));
+        }
+        out.push_str("};\n\n");
+    }
+
+    /// Instances in an order in which tokens flow: sources first, loops cut where they come back.
+    fn order(&self) -> Vec<usize> {
+        let n = self.network.instances.len();
+        let mut successors = vec![Vec::new(); n];
+        let mut starts = Vec::new();
+        for connection in &self.network.connections {
+            match (connection.source, connection.target) {
+                (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) => {
+                    successors[source.index()].push(target.index());
+                }
+                (Endpoint::Boundary(_), Endpoint::Instance(target, _)) => starts.push(target.index()),
+                _ => {}
+            }
+        }
+        starts.extend(0..n);
+        let mut seen = vec![false; n];
+        let mut order = Vec::with_capacity(n);
+        for start in starts {
+            if std::mem::replace(&mut seen[start], true) {
+                continue;
+            }
+            let mut stack = vec![(start, 0)];
+            while let Some((at, next)) = stack.pop() {
+                match successors[at].get(next) {
+                    Some(&successor) => {
+                        stack.push((at, next + 1));
+                        if !std::mem::replace(&mut seen[successor], true) {
+                            stack.push((successor, 0));
+                        }
+                    }
+                    None => order.push(at),
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    /// Instances that a firing of this one concerns.
+    fn neighbours(&self, instance: usize) -> Vec<usize> {
+        let mut all = Vec::new();
+        for connection in &self.network.connections {
+            match (connection.source, connection.target) {
+                (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) => {
+                    if source.index() == instance {
+                        all.push(target.index());
+                    }
+                    if target.index() == instance {
+                        all.push(source.index());
+                    }
+                }
+                (Endpoint::Boundary(_), _) | (_, Endpoint::Boundary(_)) => {}
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn functions(
+        &self,
+        plans: &[Plan<'_>],
+        runs: &[(String, bool)],
+        declarations: &mut String,
+        definitions: &mut String,
+    ) {
+        let prefix = self.prefix;
+        self.init(plans, declarations, definitions);
+        let mut writes = Vec::new();
+        for (at, port) in self.network.inputs.iter().enumerate() {
+            writes.push(self.write(at, &port.name, port.ty, plans, declarations, definitions));
+        }
+        let mut reads = Vec::new();
+        for (at, port) in self.network.outputs.iter().enumerate() {
+            reads.push(self.read(at, &port.name, port.ty, declarations, definitions));
+        }
+        self.run(runs, declarations, definitions);
+        declarations.push_str(&format!(
+            "/* Overwrites the context, which may hold keys; use `{prefix}_init` before using it again. */\nvoid {prefix}_clear(struct {prefix} *context);\n\n/* The network for those who handle many. */\nextern const struct headrace_network {prefix}_network;\n\n"
+        ));
+        definitions.push_str(&format!(
+            "void {prefix}_clear(struct {prefix} *context) {{\n    hr_wipe(context, sizeof *context);\n}}\n\n"
+        ));
+        self.table(&writes, &reads, definitions);
+    }
+
+    fn init(&self, plans: &[Plan<'_>], declarations: &mut String, definitions: &mut String) {
+        let prefix = self.prefix;
+        declarations.push_str(&format!(
+            "/* Prepares a context. `host` may be null for a network that neither prints nor calls natives; it must outlive\n   the context. */\nvoid {prefix}_init(struct {prefix} *context, const struct headrace_host *host);\n\n"
+        ));
+        definitions.push_str(&format!(
+            "void {prefix}_init(struct {prefix} *context, const struct headrace_host *host) {{\n    memset(context, 0, sizeof *context);\n    context->control.host = host;\n    memset(context->news, 0xff, sizeof context->news);\n"
+        ));
+        for (at, instance) in self.network.instances.iter().enumerate() {
+            let plan = &plans[instance.actor.index()];
+            if has_init(plan) {
+                definitions.push_str(&format!("    {}_init(&context->i{at});\n", plan.prefix));
+            }
+        }
+        definitions.push_str("}\n\n");
+    }
+
+    fn write(
+        &self,
+        port: usize,
+        name: &str,
+        scalar: Scalar,
+        plans: &[Plan<'_>],
+        declarations: &mut String,
+        definitions: &mut String,
+    ) -> String {
+        let prefix = self.prefix;
+        let element = boundary_element(scalar);
+        let words = ctype::words(scalar);
+        let own = format!("{prefix}_write_{}", identifier(name));
+        let note = if words > 1 { format!(" of {words} words each") } else { String::new() };
+        declarations.push_str(&format!(
+            "/* Writes up to `n_tokens` tokens{note} to the input `{name}` and returns how many there was room for. */\nsize_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens);\n\n"
+        ));
+        let core = format!("{own}_bytes");
+        let targets: Vec<(&Connection, &Fifo)> = self
+            .network
+            .connections
+            .iter()
+            .zip(&self.rings)
+            .filter(|(connection, _)| connection.source == Endpoint::Boundary(port))
+            .collect();
+        let mut code = match plans.first() {
+            Some(plan) => Code::new(plan, Unit::Procedure(0), "", &[], "return 0;"),
+            None => return self.write_nothing(&own, &core, element, definitions),
+        };
+        for taken in ["context", "bytes", "n_tokens", "at", "room", "token", "first"] {
+            code.names.fresh(taken);
+        }
+        if targets.is_empty() {
+            return self.write_nothing(&own, &core, element, definitions);
+        }
+        for (_, fifo) in &targets {
+            let field = &fifo.field;
+            code.open("{");
+            code.line(&format!(
+                "const size_t room = {}u - (context->{field}.written - context->{field}.read);",
+                fifo.ring.capacity
+            ));
+            code.line("n_tokens = n_tokens < room ? n_tokens : room;");
+            code.close("}");
+        }
+        for (connection, fifo) in &targets {
+            let field = &fifo.field;
+            let ring = &fifo.ring;
+            code.open("{");
+            code.line(&format!("const size_t at = context->{field}.written & {}u;", ring.size - 1));
+            let plain = ring.scalar == scalar && connection.via.is_empty() && full_width(scalar);
+            let bytes = scalar.storage_bytes();
+            if plain {
+                code.line(&format!("const size_t first = {}u - at < n_tokens ? {}u - at : n_tokens;", ring.size, ring.size));
+                code.open("if (n_tokens != 0) {");
+                code.line(&format!("memcpy(&context->{field}.tokens[{words} * at], bytes, first * {bytes}u);"));
+                code.line(&format!(
+                    "memcpy(context->{field}.tokens, bytes + first * {bytes}u, (n_tokens - first) * {bytes}u);"
+                ));
+                code.close("}");
+            } else {
+                code.open("for (size_t i = 0; i < n_tokens; i++) {");
+                let declared = ctype::declaration(&Type::scalar(boundary_scalar(scalar)), "token");
+                code.line(&format!("{declared};"));
+                let pointer = if words > 1 { "token" } else { "&token" };
+                code.line(&format!("memcpy({pointer}, bytes + i * {bytes}u, {bytes}u);"));
+                let target = match ctype::words(ring.scalar) {
+                    1 => format!("context->{field}.tokens[(at + i) & {}u]", ring.size - 1),
+                    words => format!("&context->{field}.tokens[{words} * ((at + i) & {}u)]", ring.size - 1),
+                };
+                // The host may hand in bits beyond the width: they are cut off as by a store.
+                let source = if scalar == Scalar::Bool { "(token != 0)".to_owned() } else { "token".to_owned() };
+                match scalar {
+                    Scalar::Int(ty) if !full_width(scalar) => {
+                        let clean = code.temporary("clean");
+                        code.line(&format!("{};", ctype::declaration(&Type::scalar(scalar), &clean)));
+                        if words > 1 {
+                            code.line(&format!("hr_wide_copy({clean}, token, {words});"));
+                            code.line(&format!("hr_wide_wrap({clean}, {words}, {}, {});", ty.width, ty.signed));
+                        } else {
+                            let raw = super::value::Value::primary(
+                                "token",
+                                super::value::Kind::Int(ctype::Repr::of_storage(boundary_int(ty))),
+                            );
+                            code.line(&format!("{clean} = {};", super::value::wrap_value(&raw, ty).text));
+                        }
+                        convert_through(&mut code, &target, ring.scalar, &clean, scalar, &connection.via);
+                    }
+                    _ => convert_through(&mut code, &target, ring.scalar, &source, scalar, &connection.via),
+                }
+                code.close("}");
+            }
+            code.line(&format!("context->{field}.written += (uint32_t)n_tokens;"));
+            if let Endpoint::Instance(instance, _) = connection.target {
+                code.line(&news(instance.index()));
+            }
+            code.close("}");
+        }
+        code.line("return n_tokens;");
+        let body = code.finish();
+        definitions.push_str(&format!(
+            "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n{body}}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "size_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
+        ));
+        core
+    }
+
+    fn write_nothing(&self, own: &str, core: &str, element: &str, definitions: &mut String) -> String {
+        let prefix = self.prefix;
+        definitions.push_str(&format!(
+            "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n    (void)context;\n    (void)bytes;\n    return n_tokens;\n}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "size_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
+        ));
+        core.to_owned()
+    }
+
+    fn read(&self, port: usize, name: &str, scalar: Scalar, declarations: &mut String, definitions: &mut String) -> String {
+        let prefix = self.prefix;
+        let element = boundary_element(scalar);
+        let words = ctype::words(scalar);
+        let bytes = scalar.storage_bytes();
+        let own = format!("{prefix}_read_{}", identifier(name));
+        let core = format!("{own}_bytes");
+        declarations.push_str(&format!(
+            "/* Takes up to `n_tokens` tokens from the output `{name}` and returns how many there were. */\nsize_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens);\n\n"
+        ));
+        let found = self
+            .network
+            .connections
+            .iter()
+            .zip(&self.rings)
+            .find(|(connection, _)| connection.target == Endpoint::Boundary(port));
+        definitions.push_str(&format!(
+            "static size_t {core}(struct {prefix} *context, unsigned char *bytes, size_t n_tokens) {{\n"
+        ));
+        match found {
+            None => definitions.push_str("    (void)context;\n    (void)bytes;\n    (void)n_tokens;\n    return 0;\n}\n\n"),
+            Some((connection, fifo)) => {
+                let field = &fifo.field;
+                let size = fifo.ring.size;
+                let mark = match connection.source {
+                    Endpoint::Instance(instance, _) => format!("    {}\n", news(instance.index())),
+                    Endpoint::Boundary(_) => String::new(),
+                };
+                definitions.push_str(&format!(
+                    "    const size_t there = context->{field}.written - context->{field}.read;\n    const size_t at = context->{field}.read & {mask}u;\n    n_tokens = n_tokens < there ? n_tokens : there;\n    const size_t first = {size}u - at < n_tokens ? {size}u - at : n_tokens;\n    if (n_tokens != 0) {{\n        memcpy(bytes, &context->{field}.tokens[{words} * at], first * {bytes}u);\n        memcpy(bytes + first * {bytes}u, context->{field}.tokens, (n_tokens - first) * {bytes}u);\n    }}\n    context->{field}.read += (uint32_t)n_tokens;\n{mark}    return n_tokens;\n}}\n\n",
+                    mask = size - 1
+                ));
+            }
+        }
+        definitions.push_str(&format!(
+            "size_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (unsigned char *)tokens, n_tokens);\n}}\n\n"
+        ));
+        core
+    }
+
+    fn run(&self, runs: &[(String, bool)], declarations: &mut String, definitions: &mut String) {
+        let prefix = self.prefix;
+        let words = self.news_words();
+        let exact = if self.options.count_firings {
+            "at most `max_firings` times"
+        } else {
+            "and returns after `max_firings` rounds at the latest"
+        };
+        declarations.push_str(&format!(
+            "/* Fires until nothing can fire, {exact}; returns a value of `enum headrace_status`. */\nuint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings);\n\n"
+        ));
+        let mut text = format!(
+            "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n    struct headrace_control *const control = &context->control;\n    uint64_t news[{words}];\n    if (control->stopped != 0) {{\n        return control->stopped;\n    }}\n    control->budget = max_firings;\n    control->limited = 0;\n    memcpy(news, context->news, sizeof news);\n"
+        );
+        let any: Vec<String> = (0..words)
+            .map(|word| {
+                let all = self.mask_of_all(word);
+                format!("(news[{word}] & {all}) != 0")
+            })
+            .collect();
+        let any_stops = runs.iter().any(|(_, stops)| *stops);
+        text.push_str(&format!("    while ({}) {{\n", any.join(" || ")));
+        if !self.options.count_firings {
+            text.push_str("        if (control->budget == 0) {\n            control->limited = 1;\n            break;\n        }\n        control->budget--;\n");
+        }
+        for at in self.order() {
+            let (function, stops) = &runs[at];
+            let (word, bit) = (at / 64, 1u64 << (at % 64));
+            let instance = &self.network.instances[at];
+            text.push_str(&format!("        if ((news[{word}] & UINT64_C({bit:#x})) != 0) {{ /* {} */\n", instance.name));
+            text.push_str(&format!("            news[{word}] &= ~UINT64_C({bit:#x});\n"));
+            if *stops {
+                text.push_str(&format!("            control->instance = {at};\n"));
+            }
+            let mut arguments = vec![format!("&context->i{at}")];
+            arguments.extend(self.arguments(InstanceId(at as u32)));
+            arguments.push("control".to_owned());
+            let call = format!("{function}({})", arguments.join(", "));
+            let mut masks = vec![0u64; words];
+            for neighbour in self.neighbours(at) {
+                masks[neighbour / 64] |= 1 << (neighbour % 64);
+            }
+            let marks: Vec<String> = masks
+                .iter()
+                .enumerate()
+                .filter(|(_, mask)| **mask != 0)
+                .map(|(word, mask)| format!("                news[{word}] |= UINT64_C({mask:#x});\n"))
+                .collect();
+            if marks.is_empty() {
+                text.push_str(&format!("            (void){call};\n"));
+            } else {
+                text.push_str(&format!("            if ({call}) {{\n{}            }}\n", marks.concat()));
+            }
+            if *stops {
+                text.push_str("            if (control->stopped != 0) {\n                goto stopped;\n            }\n");
+            }
+            text.push_str("        }\n");
+        }
+        text.push_str("        if (control->limited != 0) {\n            break;\n        }\n    }\n");
+        if any_stops {
+            text.push_str("stopped:\n");
+        }
+        text.push_str("    if (control->limited != 0) {\n        memset(news, 0xff, sizeof news);\n    }\n    memcpy(context->news, news, sizeof news);\n    if (control->stopped != 0) {\n        return control->stopped;\n    }\n    return control->limited != 0 ? HEADRACE_LIMIT : HEADRACE_IDLE;\n}\n\n");
+        definitions.push_str(&text);
+    }
+
+    fn mask_of_all(&self, word: usize) -> String {
+        let n = self.network.instances.len();
+        let here = n.saturating_sub(64 * word).min(64);
+        let mask = if here == 64 { u64::MAX } else { (1u64 << here) - 1 };
+        format!("UINT64_C({mask:#x})")
+    }
+
+    fn table(&self, writes: &[String], reads: &[String], definitions: &mut String) {
+        let prefix = self.prefix;
+        let mut text = format!("static void {prefix}_any_init(void *context, const struct headrace_host *host) {{\n    {prefix}_init((struct {prefix} *)context, host);\n}}\n\n");
+        for (what, functions, constant) in [("write", writes, "const "), ("read", reads, "")] {
+            text.push_str(&format!(
+                "static size_t {prefix}_any_{what}(void *context, uint32_t port, {constant}void *tokens, size_t n_tokens) {{\n"
+            ));
+            if functions.is_empty() {
+                text.push_str("    (void)context;\n    (void)port;\n    (void)tokens;\n    (void)n_tokens;\n    return 0;\n}\n\n");
+                continue;
+            }
+            text.push_str("    switch (port) {\n");
+            for (at, function) in functions.iter().enumerate() {
+                text.push_str(&format!(
+                    "    case {at}: return {function}((struct {prefix} *)context, ({constant}unsigned char *)tokens, n_tokens);\n"
+                ));
+            }
+            text.push_str("    default: return 0;\n    }\n}\n\n");
+        }
+        text.push_str(&format!(
+            "static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{\n    return {prefix}_run((struct {prefix} *)context, max_firings);\n}}\n\nstatic void {prefix}_any_clear(void *context) {{\n    {prefix}_clear((struct {prefix} *)context);\n}}\n\n"
+        ));
+        text.push_str(&format!(
+            "static void {prefix}_any_inspect(const void *any, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)fills;\n    (void)states;\n    (void)blocked;\n"
+        ));
+        for (at, fifo) in self.rings.iter().enumerate() {
+            let field = &fifo.field;
+            text.push_str(&format!("    fills[{at}] = context->{field}.written - context->{field}.read;\n"));
+        }
+        for at in 0..self.network.instances.len() {
+            text.push_str(&format!("    states[{at}] = context->i{at}.state;\n    blocked[{at}] = context->i{at}.blocked;\n"));
+        }
+        text.push_str("}\n\n");
+        text.push_str(&format!(
+            "static void {prefix}_any_firings(const void *any, uint64_t *counts) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)counts;\n"
+        ));
+        let mut at_count = 0;
+        for (at, instance) in self.network.instances.iter().enumerate() {
+            let n = self.network.actors[instance.actor.index()].actions.len();
+            if n == 0 {
+                continue;
+            }
+            if self.options.count_firings {
+                text.push_str(&format!(
+                    "    memcpy(counts + {at_count}, context->i{at}.firings, sizeof context->i{at}.firings);\n"
+                ));
+            } else {
+                text.push_str(&format!("    memset(counts + {at_count}, 0, {n} * sizeof *counts);\n"));
+            }
+            at_count += n;
+        }
+        text.push_str("}\n\n");
+        text.push_str(&format!(
+            "static const struct headrace_control *{prefix}_any_control(const void *context) {{\n    return &((const struct {prefix} *)context)->control;\n}}\n\n"
+        ));
+        text.push_str(&format!(
+            "const struct headrace_network {prefix}_network = {{\n    {}, sizeof(struct {prefix}), _Alignof(struct {prefix}),\n    {prefix}_any_init, {prefix}_any_write, {prefix}_any_read, {prefix}_any_run, {prefix}_any_clear,\n    {prefix}_any_inspect, {prefix}_any_firings, {prefix}_any_control\n}};\n",
+            ctype::text_literal(&self.network.name)
+        ));
+        definitions.push_str(&text);
+    }
+}
+
+fn connection_target(connection: &Connection, instance: InstanceId) -> Option<usize> {
+    match connection.target {
+        Endpoint::Instance(target, port) if target == instance => Some(port),
+        _ => None,
+    }
+}
+
+fn news(instance: usize) -> String {
+    format!("context->news[{}] |= UINT64_C({:#x});", instance / 64, 1u64 << (instance % 64))
+}
+
+/// True when bursts of these sizes never reach across the end of a ring.
+fn aligned(bursts: &[u64], size: u64) -> bool {
+    let Some(&first) = bursts.first() else { return true };
+    bursts.iter().all(|&burst| burst == first) && first.is_power_of_two() && size >= first
+}
+
+/// True when every bit pattern of the storage is a value.
+fn full_width(scalar: Scalar) -> bool {
+    match scalar {
+        Scalar::Bool => false,
+        Scalar::Int(ty) => ty.width as usize == 8 * scalar.storage_bytes(),
+        Scalar::Real(_) | Scalar::String => true,
+    }
+}
+
+/// Tokens of type `bool` cross the boundary as bytes.
+fn boundary_scalar(scalar: Scalar) -> Scalar {
+    if scalar == Scalar::Bool { Scalar::Int(headrace_ir::IntType::unsigned(8)) } else { scalar }
+}
+
+fn boundary_element(scalar: Scalar) -> &'static str {
+    ctype::element(boundary_scalar(scalar))
+}
+
+/// The type with all bits of its storage.
+fn boundary_int(ty: headrace_ir::IntType) -> headrace_ir::IntType {
+    headrace_ir::IntType { signed: ty.signed, width: 8 * Scalar::Int(ty).storage_bytes() as u32 }
+}

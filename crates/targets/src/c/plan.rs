@@ -1,0 +1,494 @@
+//! What is settled about an actor before its functions are printed: where its variables lie, what its procedures need,
+//! which of them call each other in a circle.
+
+use super::ctype;
+use super::names::Names;
+use super::range::Ranges;
+use super::{Options, PlaceTable};
+use headrace_ir::{
+    Action, Actor, Argument, Expr, ExprKind, Guard, Int, OutputValue, Place, Root, Scalar, Stmt, StmtKind, Type, Value,
+};
+use headrace_source::Diagnostic;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Where a variable of an actor lies.
+#[derive(Clone, Debug)]
+pub enum Spelling {
+    /// In the scalar state: `v->name`.
+    Scalar(String),
+    /// In the lists of the state: `lists->name`.
+    List(String),
+    /// A constant table.
+    Table(String),
+    /// A constant scalar: printed as its value; wide ones as a table of words of this name.
+    Constant(String),
+}
+
+/// What callers of a procedure need to know.
+#[derive(Clone, Debug, Default)]
+pub struct ProcedureInfo {
+    /// The C function.
+    pub name: String,
+    /// It takes the scalar state.
+    pub uses_scalars: bool,
+    /// It takes the lists.
+    pub uses_lists: bool,
+    /// It takes what the network shares.
+    pub uses_control: bool,
+    /// It can stop the program.
+    pub stops: bool,
+    /// It can call itself, directly or not.
+    pub recursive: bool,
+    /// For each parameter: it is a list that the procedure writes.
+    pub writes: Vec<bool>,
+}
+
+/// Constant tables of a file, shared by content.
+#[derive(Debug, Default)]
+pub struct Tables {
+    names: HashMap<(String, String), String>,
+    /// Their definitions, in order of first use.
+    pub text: String,
+}
+
+impl Tables {
+    /// The name of a table with this element type and content; `like` is the name wished for a new one.
+    pub fn intern(&mut self, names: &mut Names, like: &str, element: &str, length: u64, content: String) -> String {
+        let key = (format!("{element}[{length}]"), content);
+        if let Some(name) = self.names.get(&key) {
+            return name.clone();
+        }
+        let name = names.fresh(like);
+        let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
+        self.text.push_str(&format!("static {constant}{name}[{length}] = {{{}\n}};\n\n", key.1));
+        self.names.insert(key, name.clone());
+        name
+    }
+}
+
+/// An actor, ready to be printed.
+pub struct Plan<'a> {
+    /// The actor.
+    pub actor: &'a Actor,
+    /// Values of its variables.
+    pub ranges: Ranges,
+    /// What the caller wants.
+    pub options: &'a Options,
+    /// Beginning of the names of its functions and types.
+    pub prefix: String,
+    /// Places of run-time errors.
+    pub places: &'a RefCell<PlaceTable>,
+    /// What cannot be compiled.
+    pub diagnostics: &'a RefCell<Vec<Diagnostic>>,
+    spellings: Vec<Spelling>,
+    folded: Vec<Option<Value>>,
+    procedures: Vec<ProcedureInfo>,
+    /// Fields of the scalar state, as declarations.
+    pub scalar_fields: Vec<(String, usize)>,
+    /// Fields of the lists, as declarations; temporaries that are too large for the stack come after the variables.
+    pub list_fields: RefCell<Vec<String>>,
+    /// List variables that have fields, in order.
+    pub list_variables: Vec<(String, usize)>,
+    /// Names of list fields.
+    pub list_names: RefCell<Names>,
+}
+
+impl<'a> Plan<'a> {
+    /// Lays out an actor. Tables that its code reads go to `tables`.
+    pub fn new(
+        actor: &'a Actor,
+        options: &'a Options,
+        prefix: String,
+        places: &'a RefCell<PlaceTable>,
+        diagnostics: &'a RefCell<Vec<Diagnostic>>,
+        names: &mut Names,
+        tables: &mut Tables,
+    ) -> Self {
+        let ranges = Ranges::of(actor);
+        let mut usage = Usage::of(actor);
+        usage.solve(actor);
+        let mut plan = Plan {
+            actor,
+            ranges,
+            options,
+            prefix,
+            places,
+            diagnostics,
+            spellings: Vec::new(),
+            folded: Vec::new(),
+            procedures: Vec::new(),
+            scalar_fields: Vec::new(),
+            list_fields: RefCell::default(),
+            list_variables: Vec::new(),
+            list_names: RefCell::default(),
+        };
+        plan.place_variables(&usage, names, tables);
+        for (at, procedure) in actor.procedures.iter().enumerate() {
+            let recursive = usage.recursive(at);
+            plan.procedures.push(ProcedureInfo {
+                name: if usage.reached[at] { names.fresh(&format!("{}_{}", plan.prefix, procedure.name)) } else { String::new() },
+                uses_scalars: recursive && !plan.scalar_fields.is_empty(),
+                uses_lists: recursive && !plan.list_variables.is_empty(),
+                uses_control: recursive,
+                stops: recursive,
+                recursive,
+                writes: usage.parameters[at].clone(),
+            });
+        }
+        plan
+    }
+
+    fn place_variables(&mut self, usage: &Usage, names: &mut Names, tables: &mut Tables) {
+        let mut scalar_names = Names::default();
+        for (at, variable) in self.actor.variables.iter().enumerate() {
+            let written = usage.variables[at].1;
+            let read = usage.variables[at].0;
+            let element = variable.ty.element;
+            let short = variable.name.rsplit('.').next().unwrap_or(&variable.name);
+            let mut folded = None;
+            let spelling = if variable.ty.is_list() && written {
+                let name = self.list_names.borrow_mut().fresh(short);
+                self.list_fields.borrow_mut().push(ctype::declaration(&variable.ty, &name));
+                self.list_variables.push((name.clone(), at));
+                Spelling::List(format!("lists->{name}"))
+            } else if written {
+                let name = scalar_names.fresh(short);
+                self.scalar_fields.push((name.clone(), at));
+                Spelling::Scalar(format!("v->{name}"))
+            } else if !read {
+                Spelling::Constant(String::new())
+            } else if variable.ty.is_list() || ctype::is_wide(element) {
+                let length = ctype::array_length(&variable.ty).unwrap_or(1);
+                let like = format!("{}_{short}", self.prefix);
+                let content = initializer(&variable.initial, &variable.ty);
+                let name = tables.intern(names, &like, ctype::element(element), length, content);
+                Spelling::Table(name)
+            } else {
+                folded = Some(variable.initial.clone());
+                Spelling::Constant(String::new())
+            };
+            self.spellings.push(spelling);
+            self.folded.push(folded);
+        }
+    }
+
+    /// Where a variable lies.
+    pub fn variable(&self, at: usize) -> &Spelling {
+        &self.spellings[at]
+    }
+
+    /// The value of a scalar that never changes.
+    pub fn folded(&self, place: &Place) -> Option<Value> {
+        match place.root {
+            Root::Actor(variable) if place.indices.is_empty() => self.folded[variable.index()].clone(),
+            _ => None,
+        }
+    }
+
+    /// What is known of a procedure.
+    pub fn procedure(&self, at: usize) -> &ProcedureInfo {
+        &self.procedures[at]
+    }
+
+    /// Records what was learnt by printing a procedure.
+    pub fn set_procedure(&mut self, at: usize, info: ProcedureInfo) {
+        self.procedures[at] = info;
+    }
+
+    /// Procedures that something reaches, callees before callers.
+    pub fn procedure_order(&self) -> Vec<usize> {
+        let usage = Usage::of(self.actor);
+        usage.order()
+    }
+
+    /// True when the actor has scalar state.
+    pub fn has_scalars(&self) -> bool {
+        !self.scalar_fields.is_empty()
+    }
+
+    /// True when the actor has lists, or large temporaries.
+    pub fn has_lists(&self) -> bool {
+        !self.list_fields.borrow().is_empty()
+    }
+}
+
+/// The elements of an initialiser in lines, without braces.
+pub fn initializer(value: &Value, ty: &Type) -> String {
+    let mut texts = Vec::with_capacity(ty.len());
+    match value {
+        Value::List(values) => texts.extend(values.iter().map(|value| element_text(value, ty.element))),
+        value => texts.push(element_text(value, ty.element)),
+    }
+    let mut out = String::new();
+    let mut column = usize::MAX;
+    for text in texts {
+        if column > 100 {
+            out.push_str("\n    ");
+            column = 4;
+        } else {
+            out.push(' ');
+        }
+        column += text.len() + 2;
+        out.push_str(&text);
+        out.push(',');
+    }
+    out
+}
+
+/// One element of an initialiser, as it is stored.
+pub fn element_text(value: &Value, scalar: Scalar) -> String {
+    match (value, scalar) {
+        (Value::Bool(value), _) => value.to_string(),
+        (Value::Int(value), Scalar::Int(ty)) => match ctype::storage_words(ty) {
+            Some(words) => super::wide::words_of(value, words),
+            None => {
+                let repr = ctype::Repr::of_storage(ty);
+                if !ty.signed && ty.width <= 16 {
+                    let digits = if ty.width <= 8 { 2 } else { 4 };
+                    format!("0x{:0digits$x}", value.to_u64().unwrap_or(0))
+                } else {
+                    ctype::literal(value, repr)
+                }
+            }
+        },
+        (Value::Real(value), Scalar::Real(headrace_ir::RealType::Half)) => {
+            format!("0x{:04x}", super::half_bits(*value))
+        }
+        (Value::Real(value), Scalar::Real(headrace_ir::RealType::Float)) => {
+            format!("(float){}", ctype::real_literal(*value))
+        }
+        (Value::Real(value), _) => ctype::real_literal(*value),
+        (Value::String(text), _) => ctype::text_literal(text),
+        _ => ctype::literal(&Int::ZERO, ctype::Repr::I32),
+    }
+}
+
+/// Which variables are read and written, and who calls whom.
+struct Usage {
+    /// Read, written.
+    variables: Vec<(bool, bool)>,
+    /// For each procedure and parameter: a list that is written.
+    parameters: Vec<Vec<bool>>,
+    calls: Vec<Vec<usize>>,
+    roots: Vec<usize>,
+    reached: Vec<bool>,
+    /// Lists passed on: (caller or none, root, callee, parameter).
+    passed: Vec<(Option<usize>, Root, usize, usize)>,
+}
+
+impl Usage {
+    fn of(actor: &Actor) -> Usage {
+        let mut usage = Usage {
+            variables: vec![(false, false); actor.variables.len()],
+            parameters: actor.procedures.iter().map(|procedure| vec![false; procedure.n_parameters]).collect(),
+            calls: vec![Vec::new(); actor.procedures.len()],
+            roots: Vec::new(),
+            reached: vec![false; actor.procedures.len()],
+            passed: Vec::new(),
+        };
+        for action in actor.initializers.iter().chain(&actor.actions) {
+            usage.action(action);
+        }
+        // Procedures count only when something reaches them.
+        let mut todo = usage.roots.clone();
+        while let Some(at) = todo.pop() {
+            let Some(procedure) = actor.procedures.get(at).filter(|_| !usage.reached[at]) else { continue };
+            usage.reached[at] = true;
+            usage.block(Some(at), &procedure.body);
+            if let Some((_, value)) = &procedure.result {
+                usage.expr(Some(at), value);
+            }
+            todo.extend(usage.calls[at].iter().copied());
+        }
+        usage
+    }
+
+    fn action(&mut self, action: &Action) {
+        let Guard { before, conditions, .. } = &action.guard;
+        self.block(None, before);
+        conditions.iter().for_each(|condition| self.expr(None, condition));
+        self.block(None, &action.body);
+        for value in action.produces.iter().flat_map(|output| &output.values) {
+            match value {
+                OutputValue::Scalar(value) => self.expr(None, value),
+                OutputValue::List { place, .. } => self.read(None, place),
+            }
+        }
+    }
+
+    fn read(&mut self, procedure: Option<usize>, place: &Place) {
+        if let Root::Actor(variable) = place.root {
+            self.variables[variable.index()].0 = true;
+        }
+        place.indices.iter().for_each(|index| self.expr(procedure, index));
+    }
+
+    fn mark_written(&mut self, procedure: Option<usize>, root: Root) -> bool {
+        let flag = match (root, procedure) {
+            (Root::Actor(variable), _) => &mut self.variables[variable.index()].1,
+            (Root::Local(local), Some(procedure)) => match self.parameters[procedure].get_mut(local.index()) {
+                Some(flag) => flag,
+                None => return false,
+            },
+            (Root::Local(_), None) => return false,
+        };
+        let changed = !*flag;
+        *flag = true;
+        changed
+    }
+
+    fn written(&mut self, procedure: Option<usize>, place: &Place) {
+        self.mark_written(procedure, place.root);
+        place.indices.iter().for_each(|index| self.expr(procedure, index));
+    }
+
+    fn block(&mut self, procedure: Option<usize>, statements: &[Stmt]) {
+        for statement in statements {
+            match &statement.kind {
+                StmtKind::Assign(place, value) => {
+                    self.expr(procedure, value);
+                    self.written(procedure, place);
+                }
+                StmtKind::Copy { target, source, .. } => {
+                    self.read(procedure, source);
+                    self.written(procedure, target);
+                }
+                StmtKind::If(condition, yes, no) => {
+                    self.expr(procedure, condition);
+                    self.block(procedure, yes);
+                    self.block(procedure, no);
+                }
+                StmtKind::While { before, condition, body } => {
+                    self.block(procedure, before);
+                    self.expr(procedure, condition);
+                    self.block(procedure, body);
+                }
+                StmtKind::Foreach { low, high, body, variable } => {
+                    self.expr(procedure, low);
+                    self.expr(procedure, high);
+                    self.mark_written(procedure, Root::Local(*variable));
+                    self.block(procedure, body);
+                }
+                StmtKind::Call { procedure: callee, arguments, result } => {
+                    self.call(procedure, callee.index(), arguments);
+                    if let Some(result) = result {
+                        self.mark_written(procedure, Root::Local(*result));
+                    }
+                }
+                StmtKind::CallNative { arguments, result, .. } => {
+                    for argument in arguments {
+                        match argument {
+                            Argument::Value(value) => self.expr(procedure, value),
+                            Argument::List(place) => {
+                                self.read(procedure, place);
+                                self.written(procedure, place);
+                            }
+                        }
+                    }
+                    if let Some(result) = result {
+                        self.mark_written(procedure, Root::Local(*result));
+                    }
+                }
+                StmtKind::Print { pieces, .. } => pieces.iter().for_each(|piece| self.expr(procedure, &piece.value)),
+            }
+        }
+    }
+
+    fn call(&mut self, caller: Option<usize>, callee: usize, arguments: &[Argument]) {
+        match caller {
+            Some(caller) => self.calls[caller].push(callee),
+            None => self.roots.push(callee),
+        }
+        for (parameter, argument) in arguments.iter().enumerate() {
+            match argument {
+                Argument::Value(value) => self.expr(caller, value),
+                Argument::List(place) => {
+                    self.read(caller, place);
+                    self.passed.push((caller, place.root, callee, parameter));
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, procedure: Option<usize>, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => {}
+            ExprKind::Load(place) => self.read(procedure, place),
+            ExprKind::Negate(x)
+            | ExprKind::Complement(x)
+            | ExprKind::Not(x)
+            | ExprKind::Wrap(_, x)
+            | ExprKind::IntToReal(_, x)
+            | ExprKind::RealToReal(_, x)
+            | ExprKind::RealNegate(x) => self.expr(procedure, x),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::ShiftLeft(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::RealBinary(_, _, a, b) => {
+                self.expr(procedure, a);
+                self.expr(procedure, b);
+            }
+            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|x| self.expr(procedure, x)),
+            ExprKind::Call(callee, arguments) => self.call(procedure, callee.index(), arguments),
+            ExprKind::Concat(pieces) => pieces.iter().for_each(|piece| self.expr(procedure, &piece.value)),
+        }
+    }
+
+    /// A list is written by whoever passes it to one that writes it.
+    fn solve(&mut self, actor: &Actor) {
+        let mutable = |root: Root| !matches!(root, Root::Actor(variable) if !actor.variables[variable.index()].mutable);
+        loop {
+            let mut changed = false;
+            for (caller, root, callee, parameter) in self.passed.clone() {
+                if self.parameters[callee].get(parameter) == Some(&true) && mutable(root) {
+                    changed |= self.mark_written(caller, root);
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    fn recursive(&self, at: usize) -> bool {
+        let mut seen = vec![false; self.calls.len()];
+        let mut todo = self.calls[at].clone();
+        while let Some(next) = todo.pop() {
+            if next == at {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next], true) {
+                todo.extend(self.calls[next].iter().copied());
+            }
+        }
+        false
+    }
+
+    fn order(&self) -> Vec<usize> {
+        let mut order = Vec::new();
+        let mut seen = vec![false; self.calls.len()];
+        for root in 0..self.calls.len() {
+            if !self.reached[root] || seen[root] {
+                continue;
+            }
+            // Depth first without recursion: a procedure is placed when all that it calls has been.
+            let mut stack = vec![(root, 0)];
+            seen[root] = true;
+            while let Some((at, next)) = stack.pop() {
+                match self.calls[at].get(next) {
+                    Some(&callee) => {
+                        stack.push((at, next + 1));
+                        if !std::mem::replace(&mut seen[callee], true) {
+                            stack.push((callee, 0));
+                        }
+                    }
+                    None => order.push(at),
+                }
+            }
+        }
+        order
+    }
+}

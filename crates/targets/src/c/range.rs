@@ -1,0 +1,661 @@
+//! Which integers a variable can hold, for one actor as a whole.
+//!
+//! One interval is kept for each scalar, and one for all elements of a list, whatever the place in the program. It is
+//! the least solution that the assignments of the actor allow, found by iterating from the initial values; what still
+//! grows after a few rounds is widened to its type. So an index that was computed as `(x >> 24) & 0xff` is known to be
+//! below 256 also when it went through an `int` variable.
+//!
+//! Every interval contains all values that an expression has when it is evaluated without error; where unchecked code
+//! replaces the result of an error (a division by zero gives 0), that value is contained as well.
+
+use headrace_ir::{
+    Action, Actor, Argument, BinaryOp, Expr, ExprKind, Guard, Int, IntType, Local, LocalKind, OutputValue, Place, Root,
+    Scalar, Stmt, StmtKind, Type, Value,
+};
+use num_bigint::BigInt;
+
+/// Magnitudes beyond this many bits are not followed.
+const MAX_BITS: u64 = 1 << 17;
+
+/// The integers from `low` to `high`, both included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Least value.
+    pub low: Int,
+    /// Greatest value.
+    pub high: Int,
+}
+
+fn power(bits: u64) -> Int {
+    Int::from(BigInt::from(1) << bits)
+}
+
+impl Interval {
+    /// `low..=high`
+    pub fn new(low: Int, high: Int) -> Self {
+        Self { low, high }.bounded()
+    }
+
+    /// One value.
+    pub fn of(value: Int) -> Self {
+        Self { low: value.clone(), high: value }
+    }
+
+    /// All values of a type.
+    pub fn of_type(ty: IntType) -> Self {
+        let one = Int::from(1i64);
+        if ty.signed {
+            let half = power(u64::from(ty.width) - 1);
+            Self { low: half.neg(), high: half.sub(&one) }
+        } else {
+            Self { low: Int::ZERO, high: power(u64::from(ty.width)).sub(&one) }
+        }
+    }
+
+    fn unbounded() -> Self {
+        Self { low: power(MAX_BITS).neg(), high: power(MAX_BITS) }
+    }
+
+    fn is_unbounded(&self) -> bool {
+        self.low.magnitude_bits() > MAX_BITS || self.high.magnitude_bits() > MAX_BITS
+    }
+
+    fn bounded(self) -> Self {
+        if self.is_unbounded() { Self::unbounded() } else { self }
+    }
+
+    /// The value, if there is only one.
+    pub fn single(&self) -> Option<&Int> {
+        (self.low == self.high).then_some(&self.low)
+    }
+
+    /// True when every value of `self` is in `other`.
+    pub fn within(&self, other: &Interval) -> bool {
+        self.low >= other.low && self.high <= other.high
+    }
+
+    /// True when every value is one of the type.
+    pub fn fits(&self, ty: IntType) -> bool {
+        self.low.fits(ty) && self.high.fits(ty)
+    }
+
+    /// True when there is no negative value.
+    pub fn non_negative(&self) -> bool {
+        !self.low.is_negative()
+    }
+
+    /// Bits of two's complement that hold every value, sign bit included.
+    pub fn signed_bits(&self) -> u64 {
+        let bits = |value: &Int| if value.is_negative() { value.complement().magnitude_bits() } else { value.magnitude_bits() };
+        bits(&self.low).max(bits(&self.high)) + 1
+    }
+
+    /// The least interval that contains both.
+    pub fn join(&self, other: &Interval) -> Interval {
+        Interval {
+            low: self.low.clone().min(other.low.clone()),
+            high: self.high.clone().max(other.high.clone()),
+        }
+    }
+
+    fn hull(values: impl IntoIterator<Item = Int>) -> Interval {
+        let mut values = values.into_iter();
+        let first = values.next().unwrap_or(Int::ZERO);
+        let mut hull = Interval::of(first);
+        for value in values {
+            hull = hull.join(&Interval::of(value));
+        }
+        hull.bounded()
+    }
+
+    /// Values of the type that wrapping gives.
+    pub fn wrap(&self, ty: IntType) -> Interval {
+        if self.fits(ty) {
+            return self.clone();
+        }
+        if let Some(value) = self.single().filter(|_| !self.is_unbounded()) {
+            return Interval::of(value.clone().wrap(ty));
+        }
+        Interval::of_type(ty)
+    }
+
+    /// `-x`
+    pub fn negate(&self) -> Interval {
+        Interval::new(self.high.neg(), self.low.neg())
+    }
+
+    /// `~x`
+    pub fn complement(&self) -> Interval {
+        Interval::new(self.high.complement(), self.low.complement())
+    }
+
+    /// `x << y` wrapped to `ty`.
+    pub fn shift_left(&self, count: &Interval, ty: IntType) -> Interval {
+        let all = Interval::of_type(ty);
+        let (Some(least), Some(most)) = (count.low.clone().max(Int::ZERO).to_u64(), count.high.to_u64()) else {
+            return all;
+        };
+        if most >= u64::from(ty.width) || self.is_unbounded() {
+            return if least >= u64::from(ty.width) { Interval::of(Int::ZERO) } else { all };
+        }
+        let hull = Interval::hull([&self.low, &self.high].into_iter().flat_map(|value| {
+            [least, most].map(|count| Int::from(value.to_big() << count))
+        }));
+        // A negative count gives 0 in unchecked code.
+        let hull = if count.low.is_negative() { hull.join(&Interval::of(Int::ZERO)) } else { hull };
+        hull.wrap(ty)
+    }
+
+    /// `x op y`
+    pub fn binary(op: BinaryOp, a: &Interval, b: &Interval) -> Interval {
+        let unbounded = a.is_unbounded() || b.is_unbounded();
+        match op {
+            BinaryOp::And | BinaryOp::Mod => {}
+            _ if unbounded => return Interval::unbounded(),
+            _ => {}
+        }
+        match op {
+            BinaryOp::Add => Interval::new(a.low.add(&b.low), a.high.add(&b.high)),
+            BinaryOp::Sub => Interval::new(a.low.sub(&b.high), a.high.sub(&b.low)),
+            BinaryOp::Mul => Interval::hull(
+                [&a.low, &a.high].into_iter().flat_map(|x| [&b.low, &b.high].map(|y| x.mul(y))),
+            ),
+            BinaryOp::Div => Self::quotient(a, b),
+            BinaryOp::Mod => Self::residue(a, b),
+            BinaryOp::And => Self::and(a, b, unbounded),
+            BinaryOp::Or | BinaryOp::Xor => Self::or(op, a, b),
+            BinaryOp::ShiftRight => Self::shift_right(a, b),
+        }
+    }
+
+    fn quotient(a: &Interval, b: &Interval) -> Interval {
+        let mut divisors = vec![b.low.clone(), b.high.clone()];
+        let zero = Interval::of(Int::ZERO);
+        let has_zero = zero.within(b);
+        if has_zero {
+            divisors.push(Int::from(1i64));
+            divisors.push(Int::from(-1i64));
+        }
+        let divisors = divisors.into_iter().filter(|divisor| Interval::of(divisor.clone()).within(b));
+        let hull = Interval::hull(
+            divisors.flat_map(|y| [&a.low, &a.high].map(|x| x.div(&y).unwrap_or(Int::ZERO))),
+        );
+        if has_zero { hull.join(&zero) } else { hull }
+    }
+
+    fn residue(a: &Interval, b: &Interval) -> Interval {
+        let zero = Interval::of(Int::ZERO);
+        let one = Int::from(1i64);
+        if b.high < one {
+            return zero;
+        }
+        if let (Some(x), Some(y)) = (a.single(), b.single()) {
+            return x.modulo(y).map_or(zero, Interval::of);
+        }
+        let most = b.high.sub(&one);
+        if a.non_negative() {
+            if a.high < b.low {
+                return a.clone();
+            }
+            return Interval { low: Int::ZERO, high: most.min(a.high.clone()) };
+        }
+        Interval { low: Int::ZERO, high: most }
+    }
+
+    fn and(a: &Interval, b: &Interval, unbounded: bool) -> Interval {
+        match (a.non_negative(), b.non_negative()) {
+            (true, true) => {
+                if let (Some(x), Some(y), false) = (a.single(), b.single(), unbounded) {
+                    return Interval::of(x.and(y));
+                }
+                Interval { low: Int::ZERO, high: a.high.clone().min(b.high.clone()) }
+            }
+            (true, false) => Interval { low: Int::ZERO, high: a.high.clone() },
+            (false, true) => Interval { low: Int::ZERO, high: b.high.clone() },
+            (false, false) => {
+                if unbounded {
+                    return Interval::unbounded();
+                }
+                if let (Some(x), Some(y)) = (a.single(), b.single()) {
+                    return Interval::of(x.and(y));
+                }
+                let bits = a.signed_bits().max(b.signed_bits()) - 1;
+                Interval { low: power(bits).neg(), high: a.high.clone().max(b.high.clone()) }
+            }
+        }
+    }
+
+    fn or(op: BinaryOp, a: &Interval, b: &Interval) -> Interval {
+        if let (Some(x), Some(y)) = (a.single(), b.single()) {
+            return Interval::of(if op == BinaryOp::Or { x.or(y) } else { x.xor(y) });
+        }
+        let bits = a.signed_bits().max(b.signed_bits()) - 1;
+        let high = power(bits).sub(&Int::from(1i64));
+        if a.non_negative() && b.non_negative() {
+            let low = if op == BinaryOp::Or { a.low.clone().max(b.low.clone()) } else { Int::ZERO };
+            return Interval { low, high };
+        }
+        Interval { low: power(bits).neg(), high }
+    }
+
+    fn shift_right(a: &Interval, b: &Interval) -> Interval {
+        let least = b.low.clone().max(Int::ZERO);
+        let most = b.high.clone().max(Int::ZERO);
+        let shifted = |value: &Int, count: &Int| value.shr(count).unwrap_or(Int::ZERO);
+        let hull = Interval::hull(
+            [&a.low, &a.high].into_iter().flat_map(|x| [&least, &most].map(|count| shifted(x, count))),
+        );
+        if b.low.is_negative() {
+            // An error, which unchecked code takes as a huge count.
+            let extreme = Interval::hull([Int::ZERO, if a.non_negative() { Int::ZERO } else { Int::from(-1i64) }]);
+            return hull.join(&extreme);
+        }
+        hull
+    }
+}
+
+/// The interval of everything of a type; for what is not a number, an unused one.
+pub fn of_scalar(scalar: Scalar) -> Interval {
+    match scalar {
+        Scalar::Int(ty) => Interval::of_type(ty),
+        Scalar::Bool => Interval { low: Int::ZERO, high: Int::from(1i64) },
+        Scalar::Real(_) | Scalar::String => Interval::of(Int::ZERO),
+    }
+}
+
+/// The unit of code in which a local stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Position in [`Actor::actions`].
+    Action(usize),
+    /// Position in [`Actor::initializers`].
+    Initializer(usize),
+    /// Position in [`Actor::procedures`].
+    Procedure(usize),
+}
+
+/// Intervals of the variables, locals and function results of an actor. `None`: nothing reaches it.
+#[derive(Debug)]
+pub struct Ranges {
+    variables: Vec<Option<Interval>>,
+    actions: Vec<Vec<Option<Interval>>>,
+    initializers: Vec<Vec<Option<Interval>>>,
+    procedures: Vec<Vec<Option<Interval>>>,
+    results: Vec<Option<Interval>>,
+}
+
+/// Rounds of exact iteration before what still changes is widened to its type.
+const EXACT_ROUNDS: usize = 5;
+
+impl Ranges {
+    /// Solves for an actor.
+    pub fn of(actor: &Actor) -> Ranges {
+        let locals_of = |locals: &[Local], unit_is_action: bool, body: &dyn Fn(usize) -> bool| -> Vec<Option<Interval>> {
+            locals
+                .iter()
+                .enumerate()
+                .map(|(at, local)| match local.kind {
+                    LocalKind::Pattern if unit_is_action => Some(of_scalar(local.ty.element)),
+                    LocalKind::Pattern | LocalKind::Parameter => None,
+                    LocalKind::Plain if body(at) => None,
+                    LocalKind::Plain => Some(Interval::of(Int::ZERO)),
+                })
+                .collect()
+        };
+        let action_locals = |action: &Action| {
+            locals_of(&action.locals, true, &|at| super::assigned::assigned_first_in_action(action, at))
+        };
+        let mut ranges = Ranges {
+            variables: actor.variables.iter().map(|variable| Some(of_value(&variable.initial, variable.ty.element))).collect(),
+            actions: actor.actions.iter().map(action_locals).collect(),
+            initializers: actor.initializers.iter().map(action_locals).collect(),
+            procedures: actor
+                .procedures
+                .iter()
+                .map(|procedure| {
+                    locals_of(&procedure.locals, false, &|at| {
+                        super::assigned::assigned_first_in_procedure(procedure, at)
+                    })
+                })
+                .collect(),
+            results: vec![None; actor.procedures.len()],
+        };
+        let mut round = 0;
+        loop {
+            let mut solver = Solver { actor, ranges: &mut ranges, changed: false, widen: round >= EXACT_ROUNDS };
+            solver.round();
+            if !solver.changed {
+                break;
+            }
+            round += 1;
+        }
+        ranges
+    }
+
+    /// Values of an actor variable, or of the elements of a list.
+    pub fn variable(&self, at: usize, scalar: Scalar) -> Interval {
+        self.variables[at].clone().unwrap_or_else(|| of_scalar(scalar))
+    }
+
+    /// Values of a local, or of the elements of a list.
+    pub fn local(&self, unit: Unit, at: usize, scalar: Scalar) -> Interval {
+        self.slot(unit)[at].clone().unwrap_or_else(|| of_scalar(scalar))
+    }
+
+    /// Values that a function returns.
+    pub fn result(&self, at: usize, scalar: Scalar) -> Interval {
+        self.results[at].clone().unwrap_or_else(|| of_scalar(scalar))
+    }
+
+    fn slot(&self, unit: Unit) -> &[Option<Interval>] {
+        match unit {
+            Unit::Action(at) => &self.actions[at],
+            Unit::Initializer(at) => &self.initializers[at],
+            Unit::Procedure(at) => &self.procedures[at],
+        }
+    }
+
+    fn slot_mut(&mut self, unit: Unit) -> &mut Vec<Option<Interval>> {
+        match unit {
+            Unit::Action(at) => &mut self.actions[at],
+            Unit::Initializer(at) => &mut self.initializers[at],
+            Unit::Procedure(at) => &mut self.procedures[at],
+        }
+    }
+}
+
+fn of_value(value: &Value, scalar: Scalar) -> Interval {
+    match value {
+        Value::Int(int) => Interval::of(int.clone()),
+        Value::List(values) => {
+            let mut values = values.iter();
+            let Some(first) = values.next() else { return of_scalar(scalar) };
+            let mut all = of_value(first, scalar);
+            for value in values {
+                if let Value::Int(int) = value {
+                    if *int < all.low {
+                        all.low = int.clone();
+                    } else if *int > all.high {
+                        all.high = int.clone();
+                    }
+                }
+            }
+            all
+        }
+        Value::Bool(_) | Value::Real(_) | Value::String(_) => of_scalar(scalar),
+    }
+}
+
+struct Solver<'a> {
+    actor: &'a Actor,
+    ranges: &'a mut Ranges,
+    changed: bool,
+    widen: bool,
+}
+
+impl Solver<'_> {
+    fn round(&mut self) {
+        let actor = self.actor;
+        for (at, procedure) in actor.procedures.iter().enumerate() {
+            let unit = Unit::Procedure(at);
+            self.block(unit, &procedure.locals, &procedure.body);
+            if let Some((scalar, value)) = &procedure.result
+                && matches!(scalar, Scalar::Int(_))
+                && let Some(range) = self.expr(unit, &procedure.locals, value)
+            {
+                let old = self.ranges.results[at].clone();
+                if let Some(new) = grown(old.as_ref(), &range, *scalar, self.widen) {
+                    self.ranges.results[at] = Some(new);
+                    self.changed = true;
+                }
+            }
+        }
+        for (at, action) in actor.initializers.iter().enumerate() {
+            self.action(Unit::Initializer(at), action);
+        }
+        for (at, action) in actor.actions.iter().enumerate() {
+            self.action(Unit::Action(at), action);
+        }
+    }
+
+    fn action(&mut self, unit: Unit, action: &Action) {
+        let Guard { before, conditions, .. } = &action.guard;
+        self.block(unit, &action.locals, before);
+        for condition in conditions {
+            self.expr(unit, &action.locals, condition);
+        }
+        self.block(unit, &action.locals, &action.body);
+        for output in &action.produces {
+            for value in &output.values {
+                match value {
+                    OutputValue::Scalar(value) => {
+                        self.expr(unit, &action.locals, value);
+                    }
+                    OutputValue::List { place, .. } => self.indices(unit, &action.locals, place),
+                }
+            }
+        }
+    }
+
+    fn grow(&mut self, unit: Unit, locals: &[Local], root: Root, range: Option<Interval>) {
+        let Some(range) = range else { return };
+        let ty = root_type(self.actor, locals, root).element;
+        if !matches!(ty, Scalar::Int(_)) {
+            return;
+        }
+        let widen = self.widen;
+        let slot = match root {
+            Root::Actor(variable) => &mut self.ranges.variables[variable.index()],
+            Root::Local(local) => &mut self.ranges.slot_mut(unit)[local.index()],
+        };
+        if let Some(new) = grown(slot.as_ref(), &range, ty, widen) {
+            *slot = Some(new);
+            self.changed = true;
+        }
+    }
+
+    fn root(&self, unit: Unit, root: Root) -> Option<Interval> {
+        match root {
+            Root::Actor(variable) => self.ranges.variables[variable.index()].clone(),
+            Root::Local(local) => self.ranges.slot(unit)[local.index()].clone(),
+        }
+    }
+
+    fn indices(&mut self, unit: Unit, locals: &[Local], place: &Place) {
+        for index in &place.indices {
+            self.expr(unit, locals, index);
+        }
+    }
+
+    fn block(&mut self, unit: Unit, locals: &[Local], statements: &[Stmt]) {
+        for statement in statements {
+            self.statement(unit, locals, statement);
+        }
+    }
+
+    fn statement(&mut self, unit: Unit, locals: &[Local], statement: &Stmt) {
+        match &statement.kind {
+            StmtKind::Assign(place, value) => {
+                self.indices(unit, locals, place);
+                let range = self.expr(unit, locals, value);
+                self.grow(unit, locals, place.root, range);
+            }
+            StmtKind::Copy { target, source, convert } => {
+                self.indices(unit, locals, source);
+                self.indices(unit, locals, target);
+                let range = self.root(unit, source.root).map(|range| match convert {
+                    Some(Scalar::Int(ty)) => range.wrap(*ty),
+                    _ => range,
+                });
+                self.grow(unit, locals, target.root, range);
+            }
+            StmtKind::If(condition, yes, no) => {
+                self.expr(unit, locals, condition);
+                self.block(unit, locals, yes);
+                self.block(unit, locals, no);
+            }
+            StmtKind::While { before, condition, body } => {
+                self.block(unit, locals, before);
+                self.expr(unit, locals, condition);
+                self.block(unit, locals, body);
+            }
+            StmtKind::Foreach { variable, low, high, body } => {
+                let low = self.expr(unit, locals, low);
+                let high = self.expr(unit, locals, high);
+                if let (Some(low), Some(high), Some(local)) = (low, high, locals.get(variable.index()))
+                    && let Scalar::Int(ty) = local.ty.element
+                {
+                    // From low up to high, both ends as wrapped as they come.
+                    let range = if low.low <= high.high {
+                        Interval { low: low.low.clone(), high: high.high.clone() }.wrap(ty)
+                    } else {
+                        low.wrap(ty)
+                    };
+                    self.grow(unit, locals, Root::Local(*variable), Some(range));
+                    // An assignment in the body may take it below low, from where it counts up to high again.
+                }
+                self.block(unit, locals, body);
+            }
+            StmtKind::Call { result, procedure, arguments } => {
+                self.call(unit, locals, procedure.index(), arguments);
+                if let Some(result) = result {
+                    let range = self.ranges.results[procedure.index()].clone();
+                    self.grow(unit, locals, Root::Local(*result), range);
+                }
+            }
+            StmtKind::CallNative { result, native, arguments } => {
+                let native = &self.actor.natives[native.index()];
+                for argument in arguments {
+                    match argument {
+                        Argument::Value(value) => {
+                            self.expr(unit, locals, value);
+                        }
+                        Argument::List(place) => {
+                            self.indices(unit, locals, place);
+                            let element = root_type(self.actor, locals, place.root).element;
+                            self.grow(unit, locals, place.root, Some(of_scalar(element)));
+                        }
+                    }
+                }
+                if let (Some(result), Some(scalar)) = (result, native.result) {
+                    self.grow(unit, locals, Root::Local(*result), Some(of_scalar(scalar)));
+                }
+            }
+            StmtKind::Print { pieces, .. } => {
+                for piece in pieces {
+                    self.expr(unit, locals, &piece.value);
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, unit: Unit, locals: &[Local], procedure: usize, arguments: &[Argument]) {
+        let callee = &self.actor.procedures[procedure];
+        let callee_unit = Unit::Procedure(procedure);
+        for (at, argument) in arguments.iter().enumerate() {
+            let parameter = Root::Local(headrace_ir::LocalId(at as u32));
+            match argument {
+                Argument::Value(value) => {
+                    let range = self.expr(unit, locals, value);
+                    self.grow(callee_unit, &callee.locals, parameter, range);
+                }
+                Argument::List(place) => {
+                    self.indices(unit, locals, place);
+                    let given = self.root(unit, place.root);
+                    self.grow(callee_unit, &callee.locals, parameter, given);
+                    let filled = self.root(callee_unit, parameter);
+                    if root_mutable(self.actor, place.root) {
+                        self.grow(unit, locals, place.root, filled);
+                    }
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, unit: Unit, locals: &[Local], expr: &Expr) -> Option<Interval> {
+        match &expr.kind {
+            ExprKind::Int(value) => Some(Interval::of(value.clone())),
+            ExprKind::Bool(_) => Some(of_scalar(Scalar::Bool)),
+            ExprKind::Real(..) | ExprKind::String(_) => Some(Interval::of(Int::ZERO)),
+            ExprKind::Load(place) => {
+                self.indices(unit, locals, place);
+                self.root(unit, place.root)
+            }
+            ExprKind::Negate(x) => self.expr(unit, locals, x).map(|x| x.negate()),
+            ExprKind::Complement(x) => self.expr(unit, locals, x).map(|x| x.complement()),
+            ExprKind::Wrap(ty, x) => self.expr(unit, locals, x).map(|x| x.wrap(*ty)),
+            ExprKind::Binary(op, a, b) => {
+                let a = self.expr(unit, locals, a);
+                let b = self.expr(unit, locals, b);
+                Some(Interval::binary(*op, &a?, &b?))
+            }
+            ExprKind::ShiftLeft(ty, a, b) => {
+                let a = self.expr(unit, locals, a);
+                let b = self.expr(unit, locals, b);
+                Some(a?.shift_left(&b?, *ty))
+            }
+            ExprKind::Not(x)
+            | ExprKind::IntToReal(_, x)
+            | ExprKind::RealToReal(_, x)
+            | ExprKind::RealNegate(x) => {
+                self.expr(unit, locals, x);
+                Some(of_scalar(Scalar::Bool))
+            }
+            ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::RealBinary(_, _, a, b) => {
+                self.expr(unit, locals, a);
+                self.expr(unit, locals, b);
+                Some(of_scalar(Scalar::Bool))
+            }
+            ExprKind::If(condition, a, b) => {
+                self.expr(unit, locals, condition);
+                let a = self.expr(unit, locals, a);
+                let b = self.expr(unit, locals, b);
+                match (a, b) {
+                    (Some(a), Some(b)) => Some(a.join(&b)),
+                    (a, b) => a.or(b),
+                }
+            }
+            ExprKind::Call(procedure, arguments) => {
+                self.call(unit, locals, procedure.index(), arguments);
+                match &self.actor.procedures[procedure.index()].result {
+                    Some((Scalar::Int(_), _)) => self.ranges.results[procedure.index()].clone(),
+                    _ => Some(of_scalar(Scalar::Bool)),
+                }
+            }
+            ExprKind::Concat(pieces) => {
+                for piece in pieces {
+                    self.expr(unit, locals, &piece.value);
+                }
+                Some(of_scalar(Scalar::Bool))
+            }
+        }
+    }
+}
+
+fn grown(old: Option<&Interval>, range: &Interval, scalar: Scalar, widen: bool) -> Option<Interval> {
+    match old {
+        Some(old) if range.within(old) => None,
+        _ if widen => Some(of_scalar(scalar)),
+        Some(old) => Some(old.join(range)),
+        None => Some(range.clone()),
+    }
+}
+
+/// True when something may write the variable at the root of a place.
+fn root_mutable(actor: &Actor, root: Root) -> bool {
+    match root {
+        Root::Actor(variable) => actor.variables[variable.index()].mutable,
+        Root::Local(_) => true,
+    }
+}
+
+/// The type of the variable at the root of a place.
+pub fn root_type<'a>(actor: &'a Actor, locals: &'a [Local], root: Root) -> &'a Type {
+    match root {
+        Root::Actor(variable) => &actor.variables[variable.index()].ty,
+        Root::Local(local) => &locals[local.index()].ty,
+    }
+}

@@ -1,0 +1,503 @@
+//! Statements.
+
+use super::assigned;
+use super::code::{Code, stored};
+use super::ctype::{self, Repr};
+use super::node::Node;
+use super::range::Interval;
+use super::value::{Kind, Value, round_real, wrap_value};
+use headrace_ir::{
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, Int, IntType, LocalId, NativeId, Place, PrintOperand, RealType, Root,
+    Scalar, Stmt, StmtKind, Type,
+};
+use headrace_source::Span;
+
+impl Code<'_> {
+    /// Statements, one after the other.
+    pub fn block(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        match &statement.kind {
+            StmtKind::Assign(place, value) => self.assign(place, value),
+            StmtKind::Copy { target, source, convert } => self.copy(target, source, *convert),
+            StmtKind::If(condition, yes, no) => self.if_statement(condition, yes, no),
+            StmtKind::While { before, condition, body } => self.while_statement(before, condition, body),
+            StmtKind::Foreach { variable, low, high, body } => self.foreach(*variable, low, high, body, statement.span),
+            StmtKind::Call { result, procedure, arguments } => self.call(*result, procedure.index(), arguments),
+            StmtKind::CallNative { result, native, arguments } => {
+                self.call_native(*result, *native, arguments, statement.span);
+            }
+            StmtKind::Print { pieces, newline } => {
+                self.uses_control = true;
+                for piece in pieces {
+                    self.print(piece);
+                }
+                if *newline {
+                    self.line("hr_print_text(control, \"\\n\");");
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, place: &Place, value: &Expr) {
+        let scalar = self.type_of(place.root).element;
+        let node = self.node(value);
+        if let Scalar::Int(ty) = scalar
+            && ctype::is_wide(scalar)
+        {
+            let words = ctype::storage_words(ty).unwrap_or(1);
+            let text = self.wide(&node, words);
+            let target = self.place(place);
+            if text != target {
+                self.line(&format!("hr_wide_copy({target}, {text}, {words});"));
+            }
+            return;
+        }
+        let text = match scalar {
+            Scalar::Int(_) => {
+                let value = self.exact(&node);
+                // The index of the target is evaluated after the value.
+                value.text
+            }
+            _ => stored(&self.value(&node), scalar),
+        };
+        let target = self.place(place);
+        if target != text {
+            self.line(&format!("{target} = {text};"));
+        }
+    }
+
+    fn copy(&mut self, target: &Place, source: &Place, convert: Option<Scalar>) {
+        let source_type = self.type_of(source.root).after_indices(source.indices.len());
+        let target_scalar = self.type_of(target.root).element;
+        let from = self.list(source);
+        let to = self.list(target);
+        if from == to {
+            return;
+        }
+        let n = source_type.len();
+        match convert {
+            None => {
+                let parameter = |code: &Self, root: Root| {
+                    matches!(root, Root::Local(local)
+                        if code.locals[local.index()].kind == headrace_ir::LocalKind::Parameter)
+                };
+                // Two lists of a caller may be one.
+                let function = if source.root == target.root || parameter(self, source.root) || parameter(self, target.root)
+                {
+                    "memmove"
+                } else {
+                    "memcpy"
+                };
+                let elements = n as u64 * u64::from(ctype::words(source_type.element));
+                let element = ctype::element(source_type.element);
+                self.line(&format!("{function}({to}, {from}, {elements} * sizeof({element}));"));
+            }
+            Some(_) => self.convert_list(&to, target_scalar, &from, source_type.element, n),
+        }
+    }
+
+    /// Copies `n` elements with conversion from one scalar type to another.
+    pub fn convert_list(&mut self, to: &str, to_scalar: Scalar, from: &str, from_scalar: Scalar, n: usize) {
+        let i = self.temporary("i");
+        let bracket = |text: &str| if text.starts_with('&') { format!("({text})") } else { text.to_owned() };
+        let (to, from) = (bracket(to), bracket(from));
+        self.open(&format!("for (size_t {i} = 0; {i} < {n}; {i}++) {{"));
+        let at = |base: &str, scalar: Scalar| match ctype::words(scalar) {
+            1 => format!("{base}[{i}]"),
+            words => format!("&{base}[{words} * {i}]"),
+        };
+        let (target, source) = (at(&to, to_scalar), at(&from, from_scalar));
+        self.convert(&target, to_scalar, &source, from_scalar);
+        self.close("}");
+    }
+
+    /// Stores one scalar with conversion: `source` and `target` are elements, or pointers to the words of wide ones.
+    pub fn convert(&mut self, target: &str, to: Scalar, source: &str, from: Scalar) {
+        match (from, to) {
+            (Scalar::Int(from), Scalar::Int(to)) => {
+                let from_words = ctype::storage_words(from);
+                match ctype::storage_words(to) {
+                    Some(words) => match from_words {
+                        Some(have) => {
+                            self.line(&format!("hr_wide_resize({target}, {words}, {source}, {have}, {});", from.signed));
+                            self.line(&format!("hr_wide_wrap({target}, {words}, {}, {});", to.width, to.signed));
+                        }
+                        None => {
+                            let kind = if from.signed { "i64" } else { "u64" };
+                            self.line(&format!("hr_wide_from_{kind}({target}, {words}, {source});"));
+                            self.line(&format!("hr_wide_wrap({target}, {words}, {}, {});", to.width, to.signed));
+                        }
+                    },
+                    None => {
+                        let value = match from_words {
+                            Some(words) => Code::low_of_words(source, words),
+                            None => Value::primary(source, Kind::Int(Repr::of_storage(from))),
+                        };
+                        let fits = Interval::of_type(from).fits(to);
+                        let value = if fits { value } else { wrap_value(&value, to) };
+                        self.line(&format!("{target} = {};", value.text));
+                    }
+                }
+            }
+            (Scalar::Real(from), Scalar::Real(to)) => {
+                let value = read_real(source, from);
+                let rounded = round_real(&value, to);
+                self.line(&format!("{target} = {};", stored(&rounded, Scalar::Real(to))));
+            }
+            (Scalar::Int(from), Scalar::Real(to)) => {
+                let value = match ctype::storage_words(from) {
+                    Some(words) => {
+                        let scratch = self.temporary("scratch");
+                        self.line(&format!("uint32_t {scratch}[{}];", words + 1));
+                        let extended = self.temporary("wide");
+                        self.line(&format!("uint32_t {extended}[{}];", words + 1));
+                        let more = words + 1;
+                        self.line(&format!("hr_wide_resize({extended}, {more}, {source}, {words}, {});", from.signed));
+                        let precision = if to == RealType::Double { 53 } else { 24 };
+                        Value::primary(format!("hr_wide_real({extended}, {more}, {precision}, {scratch})"), Kind::Real)
+                    }
+                    None if to == RealType::Float => {
+                        Value::primary(source, Kind::Int(Repr::of_storage(from))).cast("float", Kind::Real)
+                    }
+                    None => Value::primary(source, Kind::Int(Repr::of_storage(from))).cast("double", Kind::Real),
+                };
+                let rounded = round_real(&value, to);
+                self.line(&format!("{target} = {};", stored(&rounded, Scalar::Real(to))));
+            }
+            _ => self.line(&format!("{target} = {source};")),
+        }
+    }
+
+    fn if_statement(&mut self, condition: &Expr, yes: &[Stmt], no: &[Stmt]) {
+        let node = self.node(condition);
+        let condition = self.value(&node);
+        let (_, yes_text) = self.capture(|code| code.block(yes));
+        let (_, no_text) = self.capture(|code| code.block(no));
+        match (yes_text.is_empty(), no_text.is_empty()) {
+            (true, true) => {}
+            (false, _) => {
+                self.open(&format!("if {} {{", condition.in_parentheses()));
+                self.splice(&yes_text);
+                if !no_text.is_empty() {
+                    self.reopen("} else {");
+                    self.splice(&no_text);
+                }
+                self.close("}");
+            }
+            (true, false) => {
+                let negated = Value::prefix("!", &condition, Kind::Bool);
+                self.open(&format!("if {} {{", negated.in_parentheses()));
+                self.splice(&no_text);
+                self.close("}");
+            }
+        }
+    }
+
+    fn while_statement(&mut self, before: &[Stmt], condition: &Expr, body: &[Stmt]) {
+        let (test, prelude) = self.capture(|code| {
+            code.block(before);
+            let node = code.node(condition);
+            code.value(&node)
+        });
+        if prelude.is_empty() {
+            self.open(&format!("while {} {{", test.in_parentheses()));
+        } else {
+            self.open("for (;;) {");
+            self.splice(&prelude);
+            let stop = Value::prefix("!", &test, Kind::Bool);
+            self.open(&format!("if {} {{", stop.in_parentheses()));
+            self.line("break;");
+            self.close("}");
+        }
+        self.block(body);
+        self.close("}");
+    }
+
+    fn foreach(&mut self, variable: LocalId, low: &Expr, high: &Expr, body: &[Stmt], span: Span) {
+        let low_node = self.node(low);
+        let high_node = self.node(high);
+        let Scalar::Int(ty) = self.locals[variable.index()].ty.element else { return };
+        let all = low_node.range.join(&high_node.range);
+        let never = low_node.range.low > high_node.range.high && !low_node.can_stop && !high_node.can_stop;
+        if never {
+            return;
+        }
+        let own = self.slots[variable.index()].text.is_empty();
+        let beyond = Interval::new(all.low.clone(), all.high.add(&Int::from(1i64)));
+        let simple = all.fits(ty) && !assigned::in_block(body, variable.index()).written;
+        match Repr::holding(&beyond) {
+            Some(repr) if simple && own => {
+                let low = self.exact(&low_node).to(repr);
+                let high = self.exact(&high_node).to(repr);
+                let high = self.loop_bound(high, repr);
+                let name = self.names.fresh(&self.locals[variable.index()].name.clone());
+                let range = Interval { low: low_node.range.low.clone(), high: high_node.range.high.clone() };
+                let range = if range.low > range.high { all } else { range };
+                let old = self.slots[variable.index()].clone();
+                let slot = &mut self.slots[variable.index()];
+                slot.text = name.clone();
+                slot.repr = Some(repr);
+                slot.range = range;
+                let test = match &high.constant {
+                    Some(last) => {
+                        let end = last.add(&Int::from(1i64));
+                        format!("{name} < {}", Value::int(&end, repr).text)
+                    }
+                    None => format!("{name} <= {}", high.text),
+                };
+                self.open(&format!("for ({} {name} = {}; {test}; {name}++) {{", repr.c(), low.text));
+                self.block(body);
+                self.close("}");
+                self.slots[variable.index()] = old;
+            }
+            _ => self.foreach_general(variable, ty, low, high, &high_node, body, span),
+        }
+    }
+
+    fn loop_bound(&mut self, high: Value, repr: Repr) -> Value {
+        if high.constant.is_some() {
+            return high;
+        }
+        let name = self.temporary("last");
+        self.line(&format!("const {} {name} = {};", repr.c(), high.text));
+        Value::primary(name, Kind::Int(repr))
+    }
+
+    /// Word for word what the loop means: for variables that the body assigns or that do not hold the bounds.
+    #[allow(clippy::too_many_arguments)]
+    fn foreach_general(
+        &mut self,
+        variable: LocalId,
+        ty: IntType,
+        low: &Expr,
+        high: &Expr,
+        high_node: &Node<'_>,
+        body: &[Stmt],
+        span: Span,
+    ) {
+        let expr = |kind: ExprKind| Expr { kind, span };
+        let place = |local: LocalId| Place { root: Root::Local(local), indices: Vec::new(), span };
+        let load = |local: LocalId| expr(ExprKind::Load(place(local)));
+        let type_for = |range: &Interval| {
+            let signed = range.low.is_negative();
+            let bits = range.signed_bits() - u64::from(!signed);
+            IntType { signed, width: u32::try_from(bits.clamp(1, 1 << 17)).unwrap_or(1) }
+        };
+        let owned = self.slots[variable.index()].text.is_empty();
+        self.open("{");
+        let low_node = self.node(low);
+        let low_range = low_node.range.clone();
+        let first = self.add_local("first", Type::scalar(Scalar::Int(type_for(&low_range))), low_range);
+        self.declare_local(first, false);
+        self.assign(&place(first), low);
+        let last_type = Type::scalar(Scalar::Int(type_for(&high_node.range)));
+        let last = self.add_local("last", last_type, high_node.range.clone());
+        self.declare_local(last, false);
+        self.assign(&place(last), high);
+        let saved = self.slots[variable.index()].clone();
+        if owned {
+            let name = self.names.fresh(&self.locals[variable.index()].name.clone());
+            self.slots[variable.index()].text = name;
+            self.declare_local(variable, false);
+        }
+        let test = expr(ExprKind::Compare(CompareOp::LessEqual, Box::new(load(first)), Box::new(load(last))));
+        let node = self.node(&test);
+        let condition = self.value(&node);
+        self.open(&format!("if {} {{", condition.in_parentheses()));
+        self.assign(&place(variable), &expr(ExprKind::Wrap(ty, Box::new(load(first)))));
+        self.open("for (;;) {");
+        self.block(body);
+        let done = expr(ExprKind::Compare(CompareOp::GreaterEqual, Box::new(load(variable)), Box::new(load(last))));
+        let node = self.node(&done);
+        let condition = self.value(&node);
+        self.open(&format!("if {} {{", condition.in_parentheses()));
+        self.line("break;");
+        self.close("}");
+        let one = expr(ExprKind::Int(Int::from(1i64)));
+        let next = expr(ExprKind::Binary(BinaryOp::Add, Box::new(load(variable)), Box::new(one)));
+        self.assign(&place(variable), &expr(ExprKind::Wrap(ty, Box::new(next))));
+        self.close("}");
+        self.close("}");
+        self.close("}");
+        if owned {
+            self.slots[variable.index()] = saved;
+        }
+    }
+
+    /// Declares a local under its spelling.
+    pub fn declare_local(&mut self, local: LocalId, zero: bool) {
+        let ty = self.locals[local.index()].ty.clone();
+        let text = self.slots[local.index()].text.clone();
+        let declaration = ctype::declaration(&ty, &text);
+        let zero_text = match (ctype::array_length(&ty), ty.element) {
+            _ if !zero => "",
+            (Some(_), _) => " = {0}",
+            (None, Scalar::Bool) => " = false",
+            (None, Scalar::Real(RealType::Half)) => " = 0",
+            (None, Scalar::Real(_)) => " = 0.0",
+            (None, Scalar::String) => " = \"\"",
+            (None, Scalar::Int(_)) => " = 0",
+        };
+        self.line(&format!("{declaration}{zero_text};"));
+    }
+
+    fn call(&mut self, result: Option<LocalId>, procedure: usize, arguments: &[Argument]) {
+        let scalar = self.plan.actor.procedures[procedure].result.as_ref().map(|result| result.0);
+        let mut texts = self.call_arguments(procedure, arguments);
+        let info = self.plan.procedure(procedure);
+        let stops = info.stops;
+        let wide = scalar.and_then(|scalar| match scalar {
+            Scalar::Int(ty) => ctype::storage_words(ty),
+            _ => None,
+        });
+        let target = result.map(|local| self.slots[local.index()].text.clone()).filter(|text| !text.is_empty());
+        let name = info.name.clone();
+        match (wide, target) {
+            (Some(words), target) => {
+                let target = target.unwrap_or_else(|| {
+                    let name = self.temporary("unused");
+                    self.line(&format!("uint32_t {name}[{words}];"));
+                    name
+                });
+                texts.push(target);
+                self.line(&format!("{name}({});", texts.join(", ")));
+            }
+            (None, Some(target)) => self.line(&format!("{target} = {name}({});", texts.join(", "))),
+            (None, None) if scalar.is_some() => self.line(&format!("(void){name}({});", texts.join(", "))),
+            (None, None) => self.line(&format!("{name}({});", texts.join(", "))),
+        }
+        if stops {
+            self.stop_after_call();
+        }
+    }
+
+    fn call_native(&mut self, result: Option<LocalId>, native: NativeId, arguments: &[Argument], span: Span) {
+        self.uses_control = true;
+        let native = &self.plan.actor.natives[native.index()];
+        let mut items = Vec::new();
+        for (argument, ty) in arguments.iter().zip(&native.parameters) {
+            items.push(match argument {
+                Argument::Value(value) => {
+                    let node = self.node(value);
+                    let value = match ty.element {
+                        Scalar::Int(_) if Repr::holding(&node.range).is_some() => self.exact(&node).to(Repr::I64),
+                        Scalar::Bool => self.value(&node).cast("int64_t", Kind::Int(Repr::I64)),
+                        _ => {
+                            self.unsupported(span, "a native that takes text, reals or integers of more than 64 bits");
+                            Value::int(&Int::ZERO, Repr::I64)
+                        }
+                    };
+                    format!("{{{}, NULL, 0}}", value.text)
+                }
+                Argument::List(place) => {
+                    let n = self.type_of(place.root).after_indices(place.indices.len()).len();
+                    let pointer = self.list(place);
+                    format!("{{0, {pointer}, {n}}}")
+                }
+            });
+        }
+        let place = self.native_place(span);
+        let n = items.len();
+        let list = if n == 0 {
+            "NULL".to_owned()
+        } else {
+            let name = self.temporary("arguments");
+            self.line(&format!("struct headrace_argument {name}[{n}] = {{{}}};", items.join(", ")));
+            name
+        };
+        let bare = native.name.rsplit('.').next().unwrap_or(&native.name);
+        let call = format!("hr_native(control, {place}u, {}, {list}, {n})", ctype::text_literal(bare));
+        let target = result.map(|local| (local, self.slots[local.index()].text.clone()));
+        match target {
+            Some((local, text)) if !text.is_empty() => {
+                let scalar = self.locals[local.index()].ty.element;
+                let value = match scalar {
+                    Scalar::Bool => format!("{call} != 0"),
+                    Scalar::Int(ty) if ty.width <= 64 => {
+                        wrap_value(&Value::primary(call, Kind::Int(Repr::I64)), ty).text
+                    }
+                    _ => {
+                        self.unsupported(span, "a native whose result is neither a bool nor an integer of 64 bits");
+                        call
+                    }
+                };
+                self.line(&format!("{text} = {value};"));
+            }
+            _ => self.line(&format!("(void){call};")),
+        }
+        self.stop_after_call();
+    }
+
+    fn print(&mut self, piece: &PrintOperand) {
+        if let ExprKind::Concat(pieces) = &piece.value.kind {
+            for piece in pieces {
+                self.print(piece);
+            }
+            return;
+        }
+        let node = self.node(&piece.value);
+        match piece.kind {
+            Scalar::String => {
+                if let ExprKind::If(_, a, b) = &piece.value.kind
+                    && (matches!(a.kind, ExprKind::Concat(_)) || matches!(b.kind, ExprKind::Concat(_)))
+                {
+                    let condition = self.value(&node.kids[0]);
+                    self.open(&format!("if {} {{", condition.in_parentheses()));
+                    self.print(&PrintOperand { value: (**a).clone(), kind: Scalar::String });
+                    self.reopen("} else {");
+                    self.print(&PrintOperand { value: (**b).clone(), kind: Scalar::String });
+                    self.close("}");
+                    return;
+                }
+                if let ExprKind::String(text) = &piece.value.kind {
+                    if !text.is_empty() {
+                        let literal = ctype::text_literal(text);
+                        self.line(&format!("hr_print(control, {literal}, {});", text.len()));
+                    }
+                    return;
+                }
+                let value = self.value(&node);
+                self.line(&format!("hr_print_text(control, {});", value.text));
+            }
+            Scalar::Bool => {
+                let value = self.value(&node);
+                self.line(&format!("hr_print_bool(control, {});", value.text));
+            }
+            Scalar::Real(ty) => {
+                let bits = Scalar::Real(ty).width();
+                let value = self.value(&node);
+                self.line(&format!("hr_print_real(control, {}, {bits});", value.text));
+            }
+            Scalar::Int(_) => match Repr::holding(&node.range) {
+                Some(repr) => {
+                    let value = self.exact(&node).to(repr);
+                    let kind = if repr.is_signed() { "i64" } else { "u64" };
+                    self.line(&format!("hr_print_{kind}(control, {});", value.text));
+                }
+                None => {
+                    let words = super::wide::exact_words(&node);
+                    let value = self.wide(&node, words);
+                    let scratch = self.temporary("scratch");
+                    let digits = self.temporary("digits");
+                    self.line(&format!("uint32_t {scratch}[{words}];"));
+                    self.line(&format!("char {digits}[{}];", 10 * words + 2));
+                    self.line(&format!("hr_wide_print(control, {value}, {words}, {scratch}, {digits});"));
+                }
+            },
+        }
+    }
+}
+
+/// The value of a stored real.
+fn read_real(source: &str, ty: RealType) -> Value {
+    match ty {
+        RealType::Half => Value::primary(format!("hr_half_value({source})"), Kind::Real),
+        RealType::Float => Value::primary(source, Kind::Real).cast("double", Kind::Real),
+        RealType::Double => Value::primary(source, Kind::Real),
+    }
+}

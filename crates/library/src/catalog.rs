@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use headrace_source::{Diagnostic, FileId, Slug, Span};
 
 use crate::instantiation::Instantiation;
-use crate::manifest::{Manifest, Operation, Set, Shape};
+use crate::manifest::{Manifest, Operation, Set, Shape, is_core};
 use crate::mapping::VectorMapping;
 use crate::ports::{Class, PortSpec, Role};
 use crate::sizes::{SizeRule, Sizes};
@@ -132,9 +132,18 @@ impl Library {
         }
         manifests.sort_by(|a, b| a.folder.cmp(&b.folder));
         let mut library = Library { manifests, operations: Vec::new() };
-        library.derive(&mut problems);
-        library.check_names(&mut problems);
-        library.check_references(&mut problems);
+        // What a broken manifest seems to refer to, or to lack, is no further problem.
+        let broken: Vec<FileId> =
+            problems.iter().filter_map(|problem| problem.primary.as_ref()).map(|label| label.span.file).collect();
+        let mut further = Vec::new();
+        library.derive(&mut further);
+        library.check_names(&mut further);
+        library.check_references(&mut further);
+        further.retain(|problem| {
+            let mut labels = problem.primary.iter().chain(&problem.secondary);
+            !labels.any(|label| broken.contains(&label.span.file))
+        });
+        problems.extend(further);
         (library, problems)
     }
 
@@ -344,7 +353,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
 
 /// An operation that a set names itself.
 fn own(manifest: &Manifest, set: &Set, operation: &Operation, problems: &mut Vec<Diagnostic>) -> Option<OperationSpec> {
-    let core = manifest.shape == Shape::BlockCipher && matches!(operation.name.as_str(), "encrypt" | "decrypt");
+    let core = manifest.shape == Shape::BlockCipher && is_core(&operation.name);
     let framing = match manifest.shape {
         Shape::Generator => Framing::Generator,
         _ if core => Framing::Core,

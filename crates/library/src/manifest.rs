@@ -173,6 +173,11 @@ pub struct Hardware {
     pub state_bits: Option<u64>,
 }
 
+/// Whether an operation of a block cipher is its core; all others are message operations.
+pub(crate) fn is_core(operation: &str) -> bool {
+    matches!(operation, "encrypt" | "decrypt")
+}
+
 impl Manifest {
     /// Reads the text of the manifest at `path` (`ctl/block/aes/primitive.toml`, below its source root, with `/`).
     /// The manifest is there whenever enough of it could be understood to be useful; it is trustworthy only when

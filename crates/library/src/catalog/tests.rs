@@ -277,6 +277,16 @@ fn dangling_references_and_double_names_are_found() {
 }
 
 #[test]
+fn a_broken_manifest_is_reported_once() {
+    let broken = MANIFESTS[0].1.replace("operations.decrypt = { network", "operations.decrypt = { netwerk");
+    let (_, problems) =
+        Library::load([(FileId(0), "a/primitive.toml", &*broken), (FileId(1), "b/primitive.toml", MANIFESTS[1].1)]);
+    assert!(!problems.is_empty());
+    let slugs: Vec<&str> = problems.iter().map(|problem| problem.slug).collect();
+    assert!(!slugs.contains(&REFERENCE), "the modes must not miss `decrypt` again: {problems:#?}");
+}
+
+#[test]
 fn an_earlier_root_replaces_a_primitive() {
     let other = MANIFESTS[3].1.replace("output = 4", "output = 5");
     let (library, problems) = Library::load([

@@ -4,7 +4,7 @@ use headrace_source::{Diagnostic, FileId, Span};
 use toml::de::DeTable;
 
 use super::read_vectors;
-use super::{Hardware, Manifest, Operation, PortOverride, Set, Shape, Variant};
+use super::{Hardware, Manifest, Operation, PortOverride, Set, Shape, Variant, is_core};
 use crate::instantiation::Instantiation;
 use crate::ports::{Class, Role};
 use crate::sizes::{Bound, SizeRule};
@@ -26,6 +26,22 @@ const SIZE_KEYS: [(&str, Role); 9] = [
     ("output", Role::Output),
     ("tag", Role::Tag),
 ];
+
+/// The strings whose sizes a primitive of a shape can give; of a mode those of its operations, and of a block cipher those
+/// of the set.
+fn strings(shape: Shape) -> &'static [Role] {
+    match shape {
+        Shape::BlockCipher => &[Role::Key],
+        Shape::Mode => &[Role::Nonce, Role::Iv, Role::Input, Role::Output],
+        Shape::StreamCipher => &[Role::Key, Role::Nonce, Role::Iv, Role::Input],
+        Shape::Hash => &[Role::Input, Role::Output],
+        Shape::Mac => &[Role::Key, Role::Nonce, Role::Iv, Role::Input, Role::Tag],
+        Shape::Aead => &[Role::Key, Role::Nonce, Role::SecretNonce, Role::Ad, Role::Input, Role::Output, Role::Tag],
+        Shape::Generator => &[Role::Seed, Role::Output],
+        Shape::Codec => &[Role::Input, Role::Output],
+        Shape::Part => &[],
+    }
+}
 
 pub(super) fn manifest(file: FileId, path: &str, text: &str) -> (Option<Manifest>, Vec<Diagnostic>) {
     let mut problems = Problems::new(file);
@@ -183,7 +199,7 @@ impl Reader<'_> {
                 continue;
             };
             let block_bytes = table.take("block_bytes").and_then(|item| self.positive(&item, "block_bytes"));
-            let sizes = self.sizes(&mut table, block_bytes.is_some());
+            let sizes = self.sizes(&mut table, strings(self.shape), block_bytes.is_some());
             self.check_set(entry.key, &table, &sizes, block_bytes);
             let operations = table.need("operations", "a parameter set", self.problems);
             let operations = self.operations(operations, Place::Set);
@@ -222,9 +238,9 @@ impl Reader<'_> {
     }
 
     /// Sizes given in a set or an operation; `block` says whether "block" can be meant.
-    fn sizes(&mut self, table: &mut Table<'_>, block: bool) -> Vec<(Role, SizeRule)> {
+    fn sizes(&mut self, table: &mut Table<'_>, roles: &[Role], block: bool) -> Vec<(Role, SizeRule)> {
         let mut sizes = Vec::new();
-        for (key, role) in SIZE_KEYS {
+        for (key, role) in SIZE_KEYS.into_iter().filter(|(_, role)| roles.contains(role)) {
             if let Some(item) = table.take(key) {
                 if let Some(rule) = self.size(&item, key, block) {
                     sizes.push((role, rule));
@@ -388,7 +404,13 @@ impl Reader<'_> {
         let single_chunk =
             table.take("single_chunk").and_then(|item| item.boolean(self.problems, "single_chunk")).unwrap_or(false);
         let block = place == Place::Mode || self.shape == Shape::BlockCipher;
-        let sizes = self.sizes(&mut table, block);
+        let roles = match self.shape {
+            // The strings of a core are the key and whole blocks.
+            Shape::BlockCipher if is_core(name) => &[],
+            Shape::BlockCipher => strings(Shape::Mode),
+            shape => strings(shape),
+        };
+        let sizes = self.sizes(&mut table, roles, block);
         table.finish("an operation", self.problems);
         Some(Operation {
             name: name.to_owned(),

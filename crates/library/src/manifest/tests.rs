@@ -101,7 +101,8 @@ operations.encrypt = { netwrok = "E" }
 operations.decrypt = { network = "D(" }
 [sets.y]
 key = [16, "block"]
-operations.encrypt = { network = "E", iv = { min = 2, max = 1 }, single_chunk = "yes" }
+operations.encrypt = { network = "E", iv = 1 }
+operations.own-mode = { network = "E", iv = { min = 2, max = 1 }, single_chunk = "yes" }
 [[vectors]]
 file = "../x"
 operation = "encrypt"
@@ -124,6 +125,7 @@ fields = { CT = "Ouput" }
             "manifest-value: the list of arguments does not end with `)` @ \"D(\"",
             "manifest-value: \"block\" has no meaning where `block_bytes` is not given @ \"block\"",
             "manifest-value: the set `y` of a block-cipher has no `key` and `block_bytes` @ [sets.y]",
+            "manifest-unknown-key: an operation has no key `iv` @ iv",
             "manifest-value: `single_chunk` must be `true` or `false` @ \"yes\"",
             "manifest-value: `min` (2) is greater than `max` (1) @ { min = 2, max = 1 }",
             "manifest-value: `file` is the name of a file in the folder `vectors` beside the manifest @ \"../x\"",

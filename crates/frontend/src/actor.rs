@@ -1,0 +1,160 @@
+//! An actor with its parameters bound, as a whole.
+
+use crate::builder::{Builder, ParamValue, VarValue, check_imports};
+use crate::members::Member;
+use crate::session::{EntityId, Session, SourceProvider};
+use crate::types::Ty;
+use headrace_ir as ir;
+use headrace_ir::Value;
+use headrace_source::{Diagnostic, Span};
+use headrace_syntax::ast;
+
+/// Ports of an instantiated entity; a type is absent where it depends on something unknown.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub inputs: Vec<(String, Ty, Span)>,
+    pub outputs: Vec<(String, Ty, Span)>,
+}
+
+/// An elaborated actor: what it looks like from outside and, when all went well, what it is.
+pub(crate) struct Elaborated {
+    pub signature: Signature,
+    pub actor: Option<ir::Actor>,
+}
+
+/// Annotations as the representation keeps them.
+pub(crate) fn annotations(annotations: &[ast::Annotation]) -> Vec<ir::Annotation> {
+    let convert = |annotation: &ast::Annotation| ir::Annotation {
+        name: annotation.name.text.to_string(),
+        arguments: annotation
+            .args
+            .iter()
+            .map(|arg| (arg.name.text.to_string(), arg.value.as_ref().map(ToString::to_string)))
+            .collect(),
+    };
+    annotations.iter().map(convert).collect()
+}
+
+/// Elaborates an actor with the given parameters, by position.
+pub(crate) fn elaborate(
+    session: &mut Session,
+    provider: &dyn SourceProvider,
+    home: EntityId,
+    params: Vec<Option<ParamValue>>,
+) -> Option<Elaborated> {
+    let file = session.file(home);
+    let actor = file.actor()?;
+    check_imports(session, provider, &file);
+    let mut builder = Builder::new(session, provider, home, params);
+    let inputs = builder.ports(&actor.inputs);
+    let outputs = builder.ports(&actor.outputs);
+    let slots = |ports: &crate::action::Ports| {
+        ports.list.iter().map(|port| (port.name.clone(), port.ty.clone(), port.span)).collect::<Vec<_>>()
+    };
+    let signature = Signature { inputs: slots(&inputs), outputs: slots(&outputs) };
+    check_tags(&mut builder, actor, &file);
+
+    let mut parameters: Vec<(String, Value)> = Vec::with_capacity(actor.params.len());
+    for (at, param) in actor.params.iter().enumerate() {
+        let id = builder.variable(home, Member::Param(at as u32), param.name.span);
+        let value = id.and_then(|id| builder.ensure_value(id, param.name.span));
+        if let Some(value) = value {
+            parameters.push((param.name.text.to_string(), (*value).clone()));
+        }
+    }
+    for (at, var) in actor.vars.iter().enumerate() {
+        if let Some(id) = builder.variable(home, Member::Var(at as u32), var.name.span) {
+            builder.ensure_value(id, var.name.span);
+        }
+    }
+    let lower = |builder: &mut Builder, list: &[ast::Action], initialize| {
+        list.iter()
+            .map(|action| builder.action(home, action, initialize, &inputs, &outputs))
+            .collect::<Vec<ir::Action>>()
+    };
+    let initializers = lower(&mut builder, &actor.initializes, true);
+    let actions = lower(&mut builder, &actor.actions, false);
+    for at in 0..actor.functions.len() {
+        builder.check_callable(home, Member::Function(at as u32));
+    }
+    for at in 0..actor.procedures.len() {
+        builder.check_callable(home, Member::Procedure(at as u32));
+    }
+    let mut at = 0;
+    while at < builder.variables.len() {
+        let id = ir::VariableId(at as u32);
+        let span = builder.variables[at].span;
+        builder.ensure_value(id, span);
+        at += 1;
+    }
+    let scheduled = crate::schedule::schedule(actor, &actions);
+    for problem in scheduled.problems {
+        builder.report(problem);
+    }
+    let complete = parameters.len() == actor.params.len();
+    let ports = |ports: crate::action::Ports| -> Option<Vec<ir::Port>> {
+        let port = |port: crate::action::PortSlot| {
+            Some(ir::Port { name: port.name, ty: port.ty.elem.known()?, span: port.span })
+        };
+        ports.list.into_iter().map(port).collect()
+    };
+    let (inputs, outputs) = (ports(inputs), ports(outputs));
+    let Builder { variables, procedures, natives, .. } = builder;
+    if !complete || session.has_errors() {
+        return Some(Elaborated { signature, actor: None });
+    }
+    let variables: Option<Vec<ir::Variable>> = variables
+        .into_iter()
+        .map(|slot| {
+            let initial = match slot.value {
+                VarValue::Known(value) => (*value).clone(),
+                // Read only in its type; nothing that runs refers to it, or there was an error.
+                _ => Value::zero(&slot.ir_ty),
+            };
+            Some(ir::Variable { name: slot.name, ty: slot.ir_ty, mutable: slot.mutable, initial, span: slot.span })
+        })
+        .collect();
+    let procedures: Option<Vec<ir::Procedure>> = procedures.into_iter().map(|slot| slot.ir).collect();
+    let (Some(inputs), Some(outputs), Some(variables), Some(procedures)) = (inputs, outputs, variables, procedures)
+    else {
+        return Some(Elaborated { signature, actor: None });
+    };
+    let mut actor = ir::Actor {
+        class: file.name.clone(),
+        parameters,
+        inputs,
+        outputs,
+        variables,
+        procedures,
+        natives,
+        initializers,
+        actions,
+        schedule: scheduled.schedule,
+        priorities: scheduled.priorities,
+        annotations: annotations(&file.tree.annotations),
+        span: actor.name.span,
+    };
+    crate::prune::prune(&mut actor);
+    Some(Elaborated { signature, actor: Some(actor) })
+}
+
+/// A tag must not be the name of a port or of a state variable.
+fn check_tags(builder: &mut Builder, actor: &ast::Actor, file: &crate::members::Loaded) {
+    for action in actor.actions.iter().chain(&actor.initializes) {
+        let Some(tag) = &action.tag else { continue };
+        let taken = match file.members.get(&tag.text) {
+            Some(Member::Var(at)) => actor.vars.get(*at as usize).map(|var| ("a state variable", var.name.span)),
+            _ => {
+                let mut ports = actor.inputs.iter().chain(&actor.outputs);
+                ports.find(|port| port.name.text == tag.text).map(|port| ("a port", port.name.span))
+            }
+        };
+        if let Some((what, span)) = taken {
+            builder.report(
+                Diagnostic::error("duplicate-name", format!("`{}` is {what} and the tag of an action", tag.text))
+                    .at(tag.span, "the tag")
+                    .also(span, "first declared here"),
+            );
+        }
+    }
+}

@@ -1,0 +1,577 @@
+//! Functions, procedures and natives, and calls of them. Each is lowered once for every shape of its list arguments.
+
+use crate::body::{Binding, Body, Operand, Typed};
+use crate::builder::{Builder, Resolved};
+use crate::members::Member;
+use crate::session::EntityId;
+use crate::types::{Bounds, Elem, Ty, UNKNOWN};
+use headrace_ir as ir;
+use headrace_ir::{Argument, Expr, ExprKind, LocalKind, Place, ProcedureId, Root, StmtKind};
+use headrace_source::{Diagnostic, Span};
+use headrace_syntax::ast;
+use std::rc::Rc;
+
+/// A function or procedure and the sizes of its list arguments.
+pub(crate) type ProcedureKey = (EntityId, Member, Vec<Vec<u32>>);
+
+/// A function or procedure as it is lowered.
+pub(crate) struct ProcedureSlot {
+    pub name: String,
+    pub ir: Option<ir::Procedure>,
+    pub in_progress: bool,
+    /// It depends on something unknown or wrong.
+    pub tainted: bool,
+    pub span: Span,
+}
+
+/// What a call has to know.
+pub(crate) struct Signature {
+    pub name: String,
+    pub params: Vec<Ty>,
+    pub param_names: Vec<String>,
+    pub result: Option<Ty>,
+    pub native: bool,
+    /// Reaches a native: calls are statements.
+    pub impure: bool,
+    pub span: Span,
+}
+
+impl Builder<'_> {
+    /// The signature of a function or procedure.
+    pub fn signature(&mut self, entity: EntityId, member: Member) -> Rc<Signature> {
+        if let Some(signature) = self.signatures.get(&(entity, member)) {
+            return signature.clone();
+        }
+        let file = self.file(entity);
+        let (name, params, result, native) = match member {
+            Member::Function(at) => {
+                let function = &file.functions()[at as usize];
+                (&function.name, &function.params, Some(&function.result), function.body.is_none())
+            }
+            Member::Procedure(at) => {
+                let procedure = &file.procedures()[at as usize];
+                (&procedure.name, &procedure.params, None, procedure.body.is_none())
+            }
+            _ => {
+                return Rc::new(Signature {
+                    name: String::new(),
+                    params: Vec::new(),
+                    param_names: Vec::new(),
+                    result: None,
+                    native: false,
+                    impure: false,
+                    span: Span::default(),
+                });
+            }
+        };
+        let (param_types, result) = self.in_body(Body::constant(entity), |this| {
+            let params: Vec<Ty> = params.iter().map(|param| this.decl_type(param)).collect();
+            (params, result.map(|result| this.ast_type(result)))
+        });
+        let impure = self.effects.reaches_native(self.session, self.provider, (entity, member));
+        let signature = Rc::new(Signature {
+            name: name.text.to_string(),
+            params: param_types,
+            param_names: params.iter().map(|param| param.name.text.to_string()).collect(),
+            result,
+            native,
+            impure,
+            span: name.span,
+        });
+        self.signatures.insert((entity, member), signature.clone());
+        signature
+    }
+
+    /// A call in an expression that wants a scalar.
+    pub fn call_expr(&mut self, function: &ast::QualifiedName, args: &[ast::Expr], span: Span) -> Typed {
+        let Some((entity, member, signature)) = self.callee(function, args, true) else {
+            return Typed::poison(span);
+        };
+        let result = signature.result.clone().unwrap_or(Ty::POISON);
+        if result.is_list() {
+            return Typed::typed(result, span);
+        }
+        let Some((arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else {
+            return Typed { ty: result, ..Typed::poison(span) };
+        };
+        let bounds = match result.elem {
+            Elem::Int(bounds) => bounds,
+            _ => Bounds::UNKNOWN,
+        };
+        if result.is_poison() {
+            return Typed::poison(span);
+        }
+        let value = if signature.impure {
+            if self.body.guard || self.body.constant_from.is_some() {
+                let (slug, message) = if self.body.guard {
+                    ("impure-guard", "a guard calls a native function")
+                } else {
+                    ("not-constant", "a constant calls a native function")
+                };
+                self.error(slug, message, span, format!("`{}` has effects", signature.name));
+                return Typed { ty: result, ..Typed::poison(span) };
+            }
+            let local = self.temporary(result.clone());
+            self.emit_call(entity, member, &signature, arguments, shapes, Some(local), span);
+            self.body.effects += 1;
+            Expr { kind: ExprKind::Load(Self::local_place(local, span)), span }
+        } else {
+            let Some(id) = self.procedure(entity, member, shapes, span) else {
+                return Typed { ty: result, ..Typed::poison(span) };
+            };
+            Expr { kind: ExprKind::Call(id, arguments), span }
+        };
+        Typed { value: Operand::Scalar(value), ty: result, bounds, widened: None, span }
+    }
+
+    /// A call whose list result goes to a place.
+    pub fn call_into(&mut self, place: Place, ty: &Ty, function: &ast::QualifiedName, args: &[ast::Expr], span: Span) {
+        let Some((entity, member, signature)) = self.callee(function, args, true) else {
+            self.taint += 1;
+            return;
+        };
+        let result = signature.result.clone().unwrap_or(Ty::POISON);
+        if !self.check_list_fits(&result, ty, span) {
+            return;
+        }
+        let Some((mut arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else {
+            return;
+        };
+        if signature.impure && (self.body.guard || self.body.constant_from.is_some()) {
+            let slug = if self.body.guard { "impure-guard" } else { "not-constant" };
+            let message = "a native function is called where effects are not allowed";
+            self.error(slug, message, span, format!("`{}` has effects", signature.name));
+            return;
+        }
+        // The function may read what it would write to: it fills a list of its own unless the place is a local.
+        let direct = result == *ty && matches!(place.root, Root::Local(_));
+        let target = if direct {
+            place.clone()
+        } else {
+            let local = self.temporary(result.clone());
+            Self::local_place(local, span)
+        };
+        arguments.push(Argument::List(target.clone()));
+        self.emit_call(entity, member, &signature, arguments, shapes, None, span);
+        if signature.impure {
+            self.body.effects += 1;
+        }
+        if !direct {
+            let source = Typed { value: Operand::List(target), ..Typed::typed(result, span) };
+            self.copy_into(place, ty, source);
+        }
+    }
+
+    /// A call statement.
+    pub fn call_stmt(&mut self, procedure: &ast::QualifiedName, args: &[ast::Expr], span: Span) {
+        if procedure.is_simple() && matches!(procedure.text.as_str(), "print" | "println") {
+            let home = self.body.home;
+            if self.find_member(home, procedure).is_none() {
+                self.print(procedure.text == "println", args, span);
+                return;
+            }
+        }
+        let Some((entity, member, signature)) = self.callee(procedure, args, false) else { return };
+        let Some((arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else { return };
+        self.emit_call(entity, member, &signature, arguments, shapes, None, span);
+        self.body.effects += 1;
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn emit_call(
+        &mut self,
+        entity: EntityId,
+        member: Member,
+        signature: &Signature,
+        arguments: Vec<Argument>,
+        shapes: Vec<Vec<u32>>,
+        result: Option<ir::LocalId>,
+        span: Span,
+    ) {
+        if signature.native {
+            let native = self.native(entity, member, signature, shapes);
+            self.emit(StmtKind::CallNative { result, native, arguments }, span);
+        } else if let Some(procedure) = self.procedure(entity, member, shapes, span) {
+            self.emit(StmtKind::Call { result, procedure, arguments }, span);
+        }
+    }
+
+    /// What a call calls; its arguments are looked at even when there is nothing to call.
+    fn callee(
+        &mut self,
+        name: &ast::QualifiedName,
+        args: &[ast::Expr],
+        function: bool,
+    ) -> Option<(EntityId, Member, Rc<Signature>)> {
+        let found = self.resolve(name);
+        let problem = match found {
+            Resolved::Member(entity, member @ Member::Function(_)) if function => {
+                let signature = self.signature(entity, member);
+                return Some((entity, member, signature));
+            }
+            Resolved::Member(entity, member @ Member::Procedure(_)) if !function => {
+                let signature = self.signature(entity, member);
+                return Some((entity, member, signature));
+            }
+            Resolved::Member(_, Member::Function(_)) => Some(("function", "a function; use its value")),
+            Resolved::Member(_, Member::Procedure(_)) => {
+                Some(("procedure", "a procedure, which has no value; call it in a statement"))
+            }
+            Resolved::Member(..) | Resolved::Local(_) => Some(("variable", "a variable and cannot be called")),
+            Resolved::Nothing => None,
+        };
+        if let Some((_, what)) = problem {
+            let wanted = if function { "a function is needed here" } else { "a procedure is needed here" };
+            self.error("not-callable", format!("`{}` is {what}", name.text), name.span, wanted);
+        }
+        for arg in args {
+            self.unreached(|this| this.expr(arg));
+        }
+        None
+    }
+
+    /// The arguments of a call, and the shapes of the lists among them.
+    fn arguments(
+        &mut self,
+        signature: &Signature,
+        callable: (EntityId, Member),
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Option<(Vec<Argument>, Vec<Vec<u32>>)> {
+        if args.len() != signature.params.len() {
+            let (wanted, given) = (signature.params.len(), args.len());
+            self.report(
+                Diagnostic::error(
+                    "wrong-argument-count",
+                    format!(
+                        "`{}` takes {wanted} argument{}, not {given}",
+                        signature.name,
+                        if wanted == 1 { "" } else { "s" }
+                    ),
+                )
+                .at(span, "")
+                .also(signature.span, "declared here"),
+            );
+            for arg in args {
+                self.unreached(|this| this.expr(arg));
+            }
+            return None;
+        }
+        let mut arguments = Vec::with_capacity(args.len() + 1);
+        let mut shapes = Vec::new();
+        let mut complete = true;
+        for (at, (arg, ty)) in args.iter().zip(&signature.params).enumerate() {
+            let effects = self.body.effects;
+            let mark = self.body.out.len();
+            let argument = if ty.is_list() {
+                self.list_argument(signature, callable, at, arg, ty).map(|(place, dims)| {
+                    shapes.push(dims);
+                    Argument::List(place)
+                })
+            } else {
+                let typed = self.expr(arg);
+                let what = format!("the parameter `{}`", signature.param_names[at]);
+                Some(Argument::Value(self.convert(typed, ty.elem, &what)))
+            };
+            if self.body.effects != effects {
+                self.keep_arguments(&mut arguments, &signature.params, mark);
+            }
+            match argument {
+                Some(argument) => arguments.push(argument),
+                None => complete = false,
+            }
+        }
+        complete.then_some((arguments, shapes))
+    }
+
+    /// Keeps the values of arguments that were lowered before statements with effects.
+    fn keep_arguments(&mut self, arguments: &mut [Argument], params: &[Ty], mark: usize) {
+        for (argument, ty) in arguments.iter_mut().zip(params) {
+            if let Argument::Value(expr) = argument {
+                let span = expr.span;
+                let expr_out = std::mem::replace(expr, Expr { kind: ExprKind::Bool(false), span });
+                let typed = Typed { value: Operand::Scalar(expr_out), ..Typed::typed(ty.clone(), span) };
+                let bounds = match ty.elem {
+                    Elem::Int(bounds) => bounds,
+                    _ => Bounds::UNKNOWN,
+                };
+                let kept = self.spill(Typed { bounds, ..typed }, mark);
+                *expr = self.take(kept);
+            }
+        }
+    }
+
+    fn list_argument(
+        &mut self,
+        signature: &Signature,
+        callable: (EntityId, Member),
+        at: usize,
+        arg: &ast::Expr,
+        ty: &Ty,
+    ) -> Option<(Place, Vec<u32>)> {
+        let span = arg.span;
+        let name = match &arg.kind {
+            ast::ExprKind::Var(name) | ast::ExprKind::Index { base: name, .. } => name,
+            _ => {
+                // A list without a name: made in a list of the parameter's elements and its own length.
+                let dims = self.list_shape(arg);
+                if dims.len() != ty.dims.len() {
+                    let typed = self.unreached(|this| this.expr(arg));
+                    if !typed.ty.is_poison() {
+                        self.check_list_fits(&typed.ty, ty, span);
+                    }
+                    return None;
+                }
+                let own = Ty { elem: ty.elem, dims: dims.clone() };
+                if !self.check_list_fits(&own, ty, span) {
+                    return None;
+                }
+                let local = self.temporary(own.clone());
+                let place = Self::local_place(local, span);
+                self.assign_into(place.clone(), &own, arg);
+                return Some((place, dims));
+            }
+        };
+        let typed = self.expr(arg);
+        if typed.ty.is_poison() || ty.is_poison() {
+            return None;
+        }
+        let Operand::List(place) = typed.value else {
+            self.check_list_fits(&typed.ty, ty, span);
+            return None;
+        };
+        if !self.check_list_fits(&typed.ty, ty, span) {
+            return None;
+        }
+        if !same_elements(typed.ty.elem, ty.elem) {
+            self.report(
+                Diagnostic::error(
+                    "list-element-width",
+                    format!(
+                        "`{}` takes a list of `{}`, but this one is of `{}`",
+                        signature.name, ty.elem, typed.ty.elem
+                    ),
+                )
+                .at(span, "lists are passed by reference: the elements must be the same")
+                .also(signature.span, "declared here"),
+            );
+            return None;
+        }
+        if self.effects.writes_param(self.session, self.provider, callable, at) {
+            if let Some(why) = self.not_assignable(name) {
+                if signature.native {
+                    // A native may but need not write: it gets a copy.
+                    let local = self.temporary(typed.ty.clone());
+                    let copy = Self::local_place(local, span);
+                    self.emit(StmtKind::Copy { target: copy.clone(), source: place, convert: None }, span);
+                    return Some((copy, typed.ty.dims));
+                }
+                self.error(
+                    "assign-to-constant",
+                    format!("`{}` writes to this list, but `{}` is {why}", signature.name, name.text),
+                    span,
+                    "cannot be written to",
+                );
+                return None;
+            }
+        }
+        Some((place, typed.ty.dims))
+    }
+
+    fn native(
+        &mut self,
+        entity: EntityId,
+        member: Member,
+        signature: &Signature,
+        shapes: Vec<Vec<u32>>,
+    ) -> ir::NativeId {
+        let key = (entity, member, shapes);
+        if let Some(&id) = self.native_ids.get(&key) {
+            return id;
+        }
+        let mut parameters = Vec::with_capacity(signature.params.len());
+        let mut next_shape = key.2.iter();
+        for ty in &signature.params {
+            let mut ty = self.ir_type(ty);
+            if ty.is_list()
+                && let Some(dims) = next_shape.next()
+            {
+                ty.dims = dims.iter().map(|&size| size.max(1)).collect();
+            }
+            parameters.push(ty);
+        }
+        let result = match &signature.result {
+            Some(ty) if ty.is_list() => {
+                let ty = self.ir_type(ty);
+                parameters.push(ty);
+                None
+            }
+            Some(ty) => Some(self.ir_type(ty).element),
+            None => None,
+        };
+        let id = ir::NativeId(self.natives.len() as u32);
+        let name = format!("{}.{}", self.file(entity).name, signature.name);
+        self.natives.push(ir::Native { name, parameters, result, span: signature.span });
+        self.native_ids.insert(key, id);
+        id
+    }
+
+    /// The function or procedure for arguments of the given shapes, lowered at the first time.
+    pub fn procedure(
+        &mut self,
+        entity: EntityId,
+        member: Member,
+        shapes: Vec<Vec<u32>>,
+        used_at: Span,
+    ) -> Option<ProcedureId> {
+        let key = (entity, member, shapes);
+        if let Some(&id) = self.procedure_ids.get(&key) {
+            if self.procedures[id.index()].tainted {
+                self.taint += 1;
+            }
+            return Some(id);
+        }
+        let signature = self.signature(entity, member);
+        let id = ProcedureId(self.procedures.len() as u32);
+        let name = self.procedure_name(entity, &signature, &key.2);
+        self.procedures.push(ProcedureSlot {
+            name: name.clone(),
+            ir: None,
+            in_progress: true,
+            tainted: false,
+            span: signature.span,
+        });
+        let shapes = key.2.clone();
+        self.procedure_ids.insert(key, id);
+        let taint = self.taint;
+        let lowered = self.nested(used_at, |this| {
+            this.in_body(Body::new(entity), |this| this.lower_procedure(entity, member, &signature, &shapes, name))
+        });
+        let slot = &mut self.procedures[id.index()];
+        slot.in_progress = false;
+        slot.tainted = self.taint != taint;
+        slot.ir = lowered.flatten();
+        Some(id)
+    }
+
+    fn procedure_name(&mut self, entity: EntityId, signature: &Signature, shapes: &[Vec<u32>]) -> String {
+        let base = if entity == self.home {
+            signature.name.clone()
+        } else {
+            format!("{}.{}", self.file(entity).name, signature.name)
+        };
+        let declared: Vec<&Vec<u32>> = signature.params.iter().filter(|ty| ty.is_list()).map(|ty| &ty.dims).collect();
+        let mut name = base.clone();
+        if declared.iter().zip(shapes).any(|(declared, shape)| *declared != shape) {
+            for shape in shapes {
+                let sizes: Vec<String> = shape.iter().map(u32::to_string).collect();
+                name = format!("{name}_{}", sizes.join("x"));
+            }
+        }
+        let mut n = 2;
+        let stem = name.clone();
+        while !self.procedure_names.insert(name.clone()) {
+            name = format!("{stem}_{n}");
+            n += 1;
+        }
+        name
+    }
+
+    fn lower_procedure(
+        &mut self,
+        entity: EntityId,
+        member: Member,
+        signature: &Signature,
+        shapes: &[Vec<u32>],
+        name: String,
+    ) -> Option<ir::Procedure> {
+        let file = self.file(entity);
+        let (params, vars, annotations) = match member {
+            Member::Function(at) => {
+                let function = file.functions().get(at as usize)?;
+                (&function.params, &function.vars, &function.annotations)
+            }
+            Member::Procedure(at) => {
+                let procedure = file.procedures().get(at as usize)?;
+                (&procedure.params, &procedure.vars, &procedure.annotations)
+            }
+            _ => return None,
+        };
+        let mut shapes = shapes.iter();
+        for (param, ty) in params.iter().zip(&signature.params) {
+            let mut ty = ty.clone();
+            if ty.is_list()
+                && let Some(dims) = shapes.next()
+            {
+                ty.dims = dims.clone();
+            }
+            let assignable = !ty.is_list() || matches!(member, Member::Procedure(_));
+            let id = self.add_local(&param.name.text, ty, LocalKind::Parameter);
+            self.bind(&param.name, Binding::Local { id, assignable, span: param.name.span });
+        }
+        let list_result = signature.result.as_ref().filter(|ty| ty.is_list());
+        let out = list_result.map(|ty| self.add_local("result", ty.clone(), LocalKind::Parameter));
+        let n_parameters = self.body.locals.len();
+        for var in vars {
+            self.declare_local(var);
+        }
+        let result = match member {
+            Member::Function(at) => {
+                let body = file.functions().get(at as usize)?.body.as_ref()?;
+                match (out, &signature.result) {
+                    (Some(out), Some(ty)) => {
+                        self.assign_into(Self::local_place(out, body.span), ty, body);
+                        None
+                    }
+                    (_, Some(ty)) => {
+                        let typed = self.expr(body);
+                        let value = self.convert(typed, ty.elem, "the result");
+                        let scalar = self.ir_type(ty).element;
+                        Some((scalar, value))
+                    }
+                    (_, None) => None,
+                }
+            }
+            Member::Procedure(at) => {
+                let body = file.procedures().get(at as usize)?.body.as_deref()?;
+                self.stmts(body);
+                None
+            }
+            _ => None,
+        };
+        let pure_function = result.is_some() && !signature.impure;
+        Some(ir::Procedure {
+            name,
+            locals: std::mem::take(&mut self.body.locals),
+            n_parameters,
+            body: std::mem::take(&mut self.body.out),
+            result,
+            pure_function,
+            annotations: crate::actor::annotations(annotations),
+            span: signature.span,
+        })
+    }
+
+    /// Lowers a function or procedure with the shapes that it declares, for the sake of its diagnostics.
+    pub fn check_callable(&mut self, entity: EntityId, member: Member) {
+        let signature = self.signature(entity, member);
+        if signature.native {
+            return;
+        }
+        let shapes: Vec<Vec<u32>> =
+            signature.params.iter().filter(|ty| ty.is_list()).map(|ty| ty.dims.clone()).collect();
+        let seen = self.procedure_ids.keys().any(|(e, m, _)| (*e, *m) == (entity, member));
+        if !seen {
+            self.procedure(entity, member, shapes, signature.span);
+        }
+    }
+}
+
+fn same_elements(a: Elem, b: Elem) -> bool {
+    match (a, b) {
+        (Elem::Int(a), Elem::Int(b)) => {
+            a.signed == b.signed && (a.width == b.width || a.width == UNKNOWN || b.width == UNKNOWN)
+        }
+        _ => a == b,
+    }
+}

@@ -1,0 +1,182 @@
+//! What lasts over a run: source texts, parsed files, diagnostics, constants of units, and the budget for folding.
+
+use crate::members::Loaded;
+use crate::types::Ty;
+use headrace_ir::Value;
+use headrace_source::{Diagnostic, Severity, SourceMap, Span};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Steps of the evaluator that all constants of a run may take together.
+const TOTAL_STEPS: u64 = 1 << 27;
+
+/// How a source text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// RVC-CAL: an actor or a unit.
+    Cal,
+    /// A network as text.
+    Nl,
+    /// A network as XML.
+    Xdf,
+}
+
+/// A text that a [`SourceProvider`] found.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    /// The name under which diagnostics show it.
+    pub display: String,
+    /// The text.
+    pub text: String,
+    /// How it is written.
+    pub kind: SourceKind,
+}
+
+/// Finds source texts below the source roots: the package is the folder path, the entity the base name of the file.
+pub trait SourceProvider {
+    /// The text of the entity with this qualified name (`ctl.block.aes.Aes128`), if a source root has one; a message
+    /// when there is a file that cannot be read.
+    fn find(&self, name: &str) -> Result<Option<SourceText>, String>;
+    /// Qualified names of entities that a user may have meant.
+    fn similar(&self, name: &str) -> Vec<String>;
+    /// Where was looked, for the user to read.
+    fn places(&self) -> Vec<String>;
+}
+
+/// Position in [`Session::files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct EntityId(pub u32);
+
+/// What looking for an entity came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    Found(EntityId),
+    /// Found, but its text has errors, which were reported.
+    Broken,
+    Missing,
+}
+
+/// Everything that outlives one elaboration. Diagnostics collect here; one place is reported once.
+#[derive(Default)]
+pub struct Session {
+    /// All texts that were read.
+    pub sources: SourceMap,
+    diagnostics: Vec<Diagnostic>,
+    reported: HashSet<(Span, bool)>,
+    files: Vec<Arc<Loaded>>,
+    by_name: HashMap<String, Lookup>,
+    pub(crate) unit_constants: HashMap<(EntityId, u32), (Ty, Option<Arc<Value>>)>,
+    steps_spent: u64,
+}
+
+impl Session {
+    /// A session that has read nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was found so far, in the order in which it was found.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Takes the diagnostics out, ordered by place.
+    pub fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
+        let mut all = std::mem::take(&mut self.diagnostics);
+        all.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|label| label.span));
+        all
+    }
+
+    /// True when an error was reported.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Adds a problem, unless the same place has one already.
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        if let Some(label) = &diagnostic.primary {
+            let error = diagnostic.severity == Severity::Error;
+            if !self.reported.insert((label.span, error)) {
+                return;
+            }
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(crate) fn steps_left(&self) -> u64 {
+        TOTAL_STEPS.saturating_sub(self.steps_spent)
+    }
+
+    pub(crate) fn spend_steps(&mut self, steps: u64) {
+        self.steps_spent = self.steps_spent.saturating_add(steps);
+    }
+
+    pub(crate) fn file(&self, id: EntityId) -> Arc<Loaded> {
+        self.files[id.0 as usize].clone()
+    }
+
+    /// The entity with a qualified name, read and parsed at the first time.
+    pub(crate) fn lookup(&mut self, provider: &dyn SourceProvider, name: &str) -> Lookup {
+        if let Some(&found) = self.by_name.get(name) {
+            return found;
+        }
+        let found = match provider.find(name) {
+            Ok(Some(text)) => self.load(text, Some(name)),
+            Ok(None) => Lookup::Missing,
+            Err(message) => {
+                self.diagnostics.push(Diagnostic::error("unreadable-file", message));
+                Lookup::Broken
+            }
+        };
+        self.by_name.insert(name.to_string(), found);
+        found
+    }
+
+    /// Parses a text and registers it under `name`, or, without one, under the name that it gives itself.
+    pub(crate) fn load(&mut self, source: SourceText, name: Option<&str>) -> Lookup {
+        if source.text.len() >= u32::MAX as usize {
+            let message = format!("`{}` is larger than 4 GiB", source.display);
+            self.diagnostics.push(Diagnostic::error("unreadable-file", message));
+            return Lookup::Broken;
+        }
+        let file = self.sources.add(source.display, source.text);
+        let text = self.sources.text(file);
+        let (tree, problems) = match source.kind {
+            SourceKind::Cal | SourceKind::Nl => headrace_syntax::parse(file, text),
+            SourceKind::Xdf => {
+                let base = name.map_or_else(|| base_name(self.sources.name(file)), |name| last_part(name).to_string());
+                headrace_syntax::xdf::read(file, &base, text)
+            }
+        };
+        let broken = problems.iter().any(|problem| problem.severity == Severity::Error);
+        for problem in problems {
+            self.report(problem);
+        }
+        let Some(tree) = tree else {
+            return Lookup::Broken;
+        };
+        let (loaded, problems) = Loaded::new(tree, name, source.kind);
+        let own_name = loaded.name.clone();
+        let id = EntityId(self.files.len() as u32);
+        self.files.push(Arc::new(loaded));
+        if !broken {
+            for problem in problems {
+                self.report(problem);
+            }
+        }
+        let found = if broken { Lookup::Broken } else { Lookup::Found(id) };
+        self.by_name.insert(own_name, found);
+        found
+    }
+}
+
+/// The last part of a qualified name.
+fn last_part(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+/// The name of an entity whose file has this path.
+fn base_name(path: &str) -> String {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.split('.').next().unwrap_or(file).to_string()
+}

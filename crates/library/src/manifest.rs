@@ -2,6 +2,76 @@
 //!
 //! Everything derived about a primitive (tests, benchmarks, interfaces, pages) comes from here. A key that no code
 //! reads does not exist: unknown keys are errors. All problems of a text are reported at once.
+//!
+//! A block cipher, with all that can be said of one:
+//!
+//! ```
+//! # use headrace_library::manifest::Manifest;
+//! # let text = r#"
+//! title = "Triple DES"
+//! shape = "block-cipher"
+//! standard = "SP 800-67 rev. 2, section 3"
+//! weaknesses = "64-bit blocks: no more than 2^20 blocks under one key"
+//!
+//! [sets.tdes]
+//! key = { bytes = [16, 24] }          # also 16, [16, 24], { min = 1, max = 56, multiple = 8 }
+//! block_bytes = 8
+//! [sets.tdes.operations.encrypt]      # modes are added to `encrypt` and `decrypt` by the catalog
+//! network = "TdesEncrypt(ROUNDS = 48)"    # a name without a dot lives in this folder's package
+//! variants = { standard = {}, boolean = { network = "TdesBoolean(ROUNDS = 48)", constant_time = true } }
+//! [sets.tdes.operations.decrypt]      # the variant without a network of its own is the default
+//! network = "TdesDecrypt"             # may say: inverse, decrypt (token of a combined network), single_chunk
+//!
+//! [ports.Schluessel]                  # only ports that differ from the conventions
+//! role = "Key"
+//! width = 64
+//! class = "secret"
+//!
+//! [[vectors]]                         # several entries may be for one file
+//! file = "tdes.rsp"
+//! operation = "cbc-encrypt"           # and its inverse
+//! set = "tdes"                        # or `sets`; without it the length of the key decides
+//! where = { Mode = "CBC", IV = true } # value, or presence
+//! direction = { field = "Direction", forward = "ENCRYPT", inverse = "DECRYPT" }
+//! kind = "monte-carlo"                # AESAVS 6.4; SHAVS 6.4 for a hash
+//! feedback = "ciphertext"             # "keystream" for OFB
+//! fields = { CT = "Output", CT100 = "Output^100" }    # over the defaults; targets: `mapping::Target`
+//! args = { ROUNDS = "Rounds" }        # network arguments from decimal fields
+//! convert = { Key = "reverse" }       # `reverse-N`, `leftmost`
+//! ignore = ["Kind"]                   # every other field must mean something
+//!
+//! [hardware]
+//! rounds = 48
+//! state_bits = 64
+//! # "#;
+//! # let (_, problems) = Manifest::parse(Default::default(), "ctl/block/tdes/primitive.toml", text);
+//! # assert!(problems.is_empty(), "{problems:#?}");
+//! ```
+//!
+//! A mode has operations instead of sets. Its networks have the parameters `Cipher` (an entity) and `BLOCK_BYTES`, and
+//! `KEY_SIZE = true` is added where the length of the key varies and `KeySize` comes before it:
+//!
+//! ```
+//! # use headrace_library::manifest::Manifest;
+//! # let text = r#"
+//! title = "Cipher block chaining mode"
+//! shape = "mode"
+//! standard = "SP 800-38A, section 6.2"
+//!
+//! [operations.cbc-encrypt]
+//! network = "CbcEncrypt"
+//! cipher = "encrypt"                  # the operation that stands for `Cipher`
+//! iv = "block"                        # sizes: nonce, iv, input, output
+//! input = { multiple = "block" }
+//! block_bytes = [8, 16]               # only for such ciphers
+//! # "#;
+//! # let (_, problems) = Manifest::parse(Default::default(), "ctl/mode/cbc/primitive.toml", text);
+//! # assert!(problems.is_empty(), "{problems:#?}");
+//! ```
+//!
+//! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed input output tag`, those that
+//! the shape has), operations may differ from their set in them; a part has operations with `network`, `inputs` and
+//! `outputs` only.
 
 mod read;
 mod read_vectors;

@@ -189,7 +189,8 @@ impl Writer {
             self.push(" = ");
         }
         match &arg.value {
-            ArgValue::Expr(value) => self.expr(value),
+            // `(a = b)` without a name would read as the value of the parameter `a`.
+            ArgValue::Expr(value) => self.parenthesised(value, arg.name.is_none() && starts_with_equation(value)),
             ArgValue::Entity(entity) => self.entity(entity),
         }
     }
@@ -406,11 +407,12 @@ impl Writer {
     }
 }
 
-/// True when the text of an expression starts with `name =`.
+/// True when the text of an expression starts with `name =` or `"text" =`.
 fn starts_with_equation(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Binary { op, left, .. } => match &left.kind {
             ExprKind::Var(name) => *op == BinaryOp::Eq && name.is_simple(),
+            ExprKind::String(_) => *op == BinaryOp::Eq,
             _ => starts_with_equation(left),
         },
         _ => false,

@@ -6,6 +6,8 @@
 
 use headrace_source::{Diagnostic, FileId, Span};
 
+use crate::problems::Problems;
+
 /// The longest text that is read. A tree takes up to some fifty times the memory of its text.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
 
@@ -162,7 +164,7 @@ pub struct Lexed {
     /// In order.
     pub comments: Vec<Lexeme>,
     /// What was wrong, in order.
-    pub diagnostics: Vec<Diagnostic>,
+    pub(crate) problems: Problems,
 }
 
 /// Splits a text into lexemes. `text` is at most [`MAX_FILE_BYTES`] long; a longer one gives only a diagnostic.
@@ -174,10 +176,10 @@ pub fn lex(file: FileId, text: &str) -> Lexed {
         at: 0,
         lexemes: Vec::new(),
         comments: Vec::new(),
-        diagnostics: Vec::new(),
+        problems: Problems::default(),
     };
     if text.len() > MAX_FILE_BYTES {
-        lexer.diagnostics.push(
+        lexer.problems.push(
             Diagnostic::error(
                 "file-too-large",
                 format!("the file has {} bytes; at most {MAX_FILE_BYTES} are read", text.len()),
@@ -191,7 +193,7 @@ pub fn lex(file: FileId, text: &str) -> Lexed {
     }
     let end = lexer.at as u32;
     lexer.lexemes.push(Lexeme { kind: Kind::Eof, start: end, end });
-    Lexed { lexemes: lexer.lexemes, comments: lexer.comments, diagnostics: lexer.diagnostics }
+    Lexed { lexemes: lexer.lexemes, comments: lexer.comments, problems: lexer.problems }
 }
 
 struct Lexer<'a> {
@@ -201,7 +203,7 @@ struct Lexer<'a> {
     at: usize,
     lexemes: Vec<Lexeme>,
     comments: Vec<Lexeme>,
-    diagnostics: Vec<Diagnostic>,
+    problems: Problems,
 }
 
 const fn is_word(byte: u8) -> bool {
@@ -330,7 +332,7 @@ impl Lexer<'_> {
         if let Some(help) = help {
             diagnostic = diagnostic.help(help);
         }
-        self.diagnostics.push(diagnostic);
+        self.problems.push(diagnostic);
     }
 
     fn string(&mut self, quote: u8) {
@@ -343,7 +345,7 @@ impl Lexer<'_> {
                         self.at -= 1;
                     }
                     let quote = quote as char;
-                    self.diagnostics.push(
+                    self.problems.push(
                         Diagnostic::error("unterminated-string", "the string does not end on its line")
                             .at(self.span(start), format!("no closing {quote} before the end of the line"))
                             .help("write \\n for a line break inside a string"),
@@ -386,7 +388,7 @@ impl Lexer<'_> {
             Some(length) => self.at = start + 2 + length + 2,
             None => {
                 self.at = self.text.len();
-                self.diagnostics.push(
+                self.problems.push(
                     Diagnostic::error("unterminated-comment", "the comment does not end")
                         .at(Span::new(self.file, start, start + 2), "no `*/` after this `/*`"),
                 );
@@ -465,7 +467,7 @@ impl Lexer<'_> {
             "!" => diagnostic = diagnostic.help("negation is written `not a`"),
             _ => {}
         }
-        self.diagnostics.push(diagnostic);
+        self.problems.push(diagnostic);
         if self.at == start {
             self.at += 1;
         }

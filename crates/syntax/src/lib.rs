@@ -8,11 +8,13 @@
 
 pub mod ast;
 pub mod format;
-pub mod lexer;
+mod lexer;
 pub mod nl;
 mod parser;
+mod problems;
 mod spans;
 pub mod xdf;
 
+pub use lexer::MAX_FILE_BYTES;
 pub use parser::{MAX_NESTING, parse};
 pub use spans::erase_spans;

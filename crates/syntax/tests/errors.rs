@@ -271,6 +271,6 @@ fn many_problems_are_cut_short() {
 
 #[test]
 fn a_text_that_is_too_long() {
-    let text = " ".repeat(headrace_syntax::lexer::MAX_FILE_BYTES + 1);
+    let text = " ".repeat(headrace_syntax::MAX_FILE_BYTES + 1);
     assert_eq!(problems(&text), ["file-too-large@"]);
 }

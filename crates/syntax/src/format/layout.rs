@@ -1084,10 +1084,8 @@ impl Layout<'_> {
             self.space();
             self.eat(Kind::Eq);
             self.space();
-            self.value_and_end(|layout| {
-                layout.entity();
-                layout.attributes();
-            });
+            self.value_and_end(Self::entity);
+            self.attributes();
             self.eat(Kind::Semicolon);
         }
         self.end();
@@ -1177,8 +1175,8 @@ impl Layout<'_> {
                     self.eat(Kind::LongArrow);
                     self.mark(FILL);
                     self.port_ref();
-                    self.attributes();
                     self.end();
+                    self.attributes();
                     self.eat(Kind::Semicolon);
                 }
             }

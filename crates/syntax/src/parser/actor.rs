@@ -121,10 +121,9 @@ impl Parser<'_> {
             (span, "a schedule")
         }));
         let misplaced = misplaced.chain((members.priorities.iter()).map(|order| (order.span, "a priority")));
-        self.diagnostics.extend(
-            misplaced
-                .map(|(span, found)| Diagnostic::error("syntax-error", what).at(span, format!("{found} in a unit"))),
-        );
+        for (span, found) in misplaced {
+            self.problems.push(Diagnostic::error("syntax-error", what).at(span, format!("{found} in a unit")));
+        }
         Ok(Unit { name, vars: members.vars, functions: members.functions, procedures: members.procedures, span })
     }
 
@@ -338,7 +337,7 @@ impl Parser<'_> {
             }
         }
         if let (true, Some(pattern)) = (initialize, action.inputs.first()) {
-            self.diagnostics.push(
+            self.problems.push(
                 Diagnostic::error("syntax-error", "`initialize` reads no inputs").at(pattern.span, "not allowed here"),
             );
             action.inputs.clear();
@@ -477,7 +476,7 @@ impl Parser<'_> {
     fn add_schedule(&mut self, schedule: Parsed<Schedule>, start: Span, members: &mut Members) -> Parsed<()> {
         let schedule = schedule?;
         if members.schedule.is_some() {
-            self.diagnostics.push(
+            self.problems.push(
                 Diagnostic::error("several-schedules", "an actor has at most one schedule")
                     .at(start, "a second schedule"),
             );

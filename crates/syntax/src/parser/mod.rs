@@ -15,20 +15,18 @@ use headrace_source::{Diagnostic, FileId, Span};
 
 use crate::ast::*;
 use crate::lexer::{self, Kind, Lexeme};
+use crate::problems::Problems;
 
 /// The deepest nesting of parentheses, lists, types and statements.
 pub const MAX_NESTING: u32 = 200;
-
-/// The most problems that are reported for one file.
-const MAX_DIAGNOSTICS: usize = 200;
 
 /// Reads a `.cal` or `.nl` text; the keyword decides which. The file is `None` when there is not even the head of an
 /// actor, a unit or a network; then at least one error says why.
 pub fn parse(file: FileId, text: &str) -> (Option<File>, Vec<Diagnostic>) {
     let lexed = lexer::lex(file, text);
-    let mut parser = Parser::new(file, text, lexed.lexemes, lexed.diagnostics);
+    let mut parser = Parser::new(file, text, lexed.lexemes, lexed.problems);
     let tree = parser.file();
-    (tree, parser.into_diagnostics())
+    (tree, parser.problems.into_diagnostics(file))
 }
 
 /// A problem was found and reported.
@@ -41,7 +39,7 @@ struct Parser<'a> {
     text: &'a str,
     lexemes: Vec<Lexeme>,
     at: usize,
-    diagnostics: Vec<Diagnostic>,
+    problems: Problems,
     /// First bytes of what the lexer has reported, in order.
     lexer_problems: Vec<u32>,
     /// Index of the lexeme at which the last problem was reported.
@@ -54,35 +52,20 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(file: FileId, text: &'a str, lexemes: Vec<Lexeme>, diagnostics: Vec<Diagnostic>) -> Self {
-        let starts = diagnostics.iter().filter_map(|diagnostic| Some(diagnostic.primary.as_ref()?.span.start));
-        let lexer_problems = starts.collect();
+    fn new(file: FileId, text: &'a str, lexemes: Vec<Lexeme>, problems: Problems) -> Self {
+        let lexer_problems = problems.starts();
         Self {
             file,
             text,
             lexemes,
             at: 0,
-            diagnostics,
+            problems,
             lexer_problems,
             last_problem: None,
             nesting: 0,
             height: 0,
             in_network: false,
         }
-    }
-
-    fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        let place = |diagnostic: &Diagnostic| diagnostic.primary.as_ref().map(|label| label.span.start);
-        self.diagnostics.sort_by_key(place);
-        let surplus = self.diagnostics.len().saturating_sub(MAX_DIAGNOSTICS);
-        if surplus > 0 {
-            self.diagnostics.truncate(MAX_DIAGNOSTICS);
-            self.diagnostics.push(
-                Diagnostic::error("too-many-problems", format!("{surplus} more problems in this file are not shown"))
-                    .at(Span::new(self.file, 0, 0), ""),
-            );
-        }
-        self.diagnostics
     }
 
     // Looking
@@ -208,7 +191,7 @@ impl<'a> Parser<'a> {
         if lexer::is_identifier(&text) {
             return Ok(Name { text, span });
         }
-        self.diagnostics.push(
+        self.problems.push(
             Diagnostic::error("syntax-error", format!("`{}` is not a name", lexer::shortened(&text)))
                 .at(span, "a name has letters, digits and underscores"),
         );
@@ -268,7 +251,7 @@ impl<'a> Parser<'a> {
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         if self.last_problem != Some(self.at) && !self.after_lexer_problem() {
             self.last_problem = Some(self.at);
-            self.diagnostics.push(diagnostic);
+            self.problems.push(diagnostic);
         }
         Reported
     }
@@ -329,7 +312,7 @@ impl<'a> Parser<'a> {
         let mut imports = Vec::new();
         let mut annotations = Vec::new();
         if self.is(Kind::Eof) {
-            if self.diagnostics.is_empty() {
+            if self.problems.is_empty() {
                 self.expected("`actor`, `unit` or `network`");
             }
             return None;
@@ -486,7 +469,7 @@ impl<'a> Parser<'a> {
             Ok(value) => Ok(value.into()),
             Err((from, to)) => {
                 let start = lexeme.start as usize;
-                self.diagnostics.push(
+                self.problems.push(
                     Diagnostic::error("unknown-escape", "unknown escape in a string")
                         .at(Span::new(self.file, start + from, start + to), "")
                         .help("write \\\\ for a backslash"),

@@ -442,7 +442,8 @@ impl Parser<'_> {
     fn attribute(&mut self) -> Parsed<Attribute> {
         let start = self.span();
         let kind = self.text_of(self.lexeme());
-        let has_kind = self.is(Kind::Ident) && (self.ahead(1).kind == Kind::Ident || self.ahead(1).kind.is_keyword());
+        let next = self.ahead(1).kind;
+        let has_kind = self.is(Kind::Ident) && (matches!(next, Kind::Ident | Kind::Str) || next.is_keyword());
         if has_kind {
             self.advance();
         }

@@ -17,6 +17,10 @@ impl Parser<'_> {
 
     /// True at `tag.tag: action`.
     pub(super) fn at_tagged_action(&self) -> bool {
+        // Inside a name there is no tag; without this test, skipping a long name would take quadratic time.
+        if self.previous().is_some_and(|previous| previous.kind == Kind::Dot) {
+            return false;
+        }
         let mut ahead = 0;
         while self.ahead(ahead).kind == Kind::Ident {
             match self.ahead(ahead + 1).kind {
@@ -44,12 +48,12 @@ impl Parser<'_> {
     }
 
     fn type_follows_annotations(&mut self) -> bool {
-        let (at, problems) = (self.at, self.diagnostics.len());
+        let (at, problems) = (self.at, self.problems.mark());
         let last_problem = self.last_problem;
         let follows = self.annotations().is_ok() && self.at_type();
         self.at = at;
         self.last_problem = last_problem;
-        self.diagnostics.truncate(problems);
+        self.problems.forget_since(problems);
         follows
     }
 

@@ -7,6 +7,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use crate::ast::*;
 use crate::lexer::{Kind, MAX_FILE_BYTES, is_identifier, keyword};
 use crate::parser::MAX_NESTING;
+use crate::problems::Problems;
 
 /// The most XML nodes that are read: each takes some hundred bytes.
 const MAX_NODES: u32 = 4_000_000;
@@ -17,15 +18,15 @@ const MAX_DIGITS: usize = 20_000;
 /// Reads an XDF text. `name` is the file's base name, used where the root element has none. The file is `None` when the
 /// text is not well-formed or not a network at all; then at least one error says why.
 pub fn read(file: FileId, name: &str, text: &str) -> (Option<File>, Vec<Diagnostic>) {
-    let mut reader = Reader { file, text, diagnostics: Vec::new(), nesting: 0, height: 0 };
+    let mut reader = Reader { file, text, problems: Problems::default(), nesting: 0, height: 0 };
     let tree = reader.document(name);
-    (tree, reader.diagnostics)
+    (tree, reader.problems.into_diagnostics(file))
 }
 
 struct Reader<'a> {
     file: FileId,
     text: &'a str,
-    diagnostics: Vec<Diagnostic>,
+    problems: Problems,
     nesting: u32,
     /// Height of the expression that was read last.
     height: u32,
@@ -34,7 +35,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn document(&mut self, name: &str) -> Option<File> {
         if self.text.len() > MAX_FILE_BYTES {
-            self.diagnostics.push(
+            self.problems.push(
                 Diagnostic::error(
                     "file-too-large",
                     format!("the file has {} bytes; at most {MAX_FILE_BYTES} are read", self.text.len()),
@@ -44,7 +45,7 @@ impl Reader<'_> {
             return None;
         }
         if let Some(at) = too_deep(self.text) {
-            self.diagnostics.push(
+            self.problems.push(
                 Diagnostic::error("nesting-too-deep", "elements are nested too deep")
                     .at(Span::new(self.file, at, at), ""),
             );
@@ -55,7 +56,7 @@ impl Reader<'_> {
             Ok(document) => document,
             Err(error) => {
                 let at = offset_of(self.text, error.pos());
-                self.diagnostics.push(
+                self.problems.push(
                     Diagnostic::error("xml-error", format!("not well-formed XML: {error}"))
                         .at(Span::new(self.file, at, at), ""),
                 );
@@ -431,7 +432,7 @@ impl Reader<'_> {
                 let good = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
                 if digits.len() > MAX_DIGITS {
                     let message = format!("a number of {} digits; at most {MAX_DIGITS} are read", digits.len());
-                    self.diagnostics.push(Diagnostic::error("literal-too-large", message).at(span, ""));
+                    self.problems.push(Diagnostic::error("literal-too-large", message).at(span, ""));
                     return ExprKind::Error;
                 }
                 digits.parse().ok().filter(|_| good).map(|value: BigInt| ExprKind::Int(value))
@@ -535,12 +536,12 @@ impl Reader<'_> {
 
     fn structure_error(&mut self, node: Node, message: impl Into<String>) {
         let span = self.tag_span(node);
-        self.diagnostics.push(Diagnostic::error("xdf-structure", message).at(span, ""));
+        self.problems.push(Diagnostic::error("xdf-structure", message).at(span, ""));
     }
 
     fn warn(&mut self, node: Node, message: impl Into<String>) {
         let span = self.tag_span(node);
-        self.diagnostics.push(Diagnostic::warning("xdf-ignored", message).at(span, ""));
+        self.problems.push(Diagnostic::warning("xdf-ignored", message).at(span, ""));
     }
 
     fn unknown(&mut self, node: Node) {
@@ -568,8 +569,7 @@ impl Reader<'_> {
 
     fn too_deep(&mut self, node: Node, most: u32) {
         let span = self.tag_span(node);
-        self.diagnostics
-            .push(Diagnostic::error("nesting-too-deep", format!("nested more than {most} deep")).at(span, ""));
+        self.problems.push(Diagnostic::error("nesting-too-deep", format!("nested more than {most} deep")).at(span, ""));
     }
 }
 

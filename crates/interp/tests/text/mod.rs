@@ -1,0 +1,58 @@
+//! Programs from text.
+
+#![allow(dead_code)]
+
+use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
+use headrace_ir::Network;
+use std::path::{Path, PathBuf};
+
+/// The top of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Finds sources below folders.
+pub struct Folders(pub Vec<PathBuf>);
+
+const ENDINGS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
+
+impl SourceProvider for Folders {
+    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
+        for folder in &self.0 {
+            for (ending, kind) in ENDINGS {
+                let path = folder.join(format!("{}.{ending}", name.replace('.', "/")));
+                if path.is_file() {
+                    let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
+                    return Ok(Some(SourceText { display: path.display().to_string(), text, kind }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn similar(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn places(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The network of an entity below the folders, or what is wrong with it.
+pub fn network(folders: Vec<PathBuf>, name: &str, parameters: &[(&str, &str)]) -> Result<Network, String> {
+    let mut session = Session::new();
+    let parameters: Vec<(String, String)> =
+        parameters.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let network = elaborate(&mut session, &Folders(folders), &Top::Name(name.into()), &parameters);
+    network.ok_or_else(|| {
+        let lines = session.take_diagnostics().into_iter().map(|diagnostic| {
+            let place = diagnostic.primary.map_or(String::new(), |label| {
+                let (line, column) = session.sources.position(label.span);
+                format!("{}:{line}:{column}: {}: ", session.sources.name(label.span.file), label.text)
+            });
+            format!("{place}[{}] {} {:?}", diagnostic.slug, diagnostic.message, diagnostic.notes)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    })
+}

@@ -5,8 +5,8 @@
 //! actor variables.
 
 use crate::{
-    Argument, ArithmeticError, BinaryOp, CompareOp, Expr, ExprKind, Int, Local, LocalId, LocalKind, Place, PrintOperand,
-    Procedure, ProcedureId, RealOp, RealType, Root, Scalar, Stmt, StmtKind, Type, Value, VariableId,
+    Argument, ArithmeticError, BinaryOp, CompareOp, Expr, ExprKind, Int, Local, LocalId, LocalKind, Place,
+    PrintOperand, Procedure, ProcedureId, RealOp, RealType, Root, Scalar, Stmt, StmtKind, Type, Value, VariableId,
 };
 use headrace_source::Span;
 use num_traits::ToPrimitive as _;

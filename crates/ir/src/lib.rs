@@ -21,7 +21,9 @@ pub mod expr;
 pub mod int;
 pub mod network;
 pub mod stmt;
+pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use actor::{
     Action, ActionId, Actor, Annotation, Guard, Local, LocalId, LocalKind, Native, NativeId, Output, OutputValue,

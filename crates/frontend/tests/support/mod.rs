@@ -1,5 +1,7 @@
 //! Source texts in memory, for the tests of this crate.
 
+#![allow(dead_code)] // Each test uses a part of it.
+
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top};
 use headrace_ir::Network;
 use headrace_source::Severity;
@@ -69,7 +71,11 @@ pub fn elaborated(texts: &Texts, top: &str) -> Network {
     let top = if top.contains('(') { Top::Expression(top.to_string()) } else { Top::Name(top.to_string()) };
     let network = headrace_frontend::elaborate(&mut session, texts, &top, &[]);
     match network {
-        Some(network) => network,
+        Some(network) => {
+            let broken = headrace_ir::verify::verify(&network);
+            assert!(broken.is_empty(), "{broken:#?}");
+            network
+        }
         None => panic!("{:#?}", problems(&mut session)),
     }
 }

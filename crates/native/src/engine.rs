@@ -77,19 +77,19 @@ pub struct Batch {
     library: Arc<Library>,
     tables: Vec<Table>,
     places: Vec<Vec<TrapPlace>>,
-    fifo_tokens: u32,
+    fifo_tokens: Vec<u32>,
 }
 
 impl Batch {
-    /// Compiles networks together, each under a prefix that is an identifier of its own.
+    /// Compiles networks together, each under a prefix that is an identifier of its own, and with the capacity of FIFOs
+    /// whose source does not say one.
     ///
     /// # Errors
     ///
     /// No compiler, a network that the target cannot compile, or what the compiler said.
-    pub fn compile(networks: &[(&str, &Network)], options: &Options) -> Result<Batch, NativeError> {
+    pub fn compile(networks: &[(&str, &Network, u32)], options: &Options) -> Result<Batch, NativeError> {
         let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
         let emit = c::Options {
-            fifo_tokens: options.fifo_tokens,
             checked: options.checked,
             count_firings: options.count_firings,
             ..c::Options::default()
@@ -103,7 +103,7 @@ impl Batch {
         let library = unsafe { Library::new(&path) }
             .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))?;
         let mut tables = Vec::with_capacity(networks.len());
-        for (prefix, _) in networks {
+        for (prefix, _, _) in networks {
             let symbol = format!("{prefix}_network");
             // SAFETY: the symbol is a constant of this type in the runtime's header.
             let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
@@ -111,7 +111,8 @@ impl Batch {
                 table.map_err(|error| NativeError::Failed(format!("cannot find `{symbol}`: {error}")))?;
             tables.push(table);
         }
-        Ok(Batch { library: Arc::new(library), tables, places, fifo_tokens: options.fifo_tokens })
+        let fifo_tokens = networks.iter().map(|(_, _, tokens)| *tokens).collect();
+        Ok(Batch { library: Arc::new(library), tables, places, fifo_tokens })
     }
 
     /// An engine for one of the networks, which must be the one that was compiled at this position.
@@ -119,7 +120,7 @@ impl Batch {
     /// # Errors
     ///
     /// When there is no such position or no memory for the context.
-    pub fn engine(&self, position: usize, network: Network) -> Result<NativeEngine, NativeError> {
+    pub fn engine(&self, position: usize, network: impl Into<Arc<Network>>) -> Result<NativeEngine, NativeError> {
         let (Some(table), Some(places)) = (self.tables.get(position), self.places.get(position)) else {
             return Err(NativeError::Failed(format!("the batch has no network {position}")));
         };
@@ -137,8 +138,8 @@ impl Batch {
             _host: host,
             _library: Arc::clone(&self.library),
             places: places.clone(),
-            network,
-            fifo_tokens: self.fifo_tokens,
+            network: network.into(),
+            fifo_tokens: self.fifo_tokens.get(position).copied().unwrap_or_default(),
             trap: None,
         })
     }
@@ -152,7 +153,7 @@ pub struct NativeEngine {
     _host: Box<Host>,
     _library: Arc<Library>,
     places: Vec<TrapPlace>,
-    network: Network,
+    network: Arc<Network>,
     fifo_tokens: u32,
     trap: Option<Trap>,
 }
@@ -182,8 +183,9 @@ impl NativeEngine {
     /// # Errors
     ///
     /// No compiler, a network that the target cannot compile, or what the compiler said.
-    pub fn new(network: Network, options: &Options) -> Result<NativeEngine, NativeError> {
-        Batch::compile(&[(ALONE, &network)], options)?.engine(0, network)
+    pub fn new(network: impl Into<Arc<Network>>, options: &Options) -> Result<NativeEngine, NativeError> {
+        let network = network.into();
+        Batch::compile(&[(ALONE, &network, options.fifo_tokens)], options)?.engine(0, network)
     }
 
     /// Puts the network back to its beginning.
@@ -212,7 +214,7 @@ impl NativeEngine {
             2 => "division by zero".to_owned(),
             3 => "`mod` needs a positive modulus".to_owned(),
             4 => "shift by a negative count".to_owned(),
-            5 => format!("calls nest deeper than {}", record.a),
+            5 => format!("more than {} calls are open", record.a),
             _ => self.bridge.error.take().unwrap_or_else(|| "a native could not do its work".to_owned()),
         };
         Trap {

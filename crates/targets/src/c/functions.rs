@@ -9,10 +9,13 @@ use super::range::Unit;
 use headrace_ir::{Action, Local, LocalId, LocalKind, Output, OutputValue, Root, Scalar, Stmt, Type};
 
 /// Nested calls of recursive procedures after which a program stops.
-pub const MAX_DEPTH: u32 = 1000;
+pub const MAX_DEPTH: u32 = 10_000;
 
 /// Lists larger than this do not go on the stack.
 const MAX_STACK_BYTES: u64 = 1 << 15;
+
+/// The same for procedures that call themselves.
+const MAX_RECURSIVE_BYTES: u64 = 128;
 
 /// How a function takes a value that the scheduler gives it.
 #[derive(Clone, Debug)]
@@ -93,13 +96,14 @@ impl Code<'_> {
 
     fn declare(&mut self, at: usize, name: &str, ty: &Type, zero: bool) {
         let bytes = ctype::array_length(ty).unwrap_or(0) * ctype::element_bytes(ty.element);
-        if bytes <= MAX_STACK_BYTES {
+        let recursive = matches!(self.unit, Unit::Procedure(procedure) if self.plan.procedure(procedure).recursive);
+        if bytes <= if recursive { MAX_RECURSIVE_BYTES } else { MAX_STACK_BYTES } {
             self.slots[at].text = self.names.fresh(name);
             self.declare_local(LocalId(at as u32), zero);
             return;
         }
-        if matches!(self.unit, Unit::Procedure(procedure) if self.plan.procedure(procedure).recursive) {
-            self.unsupported(self.plan.actor.span, "a recursive procedure with a list of more than 32 KiB of its own");
+        if recursive {
+            self.unsupported(self.plan.actor.span, "a recursive procedure with a list of more than 128 bytes of its own");
         }
         let field = self.plan.list_names.borrow_mut().fresh(&format!("{}_{name}", self.name));
         self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field));

@@ -142,22 +142,23 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
     Ok(Emission { files, places: places.into_inner().places, prefix })
 }
 
-/// One source text with several networks, each under its own prefix, for those who compile many at once.
+/// One source text with several networks, each under its own prefix and with its own capacity of FIFOs, for those who compile many at once.
 ///
 /// # Errors
 ///
 /// What the target cannot compile, with the position of the network.
 pub fn emit_together(
-    networks: &[(&str, &Network)],
+    networks: &[(&str, &Network, u32)],
     options: &Options,
 ) -> Result<(String, Vec<Vec<TrapPlace>>), Vec<(usize, Vec<Diagnostic>)>> {
     let mut text = format!("/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n", options.command.replace("*/", "* /"));
     let mut all_places = Vec::new();
     let mut errors = Vec::new();
-    for (at, (prefix, network)) in networks.iter().enumerate() {
+    for (at, (prefix, network, fifo_tokens)) in networks.iter().enumerate() {
         let places = RefCell::new(PlaceTable::default());
         let diagnostics = RefCell::new(Vec::new());
-        let printed = network::print(network, prefix, options, &places, &diagnostics);
+        let own = Options { fifo_tokens: *fifo_tokens, ..options.clone() };
+        let printed = network::print(network, prefix, &own, &places, &diagnostics);
         let diagnostics = diagnostics.into_inner();
         if !diagnostics.is_empty() {
             errors.push((at, diagnostics));

@@ -1,4 +1,4 @@
-//! Prints how many megabytes of RVC-CAL a second are parsed: `cargo run --release --example throughput`.
+//! Prints how many megabytes of RVC-CAL a second are parsed and formatted: `cargo run --release --example throughput`.
 
 use std::time::Instant;
 
@@ -44,14 +44,26 @@ fn main() {
     let bytes: usize = texts.iter().map(String::len).sum();
     let lines: usize = texts.iter().map(|text| text.lines().count()).sum();
     println!("{} actors, {lines} lines, {bytes} bytes", texts.len());
-    let mut best = f64::INFINITY;
-    for _ in 0..7 {
-        let start = Instant::now();
-        for (number, text) in texts.iter().enumerate() {
-            let (file, diagnostics) = headrace_syntax::parse(FileId(number as u32), text);
+    report("parse", bytes, || {
+        for text in &texts {
+            let (file, diagnostics) = headrace_syntax::parse(FileId(0), text);
             assert!(file.is_some() && diagnostics.is_empty(), "{diagnostics:?}");
         }
-        best = best.min(start.elapsed().as_secs_f64());
-    }
-    println!("parse: {:.1} MB/s", bytes as f64 / best / 1e6);
+    });
+    report("format", bytes, || {
+        for text in &texts {
+            assert!(headrace_syntax::format::format(FileId(0), text).is_ok());
+        }
+    });
+}
+
+/// The best of seven runs.
+fn report(what: &str, bytes: usize, mut run: impl FnMut()) {
+    let times = (0..7).map(|_| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_secs_f64()
+    });
+    let best = times.fold(f64::INFINITY, f64::min);
+    println!("{what}: {:.1} MB/s", bytes as f64 / best / 1e6);
 }

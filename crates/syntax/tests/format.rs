@@ -158,6 +158,11 @@ end
 }
 
 #[test]
+fn native_without_a_sign() {
+    assert_eq!(formatted("unit U:native procedure p()end end"), "unit U :\n    native procedure p() end\nend\n");
+}
+
+#[test]
 fn wrong_texts_are_not_touched() {
     for text in ["", "actor A( ==> : end", "unit U : int x = ; end", "\"", "/*"] {
         assert!(format(FileId(0), text).is_err(), "{text}");

@@ -278,6 +278,14 @@ fn functions() {
 }
 
 #[test]
+fn native_without_a_sign() {
+    let actor = body("native procedure p(int a) end native function f() --> int end int native = 1;");
+    assert_eq!(actor.procedures[0].annotations[0].name.text, "native");
+    assert_eq!(actor.functions[0].annotations[0].name.text, "native");
+    assert_eq!(actor.vars[0].name.text, "native");
+}
+
+#[test]
 fn procedures() {
     let actor = body(
         "procedure p(int a) var int b := a begin b := 1; end procedure q() begin end \

@@ -161,13 +161,18 @@ impl Parser<'_> {
     fn member(&mut self, members: &mut Members) -> Parsed<()> {
         let start = self.span();
         let first = self.at;
-        let annotations = match self.annotations() {
+        let mut annotations = match self.annotations() {
             Ok(annotations) => annotations,
             Err(reported) => {
                 self.skip_declaration();
                 return Err(reported);
             }
         };
+        // Orcc's way of writing `@native` before it had annotations.
+        if self.is_word("native") && matches!(self.ahead(1).kind, Kind::Function | Kind::Procedure) {
+            let name = self.name("a member")?;
+            annotations.push(Annotation { span: name.span, name, args: Vec::new() });
+        }
         let read = match self.kind() {
             Kind::Function => self.function(start, annotations).map(|function| members.functions.push(function)),
             Kind::Procedure => self.procedure(start, annotations).map(|procedure| members.procedures.push(procedure)),

@@ -11,7 +11,8 @@ use crate::lexer::Kind;
 /// The longest number that is read: far more than the widest type holds.
 const MAX_DIGITS: usize = 20_000;
 
-fn binary_op(kind: Kind) -> Option<BinaryOp> {
+/// The operator that a lexeme stands for between two operands.
+pub(crate) fn binary_op(kind: Kind) -> Option<BinaryOp> {
     Some(match kind {
         Kind::Or | Kind::BarBar => BinaryOp::Or,
         Kind::And | Kind::AmpAmp => BinaryOp::And,

@@ -11,6 +11,9 @@ mod network;
 mod stmt;
 mod types;
 
+pub(crate) use expr::binary_op;
+pub(crate) use network::starts_section;
+
 use headrace_source::{Diagnostic, FileId, Span};
 
 use crate::ast::*;

@@ -45,6 +45,17 @@ use crate::lexer::Kind;
 /// The words that start a part of a network.
 const SECTIONS: [&str; 3] = ["entities", "structure", "attributes"];
 
+/// True when a lexeme of this kind and text starts a part of a network, given the kind of the next one: an instance or a
+/// port may have such a name, too.
+pub(crate) fn starts_section(kind: Kind, word: &str, next: Kind) -> bool {
+    let named = matches!(next, Kind::Eq | Kind::LongArrow | Kind::Dot | Kind::OpenBracket);
+    match kind {
+        Kind::Var => true,
+        Kind::Ident => SECTIONS.contains(&word) && !named,
+        _ => false,
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn network(&mut self) -> Parsed<Network> {
         let start = self.span();
@@ -108,15 +119,7 @@ impl Parser<'_> {
     }
 
     fn at_network_section(&self) -> bool {
-        let word = self.text_of(self.lexeme());
-        match self.kind() {
-            Kind::Var => true,
-            Kind::Ident => {
-                SECTIONS.contains(&word)
-                    && !matches!(self.ahead(1).kind, Kind::Eq | Kind::LongArrow | Kind::Dot | Kind::OpenBracket)
-            }
-            _ => false,
-        }
+        starts_section(self.kind(), self.text_of(self.lexeme()), self.ahead(1).kind)
     }
 
     /// After a wrong head: to the first part.

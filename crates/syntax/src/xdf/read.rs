@@ -51,7 +51,7 @@ impl Reader<'_> {
             );
             return None;
         }
-        let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+        let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES };
         let document = match Document::parse_with_options(self.text, options) {
             Ok(document) => document,
             Err(error) => {

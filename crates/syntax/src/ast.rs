@@ -9,7 +9,7 @@
 //! * No path from the root is longer than about [`MAX_HEIGHT`] nodes, so that recursion over the tree is safe on a
 //!   stack of a few megabytes.
 //! * Where the text was wrong, a diagnostic was reported; the tree then holds what could be read, with
-//!   [`ExprKind::Error`] in the place of a missing expression.
+//!   [`ExprKind::Error`] in the place of a missing expression and an empty [`Name`] in that of a missing loop variable.
 //!
 //! Two trees that differ only in spans compare equal after [`crate::erase_spans`].
 
@@ -19,7 +19,7 @@ use num_bigint::BigInt;
 /// Text of a name: cheap to clone, dereferences to `str`.
 pub type Text = ecow::EcoString;
 
-/// The greatest height of an expression, a statement or a type, nesting included.
+/// The greatest height of an expression. Statements and types around it add at most [`crate::MAX_NESTING`].
 pub const MAX_HEIGHT: u32 = 500;
 
 /// One identifier.

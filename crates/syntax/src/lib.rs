@@ -5,6 +5,12 @@
 //! type means belongs to the front end.
 //!
 //! * [`parse`] reads `.cal` and `.nl`: one grammar, the keyword decides.
+//! * [`xdf::read`] and [`xdf::write`] convert the XML network format to and from the same tree; [`nl::write`] prints a
+//!   network as NL text.
+//! * [`format::format`] lays out a `.cal` or `.nl` text anew and keeps its comments.
+//!
+//! Memory and time grow linearly with a text of at most [`MAX_FILE_BYTES`]. Nesting is limited to [`MAX_NESTING`] and the
+//! height of a tree to about [`ast::MAX_HEIGHT`], so that recursion over a tree fits into a stack of a few megabytes.
 
 pub mod ast;
 pub mod format;

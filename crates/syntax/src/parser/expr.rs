@@ -234,11 +234,13 @@ impl Parser<'_> {
             _ => (text, 10),
         };
         // `from_str_radix` takes underscores and signs; the lexer has reported both.
-        let plain = digits.bytes().all(|digit| digit.is_ascii_alphanumeric());
-        Ok(match BigInt::from_str_radix(digits, radix) {
-            Ok(value) if plain => ExprKind::Int(value),
-            _ => ExprKind::Error,
-        })
+        if !digits.bytes().all(|digit| digit.is_ascii_alphanumeric()) {
+            return Ok(ExprKind::Error);
+        }
+        if let Ok(value) = u64::from_str_radix(digits, radix) {
+            return Ok(ExprKind::Int(value.into()));
+        }
+        Ok(BigInt::from_str_radix(digits, radix).map_or(ExprKind::Error, ExprKind::Int))
     }
 
     fn real(&mut self) -> ExprKind {

@@ -5,7 +5,7 @@
 //! What is too long breaks at commas, before operators and around the parts of an `if`. The rows of a list are kept as
 //! written, because tables are laid out as in the standard that they come from.
 //!
-//! [`layout`] walks over the lexemes as the grammar does and says where lines may and must break; [`printer`] decides which
+//! `layout` walks over the lexemes as the grammar does and says where lines may and must break; `printer` decides which
 //! of them do. Nothing is printed from the tree, so nothing that the tree leaves out can get lost; at the end the lexemes
 //! and comments of the result are compared with those of the text, and a difference is an error.
 

@@ -1,7 +1,7 @@
 //! XDF, the XML network format of RVC: to the tree of a network and back.
 //!
 //! One tree serves XDF and NL, so converting between them is reading the one and writing the other. Both directions
-//! keep everything that means something; the canonical form that [`write`] gives orders the elements (ports, parameters,
+//! keep everything that means something; the canonical form that [`write()`] gives orders the elements (ports, parameters,
 //! variables, instances, connections), and writes a negated number as one literal. What XDF itself leaves open is settled
 //! so:
 //!

@@ -21,7 +21,8 @@ fn main() {
             None => {}
         }
     }
-    let parameters: Vec<(&str, &str)> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let parameters: Vec<(&str, &str)> =
+        parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let network = match text::network(vec![text::repository()], &name, &parameters) {
         Ok(network) => network,
         Err(problems) => return eprintln!("{problems}"),

@@ -123,7 +123,7 @@ impl Interpreter {
         if base.total() > MAX_STATE {
             return Err(vec![
                 Diagnostic::error(
-                    "network-too-large",
+                    "state-too-large",
                     "the constants and variables of all instances need too much memory",
                 )
                 .note(format!("{} scalars, of at most {MAX_STATE}", base.total())),

@@ -86,8 +86,12 @@ impl Reader<'_> {
         match (self.constant(left, 0), self.constant(right, 0)) {
             (_, Some(Value::Int(number))) => Some(bounded(self.key(left)?, op, number)),
             (Some(Value::Int(number)), _) => Some(bounded(self.key(right)?, mirrored(op), number)),
-            (_, Some(Value::Bool(value))) => Some(Atom::Bool { expr: self.key(left)?, holds: value == (op == CompareOp::Equal) }),
-            (Some(Value::Bool(value)), _) => Some(Atom::Bool { expr: self.key(right)?, holds: value == (op == CompareOp::Equal) }),
+            (_, Some(Value::Bool(value))) => {
+                Some(Atom::Bool { expr: self.key(left)?, holds: value == (op == CompareOp::Equal) })
+            }
+            (Some(Value::Bool(value)), _) => {
+                Some(Atom::Bool { expr: self.key(right)?, holds: value == (op == CompareOp::Equal) })
+            }
             _ if self.is_real(left) => None,
             _ => {
                 let (left, right, op) = {

@@ -1,0 +1,194 @@
+//! Classes and order dependence of small actors.
+
+use headrace_analysis::order_dependence::{Dependence, diagnostics, findings};
+use headrace_analysis::rates::{Class, Rates, classify};
+use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
+use headrace_ir::Network;
+
+struct Nothing;
+
+impl SourceProvider for Nothing {
+    fn find(&self, _: &str) -> Result<Option<SourceText>, String> {
+        Ok(None)
+    }
+
+    fn similar(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn places(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The network of one actor with inputs `A` and `B`, output `Out` and this body.
+fn network(body: &str) -> Network {
+    let text = format!("actor X() uint(size=8) A, uint(size=8) B ==> uint(size=8) Out :\n{body}\nend");
+    let source = SourceText { display: "X.cal".into(), text, kind: SourceKind::Cal };
+    let mut session = Session::new();
+    let network = elaborate(&mut session, &Nothing, &Top::Source(source, None), &[]);
+    network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()))
+}
+
+/// (first, second, ports or none) of each finding.
+fn found(body: &str) -> Vec<(String, String, Option<Vec<usize>>)> {
+    let network = network(body);
+    let actor = &network.actors[0];
+    let name = |action: headrace_ir::ActionId| actor.actions[action.index()].name.clone();
+    findings(actor)
+        .into_iter()
+        .map(|finding| {
+            let ports = match finding.dependence {
+                Dependence::Time { ports } => Some(ports),
+                Dependence::Overlap => None,
+            };
+            (name(finding.first), name(finding.second), ports)
+        })
+        .collect()
+}
+
+fn time(first: &str, second: &str, ports: &[usize]) -> (String, String, Option<Vec<usize>>) {
+    (first.into(), second.into(), Some(ports.to_vec()))
+}
+
+fn overlap(first: &str, second: &str) -> (String, String, Option<Vec<usize>>) {
+    (first.into(), second.into(), None)
+}
+
+fn rates(consumes: [u64; 2], produces: u64) -> Rates {
+    Rates { consumes: consumes.to_vec(), produces: vec![produces] }
+}
+
+#[test]
+fn one_action_is_static() {
+    let network = network("action A:[x, y], B:[z] repeat 3 ==> Out:[x] end");
+    assert_eq!(classify(&network.actors[0]), Class::Static(rates([2, 3], 1)));
+}
+
+#[test]
+fn guards_with_equal_rates_are_static() {
+    let network = network("a: action A:[x] ==> Out:[x] guard x > 3 end b: action A:[x] ==> Out:[0] guard x <= 3 end");
+    assert_eq!(classify(&network.actors[0]), Class::Static(rates([1, 0], 1)));
+}
+
+#[test]
+fn an_fsm_can_be_cyclo_static_with_a_prefix() {
+    let network = network(
+        "i: action B:[x] ==> end a: action A:[x] ==> end b: action ==> Out:[1, 2] end
+         schedule fsm s : s (i) --> t; t (a) --> u; u (b) --> t; end",
+    );
+    assert_eq!(
+        classify(&network.actors[0]),
+        Class::CycloStatic { prefix: vec![rates([0, 1], 0)], cycle: vec![rates([1, 0], 0), rates([0, 0], 2)] }
+    );
+}
+
+#[test]
+fn an_actor_that_ends_has_no_cycle() {
+    let network = network("a: action A:[x] ==> Out:[x] end schedule fsm s : s (a) --> t; end");
+    assert_eq!(classify(&network.actors[0]), Class::CycloStatic { prefix: vec![rates([1, 0], 1)], cycle: vec![] });
+}
+
+#[test]
+fn a_choice_of_rates_is_dynamic() {
+    let network = network("a: action A:[x] ==> Out:[x] guard x > 3 end b: action A:[x] ==> guard x <= 3 end");
+    let Class::Dynamic { actions, .. } = classify(&network.actors[0]) else { panic!("not dynamic") };
+    assert_eq!((actions.0.index(), actions.1.index()), (0, 1));
+}
+
+#[test]
+fn a_merge_is_time_dependent() {
+    let body = "a: action A:[x] ==> Out:[x] end b: action B:[x] ==> Out:[x] end";
+    assert_eq!(found(body), [time("a", "b", &[0])]);
+    assert_eq!(found(&format!("{body} priority b > a; end")), [time("b", "a", &[1])]);
+    let said = diagnostics(&network(body));
+    assert_eq!(said.len(), 1);
+    assert_eq!(said[0].slug, "time-dependent");
+}
+
+#[test]
+fn states_keep_actions_apart() {
+    let body = "a: action A:[x] ==> Out:[x] end b: action B:[x] ==> Out:[x] end
+                schedule fsm s : s (a) --> t; t (b) --> s; end";
+    assert_eq!(found(body), []);
+}
+
+#[test]
+fn exclusive_guards_are_no_dependence() {
+    for guards in [
+        ("x > 3", "x <= 3"),
+        ("x = 3", "x != 3"),
+        ("n < 5", "n = 5"),
+        ("n = LIMIT", "n < LIMIT"),
+        ("(x & 1) = 0", "(x & 1) != 0"),
+        ("flag", "not flag"),
+        ("n < m", "n >= m"),
+        ("m > n", "n = m"),
+        ("n >= 1 and n != 1", "n <= 1"),
+        ("n = 1 or n = 2", "n > 2 or n = 0"),
+        ("not (n = 1 or flag)", "n = 1"),
+        ("isBig(x)", "not isBig(x)"),
+        ("t[2] = 0", "t[2] = 7"),
+        ("n != 4, n != 5", "n >= 4, n <= 5"),
+    ] {
+        let body = format!(
+            "int(size=8) n; int(size=8) m; bool flag; uint(size=8) t[4]; int LIMIT = 9;
+             function isBig(uint(size=8) v) --> bool : v > 100 end
+             a: action A:[x], B:[y] ==> Out:[x] guard {} do n := n + 1; m := y; flag := true; t[1] := x; end
+             b: action A:[x] ==> Out:[x] guard {} end",
+            guards.0, guards.1
+        );
+        assert_eq!(found(&body), [], "{guards:?}");
+    }
+}
+
+#[test]
+fn guards_that_may_hold_together_are_told() {
+    for guards in [
+        ("x > 3", "x < 5"),
+        ("n != 1", "n != 2"),
+        ("n <= m", "n >= m"),
+        ("t[x & 3] = 0", "t[n & 3] = 7"),
+        ("n = 1 or n = 2", "n > 1"),
+        ("true", "n = 1"),
+    ] {
+        let body = format!(
+            "int(size=8) n; int(size=8) m; uint(size=8) t[4];
+             a: action A:[x], B:[y] ==> Out:[x] guard {} do n := n + 1; m := y; t[1] := x; end
+             b: action A:[x] ==> Out:[x] guard {} end",
+            guards.0, guards.1
+        );
+        assert_eq!(found(&body), [time("a", "b", &[1])], "{guards:?}");
+    }
+}
+
+#[test]
+fn the_same_token_has_other_names() {
+    let body = "a: action A:[x, y], B:[z] ==> guard y = 1 end b: action A:[p, q] ==> guard q = 2 end";
+    assert_eq!(found(body), []);
+    let body = "a: action A:[x, y], B:[z] ==> guard y = 1 end b: action A:[p, q] ==> guard p = 2 end";
+    assert_eq!(found(body), [time("a", "b", &[1])]);
+}
+
+#[test]
+fn equal_tokens_overlap_unless_a_priority_relates() {
+    let body = "a: action A:[x] ==> Out:[x] guard x > 3 end b: action A:[x] ==> Out:[0] end";
+    assert_eq!(found(body), [overlap("a", "b")]);
+    assert_eq!(found(&format!("{body} priority a > b; end")), []);
+    assert_eq!(diagnostics(&network(body))[0].slug, "overlapping-actions");
+}
+
+#[test]
+fn more_tokens_for_the_first_matter_and_fewer_do_not() {
+    let body = "a: action A:[x, y] ==> Out:[x] end b: action A:[x] ==> Out:[x] end priority a > b; end";
+    assert_eq!(found(body), [time("a", "b", &[0])]);
+    let body = "a: action A:[x] ==> Out:[x] end b: action A:[x, y] ==> Out:[x] end priority a > b; end";
+    assert_eq!(found(body), []);
+}
+
+#[test]
+fn comparisons_of_reals_do_not_exclude() {
+    let body =
+        "float f; a: action A:[x], B:[y] ==> guard f < 1.0 do f := f + 1; end b: action A:[x] ==> guard f >= 1.0 end";
+    assert_eq!(found(body), [time("a", "b", &[1])]);
+}

@@ -41,6 +41,8 @@ pub struct Code<'a> {
     pub leave: String,
     text: String,
     depth: usize,
+    /// Names of parameters, and of locals with the lines that declare them.
+    declared: Vec<(String, Option<String>)>,
     /// The scalar state is used.
     pub uses_scalars: bool,
     /// The lists of the state are used.
@@ -73,6 +75,7 @@ impl<'a> Code<'a> {
             leave: leave.to_owned(),
             text: String::new(),
             depth: 1,
+            declared: Vec::new(),
             uses_scalars: false,
             uses_lists: false,
             uses_control: false,
@@ -142,9 +145,28 @@ impl<'a> Code<'a> {
         self.text.push_str(text);
     }
 
-    /// All lines so far.
+    /// Remembers a parameter or local, so that a compiler does not complain when nothing reads it.
+    pub fn remember(&mut self, name: &str, declaration: Option<String>) {
+        self.declared.push((name.to_owned(), declaration));
+    }
+
+    /// All lines so far. What is declared and never read, since what read it was folded, is marked.
     pub fn finish(self) -> String {
-        self.text
+        let read = names_read(&self.text);
+        let mut text = self.text;
+        for (name, declaration) in self.declared.iter().rev() {
+            if read.contains(name) {
+                continue;
+            }
+            let at = match declaration {
+                None => Some(0),
+                Some(line) => text.find(&format!("{line}\n")).map(|at| at + line.len() + 1),
+            };
+            if let Some(at) = at {
+                text.insert_str(at, &format!("    (void){name};\n"));
+            }
+        }
+        text
     }
 
     /// All lines so far, taken away.
@@ -540,4 +562,40 @@ pub fn stored(value: &Value, scalar: Scalar) -> String {
         Scalar::Real(RealType::Float) => value.cast("float", Kind::Real).text,
         _ => value.text.clone(),
     }
+}
+
+/// Identifiers that some line uses other than as what it assigns or declares.
+fn names_read(text: &str) -> std::collections::HashSet<String> {
+    let mut read = std::collections::HashSet::new();
+    for line in text.lines() {
+        let line = line.trim_start();
+        let declares = line.strip_suffix(';').is_some_and(|line| !line.contains('(')) || line.contains(" = {0}");
+        let words = line
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+        let (before, _) = line.split_once(" = ").unwrap_or(("", line));
+        let declared_word = |text: &str| {
+            let text = text.split('[').next().unwrap_or_default();
+            text.rsplit(' ').next().unwrap_or_default().trim_start_matches('*').to_owned()
+        };
+        let target = if before.is_empty() {
+            if declares { declared_word(line.trim_end_matches(';')) } else { String::new() }
+        } else {
+            declared_word(before)
+        };
+        let filled = ["memcpy(", "memmove(", "memset(", "hr_wide_copy("]
+            .iter()
+            .find_map(|function| line.strip_prefix(function))
+            .and_then(|rest| rest.split(',').next())
+            .unwrap_or_default();
+        let mut skipped = false;
+        for word in words {
+            if !skipped && (word == target || word == filled) {
+                skipped = true;
+                continue;
+            }
+            read.insert(word.to_owned());
+        }
+    }
+    read
 }

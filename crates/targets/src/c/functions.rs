@@ -65,7 +65,6 @@ impl Code<'_> {
 
     /// Declares the locals that are mentioned. `after` says what is done with a local after the statements.
     fn declare_locals(&mut self, statements: &[Stmt], after: &dyn Fn(usize) -> Uses) {
-        let mut unread = Vec::new();
         for at in 0..self.locals.len() {
             let Local { name, ty, kind } = self.locals[at].clone();
             if kind != LocalKind::Plain || !self.slots[at].text.is_empty() {
@@ -85,12 +84,6 @@ impl Code<'_> {
                 assigned::assigned_before(statements, at, later.any()) && !ctype::is_wide(ty.element)
             };
             self.declare(at, &name, &ty, !first);
-            if !(inside.read || later.read) {
-                unread.push(self.slots[at].text.clone());
-            }
-        }
-        for name in unread {
-            self.line(&format!("(void){name};"));
         }
     }
 
@@ -127,6 +120,7 @@ impl Code<'_> {
                 given.push(Given { pattern: (pattern_at, name_at) });
                 let Local { name, ty, .. } = self.locals[local.index()].clone();
                 let spelled = self.names.fresh(&name);
+                self.remember(&spelled, None);
                 if ctype::array_length(&ty).is_none() {
                     parameters.push(ctype::declaration(&ty, &spelled));
                     self.slots[local.index()].text = spelled;
@@ -384,13 +378,13 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
         code.stops = true;
     }
     let mut parameters = Vec::new();
-    let mut unused = Vec::new();
     let mut copies = Vec::new();
     let after = |local: usize| {
         source.result.as_ref().map_or(Uses::default(), |(_, value)| assigned::in_expr(value, local))
     };
     for (position, local) in source.locals.iter().take(source.n_parameters).enumerate() {
         let spelled = code.names.fresh(&local.name);
+        code.remember(&spelled, None);
         if local.ty.is_list() {
             let constant = !info.writes.get(position).copied().unwrap_or(true);
             parameters.push(ctype::pointer(local.ty.element, constant, false, &spelled));
@@ -400,14 +394,7 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
         } else {
             parameters.push(ctype::declaration(&local.ty, &spelled));
         }
-        let inside = assigned::in_block(&source.body, position);
-        if !inside.any() && !after(position).any() {
-            unused.push(spelled.clone());
-        }
         code.slots[position].text = spelled;
-    }
-    for name in unused {
-        code.line(&format!("(void){name};"));
     }
     if info.recursive {
         if info.uses_scalars {
@@ -425,7 +412,6 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
         code.declare(position, &source.locals[position].name, &ty, false);
         let own = code.slots[position].text.clone();
         code.line(&format!("memcpy({own}, {spelled}, sizeof {own});"));
-        code.line(&format!("(void){own};"));
     }
     code.declare_locals(&source.body, &after);
     code.block(&source.body);

@@ -343,7 +343,9 @@ impl Code<'_> {
             (None, Scalar::String) => " = \"\"",
             (None, Scalar::Int(_)) => " = 0",
         };
-        self.line(&format!("{declaration}{zero_text};"));
+        let line = format!("{declaration}{zero_text};");
+        self.remember(&text, Some(line.clone()));
+        self.line(&line);
     }
 
     fn call(&mut self, result: Option<LocalId>, procedure: usize, arguments: &[Argument]) {

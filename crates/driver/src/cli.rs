@@ -66,7 +66,7 @@ bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant fi
   tar c dir | headrace use aes256 cbc-encrypt --key file:key.bin --iv env:IV --in - --out dir.enc
   headrace list primitives                  what there is
 
-KEY and other byte strings are hex:…, file:PATH or env:NAME (hexadecimal text in the environment variable NAME).")]
+KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadecimal text in the environment variable NAME).")]
     Use(UseArgs),
     /// Write a ready-to-build project in a target language
     #[command(after_help = "Examples:
@@ -92,6 +92,10 @@ KEY and other byte strings are hex:…, file:PATH or env:NAME (hexadecimal text 
   headrace bench interpreter
   headrace bench check")]
     Bench(BenchArgs),
+    /// Encrypt a file through every engine found here and compare with an independent implementation
+    #[command(after_help = "Examples:
+  headrace demo -o demo.html")]
+    Demo(DemoArgs),
     /// What there is, and what of it can run on this machine
     #[command(after_help = "Examples:
   headrace list primitives
@@ -201,7 +205,7 @@ pub enum EngineName {
 }
 
 /// Arguments of `use`.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct UseArgs {
     /// A parameter set, such as aes128
     #[arg(value_name = "PRIMITIVE")]
@@ -230,6 +234,9 @@ pub struct UseArgs {
     /// The seed of a generator
     #[arg(long, value_name = "SEED")]
     pub seed: Option<String>,
+    /// How many words a generator makes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub words: u64,
     /// Input: a path, `-`, hex:… or text:…
     #[arg(long = "in", value_name = "SRC", default_value = "-")]
     pub input: String,
@@ -319,6 +326,20 @@ pub struct BenchArgs {
     /// Draw the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// The report, a self-contained HTML page
+    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "demo.html", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Size of the file for compiled code, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub size: u64,
+    /// Seconds that each slower engine may take
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub seconds: u64,
 }
 
 /// Arguments of `list`.

@@ -76,6 +76,16 @@ pub trait Sink {
     fn flush(&mut self) -> Outcome {
         Ok(())
     }
+
+    /// Completes what was taken after a run that ended well; gives a note for the user, if there is one.
+    fn finish(self: Box<Self>) -> Outcome<Option<String>> {
+        Ok(None)
+    }
+
+    /// Shows what was taken after a run that did not end well, where that leaves no partial file.
+    fn abandon(self: Box<Self>) -> Outcome {
+        Ok(())
+    }
 }
 
 /// A sink that drops everything and counts it.
@@ -125,6 +135,8 @@ pub struct Feed<'a> {
     pub sinks: Vec<Box<dyn Sink + 'a>>,
     /// Most firings.
     pub max_firings: Option<u64>,
+    /// Called before waiting for someone outside, after the sinks were flushed.
+    pub before_waiting: Option<Box<dyn FnMut() -> Outcome + 'a>>,
 }
 
 /// How often progress is told.
@@ -134,7 +146,7 @@ impl<'a> Feed<'a> {
     /// Nothing to feed yet; a sink is needed for each output.
     pub fn new(network: &Network) -> Self {
         let pending = network.inputs.iter().map(|port| Pending::new(port.ty.storage_bytes())).collect();
-        Self { pending, providers: Vec::new(), sinks: Vec::new(), max_firings: None }
+        Self { pending, providers: Vec::new(), sinks: Vec::new(), max_firings: None, before_waiting: None }
     }
 
     /// True when tokens of the user's wait at an input.
@@ -203,6 +215,9 @@ impl<'a> Feed<'a> {
             let Some(position) = waiting.iter().position(ready) else { return Ok(End::Idle) };
             for sink in &mut self.sinks {
                 sink.flush()?;
+            }
+            if let Some(before_waiting) = &mut self.before_waiting {
+                before_waiting()?;
             }
             if !self.providers[waiting[position]].provide(&mut self.pending)? {
                 waiting.remove(position);

@@ -1,12 +1,20 @@
 //! The command `headrace` and the library interface behind it: the only part that reads and writes files.
 
 pub mod cli;
+pub mod commands;
 pub mod embedded;
+pub mod engines;
 pub mod failure;
 pub mod feed;
 pub mod inputs;
 pub mod output;
+pub mod picture;
 pub mod ports;
+pub mod primitive;
+pub mod program;
+pub mod progress;
 pub mod roots;
+pub mod sinks;
 pub mod terminal;
 pub mod tokens;
+pub mod waiting;

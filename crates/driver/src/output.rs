@@ -4,7 +4,23 @@ use crate::failure::{Failure, Outcome};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
+
+/// Temporary files that are being written, for the one who interrupts the command.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of all outputs that were not committed.
+pub fn remove_unfinished() {
+    for path in unfinished().drain(..) {
+        // What cannot be removed stays under its hidden name; there is no one left to tell.
+        let _ = fs::remove_file(path);
+    }
+}
 
 /// Where bytes go.
 #[derive(Debug)]
@@ -46,6 +62,7 @@ impl Output {
                 #[cfg(not(unix))]
                 drop(existing);
                 let temporary = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+                unfinished().push(temporary.path().to_owned());
                 Ok(Output::File { temporary, path })
             }
         }
@@ -56,7 +73,9 @@ impl Output {
         match self {
             Output::File { mut temporary, path } => {
                 temporary.flush().map_err(|error| Failure::io(path.display(), &error))?;
+                let hidden = temporary.path().to_owned();
                 temporary.persist(&path).map_err(|error| Failure::io(path.display(), &error.error))?;
+                unfinished().retain(|other| *other != hidden);
                 Ok(())
             }
             Output::Stream(mut stream, path) => stream.flush().map_err(|error| Failure::io(path.display(), &error)),
@@ -94,6 +113,11 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Outcome {
     let mut output = Output::create(path)?;
     output.write(bytes)?;
     output.commit()
+}
+
+/// Makes a folder with those above it, unless it is there.
+pub fn make_folder(path: &Path) -> Outcome {
+    fs::create_dir_all(path).map_err(|error| Failure::io(path.display(), &error))
 }
 
 /// Writes to standard output. When its reader has gone away, the command ends quietly.

@@ -24,6 +24,9 @@ const MAX_FOLDER_DEPTH: usize = 64;
 /// Most ancestors of a given file that are tried as its root.
 const MAX_ANCESTORS: usize = 16;
 
+/// What stands before the names of files of the built-in library.
+pub const BUILT_IN: &str = "<library>/";
+
 /// A source root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Root {
@@ -100,6 +103,23 @@ fn is_qualified_name(name: &str) -> bool {
     })
 }
 
+/// The parts of the name in `package a.b;`, which stands before everything but blanks and comments.
+fn declared_package(text: &str) -> Vec<String> {
+    let mut rest = text.trim_start();
+    loop {
+        if let Some(comment) = rest.strip_prefix("//") {
+            rest = comment.split_once('\n').map_or("", |(_, after)| after).trim_start();
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, after)| after).trim_start();
+        } else {
+            break;
+        }
+    }
+    let clause = rest.strip_prefix("package").filter(|after| after.starts_with(char::is_whitespace));
+    let name = clause.and_then(|clause| clause.split_once(';')).map_or("", |(name, _)| name.trim());
+    if is_qualified_name(name) { name.split('.').map(str::to_owned).collect() } else { Vec::new() }
+}
+
 impl Roots {
     /// The roots of `-L` and the library.
     pub fn new(given: &[PathBuf]) -> Self {
@@ -110,20 +130,79 @@ impl Roots {
         Self { given: given.iter().cloned().map(Root::Folder).collect(), implied: Vec::new(), library }
     }
 
-    /// Adds the roots that a file given by its path implies: its folder and those above it, the nearest first.
-    pub fn imply(&mut self, file: &Path) {
-        let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        for folder in absolute.ancestors().skip(1).take(MAX_ANCESTORS) {
-            let folder = match std::env::current_dir() {
-                Ok(here) if folder == here => PathBuf::from("."),
-                Ok(here) => folder.strip_prefix(&here).map_or_else(|_| folder.to_owned(), Path::to_owned),
-                Err(_) => folder.to_owned(),
-            };
-            let root = Root::Folder(folder);
-            if !self.given.contains(&root) && !self.implied.contains(&root) {
-                self.implied.push(root);
+    /// Finds out how a source file given by its path is called, and adds the root that this implies: the folder above
+    /// those of its package. A network in XDF says no package; all folders above it are roots then. The name is given
+    /// only if looking for it finds this very file.
+    pub fn adopt(&mut self, file: &Path, text: &str, kind: SourceKind) -> Option<String> {
+        let stem = file.file_stem()?.to_str()?;
+        let absolute = std::path::absolute(file).ok()?;
+        let folder = absolute.parent()?;
+        let below_given = self.given.iter().find_map(|root| {
+            let Root::Folder(root) = root else { return None };
+            let below = folder.strip_prefix(std::path::absolute(root).ok()?).ok()?;
+            Some(below.iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<String>>())
+        });
+        let package = match below_given {
+            Some(package) => package,
+            None if kind == SourceKind::Xdf => {
+                folder.ancestors().take(MAX_ANCESTORS).for_each(|root| self.imply(root));
+                return None;
             }
+            None => {
+                let package = declared_package(text);
+                let mut root = folder;
+                for part in package.iter().rev() {
+                    if root.file_name()?.to_str()? != part {
+                        self.imply(folder);
+                        return None;
+                    }
+                    root = root.parent()?;
+                }
+                self.imply(root);
+                package
+            }
+        };
+        let name = package.iter().map(String::as_str).chain([stem]).collect::<Vec<_>>().join(".");
+        let found = self.locate(&name)?;
+        (std::path::absolute(found).ok()? == absolute).then_some(name)
+    }
+
+    /// Adds a folder to the roots, as short as it can be written.
+    fn imply(&mut self, folder: &Path) {
+        let here = std::env::current_dir().unwrap_or_default();
+        let short = match folder.strip_prefix(&here) {
+            Ok(below) if below.as_os_str().is_empty() => PathBuf::from("."),
+            Ok(below) => below.to_owned(),
+            Err(_) => folder.to_owned(),
+        };
+        let root = Root::Folder(short);
+        if !self.given.contains(&root) && !self.implied.contains(&root) {
+            self.implied.push(root);
         }
+    }
+
+    /// The file that the entity of that name comes from, unless it is a built-in one.
+    fn locate(&self, name: &str) -> Option<PathBuf> {
+        let stem = name.replace('.', "/");
+        let found = self.all().find_map(|root| {
+            let path = ENDINGS.iter().map(|(ending, _)| format!("{stem}.{ending}")).find(|path| root.has(path))?;
+            Some((root, path))
+        });
+        match found? {
+            (Root::Folder(folder), path) => Some(folder.join(path)),
+            (Root::BuiltIn, _) => None,
+        }
+    }
+
+    /// The package of a file below one of the roots of `-L`; none for a file elsewhere or right below a root.
+    pub fn package_of(&self, file: &Path) -> Option<String> {
+        let file = std::path::absolute(file).ok()?;
+        self.given.iter().find_map(|root| {
+            let Root::Folder(folder) = root else { return None };
+            let below = file.parent()?.strip_prefix(std::path::absolute(folder).ok()?).ok()?;
+            let package = below.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join(".");
+            is_qualified_name(&package).then_some(package)
+        })
     }
 
     fn all(&self) -> impl Iterator<Item = &Root> {
@@ -187,7 +266,7 @@ impl Root {
         match self {
             Root::Folder(folder) if folder == Path::new(".") => path.to_owned(),
             Root::Folder(folder) => folder.join(path).display().to_string(),
-            Root::BuiltIn => format!("<library>/{path}"),
+            Root::BuiltIn => format!("{BUILT_IN}{path}"),
         }
     }
 
@@ -308,6 +387,14 @@ mod tests {
         for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy"] {
             assert!(roots.find(missing).expect("nothing to read").is_none(), "{missing}");
         }
+    }
+
+    #[test]
+    fn packages_are_found_after_comments() {
+        assert_eq!(declared_package("// a;\n/* package x; */ package a.b ;\nactor"), ["a", "b"]);
+        assert!(declared_package("packages a;").is_empty());
+        assert!(declared_package("actor A() ==> : end").is_empty());
+        assert!(declared_package("/* package a;").is_empty());
     }
 
     #[test]

@@ -89,6 +89,13 @@ impl Terminal {
         self.print(&buffer);
     }
 
+    /// A line that the next one replaces, on a terminal; empty to remove it.
+    pub fn status(self, text: &str) {
+        if self.interactive {
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[K{}", printable(text));
+        }
+    }
+
     /// Text as it is.
     pub fn say(self, text: &str) {
         let mut buffer = self.buffer();
@@ -168,11 +175,12 @@ fn draw(buffer: &mut Buffer, files: &DrawnFiles, diagnostic: &Diagnostic) {
             notes.push(format!("at {}:{line}:{column}: {}", printable(name), printable(&label.text)));
         }
     }
-    let picture = drawn::Diagnostic::new(severity)
-        .with_code(diagnostic.slug)
+    let mut picture = drawn::Diagnostic::new(severity)
         .with_message(printable(&diagnostic.message))
         .with_labels(labels)
         .with_notes(notes);
+    // Run-time errors of programs have no slug.
+    picture.code = Some(diagnostic.slug.to_owned()).filter(|slug| !slug.is_empty());
     let styles = Styles::default();
     let config = Config { tab_width: 4, ..Config::default() };
     let _ = term::emit_to_write_style(&mut StylesWriter::new(&mut *buffer, &styles), &config, files, &picture);

@@ -1,0 +1,61 @@
+//! `headrace convert`.
+
+use super::Context;
+use crate::cli::ConvertArgs;
+use crate::failure::{Failure, Outcome};
+use crate::output::write_file;
+use crate::roots::{kind_of, read_source};
+use headrace_frontend::SourceKind;
+use headrace_source::{Severity, SourceMap, Span};
+use headrace_syntax::ast::{Entity, File, QualifiedName};
+use headrace_syntax::{nl, parse, xdf};
+use std::path::Path;
+
+/// Reads one form of a network and writes the other.
+pub fn convert(context: &Context, arguments: &ConvertArgs) -> Outcome {
+    let (from, to) = (&arguments.from, &arguments.to);
+    let network_kind = |path: &Path| kind_of(path).filter(|kind| *kind != SourceKind::Cal);
+    let (Some(from_kind), Some(to_kind)) = (network_kind(from), network_kind(to)) else {
+        return Err(Failure::usage("networks are converted from and to files that end in .nl and .xdf"));
+    };
+    let mut sources = SourceMap::default();
+    let id = sources.add(from.display().to_string(), read_source(from).map_err(Failure::wrong)?);
+    let (tree, mut problems) = match from_kind {
+        SourceKind::Xdf => xdf::read(id, &base_name(from), sources.text(id)),
+        SourceKind::Nl | SourceKind::Cal => parse(id, sources.text(id)),
+    };
+    let mut converted = None;
+    if problems.iter().all(|problem| problem.severity != Severity::Error)
+        && let Some(tree) = tree
+    {
+        let Entity::Network(network) = &tree.entity else {
+            return Err(Failure::wrong(format!("{}: only networks can be converted", from.display())));
+        };
+        let written = match to_kind {
+            SourceKind::Xdf => xdf::write(network),
+            SourceKind::Nl | SourceKind::Cal => Ok(nl::write(&with_package(context, tree, to))),
+        };
+        match written {
+            Ok(text) => converted = Some(text),
+            Err(found) => problems.extend(found),
+        }
+    }
+    let counts = context.terminal.show(&sources, &problems);
+    match converted {
+        Some(text) if counts.errors == 0 => write_file(to, text.as_bytes()),
+        _ => Err(Failure::wrong(format!("{} was not written", to.display()))),
+    }
+}
+
+fn base_name(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// XDF has no package: it is where the file lies below its source root.
+fn with_package(context: &Context, mut tree: File, to: &Path) -> File {
+    if tree.package.is_none() {
+        let span = Span::new(tree.span.file, 0, 0);
+        tree.package = context.roots.package_of(to).map(|package| QualifiedName { text: package.as_str().into(), span });
+    }
+    tree
+}

@@ -1,0 +1,240 @@
+//! One file a command; here is what they share.
+
+mod analyze;
+mod check;
+mod completions;
+mod convert;
+mod demo;
+mod explain;
+mod format;
+mod graph;
+mod list;
+mod man;
+mod run;
+mod test;
+mod use_primitive;
+
+use crate::cli::{Cli, Command};
+use crate::failure::{Failure, Outcome, Status};
+use crate::output;
+use crate::roots::{Roots, kind_of, read_source};
+use crate::terminal::{Counts, Terminal};
+use headrace_engine::Trap;
+use headrace_frontend::{Node, Session, SourceText, Top};
+use headrace_ir::Network;
+use headrace_library::catalog::Library;
+use headrace_source::{Diagnostic, Label, Severity};
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Exit status when the program itself is wrong; not one that a user's input is meant to bring about.
+pub const INTERNAL_ERROR: u8 = 70;
+
+/// Exit status after an interruption: 128 and the number of the signal.
+const INTERRUPTED: i32 = 130;
+
+/// What every command has at hand.
+pub struct Context {
+    /// Standard error.
+    pub terminal: Terminal,
+    /// Source roots.
+    pub roots: Roots,
+    /// What the front end has read.
+    pub session: Session,
+    /// Problems shown so far.
+    counts: Cell<Counts>,
+}
+
+impl Context {
+    /// Nothing read yet.
+    pub fn new(terminal: Terminal, roots: Roots) -> Self {
+        Self { terminal, roots, session: Session::new(), counts: Cell::default() }
+    }
+
+    /// Draws problems.
+    pub fn show(&self, problems: &[Diagnostic]) {
+        let new = self.terminal.show(&self.session.sources, problems);
+        let old = self.counts.get();
+        self.counts.set(Counts { errors: old.errors + new.errors, warnings: old.warnings + new.warnings });
+    }
+
+    /// True when an error was shown.
+    pub fn has_errors(&self) -> bool {
+        self.counts.get().errors > 0
+    }
+
+    /// Problems shown so far.
+    pub fn counts(&self) -> Counts {
+        self.counts.get()
+    }
+
+    /// A problem of the command line, which has no place in a source.
+    pub fn usage(&self, problem: &Diagnostic) -> Failure {
+        let lines = std::iter::once(&problem.message).chain(&problem.notes).chain(&problem.help);
+        Failure::usage(lines.map(String::as_str).collect::<Vec<_>>().join("\n  "))
+    }
+
+    /// A run-time error of a program, at its place.
+    pub fn show_trap(&self, trap: &Trap) {
+        let mut diagnostic = Diagnostic::error("", trap.message.clone())
+            .note(format!("in instance {}, {}", trap.instance, trap.action));
+        diagnostic.primary = trap.span.map(|span| Label { span, text: String::new() });
+        self.show(&[diagnostic]);
+    }
+
+    /// What NETWORK on the command line means.
+    pub fn top(&mut self, text: &str) -> Outcome<Top> {
+        let path = Path::new(text);
+        if text.contains('(') && !path.exists() {
+            return Ok(Top::Expression(text.to_owned()));
+        }
+        if let Some(kind) = kind_of(path).filter(|_| path.exists() || text.contains('/') || !text.contains('.')) {
+            return self.top_of_file(path, kind);
+        }
+        if let (Some(kind), false) = (kind_of(path), headrace_frontend::SourceProvider::find(&self.roots, text).is_ok_and(|found| found.is_some())) {
+            return self.top_of_file(path, kind);
+        }
+        if !text.contains('.') && headrace_frontend::SourceProvider::find(&self.roots, text).is_ok_and(|found| found.is_none()) {
+            match self.roots.named(text).as_slice() {
+                [] => {}
+                [one] => return Ok(Top::Name(one.clone())),
+                several => {
+                    let several = several.join(", ");
+                    return Err(Failure::usage(format!("`{}` may mean {several}", text.escape_debug())));
+                }
+            }
+        }
+        Ok(Top::Name(text.to_owned()))
+    }
+
+    /// The entity in a file.
+    pub fn top_of_file(&mut self, path: &Path, kind: headrace_frontend::SourceKind) -> Outcome<Top> {
+        let text = read_source(path).map_err(Failure::wrong)?;
+        Ok(match self.roots.adopt(path, &text, kind) {
+            Some(name) => Top::Name(name),
+            None => Top::Source(SourceText { display: path.display().to_string(), text, kind }, None),
+        })
+    }
+
+    /// Parameters as `--set` gives them.
+    fn parameters(texts: &[String]) -> Outcome<Vec<(String, String)>> {
+        texts
+            .iter()
+            .map(|text| match text.split_once('=') {
+                Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+                _ => Err(Failure::usage(format!("--set: `{}` is not of the form PARAM=VALUE", text.escape_debug()))),
+            })
+            .collect()
+    }
+
+    /// The flat network that NETWORK means, with problems shown.
+    pub fn elaborate(&mut self, text: &str, parameters: &[String]) -> Outcome<Arc<Network>> {
+        let parameters = Self::parameters(parameters)?;
+        let top = self.top(text)?;
+        let network = headrace_frontend::elaborate(&mut self.session, &self.roots, &top, &parameters);
+        self.show_found()?;
+        network.map(Arc::new).ok_or_else(Failure::said)
+    }
+
+    /// The hierarchy of what NETWORK means, with problems shown.
+    pub fn hierarchy(&mut self, text: &str, parameters: &[String]) -> Outcome<Node> {
+        let parameters = Self::parameters(parameters)?;
+        let top = self.top(text)?;
+        let node = headrace_frontend::hierarchy(&mut self.session, &self.roots, &top, &parameters);
+        self.show_found()?;
+        node.ok_or_else(Failure::said)
+    }
+
+    /// Shows what the front end found and fails if there were errors. Warnings about the built-in library are for
+    /// those who check it.
+    fn show_found(&mut self) -> Outcome {
+        let mut found = self.session.take_diagnostics();
+        found.retain(|diagnostic| {
+            let name = diagnostic.primary.as_ref().map_or("", |label| self.session.sources.name(label.span.file));
+            diagnostic.severity == Severity::Error || !name.starts_with(crate::roots::BUILT_IN)
+        });
+        self.show(&found);
+        let counts = self.counts();
+        if found.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            self.terminal.say(&counts.describe());
+            return Err(Failure::said());
+        }
+        Ok(())
+    }
+
+    /// All manifests below the source roots, with problems shown.
+    pub fn library(&mut self) -> Outcome<Library> {
+        let texts = self.roots.texts(|path| path == "primitive.toml" || path.ends_with("/primitive.toml"), &["toml"]);
+        let mut files = Vec::new();
+        for (path, display, text) in texts {
+            let id = self.session.sources.add(display, text.map_err(Failure::wrong)?);
+            files.push((id, path));
+        }
+        let sources = &self.session.sources;
+        let (library, problems) =
+            Library::load(files.iter().map(|(id, path)| (*id, path.as_str(), sources.text(*id))));
+        self.show(&problems);
+        if self.has_errors() {
+            self.terminal.say(&self.counts().describe());
+            return Err(Failure::said());
+        }
+        Ok(library)
+    }
+}
+
+/// Runs the command of a command line and returns the exit status.
+pub fn dispatch(cli: Cli) -> u8 {
+    let terminal = Terminal::new(cli.color);
+    let mut context = Context::new(terminal, Roots::new(&cli.roots));
+    let context = &mut context;
+    let outcome = match cli.command {
+        Command::Check(arguments) => check::check(context, &arguments).map(|()| 0),
+        Command::Run(arguments) => run::run(context, &arguments),
+        Command::Use(arguments) => use_primitive::use_primitive(context, &arguments).map(|()| 0),
+        Command::Test(arguments) => test::test(context, &arguments).map(|()| 0),
+        Command::List(arguments) => list::list(context, &arguments).map(|()| 0),
+        Command::Convert(arguments) => convert::convert(context, &arguments).map(|()| 0),
+        Command::Fmt(arguments) => format::format(context, &arguments).map(|()| 0),
+        Command::Graph(arguments) => graph::graph(context, &arguments).map(|()| 0),
+        Command::Analyze(arguments) => analyze::analyze(context, &arguments).map(|()| 0),
+        Command::Demo(arguments) => demo::demo(context, &arguments).map(|()| 0),
+        Command::Completions(arguments) => completions::completions(&arguments).map(|()| 0),
+        Command::Explain(arguments) => explain::explain(context, &arguments).map(|()| 0),
+        Command::Man(arguments) => man::man(&arguments).map(|()| 0),
+        _ => Err(Failure::usage("not there")),
+    };
+    match outcome.and_then(|status| output::flush_standard().map(|()| status)) {
+        Ok(status) => status,
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                terminal.error(&failure.message);
+            }
+            failure.status as u8
+        }
+    }
+}
+
+/// Removes what is half-written when the user interrupts the command.
+pub fn guard_against_interruption() {
+    // Without a handler the default action ends the command all the same; only temporary files stay.
+    let _ = ctrlc::set_handler(|| {
+        output::remove_unfinished();
+        std::process::exit(INTERRUPTED);
+    });
+}
+
+/// Tells the user of a mistake in this program.
+pub fn report_internal_error(what: &str) {
+    eprintln!(
+        "internal error: this is a mistake in headrace, not in your input\n{what}\n\
+         Please report it with the command line, the input and these lines (headrace {}).",
+        env!("CARGO_PKG_VERSION")
+    );
+    output::remove_unfinished();
+}
+
+/// Fails with status 1 when something was found that a message has been printed for.
+pub fn fail_if(found: bool) -> Outcome {
+    if found { Err(Failure { status: Status::Wrong, message: String::new() }) } else { Ok(()) }
+}

@@ -1,0 +1,242 @@
+//! `headrace run`.
+
+use super::Context;
+use crate::cli::{EngineName, RunArgs};
+use crate::engines::{self, Choice};
+use crate::failure::{Failure, Outcome, Status};
+use crate::feed::{Dropped, End, Feed, Sink, count_firings};
+use crate::inputs::{Fixed, Strings};
+use crate::output::Output;
+use crate::ports::{self, Binding, Destination, Source};
+use crate::primitive::input_named;
+use crate::program::ProgramHost;
+use crate::progress::Progress;
+use crate::sinks::{ByteSink, LineSink, SharedOutput};
+use crate::tokens::Encoding;
+use crate::waiting;
+use headrace_engine::Engine;
+use headrace_interp::Order;
+use headrace_ir::{IntType, Network, Scalar};
+use std::path::Path;
+use std::time::Instant;
+
+/// Runs a network until nothing can fire.
+pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
+    let inputs = arguments.inputs.iter().map(|text| ports::input(text)).collect::<Outcome<Vec<_>>>()?;
+    let outputs = arguments.outputs.iter().map(|text| ports::output(text)).collect::<Outcome<Vec<_>>>()?;
+    if inputs.iter().filter(|binding| binding.end == Source::Standard).count() > 1 {
+        return Err(Failure::usage("`-` can stand for only one input"));
+    }
+    let order = firing_order(&arguments.order)?;
+    let network = context.elaborate(&arguments.network, &arguments.parameters)?;
+    let mut feed = Feed::new(&network);
+    feed.max_firings = arguments.max_firings;
+    let n_bytes = bind_inputs(&mut feed, &network, &inputs)?;
+    bind_outputs(context, &mut feed, &network, &outputs)?;
+    let trace = arguments.trace.as_deref().map(Output::create).transpose()?;
+    let choice = match arguments.engine {
+        Some(EngineName::Native) if arguments.trace.is_some() || order != Order::RoundRobin => {
+            return Err(Failure::usage("traces and firing orders are the interpreter's; leave out --engine native"));
+        }
+        Some(name) => Choice::Named(name),
+        None if arguments.trace.is_some() || order != Order::RoundRobin => Choice::Named(EngineName::Interp),
+        None => Choice::Best,
+    };
+    let mut host = ProgramHost::open(arguments)?;
+    let settings = engines::Settings { choice, fifo_tokens: arguments.fifo, order, trace };
+    let mut machine = engines::start(context, &network, settings, arguments.trace.as_deref().unwrap_or(Path::new("")))?;
+    if arguments.threads > 1 {
+        context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
+    }
+    let printed = host.printed();
+    feed.before_waiting = Some(Box::new(move || printed.flush()));
+    let began = Instant::now();
+    let mut progress = Progress::new(context.terminal, n_bytes);
+    let end = feed.drive(machine.engine(), &mut host, &mut |delivered| progress.tell(delivered));
+    progress.finish();
+    let seconds = began.elapsed().as_secs_f64();
+    let end = end?;
+    host.printed().flush()?;
+    for complaint in host.complaints() {
+        context.terminal.warning(&complaint);
+    }
+    machine.finish_trace()?;
+    if arguments.stats {
+        let name = machine.name();
+        context.terminal.say(&statistics(&network, machine.engine(), name, seconds));
+    }
+    conclude(context, feed, machine.engine(), host, end)
+}
+
+/// Says how it ended, makes the outputs appear if it ended well, and gives the exit status.
+fn conclude(context: &Context, feed: Feed, engine: &dyn Engine, host: ProgramHost, end: End) -> Outcome<u8> {
+    let terminal = context.terminal;
+    let report = engine.report();
+    let status = match &end {
+        End::Trapped(trap) => {
+            context.show_trap(trap);
+            return Err(Failure::said());
+        }
+        End::Idle if feed.undelivered() || report.lacks_room() => {
+            let inputs = if feed.undelivered() { "; input was left undelivered" } else { "" };
+            terminal.error(&format!("the run stopped{inputs}\n{}", waiting::report(&report)));
+            for sink in feed.sinks {
+                sink.abandon()?;
+            }
+            return Err(Failure { status: Status::Stopped, message: String::new() });
+        }
+        End::Idle => {
+            let mut left = waiting::leftovers(&report);
+            if let Some(first) = left.next() {
+                let more = left.count();
+                let more = if more > 0 { format!(", and {more} more FIFOs are not empty") } else { String::new() };
+                terminal.note(&format!("tokens left over: {first}{more}"));
+            }
+            0
+        }
+        End::FiringLimit => {
+            terminal.note("stopped at the limit on firings");
+            0
+        }
+        End::Exited(status) => (*status & 0xff) as u8,
+    };
+    for sink in feed.sinks {
+        if let Some(note) = sink.finish()? {
+            terminal.note(&note);
+        }
+    }
+    let differs = host.finish()?;
+    Ok(if differs && status == 0 { Status::Wrong as u8 } else { status })
+}
+
+fn firing_order(text: &str) -> Outcome<Order> {
+    match text.split_once(':') {
+        None if text == "round-robin" => Ok(Order::RoundRobin),
+        None if text == "demand-driven" => Ok(Order::DemandDriven),
+        None if text == "random" => Ok(Order::Random(0)),
+        Some(("random", seed)) => seed
+            .parse()
+            .map(Order::Random)
+            .map_err(|_| Failure::usage(format!("`{}` is no seed; a whole number is", seed.escape_debug()))),
+        _ => Err(Failure::usage(format!(
+            "`{}` is no firing order; round-robin, demand-driven and random:SEED are",
+            text.escape_debug()
+        ))),
+    }
+}
+
+/// Adds providers for all inputs that are given, for the companions of byte strings and for `Rekey`. Gives the bytes
+/// that are known to come.
+fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>]) -> Outcome<u64> {
+    for binding in bindings {
+        if input_named(network, &binding.port).is_none() {
+            return Err(no_such_port("input", &binding.port, network.inputs.iter().map(|port| &port.name)));
+        }
+    }
+    let mut n_bytes = 0;
+    for (input, port) in network.inputs.iter().enumerate() {
+        let mine: Vec<&Binding<Source>> = bindings.iter().filter(|binding| binding.port == port.name).collect();
+        let Some(first) = mine.first() else { continue };
+        if mine.iter().any(|binding| binding.big_endian != first.big_endian) {
+            return Err(Failure::usage(format!("--in {}: all of one port have one byte order", port.name)));
+        }
+        let companion = companion_of(network, &port.name, port.ty)
+            .filter(|companion| bindings.iter().all(|binding| binding.port != network.inputs[*companion].name));
+        let encoding = Encoding::new(port.ty, first.big_endian);
+        let sources: Vec<Source> = mine.into_iter().map(|binding| binding.end.clone()).collect();
+        let strings = Strings::open(&format!("--in {}", port.name), input, companion, encoding, &sources)?;
+        n_bytes += strings.known_bytes();
+        feed.providers.push(Box::new(strings));
+    }
+    fill_in_rekey(feed, network, bindings);
+    Ok(n_bytes)
+}
+
+/// The input that carries the chunk sizes of a byte string.
+fn companion_of(network: &Network, name: &str, ty: Scalar) -> Option<usize> {
+    let companion = input_named(network, &format!("{name}Size"))?;
+    let is_bytes = ty == Scalar::Int(IntType::unsigned(8));
+    let is_size = network.inputs[companion].ty == Scalar::Int(IntType::unsigned(32));
+    (is_bytes && is_size).then_some(companion)
+}
+
+/// One token for each message: true as long as there are keys, then false.
+fn fill_in_rekey(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>]) {
+    let Some(rekey) = input_named(network, "Rekey") else { return };
+    let given = |name: &str| bindings.iter().filter(|binding| binding.port == name).count();
+    let n_keys = given("Key");
+    if network.inputs[rekey].ty != Scalar::Bool || given("Rekey") > 0 || n_keys == 0 {
+        return;
+    }
+    let n_bursts = bindings.iter().filter(|binding| binding.port == "Blocks").map(|binding| match &binding.end {
+        Source::Numbers(numbers) => numbers.len(),
+        Source::Bytes(bytes) => bytes.len() / 4,
+        Source::Path(_) | Source::Standard => 1,
+    });
+    let strings = network.inputs.iter().filter(|port| port.name != "Key").map(|port| given(&port.name));
+    let is_core = input_named(network, "Blocks").is_some();
+    let n_messages = if is_core { n_bursts.sum() } else { strings.max().unwrap_or(0) };
+    let tokens = (0..n_messages.max(n_keys)).map(|message| u8::from(message < n_keys)).collect();
+    feed.pending[rekey].filled_in = true;
+    feed.providers.push(Box::new(Fixed::new(rekey, tokens)));
+}
+
+fn no_such_port<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let known = if known.is_empty() { format!("there are no {kind}s") } else { format!("{kind}s are {}", known.join(", ")) };
+    Failure::usage(format!("there is no {kind} `{}`; {known}", name.escape_debug()))
+}
+
+/// Adds a sink for every output.
+fn bind_outputs(context: &Context, feed: &mut Feed, network: &Network, bindings: &[Binding<Destination>]) -> Outcome {
+    for (at, binding) in bindings.iter().enumerate() {
+        if !network.outputs.iter().any(|port| port.name == binding.port) {
+            return Err(no_such_port("output", &binding.port, network.outputs.iter().map(|port| &port.name)));
+        }
+        if bindings[..at].iter().any(|other| other.port == binding.port) {
+            return Err(Failure::usage(format!("--out {} is given twice", binding.port)));
+        }
+    }
+    let is_line = |binding: &&Binding<Destination>| !matches!(binding.end, Destination::Path(_));
+    let several_lines = bindings.iter().filter(is_line).count() > 1;
+    let unnamed: Vec<&str> = network
+        .outputs
+        .iter()
+        .map(|port| port.name.as_str())
+        .filter(|name| bindings.iter().all(|binding| binding.port != *name))
+        .collect();
+    if unnamed.len() > 1 {
+        context.terminal.note(&format!("the tokens of {} are dropped; --out names where they go", unnamed.join(", ")));
+    }
+    for port in &network.outputs {
+        let binding = bindings.iter().find(|binding| binding.port == port.name);
+        let encoding = Encoding::new(port.ty, binding.is_some_and(|binding| binding.big_endian));
+        let label = several_lines.then(|| port.name.clone());
+        let sink: Box<dyn Sink> = match binding.map(|binding| &binding.end) {
+            None if unnamed.len() == 1 => Box::new(ByteSink::new(SharedOutput::new(Output::Standard), encoding)),
+            None => Box::new(Dropped::default()),
+            Some(Destination::Path(path)) => Box::new(ByteSink::new(SharedOutput::new(Output::create(path)?), encoding)),
+            Some(Destination::Hexadecimal) => Box::new(LineSink::new(encoding, false, label)),
+            Some(Destination::Numbers) => Box::new(LineSink::new(encoding, true, label)),
+        };
+        feed.sinks.push(sink);
+    }
+    Ok(())
+}
+
+/// Firings per instance and action, and the time taken.
+fn statistics(network: &Network, engine: &dyn Engine, name: &str, seconds: f64) -> String {
+    let mut lines = vec![format!("{:>14}  instance.action", "firings")];
+    for (instance, counts) in network.instances.iter().zip(engine.firings()) {
+        let actor = &network.actors[instance.actor.index()];
+        for (action, count) in actor.actions.iter().zip(counts) {
+            lines.push(format!("{count:>14}  {}.{}", instance.name, action.name));
+        }
+    }
+    let total = count_firings(engine);
+    lines.push(format!(
+        "{total:>14}  in {seconds:.3} s on the {name} engine: {} a second",
+        headrace_bench::tables::figure(total as f64 / seconds.max(1e-9))
+    ));
+    lines.join("\n")
+}

@@ -1,0 +1,259 @@
+//! The engines by name: which there are, which can run here, and how one is started.
+
+use crate::cli::EngineName;
+use crate::commands::Context;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use headrace_engine::Engine;
+use headrace_interp::trace::{JsonLines, TraceSink, ValueChangeDump};
+use headrace_interp::{Interpreter, Options, Order};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
+use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options as NativeOptions};
+use headrace_source::Diagnostic;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All engines, the one that judges the others first.
+pub const ALL: [EngineName; 2] = [EngineName::Interp, EngineName::Native];
+
+/// What the command line calls an engine.
+pub fn name(engine: EngineName) -> &'static str {
+    match engine {
+        EngineName::Interp => "interp",
+        EngineName::Native => "native",
+    }
+}
+
+/// The engine of that name; `c` is what the native engine compiles.
+pub fn named(text: &str) -> Option<EngineName> {
+    ALL.into_iter().find(|engine| name(*engine) == text)
+}
+
+/// Whether an engine can run on this machine.
+pub enum Available {
+    /// Yes; with what.
+    Here(String),
+    /// No, for this reason.
+    Missing(String),
+}
+
+/// Whether an engine can run on this machine.
+pub fn availability(engine: EngineName) -> Available {
+    match engine {
+        EngineName::Interp => Available::Here("built in".into()),
+        EngineName::Native => match Compiler::find() {
+            Some(compiler) => Available::Here(format!("{}: {}", compiler.name(), compiler.version)),
+            None => Available::Missing(NativeError::NoCompiler.to_string()),
+        },
+    }
+}
+
+/// How an engine is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The fastest that can run here.
+    Best,
+    /// This one.
+    Named(EngineName),
+}
+
+/// How an engine is started.
+#[derive(Debug)]
+pub struct Settings {
+    /// Which one.
+    pub choice: Choice,
+    /// Capacity of FIFOs that ask for none, in tokens.
+    pub fifo_tokens: u32,
+    /// Firing order of the interpreter.
+    pub order: Order,
+    /// Where a trace goes.
+    pub trace: Option<Output>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { choice: Choice::Best, fifo_tokens: DEFAULT_FIFO_TOKENS, order: Order::RoundRobin, trace: None }
+    }
+}
+
+impl Settings {
+    /// The engine that the user named, or the best.
+    pub fn of(engine: Option<EngineName>) -> Self {
+        Self { choice: engine.map_or(Choice::Best, Choice::Named), ..Self::default() }
+    }
+}
+
+/// An engine that was started.
+pub enum Machine {
+    /// The interpreter.
+    Interp(Box<Interpreter>, Option<SharedTrace>),
+    /// Compiled code.
+    Native(Box<NativeEngine>),
+}
+
+impl Machine {
+    /// What every engine offers.
+    pub fn engine(&mut self) -> &mut dyn Engine {
+        match self {
+            Machine::Interp(interpreter, _) => interpreter.as_mut(),
+            Machine::Native(native) => native.as_mut(),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Machine::Interp(..) => name(EngineName::Interp),
+            Machine::Native(_) => name(EngineName::Native),
+        }
+    }
+
+    /// Completes the trace, if there is one, and makes it appear.
+    pub fn finish_trace(&mut self) -> Outcome {
+        if let Machine::Interp(interpreter, Some(trace)) = self {
+            interpreter.finish_trace().map_err(|error| Failure::io("the trace", &error))?;
+            trace.commit()?;
+        }
+        Ok(())
+    }
+}
+
+/// Why an engine did not start.
+pub enum NotStarted {
+    /// The network is wrong.
+    Wrong(Vec<Diagnostic>),
+    /// A tool is missing.
+    MissingTool(String),
+    /// Something else went wrong.
+    Failed(String),
+}
+
+impl From<NativeError> for NotStarted {
+    fn from(error: NativeError) -> Self {
+        match error {
+            NativeError::NoCompiler => NotStarted::MissingTool(error.to_string()),
+            NativeError::Unsupported(diagnostics) => NotStarted::Wrong(diagnostics),
+            NativeError::Failed(message) => NotStarted::Failed(message),
+        }
+    }
+}
+
+impl NotStarted {
+    /// In one line.
+    pub fn describe(&self) -> String {
+        match self {
+            NotStarted::Wrong(diagnostics) => crate::primitive::messages(diagnostics),
+            NotStarted::MissingTool(message) | NotStarted::Failed(message) => message.clone(),
+        }
+    }
+}
+
+/// A network made ready for an engine, from which fresh engines come.
+pub enum Factory {
+    /// For the interpreter.
+    Interp(Arc<Network>, u32),
+    /// Compiled.
+    Native(Arc<Network>, Box<Batch>),
+}
+
+impl Factory {
+    /// Makes a network ready.
+    pub fn new(engine: EngineName, network: &Arc<Network>, fifo_tokens: u32) -> Result<Self, NotStarted> {
+        Ok(match engine {
+            EngineName::Interp => Factory::Interp(network.clone(), fifo_tokens),
+            EngineName::Native => {
+                let options = NativeOptions { fifo_tokens, ..NativeOptions::default() };
+                let batch = Batch::compile(&[("network", network.as_ref(), fifo_tokens)], &options)?;
+                Factory::Native(network.clone(), Box::new(batch))
+            }
+        })
+    }
+
+    /// A fresh engine.
+    pub fn engine(&self) -> Result<Box<dyn Engine>, NotStarted> {
+        Ok(match self {
+            Factory::Interp(network, fifo_tokens) => {
+                let options = Options { fifo_tokens: *fifo_tokens, ..Options::default() };
+                Box::new(Interpreter::new(network.clone(), options).map_err(NotStarted::Wrong)?)
+            }
+            Factory::Native(network, batch) => Box::new(batch.engine(0, network.clone())?),
+        })
+    }
+}
+
+/// Starts an engine for a network. `trace_path` decides the form of the trace.
+pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trace_path: &Path) -> Outcome<Machine> {
+    let engine = match settings.choice {
+        Choice::Named(engine) => engine,
+        Choice::Best => match availability(EngineName::Native) {
+            Available::Here(_) => EngineName::Native,
+            Available::Missing(_) => EngineName::Interp,
+        },
+    };
+    let started = match engine {
+        EngineName::Interp => start_interpreter(network, settings, trace_path)?,
+        EngineName::Native => {
+            let options = NativeOptions { fifo_tokens: settings.fifo_tokens, ..NativeOptions::default() };
+            NativeEngine::new(network.clone(), &options)
+                .map(|native| Machine::Native(Box::new(native)))
+                .map_err(NotStarted::from)
+        }
+    };
+    started.map_err(|problem| match problem {
+        NotStarted::Wrong(diagnostics) => {
+            context.show(&diagnostics);
+            Failure::said()
+        }
+        NotStarted::MissingTool(message) => Failure::missing(message),
+        NotStarted::Failed(message) => Failure::wrong(message),
+    })
+}
+
+fn start_interpreter(
+    network: &Arc<Network>,
+    settings: Settings,
+    trace_path: &Path,
+) -> Outcome<Result<Machine, NotStarted>> {
+    let trace = settings.trace.map(|output| SharedTrace(Arc::new(Mutex::new(Some(output)))));
+    let sink: Option<Box<dyn TraceSink>> = match &trace {
+        None => None,
+        Some(trace) => {
+            let out = BufWriter::new(trace.clone());
+            match trace_path.extension().and_then(|ending| ending.to_str()) {
+                Some("vcd") => Some(Box::new(ValueChangeDump::new(out))),
+                Some("json" | "jsonl") => Some(Box::new(JsonLines::new(out))),
+                _ => return Err(Failure::usage("--trace: the file must end in .json, .jsonl or .vcd")),
+            }
+        }
+    };
+    let options =
+        Options { fifo_tokens: settings.fifo_tokens, order: settings.order, trace: sink, ..Options::default() };
+    let interpreter = Interpreter::new(network.clone(), options);
+    Ok(interpreter.map(|interpreter| Machine::Interp(Box::new(interpreter), trace)).map_err(NotStarted::Wrong))
+}
+
+/// The file of a trace, held by the one who writes it and the one who makes it appear.
+#[derive(Clone, Debug)]
+pub struct SharedTrace(Arc<Mutex<Option<Output>>>);
+
+impl SharedTrace {
+    fn commit(&self) -> Outcome {
+        let output = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        output.map_or(Ok(()), Output::commit)
+    }
+}
+
+impl Write for SharedTrace {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match output.as_mut() {
+            Some(output) => output.write(bytes).map(|()| bytes.len()).map_err(|failure| io::Error::other(failure.message)),
+            None => Err(io::Error::other("the trace is complete already")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! The world of a program that `headrace run` runs: standard output, and the files of the published natives.
+
+use crate::cli::RunArgs;
+use crate::failure::{Failure, Outcome, describe};
+use crate::output::{self, Output};
+use headrace_engine::Host;
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Printed bytes kept back while nobody watches.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Most complaints that are kept.
+const MAX_COMPLAINTS: usize = 100;
+
+/// What actors print, on its way to standard output.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    buffer: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Printed {
+    /// Makes everything visible.
+    pub fn flush(&self) -> Outcome {
+        let bytes = std::mem::take(&mut *self.buffer.borrow_mut());
+        output::print(&bytes)?;
+        output::flush_standard()
+    }
+}
+
+/// A file that is read when it is first asked for.
+#[derive(Debug)]
+struct Lazy {
+    path: Option<PathBuf>,
+    option: &'static str,
+    content: Option<Vec<u8>>,
+}
+
+impl Lazy {
+    fn new(path: Option<&Path>, option: &'static str) -> Self {
+        Self { path: path.map(Path::to_owned), option, content: None }
+    }
+
+    fn get(&mut self) -> Result<&[u8], String> {
+        let path = self.path.as_ref().ok_or_else(|| format!("the program reads a file; {} names it", self.option))?;
+        if self.content.is_none() {
+            let read = fs::read(path).map_err(|error| format!("{}: {}", path.display(), describe(&error)))?;
+            self.content = Some(read);
+        }
+        Ok(self.content.as_deref().unwrap_or_default())
+    }
+}
+
+/// The host of `headrace run`.
+#[derive(Debug)]
+pub struct ProgramHost {
+    printed: Printed,
+    interactive: bool,
+    source: Lazy,
+    loops: u32,
+    golden: Lazy,
+    writer: Option<Output>,
+    written: Vec<u8>,
+    complaints: RefCell<Vec<String>>,
+    n_complaints: Cell<usize>,
+}
+
+impl ProgramHost {
+    /// The host for a command line.
+    pub fn open(arguments: &RunArgs) -> Outcome<Self> {
+        Ok(Self {
+            printed: Printed::default(),
+            interactive: std::io::stdout().is_terminal(),
+            source: Lazy::new(arguments.source.as_deref(), "--source FILE"),
+            loops: arguments.loops,
+            golden: Lazy::new(arguments.golden.as_deref(), "--golden FILE"),
+            writer: arguments.writer.as_deref().map(Output::create).transpose()?,
+            written: Vec::new(),
+            complaints: RefCell::default(),
+            n_complaints: Cell::new(0),
+        })
+    }
+
+    /// What was printed and is not visible yet.
+    pub fn printed(&self) -> Printed {
+        self.printed.clone()
+    }
+
+    /// Takes the complaints so far.
+    pub fn complaints(&self) -> Vec<String> {
+        let mut taken = std::mem::take(&mut *self.complaints.borrow_mut());
+        let more = self.n_complaints.get().saturating_sub(MAX_COMPLAINTS);
+        if more > 0 {
+            taken.push(format!("… and {more} more"));
+        }
+        taken
+    }
+
+    /// Makes the written file appear. True when there were complaints: a comparison failed.
+    pub fn finish(mut self) -> Outcome<bool> {
+        self.pass_on().map_err(Failure::wrong)?;
+        if let Some(writer) = self.writer.take() {
+            writer.commit()?;
+        }
+        Ok(self.n_complaints.get() > 0)
+    }
+
+    fn pass_on(&mut self) -> Result<(), String> {
+        if let Some(writer) = &mut self.writer {
+            writer.write(&self.written).map_err(|failure| failure.message)?;
+        }
+        self.written.clear();
+        Ok(())
+    }
+}
+
+impl Host for ProgramHost {
+    fn print(&mut self, bytes: &[u8]) {
+        self.printed.buffer.borrow_mut().extend_from_slice(bytes);
+        let is_due = self.interactive || self.printed.buffer.borrow().len() >= BUFFER_BYTES;
+        if is_due && self.printed.flush().is_err() {
+            // Nobody reads what the program prints any more, so there is no reason to go on.
+            output::remove_unfinished();
+            std::process::exit(1);
+        }
+    }
+
+    fn source(&mut self) -> Result<&[u8], String> {
+        self.source.get()
+    }
+
+    fn source_loops(&self) -> u32 {
+        self.loops
+    }
+
+    fn writer_write(&mut self, byte: u8) -> Result<(), String> {
+        if self.writer.is_none() {
+            return Err("the program writes a file; --writer FILE names it".into());
+        }
+        self.written.push(byte);
+        if self.written.len() >= BUFFER_BYTES { self.pass_on() } else { Ok(()) }
+    }
+
+    fn golden(&mut self) -> Result<&[u8], String> {
+        self.golden.get()
+    }
+
+    fn complain(&mut self, message: &str) {
+        self.n_complaints.set(self.n_complaints.get() + 1);
+        let mut complaints = self.complaints.borrow_mut();
+        if complaints.len() < MAX_COMPLAINTS {
+            complaints.push(message.to_owned());
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the tokens of network outputs go: files, pipes, the terminal, as bytes, hexadecimal digits or numbers.
+
+use crate::failure::Outcome;
+use crate::feed::Sink;
+use crate::output::{self, Output};
+use crate::tokens::{Encoder, Encoding, show_number};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// An output that several parts hold; [`SharedOutput::commit`] makes it appear.
+#[derive(Clone, Debug)]
+pub struct SharedOutput(Rc<RefCell<Option<Output>>>);
+
+impl SharedOutput {
+    /// Shares an output.
+    pub fn new(output: Output) -> Self {
+        Self(Rc::new(RefCell::new(Some(output))))
+    }
+
+    /// Writes bytes; nothing once it was committed.
+    pub fn write(&self, bytes: &[u8]) -> Outcome {
+        self.0.borrow_mut().as_mut().map_or(Ok(()), |output| output.write(bytes))
+    }
+
+    /// Makes what was written appear.
+    pub fn commit(&self) -> Outcome {
+        self.0.borrow_mut().take().map_or(Ok(()), Output::commit)
+    }
+
+    /// True when what is written is seen at once.
+    pub fn is_stream(&self) -> bool {
+        self.0.borrow().as_ref().is_some_and(Output::is_stream)
+    }
+}
+
+/// Bytes collected before they are written.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Tokens as bytes to an output.
+#[derive(Debug)]
+pub struct ByteSink {
+    output: SharedOutput,
+    encoder: Encoder,
+    buffer: Vec<u8>,
+}
+
+impl ByteSink {
+    /// A sink for tokens of this encoding.
+    pub fn new(output: SharedOutput, encoding: Encoding) -> Self {
+        Self { output, encoder: Encoder::new(encoding), buffer: Vec::new() }
+    }
+
+    fn write(&mut self) -> Outcome {
+        let written = self.output.write(&self.buffer);
+        self.buffer.clear();
+        written
+    }
+}
+
+impl Sink for ByteSink {
+    fn take(&mut self, tokens: &[u8]) -> Outcome {
+        self.encoder.encode(tokens, &mut self.buffer);
+        if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Outcome {
+        self.write()?;
+        if self.output.is_stream() { output::flush_standard() } else { Ok(()) }
+    }
+
+    fn finish(mut self: Box<Self>) -> Outcome<Option<String>> {
+        let filling = self.encoder.finish(&mut self.buffer);
+        self.write()?;
+        self.output.commit()?;
+        Ok((filling > 0).then(|| format!("the last byte was filled up with {filling} zero bits")))
+    }
+
+    fn abandon(mut self: Box<Self>) -> Outcome {
+        if self.output.is_stream() { self.flush() } else { Ok(()) }
+    }
+}
+
+/// Tokens as a line of hexadecimal digits or numbers on standard output, at the end.
+#[derive(Debug)]
+pub struct LineSink {
+    encoding: Encoding,
+    numbers: bool,
+    /// What stands before the line when there are several.
+    label: Option<String>,
+    tokens: Vec<u8>,
+}
+
+impl LineSink {
+    /// A sink that prints numbers, or else hexadecimal digits, after a label if there is one.
+    pub fn new(encoding: Encoding, numbers: bool, label: Option<String>) -> Self {
+        Self { encoding, numbers, label, tokens: Vec::new() }
+    }
+}
+
+impl Sink for LineSink {
+    fn take(&mut self, tokens: &[u8]) -> Outcome {
+        self.tokens.extend_from_slice(tokens);
+        Ok(())
+    }
+
+    fn abandon(self: Box<Self>) -> Outcome {
+        self.finish().map(|_| ())
+    }
+
+    fn finish(self: Box<Self>) -> Outcome<Option<String>> {
+        let mut line = self.label.as_ref().map(|label| format!("{label}=")).unwrap_or_default();
+        let mut note = None;
+        if self.numbers {
+            let scalar = self.encoding.scalar();
+            let tokens = self.tokens.chunks_exact(scalar.storage_bytes().max(1));
+            let numbers: Vec<String> = tokens.map(|token| show_number(token, scalar)).collect();
+            line.push_str(&numbers.join(","));
+        } else {
+            let (mut encoder, mut bytes) = (Encoder::new(self.encoding), Vec::new());
+            encoder.encode(&self.tokens, &mut bytes);
+            let filling = encoder.finish(&mut bytes);
+            note = (filling > 0).then(|| format!("the last byte was filled up with {filling} zero bits"));
+            line.push_str(&hexadecimal(&bytes));
+        }
+        line.push('\n');
+        output::print(line.as_bytes())?;
+        Ok(note)
+    }
+}
+
+/// Lower-case hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+}

@@ -35,13 +35,19 @@ impl Builder<'_> {
         let mut ports = Ports { list: Vec::with_capacity(decls.len()), by_name: HashMap::new() };
         for decl in decls {
             let mut ty = self.ast_type(&decl.ty);
-            if ty.is_list() || ty.elem == Elem::String {
+            if ty.is_list() {
                 self.report(
                     Diagnostic::error("port-type", format!("the port `{}` is `{ty}`", decl.name.text))
                         .at(decl.ty.span, "a port carries numbers or `bool`")
                         .help("send the elements of a list one after the other, with `repeat`"),
                 );
                 ty = Ty::POISON;
+            } else if ty.elem == Elem::String {
+                self.session.report_unsupported(
+                    Diagnostic::error("port-type", format!("the port `{}` is `{ty}`", decl.name.text))
+                        .at(decl.ty.span, "no engine and no target carries text between actors")
+                        .help("send the characters as numbers"),
+                );
             }
             if let Some(&first) = ports.by_name.get(&decl.name.text) {
                 let first_span = ports.list[first].span;

@@ -27,6 +27,7 @@ pub fn elaborate(
     top: &Top,
     parameters: &[(String, String)],
 ) -> Option<Network> {
+    session.to_run = true;
     let (node, actors, name) = instantiate(session, provider, top, parameters, false)?;
     if session.has_errors() {
         return None;
@@ -49,6 +50,7 @@ pub fn hierarchy(
 /// Checks an actor, a unit or a network on its own: parameters without a default are unknown, and what depends on them
 /// is checked as far as that goes.
 pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) {
+    session.to_run = false;
     match resolve(session, provider, top) {
         Some((entity, args)) => {
             let file = session.file(entity);

@@ -102,13 +102,7 @@ impl Builder<'_> {
             return Typed::poison(span);
         }
         let value = if signature.impure {
-            if self.body.guard || self.body.constant_from.is_some() {
-                let (slug, message) = if self.body.guard {
-                    ("impure-guard", "a guard calls a native function")
-                } else {
-                    ("not-constant", "a constant calls a native function")
-                };
-                self.error(slug, message, span, format!("`{}` has effects", signature.name));
+            if !self.may_have_effects(&signature.name, span) {
                 return Typed { ty: result, ..Typed::poison(span) };
             }
             let local = self.temporary(result.clone());
@@ -124,6 +118,22 @@ impl Builder<'_> {
         Typed { value: Operand::Scalar(value), ty: result, bounds, widened: None, span }
     }
 
+    /// Whether a call that reaches a native may stand here. Programs ask the platform in guards, for the size of a file or
+    /// whether a connection is open, so that a guard only warns.
+    fn may_have_effects(&mut self, name: &str, span: Span) -> bool {
+        if self.body.constant_from.is_some() {
+            self.error("not-constant", "a constant calls a native function", span, format!("`{name}` has effects"));
+            return false;
+        }
+        if self.body.guard {
+            self.report(
+                Diagnostic::warning("impure-guard", "a guard calls a native function")
+                    .at(span, format!("`{name}` is called whenever the guard is tested, not once for each firing")),
+            );
+        }
+        true
+    }
+
     /// A call whose list result goes to a place.
     pub fn call_into(&mut self, place: Place, ty: &Ty, function: &ast::QualifiedName, args: &[ast::Expr], span: Span) {
         let Some((entity, member, signature)) = self.callee(function, args, true) else {
@@ -137,10 +147,7 @@ impl Builder<'_> {
         let Some((mut arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else {
             return;
         };
-        if signature.impure && (self.body.guard || self.body.constant_from.is_some()) {
-            let slug = if self.body.guard { "impure-guard" } else { "not-constant" };
-            let message = "a native function is called where effects are not allowed";
-            self.error(slug, message, span, format!("`{}` has effects", signature.name));
+        if signature.impure && !self.may_have_effects(&signature.name, span) {
             return;
         }
         // The function may read what it would write to: it fills a list of its own unless the place is a local.

@@ -67,6 +67,8 @@ pub struct Session {
     by_name: HashMap<String, Lookup>,
     pub(crate) unit_constants: HashMap<(EntityId, u32), (Ty, Option<Arc<Value>>)>,
     steps_spent: u64,
+    /// What comes out is to run, so that nothing may be in it that only the language has.
+    pub(crate) to_run: bool,
 }
 
 impl Session {
@@ -101,6 +103,14 @@ impl Session {
             }
         }
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Adds a problem with what the language has and nothing here can run: a warning until it is to run.
+    pub(crate) fn report_unsupported(&mut self, mut diagnostic: Diagnostic) {
+        if !self.to_run {
+            diagnostic.severity = Severity::Warning;
+        }
+        self.report(diagnostic);
     }
 
     pub(crate) fn steps_left(&self) -> u64 {

@@ -220,7 +220,8 @@ impl Output {
     }
 }
 
-/// The guard of an action. Sees actor variables and pattern locals (peeked), writes only its own temporaries.
+/// The guard of an action. Sees actor variables and pattern locals (peeked), writes only its own temporaries. May call
+/// natives, any number of times.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Guard {
     /// Computes lists that the conditions need; mostly empty.

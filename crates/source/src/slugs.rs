@@ -26,7 +26,7 @@ pub const SLUGS: &[(Slug, &str)] = &[
     ("format-refused", "laying out the text anew would have changed more than blanks"),
     ("guard-uses-local", "a guard uses a local variable of its action"),
     ("import-not-a-unit", "an import names an actor or a network"),
-    ("impure-guard", "a guard calls a native function"),
+    ("impure-guard", "a guard calls a native function, which happens whenever it is tested"),
     ("index-out-of-range", "a constant index lies outside its list"),
     ("known-answer-format", "a known-answer file does not follow its format"),
     ("known-answer-mapping", "a record of a known-answer file does not fit what the manifest says about it"),

@@ -140,6 +140,22 @@ fn heads_of_loops() {
 }
 
 #[test]
+fn habits_from_other_languages() {
+    assert_stmts("for int i in 0 .. 3 do x := 1; end y := 2;", &["syntax-error@for"]);
+    assert!(messages(&in_actor("action ==> do for int i in 0 .. 3 do end end")).contains("begins with `foreach`"));
+    assert_stmts(
+        "return x;\nbreak;\nx := ;",
+        &["dropped-construct@return", "dropped-construct@break", "syntax-error@;"],
+    );
+    assert_stmts("return := x; break(1);", &[]);
+    assert_in_actor("function f(int x) -> int : x end int y = ;", &["syntax-error@-", "syntax-error@;"]);
+    assert_in_actor("function f(int x) ==> int : x end int y = ;", &["syntax-error@==>", "syntax-error@;"]);
+    assert_in_actor("action In:[x] => Out:[x] do y := ; end", &["syntax-error@=>", "syntax-error@;"]);
+    assert_in_actor("action In:[x] --> Out:[x] end", &["syntax-error@-->"]);
+    assert_eq!(problems("network N() ==> structure a.x --> b.y; end"), ["syntax-error@structure"]);
+}
+
+#[test]
 fn expressions() {
     assert_in_actor("int a = f(x)[0];", &["syntax-error@["]);
     assert!(messages(&in_actor("int a = f(x)[0];")).contains("only a variable can be indexed"));

@@ -157,10 +157,27 @@ impl<'a> Parser<'a> {
     fn expect(&mut self, kind: Kind) -> Parsed<Span> {
         if self.is(kind) {
             let lexeme = self.advance();
-            Ok(self.span_of(lexeme))
-        } else {
-            Err(self.expected(&format!("`{}`", kind.fixed_text().unwrap_or("?"))))
+            return Ok(self.span_of(lexeme));
         }
+        if matches!(kind, Kind::LongArrow | Kind::DoubleArrow) {
+            return self.other_arrow(kind);
+        }
+        Err(self.expected(&format!("`{}`", kind.fixed_text().unwrap_or("?"))))
+    }
+
+    /// An arrow that is drawn in another way is reported and taken as the one that is expected.
+    fn other_arrow(&mut self, kind: Kind) -> Parsed<Span> {
+        let start = self.span();
+        let reported = self.expected(&format!("`{}`", kind.fixed_text().unwrap_or("?")));
+        match self.kind() {
+            Kind::LongArrow | Kind::DoubleArrow | Kind::FatArrow => {}
+            Kind::Minus if self.ahead(1).kind == Kind::Gt => {
+                self.advance();
+            }
+            _ => return Err(reported),
+        }
+        self.advance();
+        Ok(self.since(start))
     }
 
     /// A `;` that is only missing before a line break, a closing word or the end is reported and taken as written.

@@ -93,7 +93,7 @@ impl Parser<'_> {
             network.inputs = self.comma_list(Self::network_port)?;
         }
         self.expect(Kind::DoubleArrow)?;
-        if !self.is(Kind::Colon) {
+        if !self.is(Kind::Colon) && !self.at_network_section() {
             network.outputs = self.comma_list(Self::network_port)?;
         }
         Ok(())

@@ -166,9 +166,15 @@ impl Parser<'_> {
                 self.expect_end("`while`", opener);
                 StmtKind::While { condition, body }
             }
-            Kind::Foreach => {
+            Kind::Foreach | Kind::For => {
                 let opener = self.span();
-                self.advance();
+                if self.advance().kind == Kind::For {
+                    self.problems.push(
+                        Diagnostic::error("syntax-error", "a loop statement begins with `foreach`")
+                            .at(opener, "`foreach` expected here")
+                            .help("`for` is the word in list comprehensions"),
+                    );
+                }
                 let generator = self.generator();
                 let generator = self.recover_before(Kind::Do, generator)?;
                 let body = self.stmts();
@@ -269,6 +275,13 @@ impl Parser<'_> {
         let indices = self.indices()?;
         match self.kind() {
             Kind::Assign => {}
+            _ if matches!(&*name.text, "return" | "break" | "continue" | "goto") => {
+                return Err(self.dropped(
+                    name.span,
+                    &format!("`{}`", name.text),
+                    "use `if` and the condition of the loop",
+                ));
+            }
             Kind::Eq | Kind::EqEq => {
                 let span: Span = self.span();
                 self.report(

@@ -1,6 +1,6 @@
-//! Bytes a second of a block cipher core of the library:
-//! `cargo run --release -p headrace-interp --example blocks -- ctl.block.aes.AesEncrypt NK=4`
-//! The key is sent once, zero, with as many bytes as `KEY` says (16); blocks are zero.
+//! Bytes a second of a block cipher core of the library, by its qualified name:
+//! `cargo run --release -p headrace-interp --example blocks -- NETWORK PARAMETER=VALUE KEY=32`
+//! The key is sent once, zero, with as many bytes as `KEY` says (16); blocks of 16 bytes are zero.
 
 use headrace_engine::{CollectingHost, Engine};
 use headrace_interp::{Interpreter, Options};
@@ -11,7 +11,9 @@ mod text;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let name = arguments.next().unwrap_or_else(|| "ctl.block.aes.AesEncrypt".into());
+    let Some(name) = arguments.next() else {
+        return eprintln!("a network is wanted");
+    };
     let mut key_bytes = 16;
     let mut parameters = Vec::new();
     for argument in arguments {

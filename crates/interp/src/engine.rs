@@ -15,7 +15,10 @@ use std::io;
 use std::sync::Arc;
 
 /// Most scalars that all constants and state variables of a network may have together.
-const MAX_STATE: usize = 1 << 28;
+const MAX_STATE: usize = 1 << 27;
+
+/// Most tokens that all FIFOs of a network may hold together.
+const MAX_TOKENS: u64 = 1 << 28;
 
 /// An instance: its state, and the FIFOs at its ports.
 #[derive(Debug)]
@@ -70,7 +73,7 @@ pub struct Interpreter {
     agenda: Agenda,
     counts: Vec<Vec<u64>>,
     time: u64,
-    ended: Option<Result<Outcome, Trap>>,
+    pub(crate) ended: Option<Result<Outcome, Trap>>,
     /// For each instance the tests whose guards did not hold when the run stopped.
     pub(crate) failed_guards: Vec<Vec<usize>>,
     trace: Option<Box<dyn TraceSink>>,
@@ -155,10 +158,19 @@ impl Interpreter {
         let mut boundary_out = vec![None; network.outputs.len()];
         let mut fifos = Vec::new();
         let mut ends = Vec::new();
+        let mut all_tokens = 0u64;
         for connection in &network.connections {
             let source = network.source_port(connection).ty;
             let target = network.target_port(connection).ty;
             let capacity = network.capacity(connection, options.fifo_tokens);
+            all_tokens = all_tokens.saturating_add(capacity);
+            if all_tokens > MAX_TOKENS {
+                return Err(vec![
+                    Diagnostic::error("state-too-large", "the FIFOs of the network need too much memory")
+                        .at(connection.span, format!("this one may hold {capacity} tokens"))
+                        .note(format!("all together may hold {MAX_TOKENS}")),
+                ]);
+            }
             let fifo = fifos.len();
             fifos.push(Fifo::new(source, &connection.via, target, capacity));
             let writer = match connection.source {
@@ -233,6 +245,7 @@ impl Interpreter {
         codes: &'c [ActorCode],
         max_firings: Option<u64>,
     ) -> Result<Outcome, Trap> {
+        let network = Arc::clone(&self.network);
         let mut left = max_firings.unwrap_or(u64::MAX);
         let mut tries = 0u32;
         while let Some((at, burst)) = self.agenda.next() {
@@ -251,7 +264,7 @@ impl Interpreter {
                     self.wake_neighbours(at, fired);
                     return Ok(Outcome::FiringLimit);
                 }
-                match self.attempt(m, actor, at) {
+                match self.attempt(m, &network, actor, at) {
                     Ok(Try::Fired) => {
                         fired = true;
                         left -= 1;
@@ -290,8 +303,13 @@ impl Interpreter {
     }
 
     /// Tries the actions of an instance in order and fires the first that is enabled, if its outputs have room.
-    fn attempt(&mut self, m: &mut Machine<'_>, actor: &ActorCode, at: usize) -> Result<Try, (String, Fault)> {
-        let network = Arc::clone(&self.network);
+    fn attempt(
+        &mut self,
+        m: &mut Machine<'_>,
+        network: &Network,
+        actor: &ActorCode,
+        at: usize,
+    ) -> Result<Try, (String, Fault)> {
         let declared = &network.actors[self.instances[at].actor];
         if let Some(action) = actor.initializers.get(self.instances[at].initialised) {
             let name = |fault| (declared.initializers[self.instances[at].initialised].name.clone(), fault);
@@ -593,13 +611,10 @@ impl Engine for Interpreter {
         let interrupt = self.options.interrupt.clone();
         let mut m = Machine::new(memory, self.base, host, session, self.options.step_limit, interrupt.as_deref());
         let result = self.go_on(&mut m, &codes, max_firings);
-        if let Ok(Outcome::Idle) = result {
-            self.note_guards(&mut m, &codes);
-        } else {
-            self.failed_guards.iter_mut().for_each(Vec::clear);
-        }
         if matches!(result, Err(_) | Ok(Outcome::Exited(_))) {
             self.ended = Some(result.clone());
+        } else {
+            self.note_guards(&mut m, &codes);
         }
         self.memory = m.memory;
         self.session = m.session;

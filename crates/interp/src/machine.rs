@@ -105,6 +105,10 @@ pub(crate) struct Memory {
 impl Memory {
     /// Makes the memories at least this large.
     pub fn reserve(&mut self, extent: Extent) {
+        if self.words.is_empty() {
+            // Straight from the system, which gives pages only when they are touched.
+            self.words = vec![0; extent.words];
+        }
         if self.words.len() < extent.words {
             self.words.resize(extent.words, 0);
         }

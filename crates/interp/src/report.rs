@@ -9,7 +9,9 @@ use headrace_ir::{Action, Actor};
 pub(crate) fn report(interpreter: &Interpreter) -> Report {
     let network = &interpreter.network;
     let mut waits = Vec::new();
-    for (at, running) in interpreter.instances.iter().enumerate() {
+    // Where a program trapped or ended itself, nothing waits.
+    let waiting = if interpreter.ended.is_some() { &[][..] } else { &interpreter.instances };
+    for (at, running) in waiting.iter().enumerate() {
         let actor = &network.actors[running.actor];
         let Some(state) = actor.schedule.states.get(running.state) else { continue };
         let mut wait = |action: &Action, blocked| {

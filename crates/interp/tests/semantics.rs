@@ -396,3 +396,52 @@ fn unknown_natives_are_told() {
     let problems = Interpreter::new(single(actor), Options::default()).expect_err("a diagnostic");
     assert_eq!(problems[0].slug, "unknown-native");
 }
+
+#[test]
+fn the_report_tells_guards_tokens_and_leftovers() {
+    let mut pair = action("pair");
+    pair.locals = vec![pattern_local("x", Type::scalar(uint(8))), pattern_local("y", Type::scalar(uint(8)))];
+    pair.consumes = vec![take(0, &[0, 1])];
+    let mut big = action("big");
+    big.locals = vec![pattern_local("x", Type::scalar(uint(8)))];
+    big.consumes = vec![take(0, &[0])];
+    big.guard = Guard {
+        before: vec![],
+        conditions: vec![compare(CompareOp::Greater, local(0), lit(100))],
+        peeks: vec![LocalId(0)],
+    };
+    let network = single(actor(vec![port("In", uint(8))], vec![], vec![pair, big]));
+    let mut engine = interpreter(network, Options::default());
+    engine.write(0, &[1, 2, 200, 3]);
+    engine.write(0, &[7]);
+    assert_eq!(engine.run(None, &mut CollectingHost::default()), Ok(Outcome::Idle));
+    let report = engine.report();
+    assert_eq!(report.waits.len(), 2);
+    assert_eq!(report.waits[0].blocked, Blocked::Tokens { port: "In".into(), needed: 2, there: 1 });
+    assert_eq!((report.waits[1].action.as_str(), &report.waits[1].blocked), ("big", &Blocked::Guard));
+    assert_eq!((report.leftovers.len(), report.leftovers[0].target.as_str()), (1, "a.In"));
+    assert!(!report.lacks_room());
+}
+
+#[test]
+fn an_interpreter_can_go_to_another_thread() {
+    let mut engine = interpreter(single(adder()), Options::default());
+    let outcome = std::thread::spawn(move || engine.run(None, &mut CollectingHost::default())).join();
+    assert_eq!(outcome.expect("no panic"), Ok(Outcome::Idle));
+}
+
+#[test]
+fn fifos_beyond_memory_are_refused() {
+    let mut network = single(adder());
+    network.connections[0].fifo_tokens = Some(u32::MAX);
+    let problems = Interpreter::new(network, Options::default()).expect_err("a diagnostic");
+    assert_eq!(problems[0].slug, "state-too-large");
+}
+
+#[test]
+fn a_network_that_contradicts_itself_is_refused() {
+    let mut network = single(adder());
+    network.actors[0].actions[0].produces = vec![give(0, vec![local(7)])];
+    let problems = Interpreter::new(network, Options::default()).expect_err("a diagnostic");
+    assert_eq!(problems[0].slug, "malformed-network");
+}

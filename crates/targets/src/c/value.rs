@@ -263,7 +263,7 @@ impl Code<'_> {
     fn exact_division(&mut self, node: &Node<'_>, op: BinaryOp, common: Option<Repr>) -> Value {
         let (a, b) = (&node.kids[0], &node.kids[1]);
         let Some(common) = common else {
-            let words = self.wide(node, 2);
+            let words = self.wide_operation(node, 2);
             return Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64)).to(
                 Repr::holding(&node.range).unwrap_or(Repr::U64),
             );
@@ -304,7 +304,7 @@ impl Code<'_> {
                     return Value::infix(">>", &x, &by, Kind::Int(Repr::U64)).to(result);
                 }
             }
-            let words = self.wide(node, 2);
+            let words = self.wide_operation(node, 2);
             return Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64)).to(result);
         };
         let value = self.exact(x);
@@ -458,7 +458,15 @@ impl Code<'_> {
 
     /// The expression wrapped to a type of up to 64 bits.
     pub fn wrapped(&mut self, x: &Node<'_>, ty: IntType) -> Value {
-        let value = self.low(x, u64::from(ty.width).min(64));
+        let bits = u64::from(ty.width).min(64);
+        if let (ExprKind::Complement(_), false, 0..=16) = (&x.expr.kind, ty.signed, bits) {
+            // A comparison with `(uint8_t)~x` is what gcc warns of, taking it for a slip.
+            let class = width_class(bits);
+            let value = self.low(&x.kids[0], bits).to(class);
+            let ones = Value::int(&Int::from((1u64 << bits) - 1), class);
+            return wrap_value(&Value::infix("^", &value, &ones, Kind::Int(class)), ty);
+        }
+        let value = self.low(x, bits);
         wrap_value(&value, ty)
     }
 

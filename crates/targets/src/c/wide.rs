@@ -27,6 +27,12 @@ impl Code<'_> {
             self.line(&format!("hr_wide_{function}({name}, {words}, {});", value.to(ty).text));
             return name;
         }
+        self.wide_operation(node, words)
+    }
+
+    /// As [`Code::wide`], by the operation itself: what calls this could not compute the value in less, even where the
+    /// value fits in less.
+    pub fn wide_operation(&mut self, node: &Node<'_>, words: u32) -> String {
         match &node.expr.kind {
             ExprKind::Int(value) => self.wide_constant(value, words),
             ExprKind::Load(place) => {

@@ -11,7 +11,7 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>)
         .map(|(_, candidate)| candidate)
 }
 
-/// Number of letters to insert, delete or replace, letter case counting little; anything above `limit` may come out as
+/// Number of letters to insert, delete, replace or exchange with the next, letter case counting little; anything above `limit` may come out as
 /// `limit + 1`.
 fn distance(a: &str, b: &str, limit: usize) -> usize {
     if a.eq_ignore_ascii_case(b) {
@@ -19,18 +19,22 @@ fn distance(a: &str, b: &str, limit: usize) -> usize {
     }
     let a: Vec<char> = a.chars().take(64).collect();
     let b: Vec<char> = b.chars().take(64).collect();
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+        let mut next = Vec::with_capacity(row.len());
+        next.push(i + 1);
         for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+            let mut best = (row[j] + usize::from(x != y)).min(next[j] + 1).min(row[j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            next.push(best);
         }
-        if row.iter().all(|&distance| distance > limit) {
+        if next.iter().all(|&distance| distance > limit) {
             return limit + 1;
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -44,6 +48,7 @@ mod tests {
         let names = ["keySize", "KeyExpansion", "state"];
         assert_eq!(nearest("keysize", names.into_iter()), Some("keySize"));
         assert_eq!(nearest("stat", names.into_iter()), Some("state"));
+        assert_eq!(nearest("satte", names.into_iter()), Some("state"));
         assert_eq!(nearest("xyz", names.into_iter()), None);
     }
 }

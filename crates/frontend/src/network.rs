@@ -316,7 +316,10 @@ impl<'a> Elaborator<'a> {
         for stmt in &network.structure {
             scope.structure(stmt);
         }
-        let Scope { requests, links, .. } = scope;
+        let Scope { requests, links, steps, .. } = scope;
+        if steps > MAX_INSTANCES {
+            return Node::Unknown;
+        }
         self.n_instances += requests.len() + links.len();
         if self.n_instances > MAX_INSTANCES {
             self.session.report(
@@ -380,6 +383,7 @@ impl<'a> Elaborator<'a> {
                     .also(first, "the first one")
                     .help("an input takes tokens from one place; merge them in an actor"),
                 );
+                incomplete = true;
                 continue;
             }
             node.by_target.insert(to, at);
@@ -590,17 +594,16 @@ impl Scope<'_, '_> {
     }
 
     fn too_large(&mut self, span: Span) -> bool {
-        self.steps += 1;
-        if self.steps > MAX_INSTANCES {
+        if self.steps == MAX_INSTANCES {
             self.builder.error(
                 "network-too-large",
                 format!("more than {MAX_INSTANCES} instances and connections"),
                 span,
                 "given up here",
             );
-            return true;
         }
-        false
+        self.steps += 1;
+        self.steps > MAX_INSTANCES
     }
 
     fn entity(&mut self, decl: &ast::EntityDecl) {
@@ -672,10 +675,7 @@ impl Scope<'_, '_> {
 
     fn each_known(&mut self, generators: &[ast::Generator], known: bool, f: &mut dyn FnMut(&mut Self, bool)) {
         let Some((generator, rest)) = generators.split_first() else {
-            if !self.too_large(Span::default()) {
-                f(self, known);
-            }
-            return;
+            return f(self, known);
         };
         let low = self.builder.fold_int(&generator.lower, "the bound of a generator");
         let high = self.builder.fold_int(&generator.upper, "the bound of a generator");

@@ -261,6 +261,10 @@ impl Scheduler<'_> {
     }
 
     fn warn_unreachable(&mut self, mentioned: &HashSet<usize>, schedule: Span) {
+        // A tag that was misspelt is not also a transition that was forgotten.
+        if self.problems.iter().any(|problem| problem.slug == "unknown-tag") {
+            return;
+        }
         for (at, action) in self.actions.iter().enumerate() {
             if action.tag.is_some() && !mentioned.contains(&at) {
                 self.problems.push(

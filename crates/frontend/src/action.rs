@@ -88,6 +88,7 @@ impl Builder<'_> {
         let guard = self.guard(&action.guards, &consumes);
         let not_yet = |binding: &Binding| matches!(binding, Binding::NotInGuard { .. });
         self.body.scope.retain(|_, binding| !not_yet(binding));
+        self.enter_locals();
         for var in &action.vars {
             self.declare_local(var);
         }

@@ -5,9 +5,9 @@ use crate::session::EntityId;
 use crate::types::{Bounds, Elem, Ty};
 use headrace_ir as ir;
 use headrace_ir::{Expr, ExprKind, Int, LocalId, LocalKind, Place, Root, Stmt, StmtKind, Value};
-use headrace_source::Span;
+use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, Text};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a name of the body stands for.
 #[derive(Clone)]
@@ -40,6 +40,8 @@ pub(crate) struct Body {
     pub locals: Vec<ir::Local>,
     pub types: Vec<Ty>,
     pub scope: HashMap<Text, Binding>,
+    /// Names of tokens and parameters that no local has hidden yet.
+    outer: HashSet<Text>,
     /// Statements of the innermost block so far.
     pub out: Vec<Stmt>,
     /// Set where only constants are allowed: locals from this one on belong to the constant expression itself.
@@ -59,6 +61,7 @@ impl Body {
             locals: Vec::new(),
             types: Vec::new(),
             scope: HashMap::new(),
+            outer: HashSet::new(),
             out: Vec::new(),
             constant_from: None,
             initial: false,
@@ -186,17 +189,40 @@ impl Builder<'_> {
         self.body.out.push(Stmt { kind, span });
     }
 
-    /// Brings a name of the body into scope; a name that the body already has is an error.
-    pub fn bind(&mut self, name: &ast::Name, binding: Binding) -> bool {
+    /// Brings a name of the body into scope; a name that this level of the body already has is an error.
+    pub fn bind(&mut self, name: &ast::Name, binding: Binding) {
+        if self.body.outer.remove(&name.text) {
+            self.bind_nested(name, binding);
+            return;
+        }
         if let Some(first) = self.body.scope.get(&name.text)
             && !matches!(first, Binding::NotInGuard { .. })
         {
             let diagnostic = crate::members::duplicate(name, Some(first.span()));
             self.report(diagnostic);
-            return false;
+            return;
         }
         self.body.scope.insert(name.text.clone(), binding);
-        true
+    }
+
+    /// Brings a name into an inner scope and returns what it stood for outside of that.
+    pub fn bind_nested(&mut self, name: &ast::Name, binding: Binding) -> Option<Binding> {
+        let hidden = self.body.scope.insert(name.text.clone(), binding);
+        if let Some(hidden) = &hidden
+            && !matches!(hidden, Binding::NotInGuard { .. })
+        {
+            self.report(
+                Diagnostic::warning("duplicate-name", format!("`{}` hides another `{}`", name.text, name.text))
+                    .at(name.span, "means this one from here on")
+                    .also(hidden.span(), "the hidden one"),
+            );
+        }
+        hidden
+    }
+
+    /// The names that are in scope now belong to a level of their own: tokens or parameters, which locals may hide.
+    pub fn enter_locals(&mut self) {
+        self.body.outer = self.body.scope.keys().cloned().collect();
     }
 
     /// Runs `f` with a fresh list of statements and returns what it emitted.

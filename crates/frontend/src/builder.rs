@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// How far the value of an actor variable is known.
 #[derive(Clone)]
 pub(crate) enum VarValue {
+    /// Its type is being looked at.
+    Typing,
     NotYet,
     InProgress,
     /// Depends on something unknown, or was wrong and reported.
@@ -135,33 +137,51 @@ impl<'a> Builder<'a> {
         find_member(self.session, self.provider, home, name)
     }
 
+    /// Looks for a function or procedure in the same way.
+    pub fn find_callable(&mut self, home: EntityId, name: &QualifiedName) -> Option<(EntityId, Member)> {
+        find_callable(self.session, self.provider, home, name)
+    }
+
+    /// What a name stands for where something is called; not a function or procedure only if there is none.
+    pub fn resolve_callable(&mut self, name: &QualifiedName) -> Resolved {
+        match self.find_callable(self.body.home, name) {
+            Some((entity, member)) => self.accessible(entity, member, name),
+            None => self.resolve(name),
+        }
+    }
+
     /// What a name stands for in the current scope.
     pub fn resolve(&mut self, name: &QualifiedName) -> Resolved {
-        if name.is_simple() {
-            if let Some(binding) = self.body.scope.get(&name.text) {
-                return Resolved::Local(binding.clone());
-            }
-        }
+        let local = if name.is_simple() { self.body.scope.get(&name.text).cloned() } else { None };
         let home = self.body.home;
+        match local {
+            // A guard does not see what the local hides from the rest of the action.
+            Some(Binding::NotInGuard { .. }) | None => {}
+            Some(local) => return Resolved::Local(local),
+        }
         match self.find_member(home, name) {
-            Some((entity, member)) => {
-                if entity != home && self.file(entity).unit().is_none() {
-                    let file = self.file(entity);
-                    let message = format!("`{}` belongs to the {} `{}`", name.last(), file.kind(), file.name);
-                    self.report(
-                        Diagnostic::error("private-member", message)
-                            .at(name.span, "cannot be used from another file")
-                            .help("move what several files use to a unit"),
-                    );
-                    return Resolved::Nothing;
-                }
-                Resolved::Member(entity, member)
-            }
+            Some((entity, member)) => self.accessible(entity, member, name),
+            None if local.is_some() => local.map_or(Resolved::Nothing, Resolved::Local),
             None => {
                 self.report_unresolved(name);
                 Resolved::Nothing
             }
         }
+    }
+
+    /// A member, unless it is private to another file.
+    fn accessible(&mut self, entity: EntityId, member: Member, name: &QualifiedName) -> Resolved {
+        let file = self.file(entity);
+        if entity == self.body.home || file.unit().is_some() {
+            return Resolved::Member(entity, member);
+        }
+        let message = format!("`{}` belongs to the {} `{}`", name.last(), file.kind(), file.name);
+        self.report(
+            Diagnostic::error("private-member", message)
+                .at(name.span, "cannot be used from another file")
+                .help("move what several files use to a unit"),
+        );
+        Resolved::Nothing
     }
 
     fn report_unresolved(&mut self, name: &QualifiedName) {
@@ -195,6 +215,11 @@ impl<'a> Builder<'a> {
     /// The actor variable for a parameter, constant or state variable; its type is known afterwards.
     pub fn variable(&mut self, home: EntityId, member: Member, used_at: Span) -> Option<VariableId> {
         if let Some(&id) = self.variable_ids.get(&(home, member)) {
+            if let VarSlot { value: VarValue::Typing, name, span, .. } = &self.variables[id.index()] {
+                let message = format!("the type of `{name}` depends on `{name}` itself");
+                let diagnostic = Diagnostic::error("cyclic-constant", message).at(*span, "declared here");
+                self.report(diagnostic.also(used_at, "needed here for its type"));
+            }
             return Some(id);
         }
         let file = self.file(home);
@@ -214,7 +239,7 @@ impl<'a> Builder<'a> {
             ty: Ty::POISON,
             ir_ty: ir::Type::scalar(ir::Scalar::Bool),
             mutable: !constant,
-            value: VarValue::InProgress,
+            value: VarValue::Typing,
             home,
             member,
             span: decl.name.span,
@@ -244,7 +269,8 @@ impl<'a> Builder<'a> {
         let slot = &mut self.variables[id.index()];
         match &slot.value {
             VarValue::Known(value) => return Some(value.clone()),
-            VarValue::Unknown => return None,
+            // A type that depends on itself was reported.
+            VarValue::Unknown | VarValue::Typing => return None,
             VarValue::InProgress => {
                 slot.value = VarValue::Unknown;
                 let (name, span) = (slot.name.clone(), slot.span);
@@ -355,14 +381,34 @@ pub(crate) fn find_member(
     home: EntityId,
     name: &QualifiedName,
 ) -> Option<(EntityId, Member)> {
+    find(session, provider, home, name, |file| &file.members)
+}
+
+/// Looks for a function or procedure in the same way.
+pub(crate) fn find_callable(
+    session: &mut Session,
+    provider: &dyn SourceProvider,
+    home: EntityId,
+    name: &QualifiedName,
+) -> Option<(EntityId, Member)> {
+    find(session, provider, home, name, |file| &file.callables)
+}
+
+fn find(
+    session: &mut Session,
+    provider: &dyn SourceProvider,
+    home: EntityId,
+    name: &QualifiedName,
+    names: fn(&Loaded) -> &HashMap<Text, Member>,
+) -> Option<(EntityId, Member)> {
     let file = session.file(home);
     if let Some(qualifier) = name.qualifier() {
         let Lookup::Found(entity) = session.lookup(provider, qualifier) else {
             return None;
         };
-        return session.file(entity).members.get(name.last()).map(|&member| (entity, member));
+        return names(&session.file(entity)).get(name.last()).map(|&member| (entity, member));
     }
-    if let Some(&member) = file.members.get(&name.text) {
+    if let Some(&member) = names(&file).get(&name.text) {
         return Some((home, member));
     }
     for wildcard in [false, true] {
@@ -375,7 +421,7 @@ pub(crate) fn find_member(
                 continue;
             };
             if let Lookup::Found(entity) = session.lookup(provider, unit)
-                && let Some(&member) = session.file(entity).members.get(&name.text)
+                && let Some(&member) = names(&session.file(entity)).get(&name.text)
             {
                 return Some((entity, member));
             }

@@ -1,7 +1,7 @@
 //! What functions and procedures do besides computing: which reach a native, which write to a list parameter, and which
 //! names of an actor are assigned at all.
 
-use crate::builder::find_member;
+use crate::builder::find_callable;
 use crate::members::{Loaded, Member};
 use crate::session::{EntityId, Session, SourceProvider};
 use headrace_syntax::ast::{self, ExprKind, QualifiedName, StmtKind, Text};
@@ -125,7 +125,7 @@ fn collect(session: &mut Session, provider: &dyn SourceProvider, (entity, member
         _ => {}
     }
     for (name, args) in calls {
-        if let Some(callee) = find_member(session, provider, entity, name) {
+        if let Some(callee) = find_callable(session, provider, entity, name) {
             let passed = args.iter().enumerate().filter_map(|(at, arg)| match &arg.kind {
                 ExprKind::Var(name) | ExprKind::Index { base: name, .. } => Some((at, name.text.clone())),
                 _ => None,

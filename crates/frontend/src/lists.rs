@@ -214,7 +214,7 @@ impl Builder<'_> {
         };
         let variable = self.add_local(&generator.name.text, ty, LocalKind::Plain);
         let binding = Binding::Local { id: variable, assignable: false, span: generator.name.span };
-        self.bind(&generator.name, binding);
+        self.bind_nested(&generator.name, binding);
         let range = range?;
         let fits = declared.is_none_or(|int| range.low.fits(int) && range.high.fits(int));
         if fits {
@@ -382,7 +382,7 @@ impl Builder<'_> {
             }
             ast::ExprKind::Call { function, .. } => {
                 let home = self.body.home;
-                match self.find_member(home, function) {
+                match self.find_callable(home, function) {
                     Some((entity, member @ Member::Function(_))) => {
                         let signature = self.signature(entity, member);
                         signature.result.as_ref().map_or(Vec::new(), |ty| ty.dims.clone())

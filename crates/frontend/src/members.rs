@@ -24,7 +24,10 @@ pub(crate) struct Loaded {
     /// What stands before the last dot of the name.
     pub package: String,
     pub tree: ast::File,
+    /// What has a value; a function or procedure where nothing else has its name.
     pub members: HashMap<Text, Member>,
+    /// Functions and procedures, whose names are a world of their own.
+    pub callables: HashMap<Text, Member>,
 }
 
 impl Loaded {
@@ -64,8 +67,8 @@ impl Loaded {
             }
         };
         let package = name.rsplit_once('.').map_or(String::new(), |(package, _)| package.to_string());
-        let members = members(&tree, &mut problems);
-        (Self { name, package, tree, members }, problems)
+        let (members, callables) = members(&tree, &mut problems);
+        (Self { name, package, tree, members, callables }, problems)
     }
 
     pub fn actor(&self) -> Option<&ast::Actor> {
@@ -130,19 +133,20 @@ impl Loaded {
     }
 }
 
-fn members(tree: &ast::File, problems: &mut Vec<Diagnostic>) -> HashMap<Text, Member> {
-    let mut table = Table { members: HashMap::new(), spans: HashMap::new(), problems };
+fn members(tree: &ast::File, problems: &mut Vec<Diagnostic>) -> (HashMap<Text, Member>, HashMap<Text, Member>) {
+    let mut table = Table::default();
+    let mut callables = Table::default();
     match &tree.entity {
         Entity::Actor(actor) => {
             table.add_all(actor.params.iter().map(|param| &param.name), Member::Param);
             table.add_all(actor.vars.iter().map(|var| &var.name), Member::Var);
-            table.add_all(actor.functions.iter().map(|function| &function.name), Member::Function);
-            table.add_all(actor.procedures.iter().map(|procedure| &procedure.name), Member::Procedure);
+            callables.add_all(actor.functions.iter().map(|function| &function.name), Member::Function);
+            callables.add_all(actor.procedures.iter().map(|procedure| &procedure.name), Member::Procedure);
         }
         Entity::Unit(unit) => {
             table.add_all(unit.vars.iter().map(|var| &var.name), Member::Var);
-            table.add_all(unit.functions.iter().map(|function| &function.name), Member::Function);
-            table.add_all(unit.procedures.iter().map(|procedure| &procedure.name), Member::Procedure);
+            callables.add_all(unit.functions.iter().map(|function| &function.name), Member::Function);
+            callables.add_all(unit.procedures.iter().map(|procedure| &procedure.name), Member::Procedure);
         }
         Entity::Network(network) => {
             for (at, param) in network.params.iter().enumerate() {
@@ -155,16 +159,22 @@ fn members(tree: &ast::File, problems: &mut Vec<Diagnostic>) -> HashMap<Text, Me
             table.add_all(network.vars.iter().map(|var| &var.name), Member::Var);
         }
     }
-    table.members
+    problems.append(&mut table.problems);
+    problems.append(&mut callables.problems);
+    for (name, member) in &callables.members {
+        table.members.entry(name.clone()).or_insert(*member);
+    }
+    (table.members, callables.members)
 }
 
-struct Table<'a> {
+#[derive(Default)]
+struct Table {
     members: HashMap<Text, Member>,
     spans: HashMap<Text, Span>,
-    problems: &'a mut Vec<Diagnostic>,
+    problems: Vec<Diagnostic>,
 }
 
-impl Table<'_> {
+impl Table {
     fn add_all<'n>(&mut self, names: impl Iterator<Item = &'n ast::Name>, member: impl Fn(u32) -> Member) {
         for (at, name) in names.enumerate() {
             self.add(name, member(at as u32));

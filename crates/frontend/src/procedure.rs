@@ -7,12 +7,21 @@ use crate::session::EntityId;
 use crate::types::{Bounds, Elem, Ty, UNKNOWN};
 use headrace_ir as ir;
 use headrace_ir::{Argument, Expr, ExprKind, LocalKind, Place, ProcedureId, Root, StmtKind};
-use headrace_source::{Diagnostic, Span};
+use headrace_source::{Diagnostic, Severity, Span};
 use headrace_syntax::ast;
 use std::rc::Rc;
 
 /// A function or procedure and the sizes of its list arguments.
 pub(crate) type ProcedureKey = (EntityId, Member, Vec<Vec<u32>>);
+
+/// The arguments of a call.
+struct Arguments {
+    list: Vec<Argument>,
+    /// Sizes of the lists among them.
+    shapes: Vec<Vec<u32>>,
+    /// What to do after the call: lists that went in as converted copies come back.
+    after: Vec<StmtKind>,
+}
 
 /// A function or procedure as it is lowered.
 pub(crate) struct ProcedureSlot {
@@ -91,7 +100,7 @@ impl Builder<'_> {
         if result.is_list() {
             return Typed::typed(result, span);
         }
-        let Some((arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else {
+        let Some(arguments) = self.arguments(&signature, (entity, member), args, span) else {
             return Typed { ty: result, ..Typed::poison(span) };
         };
         let bounds = match result.elem {
@@ -106,14 +115,14 @@ impl Builder<'_> {
                 return Typed { ty: result, ..Typed::poison(span) };
             }
             let local = self.temporary(result.clone());
-            self.emit_call(entity, member, &signature, arguments, shapes, Some(local), span);
+            self.emit_call(entity, member, &signature, arguments, Some(local), span);
             self.body.effects += 1;
             Expr { kind: ExprKind::Load(Self::local_place(local, span)), span }
         } else {
-            let Some(id) = self.procedure(entity, member, shapes, span) else {
+            let Some(id) = self.procedure(entity, member, arguments.shapes, span) else {
                 return Typed { ty: result, ..Typed::poison(span) };
             };
-            Expr { kind: ExprKind::Call(id, arguments), span }
+            Expr { kind: ExprKind::Call(id, arguments.list), span }
         };
         Typed { value: Operand::Scalar(value), ty: result, bounds, widened: None, span }
     }
@@ -144,7 +153,7 @@ impl Builder<'_> {
         if !self.check_list_fits(&result, ty, span) {
             return;
         }
-        let Some((mut arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else {
+        let Some(mut arguments) = self.arguments(&signature, (entity, member), args, span) else {
             return;
         };
         if signature.impure && !self.may_have_effects(&signature.name, span) {
@@ -158,8 +167,8 @@ impl Builder<'_> {
             let local = self.temporary(result.clone());
             Self::local_place(local, span)
         };
-        arguments.push(Argument::List(target.clone()));
-        self.emit_call(entity, member, &signature, arguments, shapes, None, span);
+        arguments.list.push(Argument::List(target.clone()));
+        self.emit_call(entity, member, &signature, arguments, None, span);
         if signature.impure {
             self.body.effects += 1;
         }
@@ -173,33 +182,35 @@ impl Builder<'_> {
     pub fn call_stmt(&mut self, procedure: &ast::QualifiedName, args: &[ast::Expr], span: Span) {
         if procedure.is_simple() && matches!(procedure.text.as_str(), "print" | "println") {
             let home = self.body.home;
-            if self.find_member(home, procedure).is_none() {
+            if self.find_callable(home, procedure).is_none() {
                 self.print(procedure.text == "println", args, span);
                 return;
             }
         }
         let Some((entity, member, signature)) = self.callee(procedure, args, false) else { return };
-        let Some((arguments, shapes)) = self.arguments(&signature, (entity, member), args, span) else { return };
-        self.emit_call(entity, member, &signature, arguments, shapes, None, span);
+        let Some(arguments) = self.arguments(&signature, (entity, member), args, span) else { return };
+        self.emit_call(entity, member, &signature, arguments, None, span);
         self.body.effects += 1;
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn emit_call(
         &mut self,
         entity: EntityId,
         member: Member,
         signature: &Signature,
-        arguments: Vec<Argument>,
-        shapes: Vec<Vec<u32>>,
+        arguments: Arguments,
         result: Option<ir::LocalId>,
         span: Span,
     ) {
+        let Arguments { list: arguments, shapes, after } = arguments;
         if signature.native {
             let native = self.native(entity, member, signature, shapes);
             self.emit(StmtKind::CallNative { result, native, arguments }, span);
         } else if let Some(procedure) = self.procedure(entity, member, shapes, span) {
             self.emit(StmtKind::Call { result, procedure, arguments }, span);
+        }
+        for copy in after {
+            self.emit(copy, span);
         }
     }
 
@@ -210,7 +221,7 @@ impl Builder<'_> {
         args: &[ast::Expr],
         function: bool,
     ) -> Option<(EntityId, Member, Rc<Signature>)> {
-        let found = self.resolve(name);
+        let found = self.resolve_callable(name);
         let problem = match found {
             Resolved::Member(entity, member @ Member::Function(_)) if function => {
                 let signature = self.signature(entity, member);
@@ -237,14 +248,14 @@ impl Builder<'_> {
         None
     }
 
-    /// The arguments of a call, and the shapes of the lists among them.
+    /// The arguments of a call.
     fn arguments(
         &mut self,
         signature: &Signature,
         callable: (EntityId, Member),
         args: &[ast::Expr],
         span: Span,
-    ) -> Option<(Vec<Argument>, Vec<Vec<u32>>)> {
+    ) -> Option<Arguments> {
         if args.len() != signature.params.len() {
             let (wanted, given) = (signature.params.len(), args.len());
             self.report(
@@ -266,12 +277,13 @@ impl Builder<'_> {
         }
         let mut arguments = Vec::with_capacity(args.len() + 1);
         let mut shapes = Vec::new();
+        let mut after = Vec::new();
         let mut complete = true;
         for (at, (arg, ty)) in args.iter().zip(&signature.params).enumerate() {
             let effects = self.body.effects;
             let mark = self.body.out.len();
             let argument = if ty.is_list() {
-                self.list_argument(signature, callable, at, arg, ty).map(|(place, dims)| {
+                self.list_argument(signature, callable, at, arg, &mut after).map(|(place, dims)| {
                     shapes.push(dims);
                     Argument::List(place)
                 })
@@ -288,7 +300,7 @@ impl Builder<'_> {
                 None => complete = false,
             }
         }
-        complete.then_some((arguments, shapes))
+        complete.then_some(Arguments { list: arguments, shapes, after })
     }
 
     /// Keeps the values of arguments that were lowered before statements with effects.
@@ -314,9 +326,10 @@ impl Builder<'_> {
         callable: (EntityId, Member),
         at: usize,
         arg: &ast::Expr,
-        ty: &Ty,
+        after: &mut Vec<StmtKind>,
     ) -> Option<(Place, Vec<u32>)> {
         let span = arg.span;
+        let ty = &signature.params[at];
         let name = match &arg.kind {
             ast::ExprKind::Var(name) | ast::ExprKind::Index { base: name, .. } => name,
             _ => {
@@ -350,21 +363,9 @@ impl Builder<'_> {
         if !self.check_list_fits(&typed.ty, ty, span) {
             return None;
         }
-        if !same_elements(typed.ty.elem, ty.elem) {
-            self.report(
-                Diagnostic::error(
-                    "list-element-width",
-                    format!(
-                        "`{}` takes a list of `{}`, but this one is of `{}`",
-                        signature.name, ty.elem, typed.ty.elem
-                    ),
-                )
-                .at(span, "lists are passed by reference: the elements must be the same")
-                .also(signature.span, "declared here"),
-            );
-            return None;
-        }
-        if self.effects.writes_param(self.session, self.provider, callable, at) {
+        let same = same_elements(typed.ty.elem, ty.elem);
+        let written = self.effects.writes_param(self.session, self.provider, callable, at);
+        if written && !(signature.native && !same) {
             if let Some(why) = self.not_assignable(name) {
                 if signature.native {
                     // A native may but need not write: it gets a copy.
@@ -382,7 +383,49 @@ impl Builder<'_> {
                 return None;
             }
         }
+        if !same {
+            let back = written && self.not_assignable(name).is_none();
+            return self.converted_list(signature, ty, place, typed.ty, back.then_some(after), span);
+        }
         Some((place, typed.ty.dims))
+    }
+
+    /// A list whose elements are not those of the parameter: a converted copy goes in and, where it may be written to,
+    /// comes back.
+    fn converted_list(
+        &mut self,
+        signature: &Signature,
+        ty: &Ty,
+        place: Place,
+        own: Ty,
+        after: Option<&mut Vec<StmtKind>>,
+        span: Span,
+    ) -> Option<(Place, Vec<u32>)> {
+        let message = format!("`{}` takes a list of `{}`, but this one is of `{}`", signature.name, ty.elem, own.elem);
+        let moving = !place.indices.iter().all(crate::body::is_literal);
+        let note = match &after {
+            Some(_) if moving => "the elements must be the same where the list is written to",
+            Some(_) => "a converted copy goes in, and comes back converted",
+            None => "a converted copy goes in",
+        };
+        let diagnostic = if after.is_some() && moving {
+            Diagnostic::error("list-element-width", message)
+        } else {
+            Diagnostic::warning("list-element-width", message)
+        };
+        let refused = diagnostic.severity == Severity::Error;
+        self.report(diagnostic.at(span, note).also(signature.span, "declared here"));
+        if refused {
+            return None;
+        }
+        let copy = self.temporary(Ty { elem: ty.elem, dims: own.dims.clone() });
+        let copy = Self::local_place(copy, span);
+        let (to, from) = (self.ir_type(ty).element, self.ir_type(&own).element);
+        self.emit(StmtKind::Copy { target: copy.clone(), source: place.clone(), convert: Some(to) }, span);
+        if let Some(after) = after {
+            after.push(StmtKind::Copy { target: place, source: copy.clone(), convert: Some(from) });
+        }
+        Some((copy, own.dims))
     }
 
     fn native(
@@ -519,6 +562,7 @@ impl Builder<'_> {
         let list_result = signature.result.as_ref().filter(|ty| ty.is_list());
         let out = list_result.map(|ty| self.add_local("result", ty.clone(), LocalKind::Parameter));
         let n_parameters = self.body.locals.len();
+        self.enter_locals();
         for var in vars {
             self.declare_local(var);
         }

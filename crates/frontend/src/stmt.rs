@@ -123,13 +123,15 @@ impl Builder<'_> {
         }
         let variable = self.add_local(&generator.name.text, ty, LocalKind::Plain);
         let span_of_name = generator.name.span;
-        let bound = self.bind(&generator.name, Binding::Local { id: variable, assignable: true, span: span_of_name });
+        let hidden =
+            self.bind_nested(&generator.name, Binding::Local { id: variable, assignable: true, span: span_of_name });
         let low = self.take(low);
         let high = self.take(high);
         let (body, ()) = self.block(|this| this.stmts(body));
-        if bound {
-            self.body.scope.remove(&generator.name.text);
-        }
+        match hidden {
+            Some(hidden) => self.body.scope.insert(generator.name.text.clone(), hidden),
+            None => self.body.scope.remove(&generator.name.text),
+        };
         self.emit(StmtKind::Foreach { variable, low, high, body }, span);
     }
 

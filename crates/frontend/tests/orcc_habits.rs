@@ -1,0 +1,87 @@
+//! Source in the habits of programs that were written for Orcc is accepted: at most with warnings. Each file of
+//! `tests/orcc_habits` is named for the habit that it shows.
+
+use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, check, elaborate};
+use std::path::{Path, PathBuf};
+
+#[path = "support/mod.rs"]
+mod support;
+
+/// The folder of the programs, and the library below the repository.
+struct Roots(Vec<PathBuf>);
+
+const KINDS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
+
+impl SourceProvider for Roots {
+    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
+        for root in &self.0 {
+            for (extension, kind) in KINDS {
+                let path = root.join(format!("{}.{extension}", name.replace('.', "/")));
+                if path.is_file() {
+                    let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
+                    return Ok(Some(SourceText { display: path.display().to_string(), text, kind }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn similar(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn places(&self) -> Vec<String> {
+        self.0.iter().map(|root| root.display().to_string()).collect()
+    }
+}
+
+fn entities(folder: &Path, prefix: &str, out: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be listed").flatten() {
+        let path = entry.path();
+        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+        let name = format!("{prefix}{stem}");
+        if path.is_dir() {
+            entities(&path, &format!("{name}."), out);
+        } else if KINDS.iter().any(|(extension, _)| path.extension().is_some_and(|found| found == *extension)) {
+            out.push(name);
+        }
+    }
+}
+
+fn programs() -> (Roots, Vec<String>) {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = repository.join("tests/orcc_habits");
+    let mut names = Vec::new();
+    entities(&root, "", &mut names);
+    names.sort();
+    assert!(names.len() > 15, "only {} programs found", names.len());
+    (Roots(vec![root, repository]), names)
+}
+
+#[test]
+fn habits_are_accepted() {
+    let (roots, names) = programs();
+    let mut all = Vec::new();
+    for name in &names {
+        let mut session = Session::new();
+        check(&mut session, &roots, &Top::Name(name.clone()));
+        let problems = support::problems(&mut session);
+        all.extend(problems.iter().filter(|line| !line.starts_with('?')).map(|problem| format!("{name}: {problem}")));
+    }
+    assert!(all.is_empty(), "{} programs checked\n{}", names.len(), all.join("\n"));
+}
+
+#[test]
+fn habits_keep_to_the_invariants() {
+    let (roots, names) = programs();
+    let mut n_elaborated = 0;
+    for name in &names {
+        let mut session = Session::new();
+        if let Some(network) = elaborate(&mut session, &roots, &Top::Name(name.clone()), &[]) {
+            n_elaborated += 1;
+            let problems = headrace_ir::verify::verify(&network);
+            assert!(problems.is_empty(), "{name}:\n{}", problems.join("\n"));
+        }
+    }
+    assert!(n_elaborated * 2 > names.len(), "only {n_elaborated} of {} programs can be instantiated", names.len());
+}

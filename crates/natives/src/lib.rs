@@ -174,10 +174,20 @@ pub fn find(name: &str) -> Option<&'static Native> {
     table().find(|native| native.name == bare)
 }
 
-/// Every native that the network declares and that cannot be bound.
+/// Every native that the network declares and that cannot be bound. Actors without a body are never supplied.
 pub fn check(network: &Network) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut seen = HashSet::new();
+    for actor in &network.actors {
+        let is_native = actor.annotations.iter().any(|annotation| annotation.name == "native");
+        if is_native && actor.actions.is_empty() && seen.insert((actor.span, &actor.class)) {
+            diagnostics.push(
+                Diagnostic::error("unknown-native", format!("no platform supplies the native actor `{}`", actor.class))
+                    .at(actor.span, "declared here without actions")
+                    .help("the actors of `std.io` read and write files"),
+            );
+        }
+    }
     for native in network.actors.iter().flat_map(|actor| &actor.natives) {
         if !seen.insert((native.span, &native.name)) {
             continue;

@@ -53,9 +53,18 @@ pub fn read_source(path: &Path) -> Result<String, String> {
         return Err(format!("`{}` is larger than a source file can be ({} bytes)", path.display(), metadata.len()));
     }
     let bytes = fs::read(path).map_err(failed)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("`{}` is not text: byte {at} does not belong to UTF-8", path.display())
+    decode(bytes).map_err(|at| format!("`{}` is not text: byte {at} does not belong to UTF-8", path.display()))
+}
+
+/// A source text from bytes. What is no UTF-8 is taken as ISO 8859-1, in which older programs have names in comments,
+/// unless it holds control characters, which no text has; then where the first byte stands that is no UTF-8.
+fn decode(bytes: Vec<u8>) -> Result<String, usize> {
+    String::from_utf8(bytes).or_else(|error| {
+        let bytes = error.as_bytes();
+        if bytes.iter().any(|&byte| byte < 0x20 && !byte.is_ascii_whitespace()) {
+            return Err(error.utf8_error().valid_up_to());
+        }
+        Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
     })
 }
 
@@ -387,6 +396,13 @@ mod tests {
         for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy"] {
             assert!(roots.find(missing).expect("nothing to read").is_none(), "{missing}");
         }
+    }
+
+    #[test]
+    fn older_texts_are_read() {
+        assert_eq!(decode("é".into()).as_deref(), Ok("é"));
+        assert_eq!(decode(b"// J\xe9r\xf4me\r\n".to_vec()).as_deref(), Ok("// Jérôme\r\n"));
+        assert_eq!(decode(b"actor\xff\x00\x01".to_vec()), Err(5));
     }
 
     #[test]

@@ -37,6 +37,20 @@ pub const RUNTIME: &[(&str, &str)] = &[
     ("headrace_wide.h", include_str!("../../../../runtime/c/headrace_wide.h")),
 ];
 
+/// Switches off the warnings about comparisons that always come out the same. The program may say such things, and its
+/// ranges are exact: they are no slips of the code that is generated from it.
+const QUIET: &str = "\
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored \"-Wtype-limits\"
+#pragma GCC diagnostic ignored \"-Wsign-compare\"
+#pragma GCC diagnostic ignored \"-Wtautological-compare\"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored \"-Wbool-compare\"
+#endif
+#endif
+
+";
+
 /// What the caller wants.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -132,7 +146,7 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
         printed.declarations
     );
     let source = format!(
-        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{}",
+        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}{}",
         printed.definitions
     );
     let mut files: BTreeMap<String, Vec<u8>> =
@@ -151,7 +165,7 @@ pub fn emit_together(
     networks: &[(&str, &Network, u32)],
     options: &Options,
 ) -> Result<(String, Vec<Vec<TrapPlace>>), Vec<(usize, Vec<Diagnostic>)>> {
-    let mut text = format!("/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n", options.command.replace("*/", "* /"));
+    let mut text = format!("/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}", options.command.replace("*/", "* /"));
     let mut all_places = Vec::new();
     let mut errors = Vec::new();
     for (at, (prefix, network, fifo_tokens)) in networks.iter().enumerate() {

@@ -88,6 +88,8 @@ impl Value {
             Binding::Infix(own) if left && own == op && ["+", "*", "^", "|", "&", "&&", "||"].contains(&op) => {
                 self.text.clone()
             }
+            // `!a == b` is right and looks wrong, so that compilers warn of it.
+            Binding::Prefix if self.text.starts_with('!') && !["&&", "||"].contains(&op) => format!("({})", self.text),
             _ => self.tight(),
         }
     }
@@ -459,13 +461,6 @@ impl Code<'_> {
     /// The expression wrapped to a type of up to 64 bits.
     pub fn wrapped(&mut self, x: &Node<'_>, ty: IntType) -> Value {
         let bits = u64::from(ty.width).min(64);
-        if let (ExprKind::Complement(_), false, 0..=16) = (&x.expr.kind, ty.signed, bits) {
-            // A comparison with `(uint8_t)~x` is what gcc warns of, taking it for a slip.
-            let class = width_class(bits);
-            let value = self.low(&x.kids[0], bits).to(class);
-            let ones = Value::int(&Int::from((1u64 << bits) - 1), class);
-            return wrap_value(&Value::infix("^", &value, &ones, Kind::Int(class)), ty);
-        }
         let value = self.low(x, bits);
         wrap_value(&value, ty)
     }

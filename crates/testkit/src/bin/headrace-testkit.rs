@@ -1,26 +1,50 @@
-//! Shows generated programs: `headrace-testkit show SEED` prints the files and input of one case,
-//! `headrace-testkit write SEED DIR` writes them below a folder, `headrace-testkit bench-source DIR` writes the
-//! actors that `check` is measured on.
+//! Generated programs from the shell: shows them, writes them, compares engines on them.
 
 use headrace_testkit::benchmark_source;
+use headrace_testkit::differential::judge::{self, Work};
+use headrace_testkit::differential::native::Native;
+use headrace_testkit::differential::supervise::{self, Campaign};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-const USAGE: &str = "usage: headrace-testkit show SEED | write SEED DIR | bench-source DIR";
+const USAGE: &str = "\
+usage: headrace-testkit COMMAND
+  show SEED                the files and the input of a generated program
+  write SEED DIR           its files below a folder
+  bench-source DIR         the actors that `headrace check` is measured on
+  differential [OPTIONS]   compares engines, firing orders and FIFO sizes on generated programs
+    --seed S               seed of the first case (default 0)
+    --cases N              number of cases (default 2000; with --hours: no limit)
+    --hours H              how long to go on, fractions allowed
+    --minutes M            the same in minutes
+    --interp               the interpreter alone
+    --cc CC                the C compiler (default: $CC, or cc)
+    --sanitize             native code under the address and undefined-behaviour sanitizers
+    --batch N              cases in one process (default 200: 100 in one compilation of either form)
+    --jobs N               batches at a time (default: processors)
+    --out DIR              shrinks what fails and writes it there
+    --tries N              programs tried while shrinking one (default 400)
+    --failures N           stops after so many (default 20)
+  judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize,
+                           --work DIR (compiled code goes there and stays)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let done = match words[..] {
+    let done = match &words[..] {
         ["show", seed] => show(seed),
         ["write", seed, dir] => number(seed)
             .and_then(|seed| write(Path::new(dir), &generate(seed, &Knobs::default()).texts(&Cuts::default()))),
         ["bench-source", dir] => write(Path::new(dir), &benchmark_source::actors(100, 1000, 1)),
+        ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
+        ["judge", rest @ ..] => Options::parse(rest).and_then(|options| options.judge()),
         _ => Err(USAGE.to_owned()),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(message) => {
             eprintln!("{message}");
             ExitCode::from(2)
@@ -28,11 +52,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn number(text: &str) -> Result<u64, String> {
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("`{text}` is not a number\n{USAGE}"))
 }
 
-fn show(seed: &str) -> Result<(), String> {
+fn show(seed: &str) -> Result<ExitCode, String> {
     let case = generate(number(seed)?, &Knobs::default());
     for (path, text) in case.texts(&Cuts::default()) {
         println!("==> {path} <==\n{text}");
@@ -41,10 +65,10 @@ fn show(seed: &str) -> Result<(), String> {
         let tokens: Vec<String> = stream.tokens.iter().map(ToString::to_string).collect();
         println!("{} {:?}: {}", stream.port, stream.scalar, tokens.join(","));
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
-fn write(dir: &Path, files: &[(String, String)]) -> Result<(), String> {
+fn write(dir: &Path, files: &[(String, String)]) -> Result<ExitCode, String> {
     for (path, text) in files {
         let path = dir.join(path);
         let parent = path.parent().unwrap_or(dir);
@@ -52,5 +76,148 @@ fn write(dir: &Path, files: &[(String, String)]) -> Result<(), String> {
             .and_then(|()| std::fs::write(&path, text))
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Options {
+    seed: u64,
+    cases: Option<u64>,
+    time: Option<Duration>,
+    interp: bool,
+    compiler: Option<String>,
+    sanitize: bool,
+    batch: u64,
+    jobs: Option<usize>,
+    out: Option<PathBuf>,
+    tries: usize,
+    failures: usize,
+    cuts: Cuts,
+    work: Option<PathBuf>,
+}
+
+/// Set in the process that the sanitizers' run-time library was loaded into.
+const PRELOADED: &str = "HEADRACE_TESTKIT_PRELOADED";
+
+/// Runs this command again with the address sanitizer's library loaded first, as code that is loaded later needs it.
+fn sanitized(compiler: Option<&str>) -> Result<ExitCode, String> {
+    let compiler = compiler.map(str::to_owned).or_else(|| std::env::var("CC").ok()).unwrap_or_else(|| "gcc".to_owned());
+    let asked = std::process::Command::new(&compiler).arg("-print-file-name=libasan.so").output();
+    let library = asked.map_err(|error| format!("{compiler}: {error}"))?.stdout;
+    let library = String::from_utf8_lossy(&library).trim().to_owned();
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    // In the place of this process, so that whoever watches it sees and ends the right one.
+    let error = std::os::unix::process::CommandExt::exec(
+        std::process::Command::new(program)
+            .args(std::env::args_os().skip(1))
+            .env("LD_PRELOAD", library)
+            .env("ASAN_OPTIONS", "detect_leaks=0:exitcode=99")
+            .env("UBSAN_OPTIONS", "print_stacktrace=1")
+            .env(PRELOADED, "1"),
+    );
+    Err(format!("cannot start this program again: {error}"))
+}
+
+impl Options {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut options = Self {
+            seed: 0,
+            cases: None,
+            time: None,
+            interp: false,
+            compiler: None,
+            sanitize: false,
+            batch: 200,
+            jobs: None,
+            out: None,
+            tries: 400,
+            failures: 20,
+            cuts: Cuts::default(),
+            work: None,
+        };
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+            match word {
+                "--seed" => options.seed = number(value()?)?,
+                "--cases" => options.cases = Some(number(value()?)?),
+                "--hours" => options.time = Some(time(value()?, 3600.0)?),
+                "--minutes" => options.time = Some(time(value()?, 60.0)?),
+                "--interp" => options.interp = true,
+                "--cc" => options.compiler = Some(value()?.to_owned()),
+                "--sanitize" => options.sanitize = true,
+                "--batch" => options.batch = number::<u64>(value()?)?.max(1),
+                "--jobs" => options.jobs = Some(number(value()?)?),
+                "--out" => options.out = Some(value()?.into()),
+                "--tries" => options.tries = number(value()?)?,
+                "--failures" => options.failures = number(value()?)?,
+                "--work" => options.work = Some(value()?.into()),
+                "--cuts" => {
+                    let file = value()?;
+                    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+                    options.cuts = Cuts::parse(&text).ok_or_else(|| format!("{file} does not list cuts"))?;
+                }
+                _ => return Err(format!("unknown option {word}\n{USAGE}")),
+            }
+        }
+        Ok(options)
+    }
+
+    /// One batch in this process; lines for the supervisor on standard output.
+    fn judge(self) -> Result<ExitCode, String> {
+        if self.sanitize && std::env::var_os(PRELOADED).is_none() {
+            return sanitized(self.compiler.as_deref());
+        }
+        let own = std::env::temp_dir().join(format!("headrace-testkit-{}", std::process::id()));
+        let place = self.work.as_deref().unwrap_or(&own);
+        let native = if self.interp {
+            None
+        } else {
+            Some(Native::new(self.compiler.as_deref(), self.sanitize, place)?)
+        };
+        let work = Work { first_seed: self.seed, cases: self.cases.unwrap_or(1), cuts: self.cuts, native };
+        let mut out = std::io::stdout();
+        judge::run(&work, &mut |line| {
+            // Without a reader there is nobody to tell.
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        });
+        // It may never have been made.
+        let _ = std::fs::remove_dir_all(&own);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn differential(self) -> Result<ExitCode, String> {
+        let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut judge_options = Vec::new();
+        if self.interp {
+            judge_options.push("--interp".to_owned());
+        }
+        if let Some(compiler) = self.compiler {
+            judge_options.extend(["--cc".to_owned(), compiler]);
+        }
+        if self.sanitize {
+            judge_options.push("--sanitize".to_owned());
+        }
+        let campaign = Campaign {
+            program,
+            first_seed: self.seed,
+            cases: self.cases.or(if self.time.is_some() { None } else { Some(2000) }),
+            time: self.time,
+            batch: self.batch,
+            workers: self.jobs.unwrap_or(processors),
+            judge_options,
+            out: self.out,
+            shrink_tries: self.tries,
+            most_failures: self.failures,
+        };
+        let summary = supervise::run(&campaign, &|line| eprintln!("{line}"));
+        let total: u64 = summary.kinds.values().sum();
+        println!("{total} cases, {} with output, {} failed", summary.telling, summary.failures.len());
+        Ok(if summary.failures.is_empty() && total > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn time(text: &str, unit: f64) -> Result<Duration, String> {
+    let n: f64 = number(text)?;
+    Duration::try_from_secs_f64(n * unit).map_err(|_| format!("`{text}` is no time"))
 }

@@ -389,7 +389,8 @@ impl ActorBuilder<'_, '_> {
                     out.push((port, self.b.rng.range(1, i64::from(n)) as u32));
                 }
                 _ => {
-                    if self.b.rng.chance(88) {
+                    // A loop that needs nothing from outside would turn for ever.
+                    if self.feedback.is_some() || self.b.rng.chance(88) {
                         out.push((port, [1, 1, 1, 1, 2, 2, 3, 4, 6][self.b.rng.below(9)]));
                     }
                 }
@@ -575,13 +576,17 @@ impl ActorBuilder<'_, '_> {
             }
             patterns.push(Doc::text(text));
         }
+        let before = scope.clone();
+        let mut locals = self.b.draw_locals(&mut scope, 3);
         let mut guards: Vec<Doc> = Vec::new();
         if !select.is_empty() {
             guards.push(Doc::text(select));
         }
         guards.extend(frame.guards.iter().map(Doc::text));
         if frame.random_guard {
-            let mut seen = scope.read_only();
+            let mut seen = before.read_only();
+            // A local may hide a state variable, and a guard may not name a local.
+            seen.vars.retain(|v| scope.vars.iter().any(|w| w.name == v.name && w.state == v.state));
             seen.times = 4;
             for _ in 0..1 + self.b.rng.weighted(&[80, 20]) {
                 let e = self.b.boolean(&seen, 2);
@@ -589,7 +594,6 @@ impl ActorBuilder<'_, '_> {
                 guards.push(self.b.item(vec![guard]));
             }
         }
-        let mut locals = self.b.draw_locals(&mut scope, 3);
         let n = 1 + self.b.rng.below(self.b.knobs.statements);
         let mut body = self.b.statements(&mut scope, n, 2);
         locals.append(&mut self.b.locals);

@@ -18,6 +18,39 @@ pub struct Cuts {
     pub replaced: BTreeMap<NodeId, Cut>,
 }
 
+impl Cuts {
+    /// One line for each cut, for a file.
+    pub fn to_text(&self) -> String {
+        let removed = self.removed.iter().map(|id| format!("remove {id}\n"));
+        let replaced = self.replaced.iter().map(|(id, cut)| match cut {
+            Cut::Simplest => format!("simplest {id}\n"),
+            Cut::Operand(i) => format!("operand {id} {i}\n"),
+        });
+        removed.chain(replaced).collect()
+    }
+
+    /// Reads what [`Cuts::to_text`] wrote; `None` of anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut cuts = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["remove", id] => {
+                    cuts.removed.insert(id.parse().ok()?);
+                }
+                ["simplest", id] => {
+                    cuts.replaced.insert(id.parse().ok()?, Cut::Simplest);
+                }
+                ["operand", id, i] => {
+                    cuts.replaced.insert(id.parse().ok()?, Cut::Operand(i.parse().ok()?));
+                }
+                _ => return None,
+            }
+        }
+        Some(cuts)
+    }
+}
+
 /// What stands in the place of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
@@ -358,6 +391,7 @@ mod tests {
         cuts.replaced.insert(8, Cut::Operand(1));
         cuts.removed.insert(20);
         assert_eq!(doc.render(&cuts), "var a * c;");
+        assert_eq!(Cuts::parse(&cuts.to_text()), Some(cuts.clone()));
         cuts.replaced.insert(9, Cut::Simplest);
         assert_eq!(doc.render(&cuts), "var 0;");
         cuts.removed.insert(21);

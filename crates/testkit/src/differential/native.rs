@@ -1,0 +1,79 @@
+//! Native code for many networks at a time, in the two forms that the C target has.
+
+use headrace_engine::Engine;
+use headrace_ir::Network;
+use headrace_native::{Batch, Compiler, Options};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How native code is made.
+#[derive(Clone, Debug)]
+pub struct Native {
+    compiler: Compiler,
+    sanitize: bool,
+    /// Where libraries are put while they are needed.
+    work: PathBuf,
+}
+
+/// The two forms of generated code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Reports run-time errors and counts firings.
+    Checked,
+    /// As it is delivered: neither.
+    Delivered,
+}
+
+/// A library with the code of some networks.
+pub struct Compiled {
+    batch: Batch,
+}
+
+/// Everything that must not even draw a warning.
+const WARNINGS: [&str; 1] = ["-w"];
+
+impl Native {
+    /// Takes the compiler that is named, or the first that is found.
+    pub fn new(compiler: Option<&str>, sanitize: bool, work: &Path) -> Result<Self, String> {
+        let compiler = match compiler {
+            Some(name) => Compiler::named(name).ok_or_else(|| format!("{name} does not answer"))?,
+            None => Compiler::find().ok_or("no C compiler (on Debian: apt-get install gcc libc6-dev)")?,
+        };
+        Ok(Self { compiler, sanitize, work: work.to_owned() })
+    }
+
+    /// Compiles networks, each with the size of its FIFOs, into one library.
+    pub fn compile(&self, networks: &[(Arc<Network>, u32)], form: Form) -> Result<Compiled, String> {
+        let mut flags = vec!["-std=c11", "-ffp-contract=off"];
+        flags.extend(WARNINGS);
+        flags.push(if self.sanitize || form == Form::Checked { "-O1" } else { "-O2" });
+        if self.sanitize {
+            flags.extend(["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+        }
+        let checked = form == Form::Checked;
+        let options = Options {
+            checked,
+            count_firings: checked,
+            compiler: Some(self.compiler.clone()),
+            flags: flags.into_iter().map(str::to_owned).collect(),
+            cache: self.work.clone(),
+            ..Options::default()
+        };
+        let prefixes: Vec<String> = (0..networks.len()).map(|i| format!("case{i}")).collect();
+        let named: Vec<(&str, &Network, u32)> = prefixes
+            .iter()
+            .zip(networks)
+            .map(|(prefix, (network, fifo_tokens))| (prefix.as_str(), network.as_ref(), *fifo_tokens))
+            .collect();
+        let batch = Batch::compile(&named, &options).map_err(|error| error.to_string())?;
+        Ok(Compiled { batch })
+    }
+}
+
+impl Compiled {
+    /// A fresh engine for the network at this position.
+    pub fn engine(&self, at: usize, network: &Arc<Network>) -> Result<Box<dyn Engine>, String> {
+        let engine = self.batch.engine(at, network.clone()).map_err(|error| error.to_string())?;
+        Ok(Box::new(engine))
+    }
+}

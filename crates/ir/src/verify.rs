@@ -519,7 +519,10 @@ impl<'a> Checker<'a> {
     fn stored(&mut self, value: &Expr, scalar: Scalar) {
         let kind = self.expr(value);
         let fine = match (kind, scalar) {
-            (Kind::Int(Some(bounds)), Scalar::Int(int)) => bounds.fits(int),
+            (Kind::Int(Some(bounds)), Scalar::Int(int)) => match &value.kind {
+                ExprKind::Int(value) => value.fits(int),
+                _ => bounds.fits(int),
+            },
             (kind, scalar) => same_kind(kind, scalar) && !matches!(kind, Kind::Int(_)),
         };
         self.require(fine, &format!("a value is stored as {scalar} without conversion"));

@@ -79,7 +79,7 @@ impl Builder<'_> {
             let (line, _) = self.session.sources.position(action.head);
             format!("{kind}@{line}")
         });
-        let consumes = self.patterns(action, initialize, inputs);
+        let consumes = self.patterns(action, inputs);
         for var in &action.vars {
             if !self.body.scope.contains_key(&var.name.text) {
                 self.body.scope.insert(var.name.text.clone(), Binding::NotInGuard { span: var.name.span });
@@ -107,11 +107,8 @@ impl Builder<'_> {
         }
     }
 
-    fn patterns(&mut self, action: &ast::Action, initialize: bool, inputs: &Ports) -> Vec<ir::Pattern> {
+    fn patterns(&mut self, action: &ast::Action, inputs: &Ports) -> Vec<ir::Pattern> {
         let mut consumes: Vec<ir::Pattern> = Vec::with_capacity(action.inputs.len());
-        if let (true, Some(first)) = (initialize, action.inputs.first()) {
-            self.error("initialize-reads", "an `initialize` action has no inputs", first.span, "reads from a port");
-        }
         for pattern in &action.inputs {
             let port = self.port(&pattern.port, inputs, "input");
             if let Some(port) = port

@@ -25,7 +25,6 @@ pub(crate) struct EntityValue {
     /// Absent when it is not known in this check, or was wrong and reported.
     pub class: Option<EntityId>,
     pub args: Vec<BoundArg>,
-    pub span: Span,
 }
 
 /// An evaluated argument.
@@ -34,6 +33,16 @@ pub(crate) struct BoundArg {
     pub name: Option<Text>,
     pub value: ArgValue,
     pub span: Span,
+}
+
+impl BoundArg {
+    /// The name and the value of an argument that is a known value.
+    fn as_value(&self) -> Option<(Option<Text>, Value, Ty)> {
+        match &self.value {
+            ArgValue::Value(ParamValue::Known(value, ty, _)) => Some((self.name.clone(), value.clone(), ty.clone())),
+            _ => None,
+        }
+    }
 }
 
 /// The value of an argument.
@@ -56,6 +65,7 @@ struct Request {
     name: String,
     class: Option<EntityId>,
     args: Vec<BoundArg>,
+    attributes: Rc<Vec<ast::Attribute>>,
     span: Span,
 }
 
@@ -77,6 +87,7 @@ struct RawLink {
     from: RawEnd,
     to: RawEnd,
     fifo_tokens: Option<u32>,
+    attributes: Vec<ast::Attribute>,
     span: Span,
 }
 
@@ -199,13 +210,18 @@ impl<'a> Elaborator<'a> {
                 None => (position < params.len()).then_some(position),
             };
             let Some(at) = at else {
-                fine = false;
+                let ignored = self.session.is_xdf(arg.span);
+                fine &= ignored;
                 let message = match &arg.name {
                     Some(name) => format!("`{}` has no parameter `{name}`", file.name),
                     None => format!("`{}` has only {} parameters", file.name, params.len()),
                 };
-                let mut diagnostic = Diagnostic::error("unknown-parameter", message)
-                    .at(arg.span, "no such parameter")
+                let diagnostic = match ignored {
+                    true => Diagnostic::warning("unknown-parameter", message),
+                    false => Diagnostic::error("unknown-parameter", message),
+                };
+                let mut diagnostic = diagnostic
+                    .at(arg.span, if ignored { "no such parameter: ignored" } else { "no such parameter" })
                     .also(file.tree.entity.name().span, "declared here");
                 let names = params.iter().map(|(param, ..)| param.text.as_str());
                 if let Some(near) = arg.name.as_ref().and_then(|name| crate::names::nearest(name, names)) {
@@ -249,7 +265,7 @@ impl<'a> Elaborator<'a> {
             }
             if top && self.checking {
                 if *is_entity {
-                    let unknown = EntityValue { class: None, args: Vec::new(), span: param.span };
+                    let unknown = EntityValue { class: None, args: Vec::new() };
                     bound.entities[at] = Some(Rc::new(unknown));
                 } else {
                     bound.values[at] = Some(ParamValue::Unknown);
@@ -330,11 +346,13 @@ impl<'a> Elaborator<'a> {
         }
         let mut children = Vec::with_capacity(requests.len());
         for request in requests {
+            let values = request.args.iter().filter_map(BoundArg::as_value).collect();
             let node = match request.class {
                 Some(class) => self.instantiate(class, request.args, Some(request.span), false),
                 None => Node::Unknown,
             };
-            children.push(Child { name: request.name, node, span: request.span });
+            let Request { name, attributes, span, .. } = request;
+            children.push(Child { name, node, span, args: Rc::new(values), attributes });
         }
         let ports = |ports: crate::action::Ports| -> Vec<PortType> {
             let port =
@@ -349,6 +367,7 @@ impl<'a> Elaborator<'a> {
             outputs: ports(outputs),
             children,
             links: Vec::new(),
+            link_attributes: Vec::new(),
             by_target: HashMap::new(),
             span: network.name.span,
         };
@@ -388,6 +407,7 @@ impl<'a> Elaborator<'a> {
             }
             node.by_target.insert(to, at);
             node.links.push(Link { from, to, fifo_tokens: link.fifo_tokens, span: link.span });
+            node.link_attributes.push(link.attributes);
         }
         if !incomplete {
             self.warn_unconnected(node);
@@ -615,11 +635,18 @@ impl Scope<'_, '_> {
             self.builder.report(crate::members::duplicate(&decl.name, first));
             return;
         }
-        let instances = self.instances(&decl.value, &decl.name.text, decl.name.span);
+        let attributes = Rc::new(self.attributes(&decl.attributes));
+        let instances = self.instances(&decl.value, &decl.name.text, decl.name.span, &attributes);
         self.names.insert(decl.name.text.clone(), instances);
     }
 
-    fn instances(&mut self, expr: &ast::EntityExpr, name: &str, name_span: Span) -> Instances {
+    fn instances(
+        &mut self,
+        expr: &ast::EntityExpr,
+        name: &str,
+        name_span: Span,
+        attributes: &Rc<Vec<ast::Attribute>>,
+    ) -> Instances {
         match &expr.kind {
             EntityExprKind::Instance { .. } => {
                 if self.too_large(expr.span) {
@@ -628,11 +655,12 @@ impl Scope<'_, '_> {
                 let value = self.entity_value(expr);
                 let (class, args) = value.map_or((None, Vec::new()), |value| (value.class, value.args));
                 let span = name_span.to(expr.span);
-                self.requests.push(Request { name: name.to_string(), class, args, span });
+                let attributes = attributes.clone();
+                self.requests.push(Request { name: name.to_string(), class, args, attributes, span });
                 Instances::One(self.requests.len() - 1)
             }
             EntityExprKind::If { branches, otherwise } => match self.branch(branches, otherwise) {
-                Some(chosen) => self.instances(chosen, name, name_span),
+                Some(chosen) => self.instances(chosen, name, name_span, attributes),
                 None => Instances::Unknown,
             },
             EntityExprKind::List { items, generators } => {
@@ -642,7 +670,7 @@ impl Scope<'_, '_> {
                     known &= complete;
                     for item in items {
                         let inner = format!("{name}_{}", list.len());
-                        let instance = scope.instances(item, &inner, name_span);
+                        let instance = scope.instances(item, &inner, name_span, attributes);
                         list.push(instance);
                     }
                 });
@@ -723,7 +751,7 @@ impl Scope<'_, '_> {
                     own.push(BoundArg { name: arg.name.as_ref().map(|name| name.text.clone()), value, span: arg.span });
                 }
                 bound.append(&mut own);
-                Some(EntityValue { class: entity, args: bound, span: expr.span })
+                Some(EntityValue { class: entity, args: bound })
             }
             EntityExprKind::If { branches, otherwise } => {
                 let chosen = self.branch(branches, otherwise)?;
@@ -739,15 +767,13 @@ impl Scope<'_, '_> {
 
     fn argument(&mut self, arg: &ast::Arg, wants_entity: bool) -> ArgValue {
         if wants_entity || matches!(arg.value, ast::ArgValue::Entity(_)) {
-            return match arg.value.as_entity().and_then(|entity| self.entity_value(&entity)) {
+            let Some(entity) = as_entity(&arg.value) else {
+                self.builder.error("argument-kind", "an actor or network is needed here", arg.span, "this is a value");
+                return ArgValue::Wrong;
+            };
+            return match self.entity_value(&entity) {
                 Some(entity) => ArgValue::Entity(Rc::new(entity)),
-                None => {
-                    if arg.value.as_entity().is_none() {
-                        let message = "an actor or network is needed here";
-                        self.builder.error("argument-kind", message, arg.span, "this is a value");
-                    }
-                    ArgValue::Wrong
-                }
+                None => ArgValue::Wrong,
             };
         }
         match &arg.value {
@@ -805,7 +831,8 @@ impl Scope<'_, '_> {
                 let from = self.end(from);
                 let to = self.end(to);
                 let fifo_tokens = self.buffer_size(attributes);
-                self.links.push(RawLink { from, to, fifo_tokens, span: stmt.span });
+                let attributes = self.attributes(attributes);
+                self.links.push(RawLink { from, to, fifo_tokens, attributes, span: stmt.span });
             }
             StructureKind::Foreach { generators, body } => {
                 self.each(generators, &mut |scope, known| {
@@ -845,6 +872,42 @@ impl Scope<'_, '_> {
         for link in &mut self.links[from..] {
             link.from.instance = None;
         }
+    }
+
+    /// Attributes with the constants of the network put in. Values that name something else belong to some tool.
+    fn attributes(&mut self, attributes: &[ast::Attribute]) -> Vec<ast::Attribute> {
+        let mut attributes = attributes.to_vec();
+        for attribute in &mut attributes {
+            let ast::AttributeValue::Value(expr) = &mut attribute.value else { continue };
+            if self.is_own_constant(expr)
+                && let Folded::Known((value, ty)) = self.builder.fold_any(expr)
+                && let Some(literal) = crate::expand::literal(&value, &ty, expr.span)
+            {
+                *expr = literal;
+            }
+        }
+        attributes
+    }
+
+    fn is_own_constant(&mut self, expr: &ast::Expr) -> bool {
+        let mut queue = vec![expr];
+        let mut variables = 0;
+        while let Some(expr) = queue.pop() {
+            match &expr.kind {
+                ast::ExprKind::Var(name) | ast::ExprKind::Index { base: name, .. } => {
+                    variables += 1;
+                    let own = self.builder.body.scope.contains_key(&name.text)
+                        || matches!(self.file.members.get(&name.text), Some(Member::Var(_) | Member::Param(_)));
+                    if !own {
+                        return false;
+                    }
+                }
+                ast::ExprKind::Call { .. } | ast::ExprKind::Error => return false,
+                _ => {}
+            }
+            crate::effects::children(expr, &mut queue);
+        }
+        variables > 0
     }
 
     fn buffer_size(&mut self, attributes: &[ast::Attribute]) -> Option<u32> {
@@ -968,6 +1031,16 @@ impl Builder<'_> {
             None => Folded::Unknown,
         }
     }
+}
+
+/// An argument as an entity; with positional arguments that is written like a call of a function.
+fn as_entity(value: &ast::ArgValue) -> Option<ast::EntityExpr> {
+    let ast::ArgValue::Expr(ast::Expr { kind: ast::ExprKind::Call { function, args }, span }) = value else {
+        return value.as_entity();
+    };
+    let arg = |expr: &ast::Expr| ast::Arg { name: None, value: ast::ArgValue::Expr(expr.clone()), span: expr.span };
+    let kind = EntityExprKind::Instance { class: function.clone(), args: args.iter().map(arg).collect() };
+    Some(ast::EntityExpr { kind, span: *span })
 }
 
 /// True when the argument is for an entity parameter.

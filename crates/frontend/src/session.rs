@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Steps of the evaluator that all constants of a run may take together.
-const TOTAL_STEPS: u64 = 1 << 27;
+const TOTAL_STEPS: u64 = 1 << 26;
 
 /// How a source text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct Session {
     by_name: HashMap<String, Lookup>,
     pub(crate) unit_constants: HashMap<(EntityId, u32), (Ty, Option<Arc<Value>>)>,
     steps_spent: u64,
+    /// Networks in XDF, in which Orcc takes arguments that no parameter takes.
+    xdf: HashSet<headrace_source::FileId>,
     /// What comes out is to run, so that nothing may be in it that only the language has.
     pub(crate) to_run: bool,
 }
@@ -113,6 +115,10 @@ impl Session {
         self.report(diagnostic);
     }
 
+    pub(crate) fn is_xdf(&self, span: Span) -> bool {
+        self.xdf.contains(&span.file)
+    }
+
     pub(crate) fn steps_left(&self) -> u64 {
         TOTAL_STEPS.saturating_sub(self.steps_spent)
     }
@@ -150,6 +156,9 @@ impl Session {
             return Lookup::Broken;
         }
         let file = self.sources.add(source.display, source.text);
+        if source.kind == SourceKind::Xdf {
+            self.xdf.insert(file);
+        }
         let text = self.sources.text(file);
         let (tree, problems) = match source.kind {
             SourceKind::Cal | SourceKind::Nl => headrace_syntax::parse(file, text),

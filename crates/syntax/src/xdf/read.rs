@@ -81,10 +81,14 @@ impl Reader<'_> {
 
     fn network(&mut self, root: Node, name: &str) -> Network {
         let name = match root.attribute("name") {
-            Some(_) => self.required_name(root, "name"),
-            None => {
-                self.warn(root, "the network has no name; that of the file is taken");
-                Name { text: name.into(), span: self.tag_span(root) }
+            Some(own) if is_identifier(own) => self.required_name(root, "name"),
+            own => {
+                let why = match own {
+                    Some("") | None => "the network has no name".to_string(),
+                    Some(own) => format!("`{own}` is not a name"),
+                };
+                self.warn(root, format!("{why}; that of the file is taken"));
+                Name { text: as_identifier(name).into(), span: self.tag_span(root) }
             }
         };
         let mut network = Network {
@@ -164,7 +168,10 @@ impl Reader<'_> {
     }
 
     fn instance(&mut self, node: Node) -> EntityDecl {
-        let name = self.required_name(node, "id");
+        let name = self.instance_name(node, "id");
+        if node.attribute("id").is_some_and(|id| id != name.text.as_str()) {
+            self.warn(node, format!("the instance is called `{}` here, because its id is not a name", name.text));
+        }
         let span = self.tag_span(node);
         let mut class = None;
         let mut args = Vec::new();
@@ -217,7 +224,7 @@ impl Reader<'_> {
         let port = self.required_name(node, port);
         let instance = match node.attribute(instance) {
             None | Some("") => None,
-            Some(_) => Some(InstanceRef { name: self.required_name(node, instance), indices: Vec::new() }),
+            Some(_) => Some(InstanceRef { name: self.instance_name(node, instance), indices: Vec::new() }),
         };
         PortRef { span: self.tag_span(node), instance, port }
     }
@@ -423,8 +430,8 @@ impl Reader<'_> {
         };
         let kind = match node.attribute("literal-kind") {
             Some("Boolean") => match value.trim() {
-                "true" => return ExprKind::Bool(true),
-                "false" => return ExprKind::Bool(false),
+                value if value.eq_ignore_ascii_case("true") => return ExprKind::Bool(true),
+                value if value.eq_ignore_ascii_case("false") => return ExprKind::Bool(false),
                 _ => None,
             },
             Some("String") => return ExprKind::String(value.into()),
@@ -527,6 +534,14 @@ impl Reader<'_> {
         Name { text: text.into(), span }
     }
 
+    /// The name of an instance: Orcc takes any text, which is made a name here.
+    fn instance_name(&mut self, node: Node, attribute: &str) -> Name {
+        match node.attribute(attribute) {
+            Some(id) if !id.is_empty() => Name { text: as_identifier(id).into(), span: self.tag_span(node) },
+            _ => self.required_name(node, attribute),
+        }
+    }
+
     /// The start tag of an element.
     fn tag_span(&self, node: Node) -> Span {
         let range = node.range();
@@ -626,6 +641,15 @@ fn apply(values: &mut Vec<(Expr, u32)>, waiting: &mut Vec<BinaryOp>, span: Span)
     let expr = Expr { kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, span };
     values.push((expr, height));
     Some(())
+}
+
+/// The text as a name: every character that no name has becomes `_`.
+fn as_identifier(text: &str) -> String {
+    let mut name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !is_identifier(&name) {
+        name.insert(0, '_');
+    }
+    name
 }
 
 /// The offset at which elements are nested deeper than any network needs. Counted before parsing, on the tags alone, so

@@ -101,8 +101,11 @@ pub struct Ratio {
     pub engine: String,
     /// Median of the ratios of the pairs, or the figure itself.
     pub value: f64,
-    /// The goal: at least this.
+    /// The goal: at least this, or at most.
     pub goal: f64,
+    /// True when less is better.
+    #[serde(default)]
+    pub at_most: bool,
     /// Unit of value and goal; empty for a ratio.
     #[serde(default)]
     pub unit: String,
@@ -113,7 +116,7 @@ pub struct Ratio {
 impl Ratio {
     /// True when the goal is reached.
     pub fn is_met(&self) -> bool {
-        self.value >= self.goal
+        if self.at_most { self.value <= self.goal } else { self.value >= self.goal }
     }
 }
 
@@ -194,7 +197,7 @@ mod tests {
         let machine = crate::machine::describe(&[], std::path::Path::new("."));
         let row = Row::new(Subject { bytes: 1, ..Subject::default() }, vec![0.5], 2e9);
         let ratio =
-            Ratio { name: "a / b".into(), engine: "gcc".into(), value: 0.75, goal: 0.8, unit: String::new(), pairs: 11 };
+            Ratio { name: "a / b".into(), engine: "gcc".into(), value: 0.75, goal: 0.8, at_most: false, unit: String::new(), pairs: 11 };
         assert!(!ratio.is_met());
         let results = Results { machine, rows: vec![row], ratios: vec![ratio] };
         assert_eq!(Results::from_json(&results.to_json()), Ok(results));

@@ -74,10 +74,11 @@ pub fn ratios(ratios: &[Ratio]) -> String {
         let unit = if ratio.unit.is_empty() { String::new() } else { format!(" {}", ratio.unit) };
         let _ = writeln!(
             text,
-            "| {} | {} | {}{unit} | {}{unit} | {} |",
+            "| {} | {} | {}{unit} | {} {}{unit} | {} |",
             ratio.name,
             ratio.engine,
             figure(ratio.value),
+            if ratio.at_most { "≤" } else { "≥" },
             figure(ratio.goal),
             if ratio.is_met() { "yes" } else { "no" }
         );

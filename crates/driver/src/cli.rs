@@ -320,12 +320,18 @@ pub struct BenchArgs {
     /// Only these C compilers [default: gcc and clang, as far as present]
     #[arg(long = "compiler", value_name = "CC", value_delimiter = ',')]
     pub compilers: Vec<String>,
+    /// A folder of sources whose checking is measured, besides that of the library
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub sources: Option<PathBuf>,
     /// Pairs of alternating runs; the median counts
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=1001))]
     pub pairs: u32,
-    /// Draw the tables of earlier results instead of measuring
+    /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,
+    /// Put the tables of earlier results between the marks of this document
+    #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath, requires = "table")]
+    pub into: Option<PathBuf>,
 }
 
 /// Arguments of `demo`.

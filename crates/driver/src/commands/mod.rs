@@ -1,6 +1,7 @@
 //! One file a command; here is what they share.
 
 mod analyze;
+mod bench;
 mod check;
 mod completions;
 mod convert;
@@ -198,6 +199,7 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Fmt(arguments) => format::format(context, &arguments).map(|()| 0),
         Command::Graph(arguments) => graph::graph(context, &arguments).map(|()| 0),
         Command::Analyze(arguments) => analyze::analyze(context, &arguments).map(|()| 0),
+        Command::Bench(arguments) => bench::bench(context, &arguments).map(|()| 0),
         Command::Demo(arguments) => demo::demo(context, &arguments).map(|()| 0),
         Command::Completions(arguments) => completions::completions(&arguments).map(|()| 0),
         Command::Explain(arguments) => explain::explain(context, &arguments).map(|()| 0),

@@ -1,7 +1,7 @@
 //! Nested blocks to SVG.
 
 use super::layered::{Layout, Link, Node, place};
-use super::{Block, Level};
+use super::{Block, End, Level};
 use headrace_bench::report::escape;
 use std::fmt::Write as _;
 
@@ -66,7 +66,7 @@ pub(crate) fn document(title: &str, level: &Level) -> String {
         let x = left + drawing.layout.width + 6.0;
         let _ = writeln!(svg, "<text class=\"edge\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 46.0, escape(name));
     }
-    draw(&mut svg, &drawing, left, 42.0);
+    draw(&mut svg, &drawing, left, 42.0, true);
     svg.push_str("</svg>\n");
     svg
 }
@@ -109,44 +109,42 @@ fn size(block: &Block) -> Sized<'_> {
     Sized { block, node, inside: Some(inside) }
 }
 
-fn draw(svg: &mut String, drawing: &Drawing, x: f64, y: f64) {
+/// Draws a level. A wire that leaves a block ends at its border without a tip, because it goes on outside.
+fn draw(svg: &mut String, drawing: &Drawing, x: f64, y: f64, is_top: bool) {
     for (sized, (left, top)) in drawing.blocks.iter().zip(&drawing.layout.nodes) {
         draw_block(svg, sized, x + left, y + top);
     }
-    for points in &drawing.layout.wires {
-        let _ = writeln!(svg, "<path class=\"wire\" marker-end=\"url(#tip)\" d=\"{}\"/>", path(points, x, y));
+    for (wire, points) in drawing.level.wires.iter().zip(&drawing.layout.wires) {
+        let has_tip = is_top || !matches!(wire.to, End::Border(_));
+        let tip = if has_tip { " marker-end=\"url(#tip)\"" } else { "" };
+        let _ = writeln!(svg, "<path class=\"wire\"{tip} d=\"{}\"/>", path(points, x, y));
     }
-    debug_assert_eq!(drawing.level.wires.len(), drawing.layout.wires.len());
 }
 
-/// A line through the points, level at each of them.
+/// A line through the points, level at each of them. A wire against the direction turns round at both ends: there it
+/// swings out by a fixed amount.
 fn path(points: &[(f64, f64)], x: f64, y: f64) -> String {
+    const SWING: f64 = 30.0;
+    let runs_back = points.len() > 3 && points[2].0 < points[1].0;
     let mut d = String::new();
-    let mut last: Option<(f64, f64)> = None;
-    for (px, py) in points {
-        let (px, py) = (px + x, py + y);
-        match last {
-            None => {
-                let _ = write!(d, "M{px:.1} {py:.1}");
-            }
-            Some((lx, ly)) if (ly - py).abs() < 0.05 => {
-                let _ = write!(d, " L{px:.1} {py:.1}");
-                let _ = lx;
-            }
-            Some((lx, ly)) => {
-                // Where the line turns back, it swings out by a fixed amount instead of by half the distance.
-                let turns_back = px - lx < 8.0;
-                let (out, into) = if turns_back && px <= lx && d.matches(['C', 'L']).count() == 0 {
-                    (lx + 30.0, px + 30.0)
-                } else if turns_back {
-                    (lx.min(px) - 30.0, lx.min(px) - 30.0)
-                } else {
-                    (lx + (px - lx) / 2.0, lx + (px - lx) / 2.0)
-                };
-                let _ = write!(d, " C{out:.1} {ly:.1} {into:.1} {py:.1} {px:.1} {py:.1}");
-            }
+    for (at, (px, py)) in points.iter().map(|(px, py)| (px + x, py + y)).enumerate() {
+        let Some((lx, ly)) = at.checked_sub(1).map(|before| (points[before].0 + x, points[before].1 + y)) else {
+            let _ = write!(d, "M{px:.1} {py:.1}");
+            continue;
+        };
+        let (out, into) = if runs_back && at == 1 {
+            (lx.max(px) + SWING, lx.max(px) + SWING)
+        } else if runs_back && at + 1 == points.len() {
+            (lx.min(px) - SWING, lx.min(px) - SWING)
+        } else {
+            let middle = f64::midpoint(lx, px);
+            (middle, middle)
+        };
+        if (ly - py).abs() < 0.05 && !(runs_back && (at == 1 || at + 1 == points.len())) {
+            let _ = write!(d, " L{px:.1} {py:.1}");
+        } else {
+            let _ = write!(d, " C{out:.1} {ly:.1} {into:.1} {py:.1} {px:.1} {py:.1}");
         }
-        last = Some((px, py));
     }
     d
 }
@@ -163,10 +161,10 @@ fn draw_block(svg: &mut String, sized: &Sized, x: f64, y: f64) {
     let name_y = y + 17.0;
     let _ = writeln!(svg, "<text class=\"name\" text-anchor=\"{anchor}\" x=\"{name_x:.1}\" y=\"{name_y:.1}\">{}</text>", escape(&block.name));
     if let Some(inside) = &sized.inside {
-        let _ = writeln!(svg, "<g>");
-        draw(svg, inside, x + (node.width - inside.layout.width) / 2.0, y + HEAD + MARGIN / 2.0);
+        let class_x = name_x + text_width(&block.name, NAME_CHARACTER) + 6.0;
+        let _ = writeln!(svg, "<text class=\"class\" x=\"{class_x:.1}\" y=\"{name_y:.1}\">{}</text>", escape(&block.class));
+        draw(svg, inside, x + (node.width - inside.layout.width) / 2.0, y + HEAD + MARGIN / 2.0, false);
         stubs(svg, sized, inside, x, y);
-        let _ = writeln!(svg, "</g>");
         return;
     }
     if block.class != block.name {

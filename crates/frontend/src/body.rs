@@ -132,20 +132,6 @@ impl Typed {
             _ => None,
         }
     }
-
-    pub fn as_bool(&self) -> Option<bool> {
-        match &self.value {
-            Operand::Scalar(Expr { kind: ExprKind::Bool(value), .. }) => Some(*value),
-            _ => None,
-        }
-    }
-
-    pub fn is_literal(&self) -> bool {
-        match &self.value {
-            Operand::Scalar(expr) => is_literal(expr),
-            _ => false,
-        }
-    }
 }
 
 /// True for an expression that is a value.

@@ -1,9 +1,10 @@
 //! The hierarchy of an elaborated network: what contains what, and what is connected on each level.
 
 use crate::session::EntityId;
-use crate::types::Elem;
+use crate::types::{Elem, Ty};
 use headrace_ir::{ActorId, Scalar, Value};
 use headrace_source::Span;
+use headrace_syntax::ast::{self, Text};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -65,6 +66,7 @@ pub struct NetworkNode {
     pub children: Vec<Child>,
     /// The connections in it, in document order.
     pub links: Vec<Link>,
+    pub(crate) link_attributes: Vec<Vec<ast::Attribute>>,
     pub(crate) by_target: HashMap<End, usize>,
     /// Where its name is declared.
     pub span: Span,
@@ -79,6 +81,9 @@ pub struct Child {
     pub node: Node,
     /// Where it is declared.
     pub span: Span,
+    /// Arguments that are values, by name or, without one, by position.
+    pub(crate) args: Rc<Vec<(Option<Text>, Value, Ty)>>,
+    pub(crate) attributes: Rc<Vec<ast::Attribute>>,
 }
 
 /// One end of a [`Link`].

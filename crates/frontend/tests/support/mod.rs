@@ -12,22 +12,20 @@ use std::collections::BTreeMap;
 pub struct Texts(BTreeMap<String, (SourceKind, String)>);
 
 impl Texts {
-    /// Adds a `.cal` text.
-    pub fn cal(mut self, name: &str, text: &str) -> Self {
-        self.0.insert(name.to_string(), (SourceKind::Cal, text.to_string()));
+    /// Adds a text.
+    pub fn add(mut self, name: &str, kind: SourceKind, text: &str) -> Self {
+        self.0.insert(name.to_string(), (kind, text.to_string()));
         self
+    }
+
+    /// Adds a `.cal` text.
+    pub fn cal(self, name: &str, text: &str) -> Self {
+        self.add(name, SourceKind::Cal, text)
     }
 
     /// Adds a `.nl` text.
-    pub fn nl(mut self, name: &str, text: &str) -> Self {
-        self.0.insert(name.to_string(), (SourceKind::Nl, text.to_string()));
-        self
-    }
-
-    /// Adds an `.xdf` text.
-    pub fn xdf(mut self, name: &str, text: &str) -> Self {
-        self.0.insert(name.to_string(), (SourceKind::Xdf, text.to_string()));
-        self
+    pub fn nl(self, name: &str, text: &str) -> Self {
+        self.add(name, SourceKind::Nl, text)
     }
 }
 

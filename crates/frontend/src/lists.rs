@@ -361,19 +361,27 @@ impl Builder<'_> {
 
     /// The sizes of a list expression, without lowering it; empty for what is no list.
     pub fn list_shape(&mut self, expr: &ast::Expr) -> Vec<u32> {
+        self.shape_below(expr, &mut Vec::new())
+    }
+
+    /// As [`Self::list_shape`] below generators of these names, which are scalars.
+    fn shape_below(&mut self, expr: &ast::Expr, bound: &mut Vec<ast::Text>) -> Vec<u32> {
         match &expr.kind {
             ast::ExprKind::List { items, generators } => {
                 let ranges = self.ranges(generators);
                 let mut dims = vec![length_of(items.len(), &ranges)];
                 if let Some(first) = items.first() {
-                    dims.extend(self.list_shape(first));
+                    let n_outer = bound.len();
+                    bound.extend(generators.iter().map(|generator| generator.name.text.clone()));
+                    dims.extend(self.shape_below(first, bound));
+                    bound.truncate(n_outer);
                 }
                 dims
             }
             ast::ExprKind::If { branches, otherwise } => {
-                let mut dims = self.list_shape(otherwise);
+                let mut dims = self.shape_below(otherwise, bound);
                 for (_, value) in branches {
-                    let other = self.list_shape(value);
+                    let other = self.shape_below(value, bound);
                     for (size, other) in dims.iter_mut().zip(other) {
                         *size = if *size == UNKNOWN || other == UNKNOWN { UNKNOWN } else { (*size).max(other) };
                     }
@@ -390,6 +398,7 @@ impl Builder<'_> {
                     _ => Vec::new(),
                 }
             }
+            ast::ExprKind::Var(name) | ast::ExprKind::Index { base: name, .. } if bound.contains(&name.text) => Vec::new(),
             ast::ExprKind::Var(name) => self.name_shape(name),
             ast::ExprKind::Index { base, indices } => {
                 let dims = self.name_shape(base);

@@ -398,6 +398,24 @@ fn unknown_natives_are_told() {
 }
 
 #[test]
+fn natives_declared_otherwise_are_told() {
+    let mut actor = adder();
+    let name = "std.stdio.Source.source_readByte".into();
+    actor.natives = vec![Native { name, parameters: vec![], result: None, span: span() }];
+    let problems = Interpreter::new(single(actor), Options::default()).expect_err("a diagnostic");
+    assert_eq!(problems[0].slug, "native-signature");
+    assert_eq!(problems[0].notes, ["it is `function source_readByte() --> uint(size=8)`"]);
+}
+
+#[test]
+fn native_actors_are_told() {
+    let mut actor = actor(vec![], vec![port("Out", uint(8))], vec![]);
+    actor.annotations = vec![Annotation { name: "native".into(), arguments: vec![] }];
+    let problems = Interpreter::new(single(actor), Options::default()).expect_err("a diagnostic");
+    assert_eq!(problems[0].slug, "unknown-native");
+}
+
+#[test]
 fn the_report_tells_guards_tokens_and_leftovers() {
     let mut pair = action("pair");
     pair.locals = vec![pattern_local("x", Type::scalar(uint(8))), pattern_local("y", Type::scalar(uint(8)))];

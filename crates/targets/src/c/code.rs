@@ -145,6 +145,11 @@ impl<'a> Code<'a> {
         self.text.push_str(text);
     }
 
+    /// True when the text has this word.
+    pub fn mentions(&self, word: &str) -> bool {
+        words_of(&self.text).any(|other| other == word)
+    }
+
     /// Remembers a parameter or local, so that a compiler does not complain when nothing reads it.
     pub fn remember(&mut self, name: &str, declaration: Option<String>) {
         self.declared.push((name.to_owned(), declaration));
@@ -186,8 +191,14 @@ impl<'a> Code<'a> {
             return value;
         }
         let name = self.temporary("value");
-        self.line(&format!("const {ty} {name} = {};", value.text));
+        self.declare_temporary(&name, format!("const {ty} {name} = {};", value.text));
         Value::primary(name, value.kind)
+    }
+
+    /// Writes the line that declares a temporary, which may turn out not to be needed.
+    pub fn declare_temporary(&mut self, name: &str, line: String) {
+        self.line(&line);
+        self.remember(name, Some(line));
     }
 
     // --- what is known of variables ---
@@ -477,7 +488,7 @@ impl<'a> Code<'a> {
         match scalar {
             Scalar::Int(ty) => match ctype::storage_words(ty) {
                 Some(words) => self.wide(&node, words),
-                None => self.exact(&node).text,
+                None => stored(&self.exact(&node), scalar),
             },
             _ => stored(&self.value(&node), scalar),
         }
@@ -498,7 +509,7 @@ impl<'a> Code<'a> {
         let call = if info.stops {
             let name = self.temporary("returned");
             let element = ctype::element(scalar);
-            self.line(&format!("const {element} {name} = {call};"));
+            self.declare_temporary(&name, format!("const {element} {name} = {call};"));
             self.stop_after_call();
             name
         } else {
@@ -518,7 +529,9 @@ impl<'a> Code<'a> {
     pub fn call_wide(&mut self, procedure: usize, arguments: &[Argument], words: u32) -> String {
         let mut texts = self.call_arguments(procedure, arguments);
         let name = self.temporary("returned");
-        self.line(&format!("uint32_t {name}[{words}];"));
+        // A callee that stops leaves it as it is.
+        let zero = if self.plan.procedure(procedure).stops { " = {0}" } else { "" };
+        self.line(&format!("uint32_t {name}[{words}]{zero};"));
         texts.push(name.clone());
         let info = self.plan.procedure(procedure);
         self.line(&format!("{}({});", info.name, texts.join(", ")));
@@ -560,8 +573,23 @@ pub fn stored(value: &Value, scalar: Scalar) -> String {
     match scalar {
         Scalar::Real(RealType::Half) => format!("hr_half_bits({})", value.text),
         Scalar::Real(RealType::Float) => value.cast("float", Kind::Real).text,
+        Scalar::Int(ty) if ty.width <= 64 && value.constant.is_none() => {
+            let element = ctype::element(scalar);
+            // Names and elements have their type, calls return theirs; the rest was computed in `int` or wider.
+            let computed = !matches!(value.binding, super::value::Binding::Primary);
+            if computed && !value.text.starts_with(&format!("({element})")) {
+                value.cast(element, value.kind).text
+            } else {
+                value.text.clone()
+            }
+        }
         _ => value.text.clone(),
     }
+}
+
+/// The identifiers and numbers of a text.
+pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// Identifiers that some line uses other than as what it assigns or declares.
@@ -570,9 +598,7 @@ fn names_read(text: &str) -> std::collections::HashSet<String> {
     for line in text.lines() {
         let line = line.trim_start();
         let declares = line.strip_suffix(';').is_some_and(|line| !line.contains('(')) || line.contains(" = {0}");
-        let words = line
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+        let words = words_of(line).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
         let (before, _) = line.split_once(" = ").unwrap_or(("", line));
         let declared_word = |text: &str| {
             let text = text.split('[').next().unwrap_or_default();

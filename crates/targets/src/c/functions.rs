@@ -48,7 +48,14 @@ struct Frame {
 }
 
 impl Code<'_> {
-    fn shared_parameters(&self) -> Vec<String> {
+    fn shared_parameters(&mut self) -> Vec<String> {
+        let recursive = matches!(self.unit, Unit::Procedure(procedure) if self.plan.procedure(procedure).recursive);
+        if !recursive {
+            // What was asked for may have been folded away since.
+            self.uses_scalars &= self.mentions("v");
+            self.uses_lists &= self.mentions("lists");
+            self.uses_control &= self.mentions("control");
+        }
         let mut parameters = Vec::new();
         let prefix = &self.plan.prefix;
         if self.uses_scalars {
@@ -315,13 +322,8 @@ fn emit_output(code: &mut Code<'_>, output: &Output, pointer: &str, port: Scalar
                     code.store_wide(&target, &node, ty);
                     continue;
                 }
-                let text = match port {
-                    Scalar::Int(_) => code.exact(&node).text,
-                    _ => {
-                        let value = code.value(&node);
-                        stored(&value, port)
-                    }
-                };
+                let value = if matches!(port, Scalar::Int(_)) { code.exact(&node) } else { code.value(&node) };
+                let text = stored(&value, port);
                 code.line(&format!("{pointer}[{at}] = {text};"));
             }
             OutputValue::List { place, convert } => {
@@ -429,13 +431,8 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
                 }
             }
             _ => {
-                let text = match scalar {
-                    Scalar::Int(_) => code.exact(&node).text,
-                    _ => {
-                        let value = code.value(&node);
-                        stored(&value, *scalar)
-                    }
-                };
+                let value = if matches!(scalar, Scalar::Int(_)) { code.exact(&node) } else { code.value(&node) };
+                let text = stored(&value, *scalar);
                 result_type = ctype::element(*scalar).to_owned();
                 if info.recursive {
                     let name = code.temporary("returned");

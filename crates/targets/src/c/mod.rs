@@ -51,6 +51,16 @@ const QUIET: &str = "\
 
 ";
 
+/// Programs may compare what can only have one outcome, such as a variable with itself; that is theirs to decide.
+const WARNINGS: &str = "\
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored \"-Wsign-compare\"
+#pragma GCC diagnostic ignored \"-Wtautological-compare\"
+#pragma GCC diagnostic ignored \"-Wtype-limits\"
+#endif
+
+";
+
 /// What the caller wants.
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -91,7 +91,6 @@ pub fn print(
     let mut declarations = String::new();
     let mut definitions = String::new();
     declarations.push_str(&writer.ring_text);
-    definitions.push_str(&tables.text);
     for (plan, text) in plans.iter().zip(&mut actors) {
         text.types = actor_types(plan, options);
         declarations.push_str(&text.types);
@@ -101,6 +100,9 @@ pub fn print(
     }
     writer.context(&plans, &mut declarations);
     writer.functions(&plans, &instance_runs, &mut declarations, &mut definitions);
+    let words: HashSet<&str> = super::code::words_of(&definitions).collect();
+    let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
+    let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
     PrintedNetwork { declarations, definitions }
 }
 

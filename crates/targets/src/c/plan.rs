@@ -48,8 +48,8 @@ pub struct ProcedureInfo {
 #[derive(Debug, Default)]
 pub struct Tables {
     names: HashMap<(String, String), String>,
-    /// Their definitions, in order of first use.
-    pub text: String,
+    /// Names and definitions, in order of first use.
+    pub definitions: Vec<(String, String)>,
 }
 
 impl Tables {
@@ -61,7 +61,8 @@ impl Tables {
         }
         let name = names.fresh(like);
         let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
-        self.text.push_str(&format!("static {constant}{name}[{length}] = {{{}\n}};\n\n", key.1));
+        let definition = format!("static {constant}{name}[{length}] = {{{}\n}};\n\n", key.1);
+        self.definitions.push((name.clone(), definition));
         self.names.insert(key, name.clone());
         name
     }

@@ -176,6 +176,7 @@ pub fn scheduler(
     scheduler.initializers(initializers);
     scheduler.states(actions);
     let rest = scheduler.code.take();
+    scheduler.drop_unused(&rest, &mut unused);
     scheduler.prologue(&unused);
     scheduler.code.splice(&rest);
     scheduler.epilogue();
@@ -187,6 +188,21 @@ pub fn scheduler(
 }
 
 impl Scheduler<'_> {
+    /// Ports that no emitted test touches, since another port of their actions is not connected.
+    fn drop_unused(&mut self, text: &str, unused: &mut Vec<String>) {
+        let words: std::collections::HashSet<&str> = super::code::words_of(text).collect();
+        for input in &mut self.inputs {
+            if input.as_ref().is_some_and(|input| !words.contains(input.read.as_str())) {
+                unused.extend(input.take().map(|input| input.fifo));
+            }
+        }
+        for output in &mut self.outputs {
+            if output.as_ref().is_some_and(|output| !words.contains(output.written.as_str())) {
+                unused.extend(output.take().into_iter().flat_map(|output| output.fifos));
+            }
+        }
+    }
+
     fn prologue(&mut self, unused: &[String]) {
         let code = &mut self.code;
         for name in unused {
@@ -428,7 +444,7 @@ impl Scheduler<'_> {
                     let mut arrays = Vec::new();
                     for (name, local) in pattern.locals.iter().enumerate() {
                         let info = &action.locals[local.index()];
-                        let array = self.scratch(&info.name, &info.ty);
+                        let array = self.scratch(&info.name, &info.ty, false);
                         let code = &mut self.code;
                         let i = code.temporary("i");
                         code.open(&format!("for (uint32_t {i} = 0; {i} < {repeat}u; {i}++) {{"));
@@ -452,12 +468,13 @@ impl Scheduler<'_> {
         all
     }
 
-    /// An array on the stack, or in the lists when it is large.
-    fn scratch(&mut self, like: &str, ty: &Type) -> String {
+    /// An array on the stack, or in the lists when it is large. `zero`: what fills it may stop before it has.
+    fn scratch(&mut self, like: &str, ty: &Type, zero: bool) -> String {
         let bytes = ctype::array_length(ty).unwrap_or(1) * ctype::element_bytes(ty.element);
         if bytes <= 1 << 15 {
             let name = self.code.temporary(like);
-            self.code.line(&format!("{};", ctype::declaration(ty, &name)));
+            let zero = if zero { " = {0}" } else { "" };
+            self.code.line(&format!("{}{zero};", ctype::declaration(ty, &name)));
             return name;
         }
         let field = self.plan.list_names.borrow_mut().fresh(&format!("burst_{like}"));
@@ -520,7 +537,8 @@ impl Scheduler<'_> {
                 first.via.is_empty() && first.ring.scalar == port
             });
             if !direct {
-                let made = self.scratch(&format!("{}_made", self.plan.actor.outputs[output.port].name), &made_type);
+                let like = format!("{}_made", self.plan.actor.outputs[output.port].name);
+                let made = self.scratch(&like, &made_type, printed.body.stops);
                 pointers.push(made.clone());
                 after.push((output.port, n, made, false));
                 continue;

@@ -57,14 +57,9 @@ impl Code<'_> {
             }
             return;
         }
-        let text = match scalar {
-            Scalar::Int(_) => {
-                let value = self.exact(&node);
-                // The index of the target is evaluated after the value.
-                value.text
-            }
-            _ => stored(&self.value(&node), scalar),
-        };
+        // The index of the target is evaluated after the value.
+        let value = if matches!(scalar, Scalar::Int(_)) { self.exact(&node) } else { self.value(&node) };
+        let text = stored(&value, scalar);
         let target = self.place(place);
         if target != text {
             self.line(&format!("{target} = {text};"));

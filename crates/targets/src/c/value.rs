@@ -499,7 +499,7 @@ impl Code<'_> {
             Kind::Text => "const char *",
         };
         let name = self.temporary("chosen");
-        self.line(&format!("{ty} {name};"));
+        self.declare_temporary(&name, format!("{ty} {name};"));
         self.open(&format!("if {} {{", condition.in_parentheses()));
         self.splice(&before_yes);
         self.line(&format!("{name} = {};", yes.text));
@@ -574,7 +574,7 @@ impl Code<'_> {
             return Value::infix(if is_and { "&&" } else { "||" }, &a, &b, Kind::Bool);
         }
         let name = self.temporary("holds");
-        self.line(&format!("bool {name} = {};", a.text));
+        self.declare_temporary(&name, format!("bool {name} = {};", a.text));
         self.open(&format!("if ({}{name}) {{", if is_and { "" } else { "!" }));
         self.splice(&before);
         self.line(&format!("{name} = {};", b.text));

@@ -74,13 +74,13 @@ impl Code<'_> {
 
     fn array(&mut self, like: &str, words: u32) -> String {
         let name = self.temporary(like);
-        self.line(&format!("uint32_t {name}[{words}];"));
+        self.declare_temporary(&name, format!("uint32_t {name}[{words}];"));
         name
     }
 
     fn wide_constant(&mut self, value: &Int, words: u32) -> String {
         let name = self.temporary("constant");
-        self.line(&format!("const uint32_t {name}[{words}] = {{{}}};", words_of(value, words)));
+        self.declare_temporary(&name, format!("const uint32_t {name}[{words}] = {{{}}};", words_of(value, words)));
         name
     }
 

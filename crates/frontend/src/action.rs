@@ -236,6 +236,9 @@ impl Builder<'_> {
             }
             let ty = port.map_or(Ty::POISON, |port| outputs.list[port].ty.clone());
             let repeat = output.repeat.as_ref().map(|repeat| self.repeat(repeat));
+            // Orcc takes a single value for a list of one.
+            let single = repeat == Some(1) && output.values.iter().all(|value| self.list_shape(value).is_empty());
+            let repeat = repeat.filter(|_| !single);
             let mut values = Vec::with_capacity(output.values.len());
             for value in &output.values {
                 let (effects, mark) = (self.body.effects, self.body.out.len());

@@ -106,7 +106,10 @@ impl Builder<'_> {
         if typed.ty.is_poison() || target == Elem::Poison {
             return self.take(Typed::poison(span));
         }
-        if typed.ty.is_list() || !typed.ty.elem.converts_to(target) {
+        // A number that is written out has whatever precision is wanted.
+        let written = matches!(typed.value, Operand::Scalar(Expr { kind: ExprKind::Real(..), .. }));
+        let fits = typed.ty.elem.converts_to(target) || written && matches!(target, Elem::Real(_));
+        if typed.ty.is_list() || !fits {
             let from = &typed.ty;
             let mut diagnostic =
                 Diagnostic::error("type-mismatch", format!("{what} is `{target}`, but this is `{from}`"))

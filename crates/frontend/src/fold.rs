@@ -229,7 +229,9 @@ impl Builder<'_> {
         }
         let lists_fit = from.dims.len() == to.dims.len()
             && from.dims.iter().zip(&to.dims).all(|(a, b)| a <= b || *b == crate::types::UNKNOWN);
-        if !from.elem.converts_to(to.elem) || !lists_fit {
+        // Numbers in XDF are all of one precision, whatever the parameter has.
+        let reals = matches!((from.elem, to.elem), (Elem::Real(_), Elem::Real(_)));
+        if !(from.elem.converts_to(to.elem) || reals) || !lists_fit {
             self.error(
                 "type-mismatch",
                 format!("`{from}` does not convert to `{to}`"),

@@ -81,11 +81,11 @@ pub fn classify(actor: &Actor) -> Class {
             .iter()
             .all(|state| actor.schedule.states.get(state.index()).is_some_and(|state| !state.tests.is_empty()))
     };
-    if let Some((first, rest)) = all_rates.split_first()
-        && rest.iter().all(|rates| rates == first)
-        && never_ends()
-    {
-        return Class::Static(first.clone());
+    match all_rates.split_first() {
+        Some((first, rest)) if rest.iter().all(|rates| rates == first) && never_ends() => {
+            return Class::Static(first.clone());
+        }
+        _ => {}
     }
     let mut state = actor.schedule.initial;
     loop {

@@ -223,9 +223,7 @@ pub(crate) fn decode(ty: Scalar, tokens: &[u8], out: &mut Outgoing) {
     out.words.clear();
     out.wides.clear();
     for token in tokens.chunks_exact(size) {
-        if let Scalar::Int(int) = ty
-            && int.width > 64
-        {
+        if let (Scalar::Int(int), Class::Wide) = (ty, Class::of(ty)) {
             out.wides.push(Int::from_le_bytes(token, int.signed).wrap(int));
             continue;
         }

@@ -112,14 +112,15 @@ impl ProduceCode {
                 n = *repeat;
             }
         }
-        if let [(at, from, to)] = lists[..]
-            && from == to
-        {
-            match Class::of(from) {
-                Class::Wide => m.outgoing.wides.extend_from_slice(&m.memory.wides[at..at + n]),
-                _ => m.outgoing.words.extend_from_slice(&m.memory.words[at..at + n]),
+        match lists[..] {
+            [(at, from, to)] if from == to => {
+                match Class::of(from) {
+                    Class::Wide => m.outgoing.wides.extend_from_slice(&m.memory.wides[at..at + n]),
+                    _ => m.outgoing.words.extend_from_slice(&m.memory.words[at..at + n]),
+                }
+                return Ok(());
             }
-            return Ok(());
+            _ => {}
         }
         for element in 0..n {
             for &(at, from, to) in &lists {

@@ -339,9 +339,7 @@ impl Scope<'_> {
                 }
             });
         }
-        if address.indices.len() == 1
-            && let Some(index) = address.indices.pop()
-        {
+        if let Some(index) = address.only_index() {
             let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
             macro_rules! element {
                 (|$m:ident| $base:expr) => {

@@ -39,6 +39,11 @@ pub(super) struct Address {
 }
 
 impl Address {
+    /// Takes out the index that is not constant, if there is just one.
+    pub fn only_index(&mut self) -> Option<Index> {
+        if self.indices.len() == 1 { self.indices.pop() } else { None }
+    }
+
     /// The address in the memory of the elements' class; `base` picks the part of an extent that belongs to it.
     #[inline]
     pub fn locate(&self, m: &mut Machine<'_>, base: fn(&crate::machine::Extent) -> usize) -> Result<usize, Fault> {

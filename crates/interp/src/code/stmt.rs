@@ -71,9 +71,11 @@ impl Scope<'_> {
         if ty.is_list() {
             return malformed("an assignment to a list", place.span);
         }
-        if let Root::Actor(id) = place.root
-            && !self.context.actor.variables.get(id.index()).is_some_and(|variable| variable.mutable)
-        {
+        let is_constant = match place.root {
+            Root::Actor(id) => !self.context.actor.variables.get(id.index()).is_some_and(|variable| variable.mutable),
+            Root::Local(_) => false,
+        };
+        if is_constant {
             return malformed("an assignment to a constant", place.span);
         }
         match Class::of(ty.element) {
@@ -140,9 +142,7 @@ impl Scope<'_> {
                 }),
             });
         }
-        if address.indices.len() == 1
-            && let Some(index) = address.indices.pop()
-        {
+        if let Some(index) = address.only_index() {
             let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
             macro_rules! element {
                 (|$m:ident| $base:expr) => {

@@ -23,12 +23,13 @@ usage: headrace-testkit COMMAND
     --interp               the interpreter alone
     --cc CC                the C compiler (default: $CC, or cc)
     --sanitize             native code under the address and undefined-behaviour sanitizers
+    --strict               warnings of the C compiler are failures
     --batch N              cases in one process (default 200: 100 in one compilation of either form)
     --jobs N               batches at a time (default: processors)
     --out DIR              shrinks what fails and writes it there
     --tries N              programs tried while shrinking one (default 400)
     --failures N           stops after so many (default 20)
-  judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize,
+  judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict,
                            --work DIR (compiled code goes there and stays)";
 
 fn main() -> ExitCode {
@@ -86,6 +87,7 @@ struct Options {
     interp: bool,
     compiler: Option<String>,
     sanitize: bool,
+    strict: bool,
     batch: u64,
     jobs: Option<usize>,
     out: Option<PathBuf>,
@@ -126,6 +128,7 @@ impl Options {
             interp: false,
             compiler: None,
             sanitize: false,
+            strict: false,
             batch: 200,
             jobs: None,
             out: None,
@@ -145,6 +148,7 @@ impl Options {
                 "--interp" => options.interp = true,
                 "--cc" => options.compiler = Some(value()?.to_owned()),
                 "--sanitize" => options.sanitize = true,
+                "--strict" => options.strict = true,
                 "--batch" => options.batch = number::<u64>(value()?)?.max(1),
                 "--jobs" => options.jobs = Some(number(value()?)?),
                 "--out" => options.out = Some(value()?.into()),
@@ -172,7 +176,7 @@ impl Options {
         let native = if self.interp {
             None
         } else {
-            Some(Native::new(self.compiler.as_deref(), self.sanitize, place)?)
+            Some(Native::new(self.compiler.as_deref(), self.sanitize, self.strict, place)?)
         };
         let work = Work { first_seed: self.seed, cases: self.cases.unwrap_or(1), cuts: self.cuts, native };
         let mut out = std::io::stdout();
@@ -197,6 +201,9 @@ impl Options {
         }
         if self.sanitize {
             judge_options.push("--sanitize".to_owned());
+        }
+        if self.strict {
+            judge_options.push("--strict".to_owned());
         }
         let campaign = Campaign {
             program,

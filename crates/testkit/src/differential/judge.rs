@@ -79,8 +79,7 @@ fn compare_native(native: &Native, form: Form, judged: &[Judged], say: &mut dyn 
     if judged.is_empty() {
         return;
     }
-    let networks: Vec<(Arc<Network>, u32)> =
-        judged.iter().map(|one| (one.network.clone(), one.fifo_tokens)).collect();
+    let networks: Vec<(Arc<Network>, u32)> = judged.iter().map(|one| (one.network.clone(), one.fifo_tokens)).collect();
     match native.compile(&networks, form) {
         Ok(compiled) => {
             for (at, one) in judged.iter().enumerate() {
@@ -112,7 +111,7 @@ fn compare(compiled: &Compiled, form: Form, at: usize, one: &Judged) -> Verdict 
                 shown.firings.clear();
             }
             match difference(&one.expected, &shown, true) {
-            Some(text) => {
+                Some(text) => {
                     let text = format!("interpreter and native ({form:?}), {} tokens: {text}", one.fifo_tokens);
                     Verdict::new(Kind::NativeDiffers, "-", text)
                 }

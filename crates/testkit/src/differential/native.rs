@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub struct Native {
     compiler: Compiler,
     sanitize: bool,
+    strict: bool,
     /// Where libraries are put while they are needed.
     work: PathBuf,
 }
@@ -29,23 +30,23 @@ pub struct Compiled {
     batch: Batch,
 }
 
-/// Everything that must not even draw a warning.
-const WARNINGS: [&str; 1] = ["-w"];
+/// What generated code promises not to draw.
+const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
 
 impl Native {
     /// Takes the compiler that is named, or the first that is found.
-    pub fn new(compiler: Option<&str>, sanitize: bool, work: &Path) -> Result<Self, String> {
+    pub fn new(compiler: Option<&str>, sanitize: bool, strict: bool, work: &Path) -> Result<Self, String> {
         let compiler = match compiler {
             Some(name) => Compiler::named(name).ok_or_else(|| format!("{name} does not answer"))?,
             None => Compiler::find().ok_or("no C compiler (on Debian: apt-get install gcc libc6-dev)")?,
         };
-        Ok(Self { compiler, sanitize, work: work.to_owned() })
+        Ok(Self { compiler, sanitize, strict, work: work.to_owned() })
     }
 
     /// Compiles networks, each with the size of its FIFOs, into one library.
     pub fn compile(&self, networks: &[(Arc<Network>, u32)], form: Form) -> Result<Compiled, String> {
         let mut flags = vec!["-std=c11", "-ffp-contract=off"];
-        flags.extend(WARNINGS);
+        flags.extend(if self.strict { &WARNINGS[..] } else { &["-w"] });
         flags.push(if self.sanitize || form == Form::Checked { "-O1" } else { "-O2" });
         if self.sanitize {
             flags.extend(["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);

@@ -577,7 +577,7 @@ impl ActorBuilder<'_, '_> {
             patterns.push(Doc::text(text));
         }
         let before = scope.clone();
-        let mut locals = self.b.draw_locals(&mut scope, 3);
+        let mut locals = self.b.draw_locals(&mut scope, 3, 60);
         let mut guards: Vec<Doc> = Vec::new();
         if !select.is_empty() {
             guards.push(Doc::text(select));

@@ -281,11 +281,11 @@ impl Builder<'_> {
         vec![Doc::Nest(vec![Doc::Joined { open: "var ", sep: ", ", close: "", items: locals }]), Doc::Line]
     }
 
-    /// Draws locals, adds them to the scope and returns their declarations.
-    pub fn draw_locals(&mut self, scope: &mut Scope, most: usize) -> Vec<Doc> {
+    /// Draws locals, `scalars` percent of them scalars, adds them to the scope and returns their declarations.
+    pub fn draw_locals(&mut self, scope: &mut Scope, most: usize, scalars: u32) -> Vec<Doc> {
         let mut out = Vec::new();
         for _ in 0..self.rng.below(most + 1) {
-            let ty = self.draw_type(60);
+            let ty = self.draw_type(scalars);
             let shadowed: Vec<String> =
                 scope.vars.iter().filter(|v| v.state && v.assignable).map(|v| v.name.clone()).collect();
             let name = match self.rng.pick(&shadowed) {
@@ -356,7 +356,8 @@ impl Builder<'_> {
             params.push(param);
         }
         let ty = self.draw_type(if recursive { 100 } else { 75 });
-        let locals = self.draw_locals(&mut scope, 2);
+        // The C target gives a recursive function no room for lists of its own.
+        let locals = self.draw_locals(&mut scope, 2, if recursive { 100 } else { 60 });
         let result = if recursive {
             // The body calls itself with a smaller first argument; the rest are values of this call.
             let base = self.value(&scope, &ty, 2);
@@ -448,7 +449,7 @@ impl Builder<'_> {
             texts.push(text);
             params.push(param);
         }
-        let mut locals = self.draw_locals(&mut scope, 2);
+        let mut locals = self.draw_locals(&mut scope, 2, 60);
         let n = 1 + self.rng.below(4);
         let body = self.statements(&mut scope, n, 2);
         locals.append(&mut self.locals);

@@ -51,22 +51,18 @@ pub fn hierarchy(
 /// is checked as far as that goes.
 pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) {
     session.to_run = false;
-    match resolve(session, provider, top) {
-        Some((entity, args)) => {
-            let file = session.file(entity);
-            if file.unit().is_some() {
-                check_unit(session, provider, entity);
-            } else {
-                let mut elaborator = Elaborator::new(session, provider, true);
-                let node = elaborator.instantiate(entity, args, None, true);
-                let actors = std::mem::take(&mut elaborator.actors);
-                if !session.has_errors() {
-                    // For what only the flat network shows.
-                    let _ = flatten(session, &file.name, &node, actors);
-                }
-            }
-        }
-        None => debug_assert!(session.has_errors()),
+    let Some((entity, args)) = resolve(session, provider, top) else { return };
+    let file = session.file(entity);
+    if file.unit().is_some() {
+        check_unit(session, provider, entity);
+        return;
+    }
+    let mut elaborator = Elaborator::new(session, provider, true);
+    let node = elaborator.instantiate(entity, args, None, true);
+    let actors = std::mem::take(&mut elaborator.actors);
+    if !session.has_errors() {
+        // For what only the flat network shows.
+        let _ = flatten(session, &file.name, &node, actors);
     }
 }
 

@@ -62,6 +62,7 @@ pub struct Session {
     /// All texts that were read.
     pub sources: SourceMap,
     diagnostics: Vec<Diagnostic>,
+    n_errors: usize,
     reported: HashSet<(Span, bool)>,
     files: Vec<Arc<Loaded>>,
     by_name: HashMap<String, Lookup>,
@@ -87,13 +88,14 @@ impl Session {
     /// Takes the diagnostics out, ordered by place.
     pub fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
         let mut all = std::mem::take(&mut self.diagnostics);
+        self.n_errors = 0;
         all.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map(|label| label.span));
         all
     }
 
     /// True when an error was reported.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.n_errors > 0
     }
 
     /// Adds a problem, unless the same place has one already.
@@ -104,6 +106,7 @@ impl Session {
                 return;
             }
         }
+        self.n_errors += usize::from(diagnostic.severity == Severity::Error);
         self.diagnostics.push(diagnostic);
     }
 
@@ -140,7 +143,7 @@ impl Session {
             Ok(Some(text)) => self.load(text, Some(name)),
             Ok(None) => Lookup::Missing,
             Err(message) => {
-                self.diagnostics.push(Diagnostic::error("unreadable-file", message));
+                self.report(Diagnostic::error("unreadable-file", message));
                 Lookup::Broken
             }
         };
@@ -152,7 +155,7 @@ impl Session {
     pub(crate) fn load(&mut self, source: SourceText, name: Option<&str>) -> Lookup {
         if source.text.len() >= u32::MAX as usize {
             let message = format!("`{}` is larger than 4 GiB", source.display);
-            self.diagnostics.push(Diagnostic::error("unreadable-file", message));
+            self.report(Diagnostic::error("unreadable-file", message));
             return Lookup::Broken;
         }
         let file = self.sources.add(source.display, source.text);

@@ -744,8 +744,10 @@ impl Builder<'_> {
                 }
             }
         }
-        let texts: Option<Vec<String>> =
-            pieces.iter().map(|piece| value_of(&piece.value).and_then(|value| ir::eval::show(&value))).collect();
+        let texts: Option<Vec<String>> = pieces
+            .iter()
+            .map(|piece| value_of(&piece.value).and_then(|value| ir::eval::show(&value, piece.kind)))
+            .collect();
         let kind = match texts {
             Some(texts) if texts.iter().map(String::len).sum::<usize>() <= 1 << 20 => ExprKind::String(texts.concat()),
             _ => ExprKind::Concat(pieces),

@@ -4,12 +4,14 @@
 //! result, an index is outside its list, or the budget of steps is spent. It neither prints nor calls natives nor writes
 //! actor variables.
 
+use crate::real::format_real;
 use crate::{
     Argument, ArithmeticError, BinaryOp, CompareOp, Expr, ExprKind, Int, Local, LocalId, LocalKind, Place,
     PrintOperand, Procedure, ProcedureId, RealOp, RealType, Root, Scalar, Stmt, StmtKind, Type, Value, VariableId,
 };
 use headrace_source::Span;
-use num_traits::ToPrimitive as _;
+
+pub use crate::real::{from_int as int_to_real, round as round_real};
 
 /// Deepest nesting of calls.
 pub const MAX_CALL_DEPTH: u32 = 256;
@@ -430,9 +432,9 @@ impl<'a> Evaluator<'a> {
             ExprKind::RealNegate(operand) => Value::Real(-self.real(operand)?),
             ExprKind::Concat(operands) => {
                 let mut text = String::new();
-                for PrintOperand { value, .. } in operands {
+                for PrintOperand { value, kind } in operands {
                     let value = self.expr(value)?;
-                    let piece = show(&value).ok_or(EvalError::Malformed(span))?;
+                    let piece = show(&value, *kind).ok_or(EvalError::Malformed(span))?;
                     self.spend(piece.len() as u64, span)?;
                     text.push_str(&piece);
                 }
@@ -488,12 +490,15 @@ pub fn compare(op: CompareOp, left: &Value, right: &Value) -> Option<bool> {
     })
 }
 
-/// The text of a scalar as `print` shows it.
-pub fn show(value: &Value) -> Option<String> {
+/// The text of a scalar of a type as `print` shows it.
+pub fn show(value: &Value, ty: Scalar) -> Option<String> {
     Some(match value {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
-        Value::Real(value) => value.to_string(),
+        Value::Real(value) => match ty {
+            Scalar::Real(ty) => format_real(*value, ty),
+            _ => return None,
+        },
         Value::String(value) => value.clone(),
         Value::List(_) => return None,
     })
@@ -508,59 +513,4 @@ pub fn convert_scalar(value: Value, to: Scalar) -> Option<Value> {
         (value @ Value::Bool(_), Scalar::Bool) | (value @ Value::String(_), Scalar::String) => value,
         _ => return None,
     })
-}
-
-/// Rounds to the nearest value of a format, ties to even.
-pub fn round_real(value: f64, ty: RealType) -> f64 {
-    match ty {
-        RealType::Double => value,
-        RealType::Float => f64::from(value as f32),
-        RealType::Half => round_half(value),
-    }
-}
-
-fn round_half(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    // A binary16 number is a multiple of 2^(e-10), e being its exponent and at least -14.
-    let exponent = (((value.to_bits() >> 52) & 0x7ff) as i32 - 1023).max(-14);
-    let unit = 2f64.powi(exponent - 10);
-    let rounded = (value / unit).round_ties_even() * unit;
-    if rounded.abs() > 65504.0 { f64::INFINITY.copysign(value) } else { rounded }
-}
-
-/// An integer rounded once to a format, nearest even.
-pub fn int_to_real(value: &Int, ty: RealType) -> f64 {
-    match (value, ty) {
-        (Int::Small(value), RealType::Float) => f64::from(*value as f32),
-        (Int::Small(value), RealType::Double) => *value as f64,
-        (Int::Small(value), RealType::Half) => round_half(*value as f64),
-        (Int::Big(value), RealType::Float) => f64::from(value.to_f32().unwrap_or(f32::NAN)),
-        (Int::Big(value), ty) => round_real(value.to_f64().unwrap_or(f64::NAN), ty),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_rounds_to_even_and_overflows() {
-        assert_eq!(round_half(2049.0), 2048.0);
-        assert_eq!(round_half(2051.0), 2052.0);
-        assert_eq!(round_half(65519.0), 65504.0);
-        assert_eq!(round_half(65520.0), f64::INFINITY);
-        assert_eq!(round_half(2f64.powi(-24)), 2f64.powi(-24));
-        assert_eq!(round_half(2f64.powi(-26)), 0.0);
-        assert_eq!(round_half(-0.1), -0.0999755859375);
-    }
-
-    #[test]
-    fn integers_become_reals_in_one_rounding() {
-        // 2^24 + 1 lies between two floats; through binary64 nothing changes, in one step it goes to the even one.
-        assert_eq!(int_to_real(&Int::from((1i64 << 24) + 1), RealType::Float), f64::from(1u32 << 24));
-        assert_eq!(int_to_real(&Int::from(u64::MAX), RealType::Double), 18446744073709551616.0);
-        assert_eq!(int_to_real(&Int::from(70000i64), RealType::Half), f64::INFINITY);
-    }
 }

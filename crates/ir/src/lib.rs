@@ -20,6 +20,7 @@ pub mod eval;
 pub mod expr;
 pub mod int;
 pub mod network;
+pub mod real;
 pub mod stmt;
 pub mod text;
 pub mod types;

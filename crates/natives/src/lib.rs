@@ -8,15 +8,14 @@
 //! result on the way out. Every engine calls the same functions: the interpreter directly, generated C through the
 //! callback of its host, which finds the row by its bare name.
 //!
-//! How reals are rounded and shown stands here too ([`real`]), because printing must give the same text everywhere.
+//! How reals are shown is [`format_real`], which is part of the representation.
 
 mod compare;
 mod display;
-pub mod real;
 mod source;
 mod writer;
 
-pub use real::format_real;
+pub use headrace_ir::real::{self, format_real};
 
 use headrace_engine::Host;
 use headrace_ir::{IntType, Network, Scalar, Type};

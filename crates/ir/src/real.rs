@@ -5,7 +5,7 @@
 //! From 1e-5 up to but not including 1e16 it is written without an exponent and with at least one digit after the point
 //! (`1.0`, `0.001`, `123456.75`), otherwise as `1.5e-7`, `1e16`. The others are `inf`, `-inf`, `nan`.
 
-use headrace_ir::{Int, RealType};
+use crate::{Int, RealType};
 use num_bigint::BigUint;
 
 /// A value rounded to nearest even in the format.
@@ -222,5 +222,8 @@ mod tests {
         let huge = Int::from(BigInt::from(1) << 2000usize);
         assert_eq!(from_int(&huge.neg(), RealType::Double), f64::NEG_INFINITY);
         assert_eq!(from_int(&Int::from(65519i64), RealType::Half), 65504.0);
+        assert_eq!(from_int(&Int::from(70000i64), RealType::Half), f64::INFINITY);
+        assert_eq!(from_int(&Int::from((1i64 << 24) + 1), RealType::Float), f64::from(1u32 << 24));
+        assert_eq!(from_int(&Int::from(u64::MAX), RealType::Double), 18446744073709551616.0);
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)]
 
-use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
+use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, check, elaborate};
 use headrace_ir::Network;
 use std::path::{Path, PathBuf};
 
@@ -45,14 +45,23 @@ pub fn network(folders: Vec<PathBuf>, name: &str, parameters: &[(&str, &str)]) -
     let parameters: Vec<(String, String)> =
         parameters.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let network = elaborate(&mut session, &Folders(folders), &Top::Name(name.into()), &parameters);
-    network.ok_or_else(|| {
-        let lines = session.take_diagnostics().into_iter().map(|diagnostic| {
-            let place = diagnostic.primary.map_or(String::new(), |label| {
-                let (line, column) = session.sources.position(label.span);
-                format!("{}:{line}:{column}: {}: ", session.sources.name(label.span.file), label.text)
-            });
-            format!("{place}[{}] {} {:?}", diagnostic.slug, diagnostic.message, diagnostic.notes)
+    network.ok_or_else(|| problems(session))
+}
+
+/// Everything that is to be said about an entity on its own.
+pub fn checked(folders: Vec<PathBuf>, name: &str) -> String {
+    let mut session = Session::new();
+    check(&mut session, &Folders(folders), &Top::Name(name.into()));
+    problems(session)
+}
+
+fn problems(mut session: Session) -> String {
+    let lines = session.take_diagnostics().into_iter().map(|diagnostic| {
+        let place = diagnostic.primary.map_or(String::new(), |label| {
+            let (line, column) = session.sources.position(label.span);
+            format!("{}:{line}:{column}: {}: ", session.sources.name(label.span.file), label.text)
         });
-        lines.collect::<Vec<_>>().join("\n")
-    })
+        format!("{place}[{}] {} {:?}", diagnostic.slug, diagnostic.message, diagnostic.notes)
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -37,7 +37,7 @@ bench: ## measurements with gcc and clang; results in bench/results, tables in t
 
 fuzz: ## every reader of text under the fuzzer, FUZZ_SECONDS each
 	@scripts/tools.sh rust cc
-	FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz/run
+	for reader in cal nl xdf manifest vectors; do fuzz/run $$reader $(FUZZ_SECONDS) || exit 1; done
 
 docs: ## everything in the documents that is generated
 	$(CARGO) build --release --locked -p headrace-driver

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 cases=${DIFFERENTIAL_CASES:-2000}
+sanitized=${SANITIZED_CASES:-200}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 passed=0 failed=0 not_run=0
@@ -48,10 +49,11 @@ else
 fi
 step "build" $cargo build --locked --workspace --profile checked
 step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet
-step "library checks and is formatted" sh -c "$headrace check ctl std && $headrace fmt --check ctl std"
+step "the library checks" "$headrace" -L . check ctl std
+step "the library is formatted" "$headrace" fmt --check ctl
 step "known answers, all engines" "$headrace" test
 step "differential, $cases cases" "$testkit" differential --cases "$cases"
-step "generated C under sanitizers" "$testkit" sanitize
+step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"
 
 echo
 echo "=== summary"

@@ -17,6 +17,7 @@ pub fn describe(tools: &[&str], repository: &Path) -> Machine {
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get()),
         clock_hz: clock.hertz,
         clock_source: clock.source.into(),
+        time: crate::measure::TIME.into(),
         features: features(&cpuinfo),
         caches: caches(),
         system: system(),

@@ -28,6 +28,8 @@ pub struct Machine {
     pub clock_hz: f64,
     /// Where that clock is read.
     pub clock_source: String,
+    /// What the seconds of the rows are.
+    pub time: String,
     /// Instruction sets.
     pub features: Vec<String>,
     /// Caches of the first core.

@@ -93,7 +93,7 @@ pub fn machine(results: &Results) -> String {
         machine.caches.iter().map(|cache| format!("L{} {} {}", cache.level, cache.kind, cache.size)).collect();
     let versions: Vec<&str> = machine.versions.values().map(String::as_str).collect();
     format!(
-        "{}, {} cores, {:.2} GHz ({}), {}; {}; {}. Measured {} at commit {}.\n",
+        "{}, {} cores, {:.2} GHz ({}), {}; {}; {}. Measured {} at commit {}; what counts is {}.\n",
         machine.cpu,
         machine.cores,
         machine.clock_hz / 1e9,
@@ -102,7 +102,8 @@ pub fn machine(results: &Results) -> String {
         machine.system,
         versions.join("; "),
         machine.date,
-        machine.commit
+        machine.commit,
+        machine.time
     )
 }
 

@@ -103,7 +103,8 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
     List(ListArgs),
     /// Convert between .xdf and .nl without loss
     #[command(after_help = "Examples:
-  headrace convert Filter.xdf Filter.nl")]
+  headrace convert Filter.xdf Filter.nl
+  headrace convert --expand ctl.block.aes.Aes128Ctr xdf/   lists, choices and entity parameters resolved, for tools that read only XDF")]
     Convert(ConvertArgs),
     /// Format .cal and .nl files in place
     #[command(after_help = "Examples:
@@ -289,6 +290,9 @@ pub struct TestArgs {
     /// Write a row for each record and engine
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Put a table of what works between the marks of this document
+    #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
+    pub into: Option<PathBuf>,
     /// Only this way of writing the primitives
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
@@ -379,12 +383,18 @@ pub enum Listing {
 /// Arguments of `convert`.
 #[derive(Args, Debug)]
 pub struct ConvertArgs {
-    /// File to read: .xdf or .nl
+    /// File to read: .xdf or .nl; with --expand, any network
     #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
     pub from: PathBuf,
-    /// File to write: .nl or .xdf
-    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
+    /// File to write: .nl or .xdf; with --expand, the folder that is to be the source root of what is written
+    #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     pub to: PathBuf,
+    /// Resolve what only the text form has (lists of instances, foreach, if, entity parameters) and write XDF
+    #[arg(long)]
+    pub expand: bool,
+    /// Give a parameter of the network a value, with --expand
+    #[arg(long = "set", value_name = "PARAM=VALUE", requires = "expand")]
+    pub parameters: Vec<String>,
 }
 
 /// Arguments of `fmt`.

@@ -3,8 +3,9 @@
 use super::Context;
 use crate::cli::ConvertArgs;
 use crate::failure::{Failure, Outcome};
-use crate::output::write_file;
+use crate::output::{make_folder, write_file};
 use crate::roots::{kind_of, read_source};
+use crate::terminal::plural;
 use headrace_frontend::SourceKind;
 use headrace_source::{Severity, SourceMap, Span};
 use headrace_syntax::ast::{Entity, File, QualifiedName};
@@ -12,7 +13,10 @@ use headrace_syntax::{nl, parse, xdf};
 use std::path::Path;
 
 /// Reads one form of a network and writes the other.
-pub fn convert(context: &Context, arguments: &ConvertArgs) -> Outcome {
+pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
+    if arguments.expand {
+        return expand(context, arguments);
+    }
     let (from, to) = (&arguments.from, &arguments.to);
     let network_kind = |path: &Path| kind_of(path).filter(|kind| *kind != SourceKind::Cal);
     let (Some(from_kind), Some(to_kind)) = (network_kind(from), network_kind(to)) else {
@@ -45,6 +49,31 @@ pub fn convert(context: &Context, arguments: &ConvertArgs) -> Outcome {
         Some(text) if counts.errors == 0 => write_file(to, text.as_bytes()),
         _ => Err(Failure::wrong(format!("{} was not written", to.display()))),
     }
+}
+
+/// Writes a network and the copies of inner networks that it needs, each below its package.
+fn expand(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
+    let networks = context.expand(&arguments.from.to_string_lossy(), &arguments.parameters)?;
+    let mut files = Vec::new();
+    for expanded in networks {
+        let Entity::Network(network) = &expanded.file.entity else { continue };
+        match xdf::write(network) {
+            Ok(text) => files.push((format!("{}.xdf", expanded.name.replace('.', "/")), text)),
+            Err(problems) => {
+                context.show(&problems);
+                return Err(Failure::said());
+            }
+        }
+    }
+    for (path, text) in &files {
+        let path = arguments.to.join(path);
+        if let Some(parent) = path.parent() {
+            make_folder(parent)?;
+        }
+        write_file(&path, text.as_bytes())?;
+    }
+    context.terminal.say(&format!("{} below {}", plural(files.len(), "file"), arguments.to.display()));
+    Ok(())
 }
 
 fn base_name(path: &Path) -> String {

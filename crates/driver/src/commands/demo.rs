@@ -62,7 +62,7 @@ pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
                     trial.bytes = bytes as u64;
                     trial.mb_per_s = bytes as f64 / seconds / 1e6;
                     trial.ratio = trial.mb_per_s / peer.mb_per_s;
-                    trial.note = format!("{}; {}", variant.network.entity, with);
+                    trial.note = format!("{}; {}", variant.network, with);
                 }
             }
             trials.push(trial);
@@ -100,6 +100,7 @@ struct Peer {
 fn openssl(plain: &Path, out: &Path) -> Outcome<Peer> {
     let version = headrace_bench::machine::version_of("openssl")
         .ok_or_else(|| Failure::missing("openssl is missing: apt-get install openssl"))?;
+    let version = version.split(" (Library").next().unwrap_or_default().to_owned();
     let mut command = Command::new("openssl");
     command.args(["enc", PEER_CIPHER, "-e", "-K", KEY, "-iv", COUNTER, "-in"]).arg(plain).arg("-out").arg(out);
     let mut best = f64::INFINITY;

@@ -72,7 +72,13 @@ fn engines() -> Vec<Row> {
 }
 
 fn targets() -> Vec<Row> {
-    Vec::new()
+    let row = |target: &headrace_targets::Target| {
+        let tool = target.tools.iter().find_map(|tool| version_of(tool));
+        let missing = || format!("{}; to build it, one of {}", target.about, target.tools.join(", "));
+        let about = tool.as_ref().map_or_else(missing, |tool| format!("{}; {tool}", target.about));
+        Row { name: target.name.into(), here: tool.is_some(), about, details: json!({ "tools": target.tools }) }
+    };
+    headrace_targets::ALL.iter().map(row).collect()
 }
 
 /// Independent implementations that measurements and the demonstration compare with.

@@ -2,10 +2,12 @@
 
 mod analyze;
 mod bench;
+mod build;
 mod check;
 mod completions;
 mod convert;
 mod demo;
+mod doc;
 mod explain;
 mod format;
 mod graph;
@@ -21,7 +23,7 @@ use crate::output;
 use crate::roots::{Roots, kind_of, read_source};
 use crate::terminal::{Counts, Terminal};
 use headrace_engine::Trap;
-use headrace_frontend::{Node, Session, SourceText, Top};
+use headrace_frontend::{Expanded, Node, Session, SourceText, Top};
 use headrace_ir::Network;
 use headrace_library::catalog::Library;
 use headrace_source::{Diagnostic, Label, Severity};
@@ -147,6 +149,15 @@ impl Context {
         node.ok_or_else(Failure::said)
     }
 
+    /// The network that NETWORK means with nothing left to resolve, and the inner networks that it needs.
+    pub fn expand(&mut self, text: &str, parameters: &[String]) -> Outcome<Vec<Expanded>> {
+        let parameters = Self::parameters(parameters)?;
+        let top = self.top(text)?;
+        let expanded = headrace_frontend::expand(&mut self.session, &self.roots, &top, &parameters);
+        self.show_found()?;
+        expanded.ok_or_else(|| Failure::wrong(format!("`{}` is not a network", text.escape_debug())))
+    }
+
     /// Shows what the front end found and fails if there were errors. Warnings about the built-in library are for
     /// those who check it.
     fn show_found(&mut self) -> Outcome {
@@ -201,10 +212,11 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Analyze(arguments) => analyze::analyze(context, &arguments).map(|()| 0),
         Command::Bench(arguments) => bench::bench(context, &arguments).map(|()| 0),
         Command::Demo(arguments) => demo::demo(context, &arguments).map(|()| 0),
+        Command::Doc(arguments) => doc::doc(context, &arguments).map(|()| 0),
+        Command::Build(arguments) => build::build(context, &arguments).map(|()| 0),
         Command::Completions(arguments) => completions::completions(&arguments).map(|()| 0),
         Command::Explain(arguments) => explain::explain(context, &arguments).map(|()| 0),
         Command::Man(arguments) => man::man(&arguments).map(|()| 0),
-        _ => Err(Failure::usage("not there")),
     };
     match outcome.and_then(|status| output::flush_standard().map(|()| status)) {
         Ok(status) => status,

@@ -82,6 +82,12 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     if let Some(path) = &arguments.json {
         write_file(path, tally.json(&files).as_bytes())?;
     }
+    if let Some(document) = &arguments.into {
+        let old = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
+        let new = headrace_bench::tables::replace(&old, "works", &tally.table(&library));
+        let new = new.ok_or_else(|| Failure::wrong(format!("{}: has no marks for a table", document.display())))?;
+        write_file(document, new.as_bytes())?;
+    }
     let (passed, failed, skipped) = tally.counts();
     output::print(format!("{passed} passed, {failed} failed, {skipped} skipped\n").as_bytes())?;
     super::fail_if(failed > 0 || context.has_errors())
@@ -322,6 +328,45 @@ impl Tally {
         let failed = self.records.values().filter(|record| !record.failures.is_empty()).count();
         let skipped = self.records.values().filter(|record| record.failures.is_empty() && record.skipped).count();
         (self.records.len() - failed - skipped, failed, skipped)
+    }
+
+    /// A row for each parameter set: its operations, and how many cases passed on each engine, all variants together.
+    fn table(&self, library: &Library) -> String {
+        let mut sets: Vec<&str> = Vec::new();
+        for spec in library.operations() {
+            if !sets.contains(&spec.set.as_str()) {
+                sets.push(&spec.set);
+            }
+        }
+        let columns: Vec<&str> = engines::ALL.iter().map(|engine| engines::name(*engine)).collect();
+        let rules = columns.iter().map(|_| "--:|").collect::<String>();
+        let mut text = format!("| set | operations | variants | {} |\n|---|---|---|{rules}\n", columns.join(" | "));
+        for set in sets {
+            let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.set == set).collect();
+            let operations: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+            let mut variants: Vec<&str> = specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.as_str()).collect();
+            variants.sort_unstable();
+            variants.dedup();
+            let cell = |engine: &str| {
+                let lines = self.lines.iter().filter(|((name, on, _), _)| {
+                    *on == engine && name.split(' ').next() == Some(set)
+                });
+                let (passed, failed) = lines.fold((0, 0), |sum, (_, line)| (sum.0 + line.passed, sum.1 + line.failed));
+                match (passed, failed) {
+                    (0, 0) => "not run".to_owned(),
+                    (passed, 0) => format!("{passed} passed"),
+                    (passed, failed) => format!("{passed} passed, {failed} **failed**"),
+                }
+            };
+            let cells: Vec<String> = columns.iter().map(|engine| cell(engine)).collect();
+            text.push_str(&format!(
+                "| `{set}` | {} | {} | {} |\n",
+                operations.join(", "),
+                variants.join(", "),
+                cells.join(" | ")
+            ));
+        }
+        text
     }
 
     fn json(&self, files: &[File]) -> String {

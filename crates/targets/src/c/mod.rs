@@ -9,6 +9,7 @@
 //! | `node`, `value`, `wide` | expressions, up to 64 bits and beyond |
 //! | `code`, `statement`, `functions` | functions: procedures, guards, actions |
 //! | `scheduler` | what fires when, for one actor |
+//! | `project` | build files, interface and test around what is printed |
 //! | `network` | the context, its FIFOs, and the functions that move tokens and run it |
 
 mod assigned;
@@ -16,10 +17,12 @@ mod code;
 mod ctype;
 mod filled;
 mod functions;
+mod library;
 mod names;
 mod network;
 mod node;
 mod plan;
+pub mod project;
 mod range;
 mod scheduler;
 mod statement;
@@ -47,16 +50,6 @@ const QUIET: &str = "\
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored \"-Wbool-compare\"
 #endif
-#endif
-
-";
-
-/// Programs may compare what can only have one outcome, such as a variable with itself; that is theirs to decide.
-const WARNINGS: &str = "\
-#if defined(__GNUC__)
-#pragma GCC diagnostic ignored \"-Wsign-compare\"
-#pragma GCC diagnostic ignored \"-Wtautological-compare\"
-#pragma GCC diagnostic ignored \"-Wtype-limits\"
 #endif
 
 ";
@@ -166,7 +159,8 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
     Ok(Emission { files, places: places.into_inner().places, prefix })
 }
 
-/// One source text with several networks, each under its own prefix and with its own capacity of FIFOs, for those who compile many at once.
+/// One source text with several networks, each under its own prefix and with its own capacity of FIFOs, for those who
+/// compile many at once.
 ///
 /// # Errors
 ///

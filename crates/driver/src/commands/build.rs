@@ -1,0 +1,146 @@
+//! `headrace build`.
+
+use super::Context;
+use crate::cli::{BuildArgs, ListArgs, Listing};
+use crate::failure::{Failure, Outcome};
+use crate::output::{make_folder, write_file};
+use crate::terminal::plural;
+use headrace_ir::Network;
+use headrace_library::Role;
+use headrace_library::catalog::{Library, OperationSpec};
+use headrace_library::known_answers::{Plan, cases};
+use headrace_library::vectors::VectorFile;
+use headrace_targets::c::Options;
+use headrace_targets::c::project::{Files, KnownAnswer, is_supported, of_network, of_operations};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Longest message in the test of a project, in bytes.
+const MAX_ANSWER_BYTES: usize = 1 << 12;
+
+/// Writes a project for a network, or for the operations of a parameter set.
+pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
+    if arguments.target == "list" {
+        return super::list::list(context, &ListArgs { what: Listing::Targets, json: false });
+    }
+    if !headrace_targets::ALL.iter().any(|target| target.name == arguments.target) {
+        let known: Vec<&str> = headrace_targets::ALL.iter().map(|target| target.name).collect();
+        let wrong = arguments.target.escape_debug();
+        return Err(Failure::usage(format!("`{wrong}` is no target; there are {}", known.join(", "))));
+    }
+    let network = arguments.network.as_deref().ok_or_else(|| Failure::usage("NETWORK is missing"))?;
+    let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
+    let library = context.library()?;
+    let files = if library.manifests().iter().any(|manifest| {
+        manifest.primitive == network || manifest.sets.iter().any(|set| set.name == network)
+    }) {
+        of_library(context, &library, network, arguments)?
+    } else {
+        let network = context.elaborate(network, &arguments.parameters)?;
+        show_refused(context, of_network(&network, &options(arguments)))?
+    };
+    write_project(folder, &files)?;
+    context.terminal.say(&format!("{} in {}; build and test with: make -C {1} test", plural(files.len(), "file"), folder.display()));
+    Ok(())
+}
+
+/// The command that makes the files stands in their first line; where they go does not.
+fn options(arguments: &BuildArgs) -> Options {
+    let mut words = vec!["headrace".to_owned(), env!("CARGO_PKG_VERSION").into(), "build".into()];
+    words.extend(arguments.network.iter().map(|network| if network.contains(['(', ' ']) { format!("'{network}'") } else { network.clone() }));
+    words.extend(["--target".into(), arguments.target.clone()]);
+    words.extend(arguments.parameters.iter().flat_map(|parameter| ["--set".to_owned(), parameter.clone()]));
+    words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
+    words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
+    Options { command: words.join(" "), fifo_tokens: arguments.fifo, ..Options::default() }
+}
+
+fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diagnostic>>) -> Outcome<Files> {
+    made.map_err(|problems| {
+        context.show(&problems);
+        Failure::said()
+    })
+}
+
+/// All operations of a parameter set that have an interface in the target.
+fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &BuildArgs) -> Outcome<Files> {
+    let sets: Vec<&str> = {
+        let specs = library.operations().iter().filter(|spec| spec.set == name || spec.primitive == name);
+        let mut sets: Vec<&str> = specs.map(|spec| spec.set.as_str()).collect();
+        sets.dedup();
+        sets
+    };
+    let [set] = sets.as_slice() else {
+        return Err(Failure::usage(format!("`{name}` has several parameter sets; one is wanted: {}", sets.join(", "))));
+    };
+    let mut operations: Vec<(&OperationSpec, Arc<Network>)> = Vec::new();
+    let mut left_out = Vec::new();
+    for spec in library.operations().iter().filter(|spec| spec.set == *set) {
+        if !is_supported(spec) {
+            left_out.push(spec.name.as_str());
+            continue;
+        }
+        let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
+            let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
+            Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
+        })?;
+        operations.push((spec, context.elaborate(&variant.network.to_string(), &[])?));
+    }
+    if operations.is_empty() {
+        return Err(Failure::usage(format!("no operation of `{set}` has an interface in this target yet")));
+    }
+    if !left_out.is_empty() {
+        context.terminal.note(&format!("left out, because they have no interface in this target: {}", left_out.join(", ")));
+    }
+    let answers = known_answers(context, library, &operations)?;
+    let title = operations.first().map_or("", |(spec, _)| &spec.title);
+    let borrowed: Vec<(&OperationSpec, &Network)> = operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
+    let made = of_operations(set, &format!("{title}, {set}"), &borrowed, &answers, &options(arguments));
+    show_refused(context, made)
+}
+
+/// The library's known answers for these operations: single messages that must be accepted.
+fn known_answers(
+    context: &mut Context,
+    library: &Library,
+    operations: &[(&OperationSpec, Arc<Network>)],
+) -> Outcome<Vec<KnownAnswer>> {
+    let scope: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
+    let mut answers = Vec::new();
+    for manifest in library.manifests().iter().filter(|manifest| scope.iter().any(|spec| spec.folder == manifest.folder)) {
+        for path in library.vector_files(manifest) {
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            let Some((display, text)) = context.roots.text(&path) else {
+                return Err(Failure::wrong(format!("the manifest names `{path}`, which is not there")));
+            };
+            let text = text.map_err(Failure::wrong)?;
+            let id = context.session.sources.add(display, text.clone());
+            let (file, problems) = VectorFile::parse(id, text.as_bytes());
+            context.show(&problems);
+            for case in cases(library, name, &file, &scope).cases {
+                let position = scope.iter().position(|spec| spec.set == case.set && spec.name == case.operation);
+                let (Some(operation), Plan::Accept(message, expected)) = (position, &case.plan) else { continue };
+                let get = |role| message.get(role).unwrap_or_default().to_vec();
+                let [expected] = expected.as_slice() else { continue };
+                let iv = if message.get(Role::Iv).is_some() { get(Role::Iv) } else { get(Role::Nonce) };
+                let plain = expected.role == Role::Output && expected.skip == 0 && !expected.leftmost;
+                if plain && case.arguments.is_empty() && expected.bytes.len() <= MAX_ANSWER_BYTES {
+                    let (key, input) = (get(Role::Key), get(Role::Input));
+                    answers.push(KnownAnswer { operation, key, iv, input, output: expected.bytes.clone() });
+                }
+            }
+        }
+    }
+    Ok(answers)
+}
+
+fn write_project(folder: &Path, files: &Files) -> Outcome {
+    for (path, bytes) in files {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            make_folder(parent)?;
+        }
+        write_file(&path, bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! The command from outside: what it prints, which files it leaves, and how it exits.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const KEY: &str = "hex:2b7e151628aed2a6abf7158809cf4f3c";
+const IV: &str = "hex:f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder can be made")
+}
+
+fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.path().join(name), text).expect("the folder is writable");
+}
+
+fn headrace(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_headrace"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("it was asked for");
+    let input = input.to_vec();
+    let feeder = std::thread::spawn(move || {
+        // A command that does not want the input closes it.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("it ends");
+    feeder.join().expect("feeding does not panic");
+    output
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const SHOUT: &str = "actor Shout() uint(size=8) In ==> uint(size=8) Out : action In:[c] ==> Out:[c - 32] end end";
+const PAIRS: &str = "actor Pairs() uint(size=16) In ==> uint(size=16) Sum, bool Odd :
+    action In:[a, b] ==> Sum:[a + b], Odd:[((a + b) & 1) = 1] end end";
+
+#[test]
+fn an_actor_runs_on_both_engines() {
+    let folder = folder();
+    write(&folder, "Shout.cal", SHOUT);
+    for engine in ["interp", "native"] {
+        let output = headrace(folder.path(), &["run", "Shout.cal", "--engine", engine, "--in", "In=text:abc"], b"");
+        if status(&output) == 4 {
+            eprintln!("not run: {}", stderr(&output));
+            continue;
+        }
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "ABC"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn tokens_have_the_forms_that_are_asked_for() {
+    let folder = folder();
+    write(&folder, "Pairs.cal", PAIRS);
+    let run = |arguments: &[&str]| {
+        let all = [&["run", "Pairs.cal", "--engine", "interp"], arguments].concat();
+        let output = headrace(folder.path(), &all, b"");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        stdout(&output)
+    };
+    assert_eq!(run(&["--in", "In=int:1,2,300,65535", "--out", "Sum=int:"]), "3,299\n");
+    assert_eq!(run(&["--in", "In=int:1,2", "--out", "Sum=hex:", "--out", "Odd=int:"]), "Sum=0300\nOdd=1\n");
+    assert_eq!(run(&["--in", "In:be=hex:00010002", "--out", "Sum:be=hex:"]), "0003\n");
+    let odd = ["--in", "In=int:1,2,1,1,1,2,1,1,1,1,1,1,1,1,1,2", "--out", "Odd=hex:"];
+    assert_eq!(run(&odd), "a1\n");
+}
+
+#[test]
+fn leftover_tokens_are_a_note_and_undelivered_input_is_an_error() {
+    let folder = folder();
+    write(&folder, "Pairs.cal", PAIRS);
+    let run = |numbers: &str| {
+        headrace(folder.path(), &["run", "Pairs.cal", "--engine", "interp", "--in", numbers, "--out", "Sum=s.bin"], b"")
+    };
+    let output = run("In=int:1,2,3");
+    assert_eq!(status(&output), 0);
+    assert!(stderr(&output).contains("tokens left over"), "{}", stderr(&output));
+    write(&folder, "Stop.cal", "actor Stop() uint(size=8) In ==> uint(size=8) Out : a: action In:[c] ==> Out:[c] end
+        schedule fsm s : s (a) --> t; end end");
+    let output = headrace(folder.path(), &["run", "Stop.cal", "--engine", "interp", "--fifo", "2", "--in", "In=text:abcdefgh", "--out", "Out=o.bin"], b"");
+    assert_eq!(status(&output), 3, "{}", stderr(&output));
+    assert!(stderr(&output).contains("undelivered"), "{}", stderr(&output));
+    assert!(!folder.path().join("o.bin").exists(), "a stopped run leaves no file");
+}
+
+#[test]
+fn statuses_of_wrong_use_and_wrong_input() {
+    let folder = folder();
+    write(&folder, "Shout.cal", SHOUT);
+    write(&folder, "Wrong.cal", "actor Wrong() ==> : action ==> X:[1] end end");
+    write(&folder, "junk.cal", [0xff_u8, 0xfe, 0, 1, 2]);
+    let cases: &[(&[&str], i32)] = &[
+        (&["nonsense"], 2),
+        (&["run", "Shout.cal", "--in", "Nope=text:a"], 2),
+        (&["run", "Shout.cal", "--in", "In"], 2),
+        (&["run", "Shout.cal", "--in", "In=missing.bin"], 1),
+        (&["run", "Shout.cal", "--out", "Out=x", "--out", "Out=y"], 2),
+        (&["run", "missing.cal"], 1),
+        (&["run", "no.such.Network"], 1),
+        (&["check", "Wrong.cal"], 1),
+        (&["check", "junk.cal"], 1),
+        (&["check", "Shout.cal"], 0),
+        (&["use", "aes128", "ctr", "--key", "hex:00", "--iv", IV], 2),
+        (&["use", "aes128", "nope"], 2),
+        (&["use", "nope", "ctr"], 2),
+        (&["test", "nope"], 2),
+        (&["test", "--on", "nope"], 2),
+        (&["explain", "no-such-slug"], 2),
+        (&["convert", "a.cal", "b.xdf"], 2),
+        (&["list", "engines"], 0),
+        (&["list", "primitives", "--json"], 0),
+    ];
+    for (arguments, expected) in cases {
+        let output = headrace(folder.path(), arguments, b"");
+        assert_eq!(status(&output), *expected, "{arguments:?}: {}", stderr(&output));
+        if *expected != 0 {
+            assert!(!output.stderr.is_empty(), "{arguments:?} says nothing");
+        }
+    }
+}
+
+#[test]
+fn all_problems_of_a_folder_come_at_once() {
+    let folder = folder();
+    write(&folder, "A.cal", "actor A() ==> uint Out : action ==> Out:[one] end end");
+    write(&folder, "B.cal", "actor B() ==> uint Out : action ==> Out:[two] end end");
+    let output = headrace(folder.path(), &["check", "."], b"");
+    let text = stderr(&output);
+    assert_eq!(status(&output), 1);
+    assert!(text.contains("A.cal:1:") && text.contains("B.cal:1:"), "{text}");
+    assert!(text.contains("2 errors in 2 files"), "{text}");
+}
+
+#[test]
+fn the_library_encrypts_files_and_pipes() {
+    let folder = folder();
+    // SP 800-38A, F.5.1.
+    let plain = "hex:6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51";
+    let cipher = "874d6191b620e3261bef6864990db6ce9806f66b7970fdff8617187bb9fffdff\n";
+    for variant in ["standard", "lut"] {
+        let arguments = ["use", "aes128", "ctr", "--engine", "interp", "--variant", variant, "--key", KEY, "--iv", IV];
+        let output = headrace(folder.path(), &[&arguments[..], &["--in", plain, "--out", "hex:"]].concat(), b"");
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, cipher), "{}", stderr(&output));
+    }
+    let message: Vec<u8> = (0..100_003u32).map(|at| (at % 253) as u8).collect();
+    write(&folder, "message", &message);
+    let both = ["use", "aes128", "ctr", "--engine", "interp", "--variant", "lut", "--key", KEY, "--iv", IV];
+    let from_file = headrace(folder.path(), &[&both[..], &["--in", "message", "--out", "sealed"]].concat(), b"");
+    assert_eq!(status(&from_file), 0, "{}", stderr(&from_file));
+    let sealed = fs::read(folder.path().join("sealed")).expect("it was written");
+    let from_pipe = headrace(folder.path(), &both, &message);
+    assert!(from_pipe.stdout == sealed, "a pipe gives the same as a file");
+    let back = headrace(folder.path(), &both, &sealed);
+    assert!(back.stdout == message, "counter mode undoes itself");
+}
+
+#[test]
+fn a_forbidden_length_leaves_no_file() {
+    let folder = folder();
+    let arguments = ["use", "aes128", "cbc-encrypt", "--engine", "interp", "--key", KEY, "--iv", IV, "--out", "out"];
+    for input in [&b"abc"[..], &[0; 40]] {
+        let output = headrace(folder.path(), &arguments, input);
+        assert_eq!(status(&output), 1);
+        assert!(stderr(&output).contains("multiple of 16"), "{}", stderr(&output));
+        assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 0, "no file is left, hidden or not");
+    }
+}
+
+#[test]
+fn keys_come_from_files_and_the_environment() {
+    let folder = folder();
+    write(&folder, "key", [0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6, 0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c]);
+    let arguments = ["use", "aes128", "ctr", "--engine", "interp", "--variant", "lut", "--iv", IV, "--in", "text:x", "--out", "hex:", "--key"];
+    let plain = headrace(folder.path(), &[&arguments[..], &[KEY]].concat(), b"");
+    let file = headrace(folder.path(), &[&arguments[..], &["file:key"]].concat(), b"");
+    let variable = Command::new(env!("CARGO_BIN_EXE_headrace"))
+        .args(arguments)
+        .arg("env:HEADRACE_TEST_KEY")
+        .env("HEADRACE_TEST_KEY", KEY.trim_start_matches("hex:"))
+        .output()
+        .expect("the command starts");
+    assert_eq!(status(&plain), 0, "{}", stderr(&plain));
+    assert_eq!(stdout(&plain), stdout(&file));
+    assert_eq!(stdout(&plain), stdout(&variable));
+    let missing = headrace(folder.path(), &[&arguments[..], &["env:HEADRACE_NO_SUCH"]].concat(), b"");
+    assert_eq!(status(&missing), 2);
+}
+
+#[test]
+fn formatting_is_whole_or_nothing() {
+    let folder = folder();
+    write(&folder, "Good.cal", SHOUT);
+    write(&folder, "Bad.cal", "actor Bad( ==> : end");
+    let output = headrace(folder.path(), &["fmt", "."], b"");
+    assert_eq!(status(&output), 1);
+    assert_eq!(fs::read_to_string(folder.path().join("Good.cal")).expect("it is there"), SHOUT);
+    fs::remove_file(folder.path().join("Bad.cal")).expect("it is there");
+    assert_eq!(status(&headrace(folder.path(), &["fmt", "--check", "."], b"")), 1);
+    assert_eq!(status(&headrace(folder.path(), &["fmt", "."], b"")), 0);
+    assert_eq!(status(&headrace(folder.path(), &["fmt", "--check", "."], b"")), 0);
+}
+
+#[test]
+fn networks_are_converted_and_drawn() {
+    let folder = folder();
+    write(&folder, "Shout.cal", SHOUT);
+    let twice = "network Twice() uint(size=8) In ==> uint(size=8) Out : entities a = Shout(); b = Shout();
+        structure In --> a.In; a.Out --> b.In; b.Out --> Out; end";
+    write(&folder, "Twice.nl", twice);
+    fs::create_dir(folder.path().join("xdf")).expect("the folder is writable");
+    let output = headrace(folder.path(), &["convert", "Twice.nl", "xdf/Twice.xdf"], b"");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let run = |network: &str| headrace(folder.path(), &["-L", ".", "run", network, "--engine", "interp", "--in", "In=int:100"], b"");
+    let (nl, xdf) = (run("Twice.nl"), run("xdf/Twice.xdf"));
+    assert_eq!((status(&nl), nl.stdout.as_slice()), (0, &b"$"[..]), "{}", stderr(&nl));
+    assert_eq!((status(&xdf), xdf.stdout.as_slice()), (0, &b"$"[..]), "{}", stderr(&xdf));
+    let output = headrace(folder.path(), &["graph", "Twice.nl", "-o", "t.svg"], b"");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let picture = fs::read_to_string(folder.path().join("t.svg")).expect("it was written");
+    assert!(picture.starts_with("<svg ") && picture.matches("class=\"actor\"").count() == 2);
+}
+
+#[test]
+fn firings_and_tokens_are_traced() {
+    let folder = folder();
+    write(&folder, "Shout.cal", SHOUT);
+    for (file, expected) in [("t.json", "\"action\""), ("t.vcd", "$timescale")] {
+        let output = headrace(folder.path(), &["run", "Shout.cal", "--in", "In=text:ab", "--trace", file], b"");
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "AB"), "{}", stderr(&output));
+        let trace = fs::read_to_string(folder.path().join(file)).expect("it was written");
+        assert!(trace.contains(expected), "{trace}");
+    }
+    let output = headrace(folder.path(), &["run", "Shout.cal", "--engine", "interp", "--in", "In=text:ab", "--stats"], b"");
+    assert!(stderr(&output).contains("Shout.action@1"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_time_error_is_shown_at_its_place() {
+    let folder = folder();
+    write(&folder, "Div.cal", "actor Div() uint(size=8) In ==> uint(size=8) Out : action In:[c] ==> Out:[8 / c] end end");
+    for engine in ["interp", "native"] {
+        let output = headrace(folder.path(), &["run", "Div.cal", "--engine", engine, "--in", "In=int:2,0"], b"");
+        if status(&output) != 4 {
+            assert_eq!(status(&output), 1, "{}", stderr(&output));
+            assert!(stderr(&output).contains("Div.cal:1:"), "{}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn known_answers_pass_and_wrong_ones_fail() {
+    let folder = folder();
+    let record = |cipher: &str| {
+        format!("Count = 1\nKey = 000102030405060708090a0b0c0d0e0f\nPT = 00112233445566778899aabbccddeeff\nCT = {cipher}\n")
+    };
+    write(&folder, "aes128_ecb.rsp", record("69c4e0d86a7b0430d8cdb78070b4c55a"));
+    let run = || headrace(folder.path(), &["test", "aes128", "--on", "interp", "--vectors", "aes128_ecb.rsp", "--json", "r.json"], b"");
+    let output = run();
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).ends_with("1 passed, 0 failed, 0 skipped\n"), "{}", stdout(&output));
+    write(&folder, "aes128_ecb.rsp", record("69c4e0d86a7b0430d8cdb78070b4c55b"));
+    let output = run();
+    assert_eq!(status(&output), 1);
+    assert!(stdout(&output).ends_with("0 passed, 1 failed, 0 skipped\n"), "{}", stdout(&output));
+    let rows = fs::read_to_string(folder.path().join("r.json")).expect("it was written");
+    assert!(rows.contains("\"result\": \"failed\""), "{rows}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_command_quietly() {
+    let folder = folder();
+    write(&folder, "Copy.cal", "actor Copy() uint(size=8) In ==> uint(size=8) Out : action In:[c] ==> Out:[c] end end");
+    write(&folder, "big", vec![b'x'; 4 << 20]);
+    let line = format!("{} run Copy.cal --engine interp --in In=big | head -c 10", env!("CARGO_BIN_EXE_headrace"));
+    let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("there is a shell");
+    assert_eq!(stdout(&output), "xxxxxxxxxx");
+    assert_eq!(stderr(&output), "");
+}

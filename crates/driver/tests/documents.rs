@@ -1,0 +1,132 @@
+//! What the documents say is held against what is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What stands between back quotes, outside of code blocks.
+fn quoted(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, block) in text.split("```").enumerate() {
+        if at % 2 == 0 {
+            found.extend(block.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_path_in_the_documents_exists() {
+    let folders = ["crates/", "ctl/", "std/", "docs/", "bench/", "tests/", "runtime/", "fuzz/", "scripts/"];
+    let mut n_checked = 0;
+    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/measurements.md"] {
+        let text = read(document);
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).map(str::to_owned);
+        let quoted = quoted(&text).into_iter().filter(|path| folders.iter().any(|folder| path.starts_with(folder)));
+        for path in quoted.chain(links).filter(|path| !path.contains(['<', ' ']) && !path.contains("://")) {
+            n_checked += 1;
+            assert!(root().join(&path).exists(), "{document} names `{path}`, which is not there");
+        }
+    }
+    assert!(n_checked > 20, "only {n_checked} paths were found");
+}
+
+/// Direct dependencies of a crate on other parts, those of tests left out.
+fn dependencies(part: &str) -> BTreeSet<String> {
+    let manifest = read(&format!("crates/{part}/Cargo.toml"));
+    let section = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default().to_owned();
+    let names = section.lines().filter_map(|line| line.strip_prefix("headrace-")?.split([' ', '.', '=']).next().map(str::to_owned));
+    names.collect()
+}
+
+#[test]
+fn parts_use_only_what_the_architecture_says() {
+    let text = read("ARCHITECTURE.md");
+    let mut allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in text.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
+        let part = cells[0].trim_matches('`').to_owned();
+        // A row that says `all` allows everything but what it excepts.
+        let uses = if cells[2].starts_with("all") { BTreeSet::from(["*".to_owned()]) } else { names(cells[2]) };
+        allowed.insert(part, uses);
+    }
+    let crates: BTreeSet<String> = fs::read_dir(root().join("crates"))
+        .expect("the crates are there")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| root().join("crates").join(name).join("Cargo.toml").exists())
+        .collect();
+    assert_eq!(allowed.keys().cloned().collect::<BTreeSet<_>>(), crates, "the table lists the crates");
+    for part in &crates {
+        let mut reach = allowed[part].clone();
+        if reach.contains("*") {
+            assert!(!dependencies(part).contains("testkit"), "`{part}` must not use `testkit`");
+            continue;
+        }
+        loop {
+            let further: BTreeSet<String> = reach.iter().flat_map(|used| allowed[used].clone()).collect();
+            let before = reach.len();
+            reach.extend(further);
+            if reach.len() == before {
+                break;
+            }
+        }
+        for used in dependencies(part) {
+            assert!(reach.contains(&used), "`{part}` uses `{used}`, which ARCHITECTURE.md does not allow");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_what_works_has_every_parameter_set() {
+    let table = read("README.md");
+    let listed = Command::new(env!("CARGO_BIN_EXE_headrace")).args(["list", "primitives"]).output().expect("it runs");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let sets: BTreeSet<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(!sets.is_empty());
+    for set in sets {
+        assert!(table.contains(&format!("| `{set}` |")), "README.md has no row for `{set}`; run `make docs`");
+    }
+}
+
+/// Runs the commands of the README in a folder that holds the files it tells to write, and compares what they print.
+#[test]
+fn the_walk_through_of_the_readme_works() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let text = read("README.md");
+    let command = Path::new(env!("CARGO_BIN_EXE_headrace"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", command.parent().expect("it lies in a folder").display());
+    let parts: Vec<&str> = text.split("```").collect();
+    let mut n_commands = 0;
+    for (at, block) in parts.iter().enumerate().skip(1).step_by(2) {
+        if let Some(source) = block.strip_prefix("cal\n") {
+            let name = parts[at - 1].rsplit('`').nth(1).expect("the text before names the file");
+            fs::write(folder.path().join(name), source).expect("the folder is writable");
+        } else if let Some(session) = block.strip_prefix("console\n") {
+            for step in session.split("$ ").skip(1) {
+                let (line, expected) = step.split_once('\n').expect("a command ends its line");
+                let ran = Command::new("sh")
+                    .args(["-c", &format!("{line} 2>&1")])
+                    .current_dir(folder.path())
+                    .env("PATH", &path)
+                    .output()
+                    .expect("there is a shell");
+                let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+                let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned();
+                assert_eq!(trimmed(&printed), trimmed(expected), "$ {line}");
+                n_commands += 1;
+            }
+        }
+    }
+    assert!(n_commands >= 6, "only {n_commands} commands were found");
+}

@@ -1,0 +1,124 @@
+//! Ready-to-build projects in C: what is printed for a network, with build files, a test and a README around it, and for a
+//! primitive of the library the interface that its users expect.
+//!
+//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of a parameter set: a context that holds the
+//! key, `init`, `update` and `final` for messages, whole blocks for block ciphers, a call for a whole message, and a test on the
+//! set's known answers (`shape` prints the interface, `answers` the test).
+
+mod answers;
+mod build_files;
+mod shape;
+
+use super::{Options, emit};
+use headrace_ir::Network;
+use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_source::Diagnostic;
+use std::collections::BTreeMap;
+
+/// Files by path.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// One message with what must come of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownAnswer {
+    /// Position among the operations.
+    pub operation: usize,
+    /// The key.
+    pub key: Vec<u8>,
+    /// Initial block, or empty.
+    pub iv: Vec<u8>,
+    /// Input.
+    pub input: Vec<u8>,
+    /// Output.
+    pub output: Vec<u8>,
+}
+
+/// A project for a network.
+///
+/// # Errors
+///
+/// What the target cannot compile, with its place.
+pub fn of_network(network: &Network, options: &Options) -> Result<Files, Vec<Diagnostic>> {
+    let emission = emit(network, options)?;
+    let name = emission.prefix.clone();
+    let mut files = in_source_folder(emission.files);
+    let head = head(options);
+    files.insert("test/test.c".into(), answers::of_network(&head, &name).into_bytes());
+    build_files::add(&mut files, &name, &options.command, &format!("The network `{}` as a library in C.", network.name));
+    Ok(files)
+}
+
+/// A project for operations of one parameter set, each with its network. Operations whose interface is not of one of the
+/// shapes that `shape` prints must be left out; [`is_supported`] says which.
+///
+/// # Errors
+///
+/// What the target cannot compile, with its place.
+pub fn of_operations(
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    answers: &[KnownAnswer],
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
+    let name = identifier(name);
+    let mut files = Files::new();
+    let mut problems = Vec::new();
+    for (spec, network) in operations {
+        let own = Options { prefix: Some(network_prefix(&name, spec)), ..options.clone() };
+        match emit(network, &own) {
+            Ok(emission) => files.extend(in_source_folder(emission.files)),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let head = head(options);
+    files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
+    files.insert(format!("src/{name}.c"), shape::source(&head, &name, operations).into_bytes());
+    files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, answers).into_bytes());
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let about = format!("{title}: {} in C.", listed.join(", "));
+    build_files::add(&mut files, &name, &options.command, &about);
+    Ok(files)
+}
+
+/// Whether an operation has an interface that [`of_operations`] prints: whole blocks, or a message under a key with at most
+/// an initial block before it.
+pub fn is_supported(spec: &OperationSpec) -> bool {
+    use headrace_library::Role;
+    let inputs = spec.inputs.iter().all(|port| {
+        let known = matches!(port.role, Role::Rekey | Role::Key | Role::Iv | Role::Nonce | Role::Blocks | Role::Input);
+        known && (port.bits == 8 || port.role.is_control())
+    });
+    let one_iv = spec.inputs.iter().filter(|port| matches!(port.role, Role::Iv | Role::Nonce)).count() <= 1;
+    let outputs = spec.outputs.iter().all(|port| port.role == Role::Output && port.bits == 8);
+    let framed = matches!(spec.framing, Framing::Core | Framing::Message);
+    framed && inputs && one_iv && outputs && !spec.single_chunk && spec.input(Role::Input).is_some()
+}
+
+fn head(options: &Options) -> String {
+    format!("/* Made by `{}`. Changes here will be lost. */\n", options.command.replace("*/", "* /"))
+}
+
+fn in_source_folder(files: Files) -> Files {
+    files.into_iter().map(|(path, bytes)| (format!("src/{path}"), bytes)).collect()
+}
+
+/// A name as C takes it.
+fn identifier(name: &str) -> String {
+    let replaced = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
+    let name: String = replaced.collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name }
+}
+
+/// The prefix of the functions of an operation.
+fn operation_prefix(name: &str, spec: &OperationSpec) -> String {
+    format!("{name}_{}", identifier(&spec.name))
+}
+
+/// The prefix of the network of an operation.
+fn network_prefix(name: &str, spec: &OperationSpec) -> String {
+    format!("{}_network", operation_prefix(name, spec))
+}

@@ -8,6 +8,7 @@ use headrace_ir as ir;
 use headrace_ir::Value;
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast;
+use std::sync::Arc;
 
 /// Ports of an instantiated entity; a type is absent where it depends on something unknown.
 #[derive(Clone, Debug)]
@@ -35,12 +36,14 @@ pub(crate) fn annotations(annotations: &[ast::Annotation]) -> Vec<ir::Annotation
     annotations.iter().map(convert).collect()
 }
 
-/// Elaborates an actor with the given parameters, by position.
+/// Elaborates an actor with the given parameters, by position. When only `checking`, the actor has its ports and nothing
+/// else.
 pub(crate) fn elaborate(
     session: &mut Session,
     provider: &dyn SourceProvider,
     home: EntityId,
     params: Vec<Option<ParamValue>>,
+    checking: bool,
 ) -> Option<Elaborated> {
     let file = session.file(home);
     let actor = file.actor()?;
@@ -63,7 +66,9 @@ pub(crate) fn elaborate(
         }
     }
     for (at, var) in actor.vars.iter().enumerate() {
-        if let Some(id) = builder.variable(home, Member::Var(at as u32), var.name.span) {
+        if let Some(id) = builder.variable(home, Member::Var(at as u32), var.name.span)
+            && var.value.is_some()
+        {
             builder.ensure_value(id, var.name.span);
         }
     }
@@ -82,9 +87,12 @@ pub(crate) fn elaborate(
     }
     let mut at = 0;
     while at < builder.variables.len() {
-        let id = ir::VariableId(at as u32);
-        let span = builder.variables[at].span;
-        builder.ensure_value(id, span);
+        let slot = &builder.variables[at];
+        let (span, member) = (slot.span, slot.member);
+        // A large list of zeros need not be there before it has to.
+        if builder.file(slot.home).var(member).is_some_and(|decl| decl.value.is_some()) {
+            builder.ensure_value(ir::VariableId(at as u32), span);
+        }
         at += 1;
     }
     let scheduled = crate::schedule::schedule(actor, &actions);
@@ -103,20 +111,26 @@ pub(crate) fn elaborate(
     if !complete || session.has_errors() {
         return Some(Elaborated { signature, actor: None });
     }
+    let (Some(inputs), Some(outputs)) = (inputs, outputs) else {
+        return Some(Elaborated { signature, actor: None });
+    };
+    if checking {
+        let actor = ports_only(file.name.clone(), inputs, outputs, actor.name.span);
+        return Some(Elaborated { signature, actor: Some(actor) });
+    }
     let variables: Option<Vec<ir::Variable>> = variables
         .into_iter()
         .map(|slot| {
             let initial = match slot.value {
-                VarValue::Known(value) => (*value).clone(),
-                // Read only in its type; nothing that runs refers to it, or there was an error.
+                VarValue::Known(value) => Arc::try_unwrap(value).unwrap_or_else(|shared| (*shared).clone()),
+                // Without an initial value, or never read.
                 _ => Value::zero(&slot.ir_ty),
             };
             Some(ir::Variable { name: slot.name, ty: slot.ir_ty, mutable: slot.mutable, initial, span: slot.span })
         })
         .collect();
     let procedures: Option<Vec<ir::Procedure>> = procedures.into_iter().map(|slot| slot.ir).collect();
-    let (Some(inputs), Some(outputs), Some(variables), Some(procedures)) = (inputs, outputs, variables, procedures)
-    else {
+    let (Some(variables), Some(procedures)) = (variables, procedures) else {
         return Some(Elaborated { signature, actor: None });
     };
     let mut actor = ir::Actor {
@@ -136,6 +150,24 @@ pub(crate) fn elaborate(
     };
     crate::prune::prune(&mut actor);
     Some(Elaborated { signature, actor: Some(actor) })
+}
+
+fn ports_only(class: String, inputs: Vec<ir::Port>, outputs: Vec<ir::Port>, span: Span) -> ir::Actor {
+    ir::Actor {
+        class,
+        parameters: Vec::new(),
+        inputs,
+        outputs,
+        variables: Vec::new(),
+        procedures: Vec::new(),
+        natives: Vec::new(),
+        initializers: Vec::new(),
+        actions: Vec::new(),
+        schedule: ir::Schedule { states: Vec::new(), initial: ir::StateId(0) },
+        priorities: Vec::new(),
+        annotations: Vec::new(),
+        span,
+    }
 }
 
 /// A tag must not be the name of a port or of a state variable.

@@ -13,17 +13,22 @@ use headrace_syntax::ast;
 /// Steps that one constant may take.
 const CONSTANT_STEPS: u64 = 1 << 24;
 
+/// Steps that a constant may take even when the others of the run took all there are.
+const LEAST_STEPS: u64 = 1 << 12;
+
 /// What the evaluator may see of a builder.
 struct Known<'b> {
     variables: &'b [crate::builder::VarSlot],
     procedures: &'b [ProcedureSlot],
+    /// Variables count with their initial values.
+    initial: bool,
 }
 
 impl Constants for Known<'_> {
     fn variable(&self, id: VariableId) -> Option<(&Type, &Value)> {
         let slot = self.variables.get(id.index())?;
         match &slot.value {
-            VarValue::Known(value) => Some((&slot.ir_ty, value)),
+            VarValue::Known(value) if self.initial || !slot.mutable => Some((&slot.ir_ty, value)),
             _ => None,
         }
     }
@@ -92,7 +97,8 @@ impl Builder<'_> {
             return Folded::Wrong;
         }
         let Operand::Scalar(expr) = value else {
-            return Folded::Wrong;
+            // Its type is known and its value is not, unless something was wrong.
+            return if self.taint == taint { Folded::Wrong } else { Folded::Unknown };
         };
         if stmts.is_empty() {
             match &expr.kind {
@@ -150,8 +156,9 @@ impl Builder<'_> {
     /// Runs statements over the locals of the current body and returns what `local` holds then.
     pub fn evaluate(&mut self, body: &[Stmt], local: ir::LocalId, span: Span) -> Folded<Value> {
         loop {
-            let budget = CONSTANT_STEPS.min(self.session.steps_left());
-            let known = Known { variables: &self.variables, procedures: &self.procedures };
+            let budget = CONSTANT_STEPS.min(self.session.steps_left()).max(LEAST_STEPS);
+            let initial = self.body.initial;
+            let known = Known { variables: &self.variables, procedures: &self.procedures, initial };
             let mut evaluator = Evaluator::new(&known, budget);
             let outcome = evaluator.run(&self.body.locals, body, local, span);
             let spent = budget - evaluator.steps_left();
@@ -162,6 +169,15 @@ impl Builder<'_> {
             };
             match error {
                 EvalError::Unknown(id) => {
+                    let slot = &self.variables[id.index()];
+                    if slot.mutable && !initial {
+                        let message = format!("this depends on `{}`, which the actor assigns to", slot.name);
+                        let diagnostic = Diagnostic::error("not-constant", message)
+                            .at(span, "must be known before the program runs")
+                            .also(slot.span, "declared here");
+                        self.report(diagnostic);
+                        return Folded::Wrong;
+                    }
                     if self.ensure_value(id, span).is_none() {
                         return Folded::Unknown;
                     }

@@ -398,7 +398,9 @@ impl Builder<'_> {
                     _ => Vec::new(),
                 }
             }
-            ast::ExprKind::Var(name) | ast::ExprKind::Index { base: name, .. } if bound.contains(&name.text) => Vec::new(),
+            ast::ExprKind::Var(name) | ast::ExprKind::Index { base: name, .. } if bound.contains(&name.text) => {
+                Vec::new()
+            }
             ast::ExprKind::Var(name) => self.name_shape(name),
             ast::ExprKind::Index { base, indices } => {
                 let dims = self.name_shape(base);

@@ -167,7 +167,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn actor(&mut self, class: EntityId, values: Vec<Option<ParamValue>>, file: &Loaded) -> Node {
-        let Some(elaborated) = actor::elaborate(self.session, self.provider, class, values) else {
+        let Some(elaborated) = actor::elaborate(self.session, self.provider, class, values, self.checking) else {
             return Node::Unknown;
         };
         let index = elaborated.actor.map(|actor| {

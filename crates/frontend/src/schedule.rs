@@ -285,7 +285,7 @@ impl Scheduler<'_> {
         let start = nfa.closure([0].into_iter());
         let mut ids: HashMap<BTreeSet<usize>, usize> = HashMap::from([(start.clone(), 0)]);
         let mut sets = vec![start];
-        let mut states = Vec::new();
+        let mut steps: Vec<Vec<(usize, usize)>> = Vec::new();
         let mut at = 0;
         while at < sets.len() {
             let mut targets: Vec<(usize, BTreeSet<usize>)> = Vec::new();
@@ -299,7 +299,7 @@ impl Scheduler<'_> {
                     }
                 }
             }
-            let mut tagged = Vec::with_capacity(targets.len());
+            let mut out = Vec::with_capacity(targets.len());
             for (action, targets) in targets {
                 let closed = nfa.closure(targets.into_iter());
                 let next = ids.len();
@@ -307,17 +307,26 @@ impl Scheduler<'_> {
                 if id == sets.len() {
                     sets.push(closed);
                 }
-                tagged.push((action, StateId(id as u32)));
+                out.push((action, id));
             }
             if sets.len() > MAX_STATES {
                 self.problems.push(
                     Diagnostic::error("schedule-too-large", "this schedule needs too many states")
                         .at(regexp.span, format!("more than {MAX_STATES}")),
                 );
-                break;
+                return self.single_state();
             }
-            states.push(State { name: format!("s{at}"), tests: self.tests(StateId(at as u32), tagged) });
+            out.sort_unstable();
+            steps.push(out);
             at += 1;
+        }
+        let classes = equivalent(&steps);
+        let mut states: Vec<State> = Vec::new();
+        for (out, &class) in steps.iter().zip(&classes) {
+            if class == states.len() {
+                let tagged = out.iter().map(|&(action, target)| (action, StateId(classes[target] as u32))).collect();
+                states.push(State { name: format!("s{class}"), tests: self.tests(StateId(class as u32), tagged) });
+            }
         }
         Schedule { states, initial: StateId(0) }
     }
@@ -357,6 +366,30 @@ impl Scheduler<'_> {
                 self.build(part, inner, outer, nfa, mentioned);
             }
         }
+    }
+}
+
+/// The class of each state, states of one class allowing the same sequences of actions; classes are numbered in the order
+/// of their first states. Refines from one class until nothing changes (Moore).
+fn equivalent(steps: &[Vec<(usize, usize)>]) -> Vec<usize> {
+    let mut classes = vec![0; steps.len()];
+    let mut n_classes = 1;
+    loop {
+        let mut numbers: HashMap<(usize, Vec<(usize, usize)>), usize> = HashMap::new();
+        let next: Vec<usize> = steps
+            .iter()
+            .zip(&classes)
+            .map(|(out, &class)| {
+                let key = (class, out.iter().map(|&(action, target)| (action, classes[target])).collect());
+                let number = numbers.len();
+                *numbers.entry(key).or_insert(number)
+            })
+            .collect();
+        classes = next;
+        if numbers.len() == n_classes {
+            return classes;
+        }
+        n_classes = numbers.len();
     }
 }
 

@@ -272,7 +272,7 @@ impl Builder<'_> {
             if let OutputValue::Scalar(expr) = value {
                 let span = expr.span;
                 let taken = std::mem::replace(expr, crate::lists::int_expr(0, span));
-                let mut typed = crate::body::Typed::typed(Ty::scalar(elem), span);
+                let mut typed = crate::body::Typed::of_type(Ty::scalar(elem), span);
                 if let Elem::Int(bounds) = elem {
                     typed.bounds = bounds;
                 }

@@ -4,7 +4,7 @@ use crate::builder::Builder;
 use crate::session::EntityId;
 use crate::types::{Bounds, Elem, Ty};
 use headrace_ir as ir;
-use headrace_ir::{Expr, ExprKind, Int, LocalId, LocalKind, Place, Root, Stmt, StmtKind, Value};
+use headrace_ir::{Expr, ExprKind, Int, LocalId, LocalKind, Place, Root, Stmt, StmtKind, Value, VariableId};
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, Text};
 use std::collections::{HashMap, HashSet};
@@ -16,6 +16,8 @@ pub(crate) enum Binding {
     Local { id: LocalId, assignable: bool, span: Span },
     /// A scalar constant, or, without a value, one whose value is not known.
     Constant { ty: Ty, value: Option<Value>, span: Span },
+    /// A constant list, which became a variable of the actor so that it is not made anew each time.
+    Table { id: VariableId, span: Span },
     /// An own local of an action, seen from its guard.
     NotInGuard { span: Span },
     /// Declared wrongly, and reported.
@@ -27,6 +29,7 @@ impl Binding {
         match self {
             Binding::Local { span, .. }
             | Binding::Constant { span, .. }
+            | Binding::Table { span, .. }
             | Binding::NotInGuard { span }
             | Binding::Poison { span } => *span,
         }
@@ -122,7 +125,7 @@ impl Typed {
     }
 
     /// A value of a type without an expression for it.
-    pub fn typed(ty: Ty, span: Span) -> Self {
+    pub fn of_type(ty: Ty, span: Span) -> Self {
         Self { value: Operand::None, ty, bounds: Bounds::UNKNOWN, widened: None, span }
     }
 

@@ -8,7 +8,7 @@ use crate::session::{EntityId, Lookup, Session, SourceProvider};
 use crate::types::Ty;
 use headrace_ir as ir;
 use headrace_ir::{Value, VariableId};
-use headrace_source::{Diagnostic, Slug, Span};
+use headrace_source::{Diagnostic, Severity, Slug, Span};
 use headrace_syntax::ast::{self, QualifiedName, Text};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -264,6 +264,29 @@ impl<'a> Builder<'a> {
         Some(id)
     }
 
+    /// A constant list of a body as a variable of the actor.
+    pub fn add_table(&mut self, name: &str, ty: Ty, value: Value, span: Span) -> VariableId {
+        let id = VariableId(self.variables.len() as u32);
+        let ir_ty = self.ir_type(&ty);
+        let members = self.file(self.home);
+        let mut unique = format!("{name}_{}", id.0);
+        while members.members.contains_key(unique.as_str()) {
+            unique.push('_');
+        }
+        self.variables.push(VarSlot {
+            name: unique,
+            ty,
+            ir_ty,
+            mutable: false,
+            value: VarValue::Known(Arc::new(value)),
+            home: self.home,
+            // No member has this position: there is no declaration to go back to.
+            member: Member::Var(u32::MAX),
+            span,
+        });
+        id
+    }
+
     /// Computes the initial value of a variable, if it is not known yet.
     pub fn ensure_value(&mut self, id: VariableId, used_at: Span) -> Option<Arc<Value>> {
         let slot = &mut self.variables[id.index()];
@@ -430,19 +453,45 @@ fn find(
     None
 }
 
-/// True when the name may come from an import that was reported already.
+/// True when the name may come from an import that leads nowhere, which is then an error, or that was reported already.
 fn broken_import(session: &mut Session, provider: &dyn SourceProvider, home: EntityId, name: &QualifiedName) -> bool {
     if let Some(qualifier) = name.qualifier() {
         return session.lookup(provider, qualifier) == Lookup::Broken;
     }
     let file = session.file(home);
-    file.tree.imports.iter().any(|import| {
-        if import.wildcard {
-            !matches!(session.lookup(provider, &import.name.text), Lookup::Found(_))
-        } else {
-            import.name.last() == name.text
+    let mut broken = false;
+    for import in &file.tree.imports {
+        let unit = if import.wildcard { Some(import.name.text.as_str()) } else { import.name.qualifier() };
+        let found = unit.map_or(Lookup::Missing, |unit| session.lookup(provider, unit));
+        if import.wildcard && matches!(found, Lookup::Found(_)) || !import.wildcard && import.name.last() != name.text {
+            continue;
         }
-    })
+        broken = true;
+        if found == Lookup::Missing {
+            let mut diagnostic = missing_unit(session, provider, import);
+            diagnostic.notes.insert(0, format!("`{}` may be of it", name.text));
+            session.report(diagnostic);
+        }
+    }
+    broken
+}
+
+/// That there is no such unit.
+fn missing_unit(session: &mut Session, provider: &dyn SourceProvider, import: &ast::Import) -> Diagnostic {
+    let ast::Import { name, wildcard, .. } = import;
+    let unit = if *wildcard { Some(name.text.as_str()) } else { name.qualifier() };
+    let whole = unit.unwrap_or(&name.text);
+    let mut diagnostic =
+        Diagnostic::error("unresolved-import", format!("there is no unit `{whole}`")).at(name.span, "not found");
+    if !wildcard && matches!(session.lookup(provider, &name.text), Lookup::Found(_)) {
+        diagnostic = diagnostic.help(format!("to import all of it, write `import {}.*;`", name.text));
+    } else if let Some(near) = provider.similar(whole).first() {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    for place in provider.places() {
+        diagnostic = diagnostic.note(format!("looked in {place}"));
+    }
+    diagnostic
 }
 
 /// Reports the imports of a file that lead nowhere.
@@ -455,17 +504,9 @@ pub(crate) fn check_imports(session: &mut Session, provider: &dyn SourceProvider
             Lookup::Found(entity) => entity,
             Lookup::Broken => continue,
             Lookup::Missing => {
-                let whole = unit.unwrap_or(&name.text);
-                let mut diagnostic = Diagnostic::error("unresolved-import", format!("there is no unit `{whole}`"))
-                    .at(name.span, "not found");
-                if !wildcard && matches!(session.lookup(provider, &name.text), Lookup::Found(_)) {
-                    diagnostic = diagnostic.help(format!("to import all of it, write `import {}.*;`", name.text));
-                } else if let Some(near) = provider.similar(whole).first() {
-                    diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-                }
-                for place in provider.places() {
-                    diagnostic = diagnostic.note(format!("looked in {place}"));
-                }
+                // Programs import what they no longer use: it is an error where a name is missing.
+                let mut diagnostic = missing_unit(session, provider, import);
+                diagnostic.severity = Severity::Warning;
                 session.report(diagnostic);
                 continue;
             }

@@ -101,7 +101,7 @@ fn resolve(session: &mut Session, provider: &dyn SourceProvider, top: &Top) -> O
             Lookup::Found(entity) => Some((entity, Vec::new())),
             Lookup::Broken => None,
             Lookup::Missing => {
-                session.report(missing_class(provider, name, &[name.clone()]));
+                session.report(missing_class(provider, name, std::slice::from_ref(name)));
                 None
             }
         },

@@ -42,7 +42,7 @@ impl Builder<'_> {
             ast::ExprKind::Call { function, args } => self.call_expr(function, args, span),
             ast::ExprKind::List { .. } => {
                 let ty = self.unreached(|this| this.list_type(expr));
-                Typed::typed(ty, span)
+                Typed::of_type(ty, span)
             }
             ast::ExprKind::If { branches, otherwise } => self.choice(branches, otherwise, span),
             ast::ExprKind::Unary { op, operand } => self.unary(*op, operand, span),
@@ -235,6 +235,9 @@ impl Builder<'_> {
                 }
                 Some((Root::Local(id), self.body.types[id.index()].clone()))
             }
+            Resolved::Local(Binding::Table { id, .. }) => {
+                Some((Root::Actor(id), self.variables[id.index()].ty.clone()))
+            }
             Resolved::Local(Binding::NotInGuard { span }) => {
                 self.report(
                     Diagnostic::error("guard-uses-local", format!("the guard cannot use the local `{}`", name.text))
@@ -308,7 +311,7 @@ impl Builder<'_> {
             return Typed::poison(span);
         };
         if ty.is_list() {
-            return Typed { value: Operand::List(place), ..Typed::typed(ty, span) };
+            return Typed { value: Operand::List(place), ..Typed::of_type(ty, span) };
         }
         if ty.is_poison() {
             return Typed::poison(span);
@@ -350,11 +353,11 @@ impl Builder<'_> {
                 let Elem::Int(table) = ty.elem else { return Typed::poison(span) };
                 Typed::literal(value, table, span)
             }
-            Some(expr) => Typed { value: Operand::Scalar(expr), ..Typed::typed(ty, span) },
+            Some(expr) => Typed { value: Operand::Scalar(expr), ..Typed::of_type(ty, span) },
             None => {
                 // Its type is known all the same, so that uses of it are still checked.
                 self.taint += 1;
-                let mut typed = Typed::typed(ty, span);
+                let mut typed = Typed::of_type(ty, span);
                 if let Elem::Int(bounds) = typed.ty.elem {
                     typed.bounds = bounds;
                 }
@@ -402,7 +405,7 @@ impl Builder<'_> {
                     ExprKind::Real(value, real) => ExprKind::Real(-value, real),
                     _ => ExprKind::RealNegate(Box::new(expr)),
                 };
-                Typed { value: Operand::Scalar(Expr { kind, span }), ..Typed::typed(ty, span) }
+                Typed { value: Operand::Scalar(Expr { kind, span }), ..Typed::of_type(ty, span) }
             }
             (ast::UnaryOp::BitNot, Elem::Int(table)) => {
                 if let Some(value) = typed.as_int() {
@@ -427,7 +430,7 @@ impl Builder<'_> {
         match ty.dims.first() {
             Some(&UNKNOWN) => {
                 self.taint += 1;
-                let mut typed = Typed::typed(Ty::int(Bounds::UNKNOWN), span);
+                let mut typed = Typed::of_type(Ty::int(Bounds::UNKNOWN), span);
                 typed.bounds = Bounds::UNKNOWN;
                 typed
             }
@@ -436,7 +439,7 @@ impl Builder<'_> {
                 let bounds = Bounds::of(&value);
                 Typed::literal(value, bounds, span)
             }
-            None => self.mismatch(&Typed { span: operand.span, ..Typed::typed(ty, span) }, "a list"),
+            None => self.mismatch(&Typed { span: operand.span, ..Typed::of_type(ty, span) }, "a list"),
         }
     }
 
@@ -682,7 +685,7 @@ impl Builder<'_> {
     fn shift_left(&mut self, l: Typed, r: Typed, table: Bounds, span: Span) -> Typed {
         let Some(int) = table.int_type() else {
             self.taint += 1;
-            let mut typed = Typed::typed(Ty::int(table), span);
+            let mut typed = Typed::of_type(Ty::int(table), span);
             typed.bounds = table;
             return typed;
         };
@@ -876,7 +879,7 @@ impl Builder<'_> {
         if chosen.ty.is_poison() || other.is_poison() {
             return Typed { span, ..chosen };
         }
-        let other = Typed::typed(other.clone(), span);
+        let other = Typed::of_type(other.clone(), span);
         if chosen.ty.is_list() || other.ty.is_list() {
             return self.list_choice_type(&chosen, &other, span);
         }
@@ -888,7 +891,7 @@ impl Builder<'_> {
             Elem::Real(_) if chosen.ty.elem == elem => Typed { span, ..chosen },
             Elem::Real(_) => {
                 let expr = self.convert(chosen, elem, "the value of the `if`");
-                Typed { value: Operand::Scalar(expr), ..Typed::typed(Ty::scalar(elem), span) }
+                Typed { value: Operand::Scalar(expr), ..Typed::of_type(Ty::scalar(elem), span) }
             }
         }
     }
@@ -902,7 +905,7 @@ impl Builder<'_> {
         };
         let dims = then.ty.dims.iter().zip(&other.ty.dims);
         let dims = dims.map(|(&a, &b)| if a == UNKNOWN || b == UNKNOWN { UNKNOWN } else { a.max(b) }).collect();
-        Typed::typed(Ty { elem, dims }, span)
+        Typed::of_type(Ty { elem, dims }, span)
     }
 }
 

@@ -129,11 +129,8 @@ impl Builder<'_> {
 
     /// The value of an initialiser, converted to the type of its variable.
     pub fn fold_into(&mut self, expr: &ast::Expr, ty: &Ty, ir_ty: &Type) -> Option<Value> {
-        if let (Some(known), Elem::Int(_) | Elem::Bool) = (ty.known(), ty.elem) {
-            let mut values = Vec::new();
-            if plain_list(expr, &known, &mut values) {
-                return Some(if known.is_list() { Value::List(values) } else { values.pop()? });
-            }
+        if let Some(value) = table(expr, ty) {
+            return Some(value);
         }
         let taint = self.taint;
         let mark = self.body.locals.len();
@@ -299,7 +296,14 @@ pub(crate) fn arithmetic_slug(error: ir::ArithmeticError) -> &'static str {
     }
 }
 
-/// Reads a list of literals that has just the shape of its type, which is what tables are; false for anything else.
+/// The value of a list of literals that has just the shape of its type, which is what tables are.
+pub(crate) fn table(expr: &ast::Expr, ty: &Ty) -> Option<Value> {
+    let known = ty.known().filter(Type::is_list)?;
+    let mut values = Vec::new();
+    plain_list(expr, &known, &mut values).then_some(Value::List(values))
+}
+
+/// Reads a list of literals that has just the shape of its type; false for anything else.
 fn plain_list(expr: &ast::Expr, ty: &Type, out: &mut Vec<Value>) -> bool {
     fn scalar(expr: &ast::Expr, ty: ir::Scalar) -> Option<Value> {
         match (&expr.kind, ty) {

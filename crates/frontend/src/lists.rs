@@ -413,6 +413,7 @@ impl Builder<'_> {
     fn name_shape(&mut self, name: &ast::QualifiedName) -> Vec<u32> {
         match self.resolve(name) {
             Resolved::Local(Binding::Local { id, .. }) => self.body.types[id.index()].dims.clone(),
+            Resolved::Local(Binding::Table { id, .. }) => self.variables[id.index()].ty.dims.clone(),
             Resolved::Member(entity, member @ (Member::Param(_) | Member::Var(_))) => {
                 match self.variable(entity, member, name.span) {
                     Some(id) => self.variables[id.index()].ty.dims.clone(),

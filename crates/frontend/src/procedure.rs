@@ -98,7 +98,7 @@ impl Builder<'_> {
         };
         let result = signature.result.clone().unwrap_or(Ty::POISON);
         if result.is_list() {
-            return Typed::typed(result, span);
+            return Typed::of_type(result, span);
         }
         let Some(arguments) = self.arguments(&signature, (entity, member), args, span) else {
             return Typed { ty: result, ..Typed::poison(span) };
@@ -173,7 +173,7 @@ impl Builder<'_> {
             self.body.effects += 1;
         }
         if !direct {
-            let source = Typed { value: Operand::List(target), ..Typed::typed(result, span) };
+            let source = Typed { value: Operand::List(target), ..Typed::of_type(result, span) };
             self.copy_into(place, ty, source);
         }
     }
@@ -309,7 +309,7 @@ impl Builder<'_> {
             if let Argument::Value(expr) = argument {
                 let span = expr.span;
                 let expr_out = std::mem::replace(expr, Expr { kind: ExprKind::Bool(false), span });
-                let typed = Typed { value: Operand::Scalar(expr_out), ..Typed::typed(ty.clone(), span) };
+                let typed = Typed { value: Operand::Scalar(expr_out), ..Typed::of_type(ty.clone(), span) };
                 let bounds = match ty.elem {
                     Elem::Int(bounds) => bounds,
                     _ => Bounds::UNKNOWN,
@@ -365,7 +365,7 @@ impl Builder<'_> {
         }
         let same = same_elements(typed.ty.elem, ty.elem);
         let written = self.effects.writes_param(self.session, self.provider, callable, at);
-        if written && !(signature.native && !same) {
+        if written && (same || !signature.native) {
             if let Some(why) = self.not_assignable(name) {
                 if signature.native {
                     // A native may but need not write: it gets a copy.

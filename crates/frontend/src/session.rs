@@ -56,6 +56,9 @@ pub(crate) enum Lookup {
     Missing,
 }
 
+/// The type of a constant of a unit, and its value unless that was wrong.
+type UnitConstant = (Ty, Option<Arc<Value>>);
+
 /// Everything that outlives one elaboration. Diagnostics collect here; one place is reported once.
 #[derive(Default)]
 pub struct Session {
@@ -66,7 +69,7 @@ pub struct Session {
     reported: HashSet<(Span, bool)>,
     files: Vec<Arc<Loaded>>,
     by_name: HashMap<String, Lookup>,
-    pub(crate) unit_constants: HashMap<(EntityId, u32), (Ty, Option<Arc<Value>>)>,
+    pub(crate) unit_constants: HashMap<(EntityId, u32), UnitConstant>,
     steps_spent: u64,
     /// Networks in XDF, in which Orcc takes arguments that no parameter takes.
     xdf: HashSet<headrace_source::FileId>,
@@ -98,12 +101,19 @@ impl Session {
         self.n_errors > 0
     }
 
-    /// Adds a problem, unless the same place has one already.
+    /// Adds a problem, unless the same place has one already. An error takes the place of a warning of its kind.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         if let Some(label) = &diagnostic.primary {
-            let error = diagnostic.severity == Severity::Error;
-            if !self.reported.insert((label.span, error)) {
+            let (span, error) = (label.span, diagnostic.severity == Severity::Error);
+            if !self.reported.insert((span, error)) {
                 return;
+            }
+            if error && self.reported.contains(&(span, false)) {
+                self.diagnostics.retain(|earlier| {
+                    earlier.severity == Severity::Error
+                        || earlier.slug != diagnostic.slug
+                        || earlier.primary.as_ref().is_none_or(|label| label.span != span)
+                });
             }
         }
         self.n_errors += usize::from(diagnostic.severity == Severity::Error);

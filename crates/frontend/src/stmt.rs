@@ -35,6 +35,14 @@ impl Builder<'_> {
             self.bind(&decl.name, Binding::Local { id, assignable: false, span });
             return;
         }
+        if decl.constant
+            && let Some(value) = &decl.value
+            && let Some(values) = crate::fold::table(value, &ty)
+        {
+            let id = self.add_table(&decl.name.text, ty, values, span);
+            self.bind(&decl.name, Binding::Table { id, span });
+            return;
+        }
         let id = self.add_local(&decl.name.text, ty.clone(), LocalKind::Plain);
         if let Some(value) = &decl.value {
             self.assign_into(Self::local_place(id, span), &ty, value);
@@ -208,7 +216,7 @@ impl Builder<'_> {
         let local = self.temporary(own.clone());
         let source = Self::local_place(local, span);
         self.assign_into(source.clone(), &own, value);
-        let typed = Typed { value: Operand::List(source), ..Typed::typed(own, value.span) };
+        let typed = Typed { value: Operand::List(source), ..Typed::of_type(own, value.span) };
         self.copy_into(place, &ty, typed);
     }
 
@@ -247,7 +255,7 @@ impl Builder<'_> {
                     let value = std::mem::replace(&mut piece.value, crate::lists::int_expr(0, span));
                     let ty = Ty::scalar(piece.kind.into());
                     let kept =
-                        self.spill(Typed { value: Operand::Scalar(value), bounds, ..Typed::typed(ty, span) }, mark);
+                        self.spill(Typed { value: Operand::Scalar(value), bounds, ..Typed::of_type(ty, span) }, mark);
                     piece.value = self.take(kept);
                 }
             }

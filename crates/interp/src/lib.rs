@@ -15,6 +15,7 @@ mod machine;
 mod order;
 mod range;
 mod report;
+mod setup;
 pub mod trace;
 
 pub use engine::Interpreter;

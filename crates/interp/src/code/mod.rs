@@ -6,6 +6,7 @@
 
 mod action;
 mod integer;
+mod operators;
 mod place;
 mod scalar;
 mod stmt;

@@ -1,6 +1,7 @@
 //! Booleans, reals and strings, comparisons, and calls of functions.
 
-use super::integer::{Number, on_words};
+use super::integer::Number;
+use super::operators::on_words;
 use super::{Compiled, Home, ResultCode, Run, Scope, Word, code, malformed};
 use crate::machine::{Class, Extent, Fault, Machine, trap};
 use headrace_ir::{

@@ -85,3 +85,16 @@ fn habits_keep_to_the_invariants() {
     }
     assert!(n_elaborated * 2 > names.len(), "only {n_elaborated} of {} programs can be instantiated", names.len());
 }
+
+#[test]
+fn an_import_that_is_needed_is_an_error_where_its_unit_is_missing() {
+    let (roots, _) = programs();
+    let text =
+        "import habits.gone.Tables.*; actor Uses() int In ==> int Out : action In:[x] ==> Out:[SIZE + x] end end";
+    let source = SourceText { display: "Uses.cal".into(), text: text.into(), kind: SourceKind::Cal };
+    let mut session = Session::new();
+    check(&mut session, &roots, &Top::Source(source, None));
+    let found: Vec<_> =
+        session.take_diagnostics().into_iter().map(|one| (one.slug.to_string(), one.severity)).collect();
+    assert_eq!(found, [("unresolved-import".to_owned(), headrace_source::Severity::Error)]);
+}

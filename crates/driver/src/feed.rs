@@ -5,6 +5,7 @@
 //! until then is passed on first.
 
 use crate::failure::Outcome;
+use crate::silence::Silence;
 use headrace_engine::{Engine, Host, Outcome as Stop, Trap};
 use headrace_ir::Network;
 use std::time::{Duration, Instant};
@@ -137,6 +138,8 @@ pub struct Feed<'a> {
     pub max_firings: Option<u64>,
     /// Called before waiting for someone outside, after the sinks were flushed.
     pub before_waiting: Option<Box<dyn FnMut() -> Outcome + 'a>>,
+    /// Told when the engine runs and when it returns.
+    pub silence: Option<Silence>,
 }
 
 /// How often progress is told.
@@ -146,7 +149,14 @@ impl<'a> Feed<'a> {
     /// Nothing to feed yet; a sink is needed for each output.
     pub fn new(network: &Network) -> Self {
         let pending = network.inputs.iter().map(|port| Pending::new(port.ty.storage_bytes())).collect();
-        Self { pending, providers: Vec::new(), sinks: Vec::new(), max_firings: None, before_waiting: None }
+        Self {
+            pending,
+            providers: Vec::new(),
+            sinks: Vec::new(),
+            max_firings: None,
+            before_waiting: None,
+            silence: None,
+        }
     }
 
     /// True when tokens of the user's wait at an input.
@@ -191,7 +201,10 @@ impl<'a> Feed<'a> {
                 }
             }
             let left = self.max_firings.map(|most| most.saturating_sub(count_firings(engine)));
-            let stop = match engine.run(left, host) {
+            self.silence.iter().for_each(Silence::turn);
+            let stop = engine.run(left, host);
+            self.silence.iter().for_each(Silence::turn);
+            let stop = match stop {
                 Ok(stop) => stop,
                 Err(trap) => {
                     self.take_all(engine, &mut taken)?;
@@ -245,4 +258,133 @@ fn is_due(provider: &dyn Provider, pending: &[Pending]) -> bool {
 /// Firings of all actions so far.
 pub fn count_firings(engine: &dyn Engine) -> u64 {
     engine.firings().iter().flatten().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitive::SilentHost;
+    use headrace_engine::Report;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Passes bytes on, four at a time, until it has passed `limit`.
+    struct Pipe {
+        waiting: Vec<u8>,
+        ready: Vec<u8>,
+        limit: usize,
+    }
+
+    impl Engine for Pipe {
+        fn write(&mut self, _input: usize, tokens: &[u8]) -> usize {
+            let room = 4 - self.waiting.len();
+            let n = tokens.len().min(room);
+            self.waiting.extend_from_slice(&tokens[..n]);
+            n
+        }
+
+        fn read(&mut self, _output: usize, tokens: &mut Vec<u8>) -> usize {
+            let n = self.ready.len();
+            tokens.append(&mut self.ready);
+            n
+        }
+
+        fn run(&mut self, _max_firings: Option<u64>, _host: &mut dyn Host) -> Result<Stop, Trap> {
+            let n = self.waiting.len().min(4 - self.ready.len()).min(self.limit);
+            self.limit -= n;
+            self.ready.extend(self.waiting.drain(..n));
+            Ok(Stop::Idle)
+        }
+
+        fn report(&self) -> Report {
+            Report::default()
+        }
+
+        fn firings(&self) -> Vec<Vec<u64>> {
+            Vec::new()
+        }
+    }
+
+    /// Gives one byte a time, like a slow pipe, and notes how much had come out when it was asked.
+    struct Slow {
+        bytes: Vec<u8>,
+        out: Rc<RefCell<Vec<u8>>>,
+        seen: Rc<RefCell<Vec<usize>>>,
+    }
+
+    impl Provider for Slow {
+        fn inputs(&self) -> &[usize] {
+            &[0]
+        }
+
+        fn may_wait(&self) -> bool {
+            true
+        }
+
+        fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool> {
+            self.seen.borrow_mut().push(self.out.borrow().len());
+            let Some(byte) = self.bytes.pop() else { return Ok(false) };
+            pending[0].push(&[byte]);
+            Ok(true)
+        }
+    }
+
+    struct Shared(Rc<RefCell<Vec<u8>>>);
+
+    impl Sink for Shared {
+        fn take(&mut self, tokens: &[u8]) -> Outcome {
+            self.0.borrow_mut().extend_from_slice(tokens);
+            Ok(())
+        }
+    }
+
+    fn feed<'a>(out: &Rc<RefCell<Vec<u8>>>) -> Feed<'a> {
+        Feed {
+            pending: vec![Pending::new(1)],
+            providers: Vec::new(),
+            sinks: vec![Box::new(Shared(out.clone()))],
+            max_firings: None,
+            before_waiting: None,
+            silence: None,
+        }
+    }
+
+    fn drive(feed: &mut Feed, limit: usize) -> End {
+        let mut pipe = Pipe { waiting: Vec::new(), ready: Vec::new(), limit };
+        feed.drive(&mut pipe, &mut SilentHost, &mut |_| {}).ok().expect("nothing fails")
+    }
+
+    #[test]
+    fn everything_passes_small_fifos() {
+        let out = Rc::default();
+        let mut feed = feed(&out);
+        let bytes: Vec<u8> = (0..=255).collect();
+        feed.providers.push(Box::new(crate::inputs::Fixed::new(0, bytes.clone())));
+        assert!(matches!(drive(&mut feed, usize::MAX), End::Idle));
+        assert_eq!(*out.borrow(), bytes);
+        assert!(!feed.undelivered());
+    }
+
+    #[test]
+    fn what_is_not_taken_is_undelivered() {
+        let out = Rc::default();
+        let mut feed = feed(&out);
+        feed.providers.push(Box::new(crate::inputs::Fixed::new(0, vec![7; 100])));
+        drive(&mut feed, 10);
+        assert_eq!(out.borrow().len(), 10);
+        assert!(feed.undelivered());
+        feed.pending[0].filled_in = true;
+        assert!(!feed.undelivered());
+    }
+
+    #[test]
+    fn a_pipe_is_asked_only_when_all_has_come_out() {
+        let out: Rc<RefCell<Vec<u8>>> = Rc::default();
+        let seen = Rc::default();
+        let mut feed = feed(&out);
+        feed.providers.push(Box::new(Slow { bytes: vec![3, 2, 1], out: out.clone(), seen: Rc::clone(&seen) }));
+        drive(&mut feed, usize::MAX);
+        assert_eq!(*out.borrow(), [1, 2, 3]);
+        assert_eq!(*seen.borrow(), [0, 1, 2, 3]);
+    }
 }

@@ -11,6 +11,7 @@ use crate::ports::{self, Binding, Destination, Source};
 use crate::primitive::input_named;
 use crate::program::ProgramHost;
 use crate::progress::Progress;
+use crate::silence::Silence;
 use crate::sinks::{ByteSink, LineSink, SharedOutput};
 use crate::tokens::Encoding;
 use crate::waiting;
@@ -50,10 +51,13 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     }
     let printed = host.printed();
     feed.before_waiting = Some(Box::new(move || printed.flush()));
+    let terminal = context.terminal;
+    feed.silence = Some(Silence::watch(move |word| terminal.note(word)));
     let began = Instant::now();
-    let mut progress = Progress::new(context.terminal, n_bytes);
+    let mut progress = Progress::new(terminal, n_bytes);
     let end = feed.drive(machine.engine(), &mut host, &mut |delivered| progress.tell(delivered));
     progress.finish();
+    feed.silence = None;
     let seconds = began.elapsed().as_secs_f64();
     let end = end?;
     host.printed().flush()?;
@@ -183,7 +187,8 @@ fn fill_in_rekey(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>
 
 fn no_such_port<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
     let known: Vec<&str> = known.map(String::as_str).collect();
-    let known = if known.is_empty() { format!("there are no {kind}s") } else { format!("{kind}s are {}", known.join(", ")) };
+    let known =
+        if known.is_empty() { format!("there are no {kind}s") } else { format!("{kind}s are {}", known.join(", ")) };
     Failure::usage(format!("there is no {kind} `{}`; {known}", name.escape_debug()))
 }
 
@@ -215,7 +220,9 @@ fn bind_outputs(context: &Context, feed: &mut Feed, network: &Network, bindings:
         let sink: Box<dyn Sink> = match binding.map(|binding| &binding.end) {
             None if unnamed.len() == 1 => Box::new(ByteSink::new(SharedOutput::new(Output::Standard), encoding)),
             None => Box::new(Dropped::default()),
-            Some(Destination::Path(path)) => Box::new(ByteSink::new(SharedOutput::new(Output::create(path)?), encoding)),
+            Some(Destination::Path(path)) => {
+                Box::new(ByteSink::new(SharedOutput::new(Output::create(path)?), encoding))
+            }
             Some(Destination::Hexadecimal) => Box::new(LineSink::new(encoding, false, label)),
             Some(Destination::Numbers) => Box::new(LineSink::new(encoding, true, label)),
         };

@@ -3,6 +3,7 @@
 use headrace_testkit::benchmark_source;
 use headrace_testkit::differential::judge::{self, Work};
 use headrace_testkit::differential::native::Native;
+use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise::{self, Campaign};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use std::io::Write;
@@ -14,6 +15,7 @@ const USAGE: &str = "\
 usage: headrace-testkit COMMAND
   show SEED                the files and the input of a generated program
   write SEED DIR           its files below a folder
+  ir [--seed S] [--cuts F] its network, as the engines get it
   bench-source DIR         the actors that `headrace check` is measured on
   differential [OPTIONS]   compares engines, firing orders and FIFO sizes on generated programs
     --seed S               seed of the first case (default 0)
@@ -29,6 +31,7 @@ usage: headrace-testkit COMMAND
     --out DIR              shrinks what fails and writes it there
     --tries N              programs tried while shrinking one (default 400)
     --failures N           stops after so many (default 20)
+  sanitize [OPTIONS]       the same as differential --sanitize --cases 200
   judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict,
                            --work DIR (compiled code goes there and stays)";
 
@@ -40,6 +43,8 @@ fn main() -> ExitCode {
         ["write", seed, dir] => number(seed)
             .and_then(|seed| write(Path::new(dir), &generate(seed, &Knobs::default()).texts(&Cuts::default()))),
         ["bench-source", dir] => write(Path::new(dir), &benchmark_source::actors(100, 1000, 1)),
+        ["ir", rest @ ..] => Options::parse(rest).and_then(|options| options.ir()),
+        ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
         ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
         ["judge", rest @ ..] => Options::parse(rest).and_then(|options| options.judge()),
         _ => Err(USAGE.to_owned()),
@@ -166,6 +171,15 @@ impl Options {
         Ok(options)
     }
 
+    /// Fewer cases, since each takes several times as long.
+    fn sanitized(mut self) -> Self {
+        self.sanitize = true;
+        if self.time.is_none() {
+            self.cases = self.cases.or(Some(200));
+        }
+        self
+    }
+
     /// One batch in this process; lines for the supervisor on standard output.
     fn judge(self) -> Result<ExitCode, String> {
         if self.sanitize && std::env::var_os(PRELOADED).is_none() {
@@ -186,6 +200,13 @@ impl Options {
         });
         // It may never have been made.
         let _ = std::fs::remove_dir_all(&own);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn ir(self) -> Result<ExitCode, String> {
+        let case = generate(self.seed, &Knobs::default());
+        let network = program::elaborate(&case, &self.cuts).map_err(|verdict| verdict.to_string())?;
+        println!("{}", headrace_ir::text::network(&network));
         Ok(ExitCode::SUCCESS)
     }
 

@@ -2,7 +2,7 @@
 //! shrinks what fails.
 
 use super::verdict::{Kind, Verdict};
-use crate::generate::{Cuts, Knobs, generate};
+use crate::generate::{Knobs, generate};
 use crate::shrink::shrink;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -49,10 +49,10 @@ pub struct Summary {
 }
 
 /// Longest silence of a child: a batch's compilation is the longest thing that it does without a word.
-const SILENCE: Duration = Duration::from_secs(240);
+const SILENCE: Duration = Duration::from_secs(900);
 
 /// A single program is done much faster.
-const SILENCE_OF_ONE: Duration = Duration::from_secs(60);
+const SILENCE_OF_ONE: Duration = Duration::from_secs(120);
 
 /// Runs the campaign; `tell` hears of progress.
 pub fn run(campaign: &Campaign, tell: &(dyn Fn(&str) + Sync)) -> Summary {

@@ -318,11 +318,14 @@ impl Engine for NativeEngine {
         let mut total = 0;
         loop {
             let start = tokens.len();
-            tokens.resize(start + READ_TOKENS * bytes, 0);
-            let target = tokens[start..].as_mut_ptr().cast();
-            // SAFETY: there is room for that many tokens.
-            let n = unsafe { (self.table.read)(self.memory.pointer(), output as u32, target, READ_TOKENS) };
-            tokens.truncate(start + n * bytes);
+            tokens.reserve(READ_TOKENS * bytes);
+            let target = tokens.spare_capacity_mut().as_mut_ptr().cast();
+            // SAFETY: there is room for that many tokens, and the function initialises those that it returns.
+            let n = unsafe {
+                let n = (self.table.read)(self.memory.pointer(), output as u32, target, READ_TOKENS);
+                tokens.set_len(start + n * bytes);
+                n
+            };
             total += n;
             if n < READ_TOKENS {
                 return total;

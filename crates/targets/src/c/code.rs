@@ -390,8 +390,34 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// A place in a table that keeps its dimensions: an element, or a pointer to the first one of a sub-list.
+    fn nested(&mut self, place: &Place) -> Option<String> {
+        let Root::Actor(variable) = place.root else { return None };
+        let Spelling::Table(name) = self.plan.variable(variable.index()) else { return None };
+        let ty = self.type_of(place.root).clone();
+        if ty.dims.len() < 2 || ctype::is_wide(ty.element) {
+            return None;
+        }
+        let mut text = name.clone();
+        for (depth, &size) in ty.dims.iter().enumerate() {
+            match place.indices.get(depth) {
+                Some(index) => {
+                    let index = self.index(index, size);
+                    text.push_str(&format!("[{}]", index.text));
+                }
+                // The last dimension decays to the pointer.
+                None if depth + 1 < ty.dims.len() => text.push_str("[0]"),
+                None => {}
+            }
+        }
+        Some(text)
+    }
+
     /// An lvalue for a scalar of up to 64 bits, or a pointer to the words of a wide one.
     pub fn place(&mut self, place: &Place) -> String {
+        if let Some(text) = self.nested(place) {
+            return text;
+        }
         let words = ctype::words(self.type_of(place.root).element);
         let flat = self.flat_index(place);
         let root = self.root(place.root);
@@ -404,6 +430,9 @@ impl<'a> Code<'a> {
 
     /// A pointer to the first element of a list or sub-list.
     pub fn list(&mut self, place: &Place) -> String {
+        if let Some(text) = self.nested(place) {
+            return text;
+        }
         let words = ctype::words(self.type_of(place.root).element);
         let flat = self.flat_index(place);
         let root = self.root(place.root);

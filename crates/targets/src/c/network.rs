@@ -57,6 +57,7 @@ pub fn print(
     for port in network.inputs.iter().chain(&network.outputs) {
         names.fresh(&format!("{prefix}_write_{}", port.name));
         names.fresh(&format!("{prefix}_read_{}", port.name));
+        names.fresh(&format!("{prefix}_waiting_{}", port.name));
     }
     let mut tables = Tables::default();
     let mut writer = Writer { network, prefix, options, rings: Vec::new(), ring_text: String::new(), ring_names: HashSet::new() };
@@ -623,6 +624,15 @@ impl Writer<'_> {
             .iter()
             .zip(&self.rings)
             .find(|(connection, _)| connection.target == Endpoint::Boundary(port));
+        let waiting = format!("{prefix}_waiting_{}", identifier(name));
+        declarations.push_str(&format!(
+            "/* Tokens that wait at the output `{name}`. */\nsize_t {waiting}(const struct {prefix} *context);\n\n"
+        ));
+        let count = match found {
+            Some((_, Fifo { field, .. })) => format!("    return context->{field}.written - context->{field}.read;\n"),
+            None => "    (void)context;\n    return 0;\n".to_owned(),
+        };
+        definitions.push_str(&format!("size_t {waiting}(const struct {prefix} *context) {{\n{count}}}\n\n"));
         definitions.push_str(&format!(
             "static size_t {core}(struct {prefix} *context, unsigned char *bytes, size_t n_tokens) {{\n"
         ));

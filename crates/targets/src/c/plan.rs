@@ -19,7 +19,7 @@ pub enum Spelling {
     Scalar(String),
     /// In the lists of the state: `lists->name`.
     List(String),
-    /// A constant table.
+    /// A constant table, with its dimensions kept.
     Table(String),
     /// A constant scalar: printed as its value; wide ones as a table of words of this name.
     Constant(String),
@@ -53,15 +53,15 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The name of a table with this element type and content; `like` is the name wished for a new one.
-    pub fn intern(&mut self, names: &mut Names, like: &str, element: &str, length: u64, content: String) -> String {
-        let key = (format!("{element}[{length}]"), content);
+    /// The name of a table with this element type, size in brackets and content; `like` is the name wished for a new one.
+    pub fn intern(&mut self, names: &mut Names, like: &str, element: &str, size: &str, content: String) -> String {
+        let key = (format!("{element}{size}"), content);
         if let Some(name) = self.names.get(&key) {
             return name.clone();
         }
         let name = names.fresh(like);
         let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
-        let definition = format!("static {constant}{name}[{length}] = {{{}\n}};\n\n", key.1);
+        let definition = format!("static {constant}{name}{size} = {{{}\n}};\n\n", key.1);
         self.definitions.push((name.clone(), definition));
         self.names.insert(key, name.clone());
         name
@@ -162,8 +162,14 @@ impl<'a> Plan<'a> {
             } else if variable.ty.is_list() || ctype::is_wide(element) {
                 let length = ctype::array_length(&variable.ty).unwrap_or(1);
                 let like = format!("{}_{short}", self.prefix);
-                let content = initializer(&variable.initial, &variable.ty);
-                let name = tables.intern(names, &like, ctype::element(element), length, content);
+                let nested = variable.ty.dims.len() > 1 && !ctype::is_wide(element);
+                let (size, content) = if nested {
+                    let sizes = variable.ty.dims.iter().map(|size| format!("[{size}]")).collect();
+                    (sizes, nested_initializer(&variable.initial, &variable.ty))
+                } else {
+                    (format!("[{length}]"), initializer(&variable.initial, &variable.ty))
+                };
+                let name = tables.intern(names, &like, ctype::element(element), &size, content);
                 Spelling::Table(name)
             } else {
                 folded = Some(variable.initial.clone());
@@ -212,6 +218,19 @@ impl<'a> Plan<'a> {
     pub fn has_lists(&self) -> bool {
         !self.list_fields.borrow().is_empty()
     }
+}
+
+/// The same with braces around the inner lists.
+fn nested_initializer(value: &Value, ty: &Type) -> String {
+    let (Value::List(values), Some((_, inner))) = (value, ty.dims.split_first()) else {
+        return initializer(value, ty);
+    };
+    if inner.is_empty() {
+        return initializer(value, ty);
+    }
+    let inner = Type { element: ty.element, dims: inner.to_vec() };
+    let rows = values.chunks(inner.len().max(1));
+    rows.map(|row| format!("\n    {{{}}},", nested_initializer(&Value::List(row.to_vec()), &inner))).collect()
 }
 
 /// The elements of an initialiser in lines, without braces.

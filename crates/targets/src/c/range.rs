@@ -399,10 +399,10 @@ impl Solver<'_> {
         for (at, procedure) in actor.procedures.iter().enumerate() {
             let unit = Unit::Procedure(at);
             self.block(unit, &procedure.locals, &procedure.body);
-            if let Some((scalar, value)) = &procedure.result
-                && matches!(scalar, Scalar::Int(_))
-                && let Some(range) = self.expr(unit, &procedure.locals, value)
-            {
+            let Some((scalar, value)) = &procedure.result else { continue };
+            // Also for its own sake: it may call others.
+            let range = self.expr(unit, &procedure.locals, value);
+            if let Some(range) = range.filter(|_| matches!(scalar, Scalar::Int(_))) {
                 let old = self.ranges.results[at].clone();
                 if let Some(new) = grown(old.as_ref(), &range, *scalar, self.widen) {
                     self.ranges.results[at] = Some(new);

@@ -233,8 +233,10 @@ impl Code<'_> {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 match direct(node) {
                     Some(common) => {
-                        let a = self.exact(a).to(common);
-                        let b = self.exact(b).to(common);
+                        let natural = a.range.non_negative() && b.range.non_negative() && node.range.non_negative();
+                        let (a, b) = (self.exact(a), self.exact(b));
+                        let common = unsigned_if(natural, common, &a, &b);
+                        let (a, b) = (a.to(common), b.to(common));
                         let value = Value::infix(symbol(op), &a, &b, Kind::Int(common));
                         if Repr::holding(&node.range).is_some_and(|needed| needed.bits() < common.bits()) {
                             value.to(result)
@@ -315,7 +317,10 @@ impl Code<'_> {
 
     fn shifted_right(&mut self, node: &Node<'_>, value: &Value, repr: Repr, count: &Node<'_>) -> Value {
         let limit = i64::from(repr.bits());
-        // A promoted narrow type has its own, narrower limit; `to` is only a change of type where one is needed.
+        let repr = match value.kind {
+            Kind::Int(own) if own.bits() == repr.bits() && !own.is_signed() => own,
+            _ => repr,
+        };
         let value = value.to(repr);
         if let Some(by) = count.range.single().filter(|by| !by.is_negative() && !count.can_stop) {
             let by = by.clone().min(Int::from(limit - 1));
@@ -618,8 +623,10 @@ impl Code<'_> {
         }
         match Repr::holding(&a.range.join(&b.range)) {
             Some(repr) => {
-                let x = self.exact(a).to(repr);
-                let y = self.exact(b).to(repr);
+                let natural = a.range.non_negative() && b.range.non_negative();
+                let (x, y) = (self.exact(a), self.exact(b));
+                let repr = unsigned_if(natural, repr, &x, &y);
+                let (x, y) = (x.to(repr), y.to(repr));
                 self.compared(symbol, &x, &y)
             }
             None => {
@@ -698,6 +705,13 @@ pub fn wrap_value(value: &Value, ty: IntType) -> Value {
             Value::primary(format!("hr_signed{}({}, {width})", class.bits(), value.text), Kind::Int(repr))
         }
     }
+}
+
+/// Stays unsigned where an operand is and nothing is negative: no conversion, and no sign to extend in an index.
+fn unsigned_if(non_negative: bool, common: Repr, a: &Value, b: &Value) -> Repr {
+    let unsigned = common.unsigned();
+    let has = |value: &Value| value.constant.is_none() && value.kind == Kind::Int(unsigned);
+    if non_negative && (has(a) || has(b)) { unsigned } else { common }
 }
 
 /// True for the operators whose low bits depend on the low bits of their operands alone.

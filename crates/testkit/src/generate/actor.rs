@@ -166,6 +166,7 @@ impl Builder<'_> {
         };
         let built = a.build();
         self.prints_as = None;
+        self.texts.clear();
         built
     }
 }
@@ -284,6 +285,12 @@ impl ActorBuilder<'_, '_> {
     }
 
     fn constants(&mut self) {
+        if self.spec.prints && self.b.rng.chance(40) {
+            let name = self.b.name("text");
+            let sign = if self.b.rng.chance(50) { "=" } else { ":=" };
+            self.state.push(Doc::text(format!("String {name} {sign} \"<{name}>\";")));
+            self.b.texts.push(name);
+        }
         for _ in 0..self.b.rng.below(4) {
             let name = self.b.name("C");
             if self.b.rng.chance(45) {

@@ -415,17 +415,23 @@ impl Builder<'_> {
             } else if p.ty.dims.is_empty() {
                 args.push(self.value(scope, &p.ty, depth.saturating_sub(1)));
             } else {
-                args.push(self.list_argument(scope, p)?);
+                args.push(self.list_argument(scope, p, depth.saturating_sub(1))?);
             }
         }
         self.touched_state |= callee.uses_state;
         Some(args)
     }
 
-    /// A list that may be passed by reference: same element type, long enough, assignable where it is written.
-    fn list_argument(&mut self, scope: &Scope, p: &super::scope::Param) -> Option<Expr> {
+    /// A list that may be passed: long enough; where it is written, a variable of the same element type, passed by
+    /// reference; elsewhere any list, of which a copy goes if need be.
+    fn list_argument(&mut self, scope: &Scope, p: &super::scope::Param, depth: u32) -> Option<Expr> {
+        if !p.written && self.rng.chance(30) {
+            let mut ty = p.ty.clone();
+            ty.dims[0] = self.rng.range(i64::from(p.shortest), i64::from(ty.dims[0])) as u32;
+            return Some(self.list(scope, &ty, depth));
+        }
         let whole = |v: &&Var, dims: &[u32]| {
-            v.ty.scalar == p.ty.scalar
+            (v.ty.scalar == p.ty.scalar || !p.written && v.ty.scalar.is_bool() == p.ty.scalar.is_bool())
                 && dims.len() == p.ty.dims.len()
                 && dims[1..] == p.ty.dims[1..]
                 && dims[0] >= p.shortest

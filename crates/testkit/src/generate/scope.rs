@@ -106,6 +106,8 @@ pub(crate) struct Builder<'k> {
     pub locals: Vec<super::tree::Doc>,
     /// What the lines of output of this actor begin with, if it may print.
     pub prints_as: Option<String>,
+    /// Names of texts that may be printed.
+    pub texts: Vec<String>,
 }
 
 impl<'k> Builder<'k> {
@@ -120,6 +122,7 @@ impl<'k> Builder<'k> {
             widest: 64,
             locals: Vec::new(),
             prints_as: None,
+            texts: Vec::new(),
         }
     }
 

@@ -254,7 +254,9 @@ impl Builder<'_> {
             _ => {
                 let words = ["x=", " ", "a\\tb", "q\\\"q", "back\\\\slash", "%d%s", "", "??!"];
                 let word = words[self.rng.below(words.len())];
-                let mut e = self.leaf(format!("\"{word}\""), Sort::Other);
+                let text = self.rng.pick(&self.texts).cloned();
+                let text = text.filter(|_| self.rng.chance(50)).unwrap_or_else(|| format!("\"{word}\""));
+                let mut e = self.leaf(text, Sort::Other);
                 for _ in 0..1 + self.rng.below(2) {
                     let mut r = if self.rng.chance(25) { self.boolean(scope, 1) } else { self.int(scope, 2).expr };
                     if self.rng.chance(30) {

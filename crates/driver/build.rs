@@ -27,7 +27,8 @@ fn main() -> io::Result<()> {
     files.sort();
     let mut table = String::from("&[\n");
     for file in &files {
-        let name: Vec<_> = file.strip_prefix(&repository).unwrap_or(file).iter().map(|part| part.to_string_lossy()).collect();
+        let name: Vec<_> =
+            file.strip_prefix(&repository).unwrap_or(file).iter().map(|part| part.to_string_lossy()).collect();
         let _ = writeln!(table, "    ({:?}, include_bytes!({:?})),", name.join("/"), file.display().to_string());
     }
     table.push_str("]\n");

@@ -27,6 +27,7 @@ pub fn name(engine: EngineName) -> &'static str {
 
 /// The engine of that name; `c` is what the native engine compiles.
 pub fn named(text: &str) -> Option<EngineName> {
+    let text = if text == "c" { name(EngineName::Native) } else { text };
     ALL.into_iter().find(|engine| name(*engine) == text)
 }
 
@@ -248,7 +249,9 @@ impl Write for SharedTrace {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match output.as_mut() {
-            Some(output) => output.write(bytes).map(|()| bytes.len()).map_err(|failure| io::Error::other(failure.message)),
+            Some(output) => {
+                output.write(bytes).map(|()| bytes.len()).map_err(|failure| io::Error::other(failure.message))
+            }
             None => Err(io::Error::other("the trace is complete already")),
         }
     }

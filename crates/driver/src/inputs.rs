@@ -60,7 +60,9 @@ fn open(source: &Source, scalar: Scalar) -> Result<Opened, String> {
             Ok(Opened::Tokens(tokens))
         }
         Source::Standard => Ok(Opened::Stream { stream: Box::new(io::stdin()), name: "standard input".into() }),
-        Source::Path(path) => open_file(path).map_err(|error| format!("{}: {}", path.display(), crate::failure::describe(&error))),
+        Source::Path(path) => {
+            open_file(path).map_err(|error| format!("{}: {}", path.display(), crate::failure::describe(&error)))
+        }
     }
 }
 
@@ -186,9 +188,7 @@ impl Provider for Strings {
             }
             Opened::Tokens(_) | Opened::Bytes(_) => (0, true),
         };
-        decoder
-            .decode(&self.buffer[..n_bytes], pending[input].buffer())
-            .map_err(|problem| self.wrong(problem))?;
+        decoder.decode(&self.buffer[..n_bytes], pending[input].buffer()).map_err(|problem| self.wrong(problem))?;
         if ended {
             decoder.finish().map_err(|problem| self.wrong(problem))?;
             return Ok(!self.sources.is_empty());
@@ -251,7 +251,8 @@ mod tests {
 
     #[test]
     fn every_string_is_announced_with_its_length() {
-        let (bytes, sizes) = provided(&[Source::Bytes(b"abc".to_vec()), Source::Bytes(vec![]), Source::Numbers(vec!["7".into()])]);
+        let (bytes, sizes) =
+            provided(&[Source::Bytes(b"abc".to_vec()), Source::Bytes(vec![]), Source::Numbers(vec!["7".into()])]);
         assert_eq!(bytes, b"abc\x07");
         assert_eq!(sizes, [[3, 0, 0, 0x80], [0, 0, 0, 0x80], [1, 0, 0, 0x80]].concat());
     }
@@ -269,7 +270,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let encoding = Encoding::new(Scalar::Bool, false);
-        let failure = Strings::open("In", 0, None, encoding, &[Source::Path("no/such".into())]).expect_err("there is no such file");
+        let failure = Strings::open("In", 0, None, encoding, &[Source::Path("no/such".into())])
+            .expect_err("there is no such file");
         assert_eq!(failure.message, "In: no/such: No such file or directory");
     }
 }

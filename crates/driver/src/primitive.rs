@@ -45,12 +45,20 @@ pub fn check_ports(spec: &OperationSpec, network: &Network) -> Result<(), String
     let (bare_inputs, bare_outputs) = &spec.bare;
     for name in inputs.chain(bare_inputs) {
         if input_named(network, name).is_none() {
-            return Err(format!("network `{}` has no input `{name}`, which `{}` needs", network.name, spec.full_name()));
+            return Err(format!(
+                "network `{}` has no input `{name}`, which `{}` needs",
+                network.name,
+                spec.full_name()
+            ));
         }
     }
     for name in outputs.chain(bare_outputs) {
         if !network.outputs.iter().any(|port| port.name == *name) {
-            return Err(format!("network `{}` has no output `{name}`, which `{}` needs", network.name, spec.full_name()));
+            return Err(format!(
+                "network `{}` has no output `{name}`, which `{}` needs",
+                network.name,
+                spec.full_name()
+            ));
         }
     }
     Ok(())
@@ -130,9 +138,8 @@ pub fn message_sinks<'r, 's: 'r>(
     release: Option<Release<'r>>,
 ) -> Vec<Box<dyn Sink + 'r>> {
     let reader = Rc::new(RefCell::new(reader));
-    let is_known = |name: &str| {
-        spec.outputs.iter().any(|port| port.name == name || port.companion.as_deref() == Some(name))
-    };
+    let is_known =
+        |name: &str| spec.outputs.iter().any(|port| port.name == name || port.companion.as_deref() == Some(name));
     let mut sinks: Vec<Box<dyn Sink + 'r>> = Vec::new();
     for port in &network.outputs {
         if is_known(&port.name) {
@@ -237,7 +244,10 @@ impl<'a> Runner<'a> {
             let input = input_named(self.network, name).ok_or_else(|| format!("there is no input `{name}`"))?;
             let mut decoder = Decoder::new(Encoding::new(self.network.inputs[input].ty, false));
             let mut tokens = Vec::new();
-            decoder.decode(bytes, &mut tokens).and_then(|()| decoder.finish()).map_err(|problem| format!("{name}: {problem}"))?;
+            decoder
+                .decode(bytes, &mut tokens)
+                .and_then(|()| decoder.finish())
+                .map_err(|problem| format!("{name}: {problem}"))?;
             feed.providers.push(Box::new(crate::inputs::Fixed::new(input, tokens)));
         }
         let collected: Vec<_> = self.network.outputs.iter().map(|_| Rc::new(RefCell::new(Vec::new()))).collect();

@@ -1,17 +1,20 @@
 //! The world of a program that `headrace run` runs: standard output, and the files of the published natives.
 
 use crate::cli::RunArgs;
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
+use crate::reading::read_at_most;
 use headrace_engine::Host;
 use std::cell::{Cell, RefCell};
-use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Printed bytes kept back while nobody watches.
 const BUFFER_BYTES: usize = 1 << 16;
+
+/// Largest file that the natives of published programs read.
+const MAX_FILE_BYTES: u64 = 1 << 31;
 
 /// Most complaints that are kept.
 const MAX_COMPLAINTS: usize = 100;
@@ -47,8 +50,7 @@ impl Lazy {
     fn get(&mut self) -> Result<&[u8], String> {
         let path = self.path.as_ref().ok_or_else(|| format!("the program reads a file; {} names it", self.option))?;
         if self.content.is_none() {
-            let read = fs::read(path).map_err(|error| format!("{}: {}", path.display(), describe(&error)))?;
-            self.content = Some(read);
+            self.content = Some(read_at_most(path, MAX_FILE_BYTES)?);
         }
         Ok(self.content.as_deref().unwrap_or_default())
     }

@@ -5,6 +5,7 @@
 //! variable `HEADRACE_LIBRARY` names).
 
 use crate::embedded;
+use crate::reading::read_at_most;
 use headrace_frontend::{SourceKind, SourceProvider, SourceText};
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +13,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Endings of source files, in the order in which they are tried.
-const ENDINGS: [(&str, SourceKind); 3] =
-    [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
+const ENDINGS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
 
 /// Largest source file that is read.
-const MAX_SOURCE_BYTES: u64 = 1 << 30;
+const MAX_SOURCE_BYTES: u64 = 1 << 28;
 
 /// Deepest folder that is searched, against links that go round in circles.
 const MAX_FOLDER_DEPTH: usize = 64;
@@ -44,15 +44,7 @@ pub struct Roots {
 
 /// Why a source file cannot be read, in the words that users get.
 pub fn read_source(path: &Path) -> Result<String, String> {
-    let failed = |error: io::Error| format!("`{}`: {}", path.display(), crate::failure::describe(&error));
-    let metadata = fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(format!("`{}` is a folder", path.display()));
-    }
-    if metadata.len() > MAX_SOURCE_BYTES {
-        return Err(format!("`{}` is larger than a source file can be ({} bytes)", path.display(), metadata.len()));
-    }
-    let bytes = fs::read(path).map_err(failed)?;
+    let bytes = read_at_most(path, MAX_SOURCE_BYTES)?;
     decode(bytes).map_err(|at| format!("`{}` is not text: byte {at} does not belong to UTF-8", path.display()))
 }
 
@@ -223,6 +215,13 @@ impl Roots {
         self.given.iter().chain(std::iter::once(&self.library))
     }
 
+    /// True when a root has an entity of exactly this name.
+    pub fn knows(&self, name: &str) -> bool {
+        let stem = name.replace('.', "/");
+        is_qualified_name(name)
+            && self.all().any(|root| ENDINGS.iter().any(|(ending, _)| root.has(&format!("{stem}.{ending}"))))
+    }
+
     /// The qualified names of all entities below the roots, without those that a file only implies.
     pub fn names(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
@@ -250,7 +249,11 @@ impl Roots {
 
     /// All files below the roots that end in `.ending` (or are called so), as path below their root and text; a file of an earlier root
     /// hides one of the same path. What cannot be read is a message.
-    pub fn texts(&self, is_wanted: impl Fn(&str) -> bool, endings: &[&str]) -> Vec<(String, String, Result<String, String>)> {
+    pub fn texts(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+        endings: &[&str],
+    ) -> Vec<(String, String, Result<String, String>)> {
         let mut seen = BTreeSet::new();
         let mut texts = Vec::new();
         for root in self.listed() {
@@ -302,7 +305,8 @@ impl Root {
             Root::Folder(folder) => {
                 let found = files_below(folder, endings).unwrap_or_default();
                 let below = found.iter().filter_map(|file| {
-                    let parts: Vec<_> = file.strip_prefix(folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
+                    let parts: Vec<_> =
+                        file.strip_prefix(folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
                     Some(parts.join("/"))
                 });
                 below.map(|path| (path.clone(), self.display(&path))).collect()

@@ -1,9 +1,10 @@
 //! Where the tokens of network outputs go: files, pipes, the terminal, as bytes, hexadecimal digits or numbers.
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::feed::Sink;
 use crate::output::{self, Output};
 use crate::tokens::{Encoder, Encoding, show_number};
+use headrace_ir::Scalar;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -80,51 +81,79 @@ impl Sink for ByteSink {
     }
 }
 
-/// Tokens as a line of hexadecimal digits or numbers on standard output, at the end.
+/// Tokens as a line of hexadecimal digits or numbers on standard output. A line alone is printed as the tokens come;
+/// one of several, at the end.
 #[derive(Debug)]
 pub struct LineSink {
-    encoding: Encoding,
+    encoder: Encoder,
+    scalar: Scalar,
     numbers: bool,
     /// What stands before the line when there are several.
     label: Option<String>,
-    tokens: Vec<u8>,
+    text: String,
+    n_tokens: u64,
 }
+
+/// Longest line that is kept until the end, in bytes.
+const MAX_LINE_BYTES: usize = 1 << 28;
 
 impl LineSink {
     /// A sink that prints numbers, or else hexadecimal digits, after a label if there is one.
     pub fn new(encoding: Encoding, numbers: bool, label: Option<String>) -> Self {
-        Self { encoding, numbers, label, tokens: Vec::new() }
+        let text = label.as_ref().map(|label| format!("{label}=")).unwrap_or_default();
+        Self { encoder: Encoder::new(encoding), scalar: encoding.scalar(), numbers, label, text, n_tokens: 0 }
+    }
+
+    fn print(&mut self) -> Outcome {
+        output::print(self.text.as_bytes())?;
+        self.text.clear();
+        Ok(())
     }
 }
 
 impl Sink for LineSink {
     fn take(&mut self, tokens: &[u8]) -> Outcome {
-        self.tokens.extend_from_slice(tokens);
-        Ok(())
+        if self.numbers {
+            for token in tokens.chunks_exact(self.scalar.storage_bytes().max(1)) {
+                if self.n_tokens > 0 {
+                    self.text.push(',');
+                }
+                self.text.push_str(&show_number(token, self.scalar));
+                self.n_tokens += 1;
+            }
+        } else {
+            let mut bytes = Vec::new();
+            self.encoder.encode(tokens, &mut bytes);
+            self.text.push_str(&hexadecimal(&bytes));
+        }
+        match &self.label {
+            None if self.text.len() >= BUFFER_BYTES => self.print(),
+            Some(label) if self.text.len() > MAX_LINE_BYTES => {
+                Err(Failure::wrong(format!("{label} gives too much for a line; `--out {label}=FILE` takes it")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Outcome {
+        if self.label.is_some() {
+            return Ok(());
+        }
+        self.print()?;
+        output::flush_standard()
+    }
+
+    fn finish(mut self: Box<Self>) -> Outcome<Option<String>> {
+        let mut bytes = Vec::new();
+        let filling = self.encoder.finish(&mut bytes);
+        self.text.push_str(&hexadecimal(&bytes));
+        self.text.push('\n');
+        self.print()?;
+        Ok((filling > 0).then(|| format!("the last byte was filled up with {filling} zero bits")))
     }
 
     fn abandon(self: Box<Self>) -> Outcome {
         self.finish().map(|_| ())
-    }
-
-    fn finish(self: Box<Self>) -> Outcome<Option<String>> {
-        let mut line = self.label.as_ref().map(|label| format!("{label}=")).unwrap_or_default();
-        let mut note = None;
-        if self.numbers {
-            let scalar = self.encoding.scalar();
-            let tokens = self.tokens.chunks_exact(scalar.storage_bytes().max(1));
-            let numbers: Vec<String> = tokens.map(|token| show_number(token, scalar)).collect();
-            line.push_str(&numbers.join(","));
-        } else {
-            let (mut encoder, mut bytes) = (Encoder::new(self.encoding), Vec::new());
-            encoder.encode(&self.tokens, &mut bytes);
-            let filling = encoder.finish(&mut bytes);
-            note = (filling > 0).then(|| format!("the last byte was filled up with {filling} zero bits"));
-            line.push_str(&hexadecimal(&bytes));
-        }
-        line.push('\n');
-        output::print(line.as_bytes())?;
-        Ok(note)
     }
 }
 

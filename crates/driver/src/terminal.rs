@@ -108,7 +108,8 @@ impl Counts {
     /// `2 errors, 1 warning`; empty when there are none.
     pub fn describe(self) -> String {
         let count = |n: usize, what: &str| (n > 0).then(|| plural(n, what));
-        let parts: Vec<_> = [count(self.errors, "error"), count(self.warnings, "warning")].into_iter().flatten().collect();
+        let parts: Vec<_> =
+            [count(self.errors, "error"), count(self.warnings, "warning")].into_iter().flatten().collect();
         parts.join(", ")
     }
 }
@@ -210,11 +211,13 @@ impl<'a> DrawnFiles<'a> {
         let (start, end) = (span.start as usize, span.end as usize);
         let boundaries = start <= end && text.is_char_boundary(start) && text.is_char_boundary(end);
         let line = |offset: usize| starts.partition_point(|begin| *begin <= offset) - 1;
-        boundaries && [line(start), line(end)].into_iter().all(|at| {
-            let line_end = starts.get(at + 1).copied().unwrap_or(text.len());
-            let line = &text[starts[at]..line_end];
-            line.len() <= MAX_LINE_BYTES && !line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\r' | '\n'))
-        })
+        boundaries
+            && [line(start), line(end)].into_iter().all(|at| {
+                let line_end = starts.get(at + 1).copied().unwrap_or(text.len());
+                let line = &text[starts[at]..line_end];
+                line.len() <= MAX_LINE_BYTES
+                    && !line.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\r' | '\n'))
+            })
     }
 }
 
@@ -264,7 +267,14 @@ mod tests {
             .help("change a rate");
         let (text, counts) = drawing(&sources, &[diagnostic]);
         assert_eq!(counts, Counts { errors: 1, warnings: 0 });
-        for expected in ["error[rate-mismatch]: no repetition vector", "Aes.nl:2:1", "^^^^", "----", "= 16 r = 11 s", "= help: change"] {
+        for expected in [
+            "error[rate-mismatch]: no repetition vector",
+            "Aes.nl:2:1",
+            "^^^^",
+            "----",
+            "= 16 r = 11 s",
+            "= help: change",
+        ] {
             assert!(text.contains(expected), "{expected} is missing in\n{text}");
         }
     }
@@ -273,7 +283,8 @@ mod tests {
     fn one_problem_a_place_in_the_order_of_places() {
         let mut sources = SourceMap::default();
         let file = sources.add("A.cal", "abc def");
-        let at = |start, message: &str| Diagnostic::error("syntax-error", message).at(Span::new(file, start, start + 3), "");
+        let at =
+            |start, message: &str| Diagnostic::error("syntax-error", message).at(Span::new(file, start, start + 3), "");
         let (text, counts) = drawing(&sources, &[at(4, "second"), at(0, "first"), at(0, "again")]);
         assert_eq!(counts.errors, 2);
         assert!(text.find("first") < text.find("second"));

@@ -65,19 +65,15 @@ impl Encoding {
     /// Appends the stored form of a token given by its outside bytes, least significant first; excess bits must be zero.
     fn store(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let width = self.scalar.width() as usize;
-        if let Some(&top) = bytes.last()
-            && width % 8 != 0
-            && top >> (width % 8) != 0
-        {
+        let excess = bytes.last().map_or(0, |top| if width % 8 == 0 { 0 } else { top >> (width % 8) });
+        if excess != 0 {
             return Err(format!("has bits set beyond the {width} of its type"));
         }
-        let negative = self.signed() && bytes.get((width - 1) / 8).is_some_and(|byte| byte >> ((width - 1) % 8) & 1 == 1);
+        let negative =
+            self.signed() && bytes.get((width - 1) / 8).is_some_and(|byte| byte >> ((width - 1) % 8) & 1 == 1);
         let start = out.len();
         out.extend_from_slice(bytes);
-        if negative
-            && width % 8 != 0
-            && let Some(top) = out.last_mut()
-        {
+        if let (true, Some(top)) = (negative && width % 8 != 0, out.last_mut()) {
             *top |= 0xffu8 << (width % 8);
         }
         out.resize(start + self.scalar.storage_bytes(), if negative { 0xff } else { 0 });
@@ -136,10 +132,9 @@ impl Decoder {
     pub fn finish(&self) -> Result<(), String> {
         match (self.rest.len(), self.encoding.token_bytes()) {
             (0, _) | (_, None) => Ok(()),
-            (rest, Some(size)) => Err(format!(
-                "ends inside a token: {rest} of the {size} bytes of token {} are there",
-                self.n_tokens
-            )),
+            (rest, Some(size)) => {
+                Err(format!("ends inside a token: {rest} of the {size} bytes of token {} are there", self.n_tokens))
+            }
         }
     }
 }
@@ -172,9 +167,7 @@ impl Encoder {
         for token in tokens.chunks_exact(storage) {
             let start = out.len();
             out.extend_from_slice(&token[..size]);
-            if excess != 0
-                && let Some(top) = out.last_mut()
-            {
+            if let (true, Some(top)) = (excess != 0, out.last_mut()) {
                 *top &= 0xff >> (8 - excess);
             }
             if self.encoding.big_endian {

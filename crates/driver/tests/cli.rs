@@ -77,11 +77,13 @@ fn tokens_have_the_forms_that_are_asked_for() {
         assert_eq!(status(&output), 0, "{}", stderr(&output));
         stdout(&output)
     };
-    assert_eq!(run(&["--in", "In=int:1,2,300,65535", "--out", "Sum=int:"]), "3,299\n");
+    assert_eq!(run(&["--in", "In=int:1,2,300,65535", "--out", "Sum=int:", "--out", "Odd=odd"]), "3,299\n");
     assert_eq!(run(&["--in", "In=int:1,2", "--out", "Sum=hex:", "--out", "Odd=int:"]), "Sum=0300\nOdd=1\n");
-    assert_eq!(run(&["--in", "In:be=hex:00010002", "--out", "Sum:be=hex:"]), "0003\n");
-    let odd = ["--in", "In=int:1,2,1,1,1,2,1,1,1,1,1,1,1,1,1,2", "--out", "Odd=hex:"];
+    assert_eq!(run(&["--in", "In:be=hex:00010002", "--out", "Sum:be=hex:", "--out", "Odd=odd"]), "0003\n");
+    let odd = ["--in", "In=int:1,2,1,1,1,2,1,1,1,1,1,1,1,1,1,2", "--out", "Odd=hex:", "--out", "Sum=sum"];
     assert_eq!(run(&odd), "a1\n");
+    // The one output that is not named goes to standard output as it is.
+    assert_eq!(run(&["--in", "In=int:64,1", "--out", "Odd=odd"]), "A\0");
 }
 
 #[test]
@@ -94,9 +96,17 @@ fn leftover_tokens_are_a_note_and_undelivered_input_is_an_error() {
     let output = run("In=int:1,2,3");
     assert_eq!(status(&output), 0);
     assert!(stderr(&output).contains("tokens left over"), "{}", stderr(&output));
-    write(&folder, "Stop.cal", "actor Stop() uint(size=8) In ==> uint(size=8) Out : a: action In:[c] ==> Out:[c] end
-        schedule fsm s : s (a) --> t; end end");
-    let output = headrace(folder.path(), &["run", "Stop.cal", "--engine", "interp", "--fifo", "2", "--in", "In=text:abcdefgh", "--out", "Out=o.bin"], b"");
+    write(
+        &folder,
+        "Stop.cal",
+        "actor Stop() uint(size=8) In ==> uint(size=8) Out : a: action In:[c] ==> Out:[c] end
+        schedule fsm s : s (a) --> t; end end",
+    );
+    let output = headrace(
+        folder.path(),
+        &["run", "Stop.cal", "--engine", "interp", "--fifo", "2", "--in", "In=text:abcdefgh", "--out", "Out=o.bin"],
+        b"",
+    );
     assert_eq!(status(&output), 3, "{}", stderr(&output));
     assert!(stderr(&output).contains("undelivered"), "{}", stderr(&output));
     assert!(!folder.path().join("o.bin").exists(), "a stopped run leaves no file");
@@ -188,8 +198,27 @@ fn a_forbidden_length_leaves_no_file() {
 #[test]
 fn keys_come_from_files_and_the_environment() {
     let folder = folder();
-    write(&folder, "key", [0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6, 0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c]);
-    let arguments = ["use", "aes128", "ctr", "--engine", "interp", "--variant", "lut", "--iv", IV, "--in", "text:x", "--out", "hex:", "--key"];
+    write(
+        &folder,
+        "key",
+        [0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6, 0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c],
+    );
+    let arguments = [
+        "use",
+        "aes128",
+        "ctr",
+        "--engine",
+        "interp",
+        "--variant",
+        "lut",
+        "--iv",
+        IV,
+        "--in",
+        "text:x",
+        "--out",
+        "hex:",
+        "--key",
+    ];
     let plain = headrace(folder.path(), &[&arguments[..], &[KEY]].concat(), b"");
     let file = headrace(folder.path(), &[&arguments[..], &["file:key"]].concat(), b"");
     let variable = Command::new(env!("CARGO_BIN_EXE_headrace"))
@@ -229,7 +258,9 @@ fn networks_are_converted_and_drawn() {
     fs::create_dir(folder.path().join("xdf")).expect("the folder is writable");
     let output = headrace(folder.path(), &["convert", "Twice.nl", "xdf/Twice.xdf"], b"");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
-    let run = |network: &str| headrace(folder.path(), &["-L", ".", "run", network, "--engine", "interp", "--in", "In=int:100"], b"");
+    let run = |network: &str| {
+        headrace(folder.path(), &["-L", ".", "run", network, "--engine", "interp", "--in", "In=int:100"], b"")
+    };
     let (nl, xdf) = (run("Twice.nl"), run("xdf/Twice.xdf"));
     assert_eq!((status(&nl), nl.stdout.as_slice()), (0, &b"$"[..]), "{}", stderr(&nl));
     assert_eq!((status(&xdf), xdf.stdout.as_slice()), (0, &b"$"[..]), "{}", stderr(&xdf));
@@ -249,14 +280,19 @@ fn firings_and_tokens_are_traced() {
         let trace = fs::read_to_string(folder.path().join(file)).expect("it was written");
         assert!(trace.contains(expected), "{trace}");
     }
-    let output = headrace(folder.path(), &["run", "Shout.cal", "--engine", "interp", "--in", "In=text:ab", "--stats"], b"");
+    let output =
+        headrace(folder.path(), &["run", "Shout.cal", "--engine", "interp", "--in", "In=text:ab", "--stats"], b"");
     assert!(stderr(&output).contains("Shout.action@1"), "{}", stderr(&output));
 }
 
 #[test]
 fn a_run_time_error_is_shown_at_its_place() {
     let folder = folder();
-    write(&folder, "Div.cal", "actor Div() uint(size=8) In ==> uint(size=8) Out : action In:[c] ==> Out:[8 / c] end end");
+    write(
+        &folder,
+        "Div.cal",
+        "actor Div() uint(size=8) In ==> uint(size=8) Out : action In:[c] ==> Out:[8 / c] end end",
+    );
     for engine in ["interp", "native"] {
         let output = headrace(folder.path(), &["run", "Div.cal", "--engine", engine, "--in", "In=int:2,0"], b"");
         if status(&output) != 4 {
@@ -270,10 +306,18 @@ fn a_run_time_error_is_shown_at_its_place() {
 fn known_answers_pass_and_wrong_ones_fail() {
     let folder = folder();
     let record = |cipher: &str| {
-        format!("Count = 1\nKey = 000102030405060708090a0b0c0d0e0f\nPT = 00112233445566778899aabbccddeeff\nCT = {cipher}\n")
+        format!(
+            "Count = 1\nKey = 000102030405060708090a0b0c0d0e0f\nPT = 00112233445566778899aabbccddeeff\nCT = {cipher}\n"
+        )
     };
     write(&folder, "aes128_ecb.rsp", record("69c4e0d86a7b0430d8cdb78070b4c55a"));
-    let run = || headrace(folder.path(), &["test", "aes128", "--on", "interp", "--vectors", "aes128_ecb.rsp", "--json", "r.json"], b"");
+    let run = || {
+        headrace(
+            folder.path(),
+            &["test", "aes128", "--on", "interp", "--vectors", "aes128_ecb.rsp", "--json", "r.json"],
+            b"",
+        )
+    };
     let output = run();
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).ends_with("1 passed, 0 failed, 0 skipped\n"), "{}", stdout(&output));
@@ -294,4 +338,101 @@ fn a_reader_that_goes_away_ends_the_command_quietly() {
     let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().expect("there is a shell");
     assert_eq!(stdout(&output), "xxxxxxxxxx");
     assert_eq!(stderr(&output), "");
+}
+
+/// True when the command answers to `--version`.
+fn is_there(tool: &str) -> bool {
+    Command::new(tool)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_project_in_c_builds_and_passes_its_own_test() {
+    if !is_there("make") || !is_there("cc") {
+        eprintln!("not run: no make or no cc");
+        return;
+    }
+    let folder = folder();
+    write(&folder, "Shout.cal", SHOUT);
+    let cases: [(&[&str], &str, &str); 2] = [
+        (&["build", "Shout.cal", "--target", "c", "-o", "project"], "shout", "passed"),
+        (&["build", "aes128", "--target", "c", "--variant", "lut", "-o", "aes"], "aes128", " 0 failed"),
+    ];
+    for (arguments, _, expected) in cases {
+        let output = headrace(folder.path(), arguments, b"");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let project = folder.path().join(arguments[arguments.len() - 1]);
+        let made = Command::new("make")
+            .args(["CC=cc", "CFLAGS=-O1", "test"])
+            .current_dir(&project)
+            .output()
+            .expect("make runs");
+        let text = format!("{}{}", stdout(&made), stderr(&made));
+        assert!(made.status.success() && text.contains(expected), "{text}");
+        for file in ["CMakeLists.txt", "README.md", "Makefile", "test/test.c"] {
+            assert!(project.join(file).exists(), "{file} is missing");
+        }
+    }
+    let again = headrace(folder.path(), &["build", "Shout.cal", "--target", "c", "-o", "again"], b"");
+    assert_eq!(status(&again), 0);
+    let read = |name: &str| fs::read(folder.path().join(name).join("CMakeLists.txt")).expect("it was written");
+    assert!(read("project") == read("again"), "the same input gives the same files");
+    assert_eq!(status(&headrace(folder.path(), &["build", "--target", "list"], b"")), 0);
+    assert_eq!(status(&headrace(folder.path(), &["build", "Shout.cal", "--target", "nope", "-o", "x"], b"")), 2);
+    assert_eq!(status(&headrace(folder.path(), &["build", "aes", "--target", "c", "-o", "x"], b"")), 2);
+}
+
+#[test]
+fn manual_pages_completions_and_reference_pages_are_written() {
+    let folder = folder();
+    assert_eq!(status(&headrace(folder.path(), &["man", "-o", "man"], b"")), 0);
+    assert!(folder.path().join("man/headrace-use.1").exists());
+    for shell in ["bash", "zsh", "fish"] {
+        let output = headrace(folder.path(), &["completions", shell], b"");
+        assert!(status(&output) == 0 && stdout(&output).contains("headrace"), "{shell}");
+    }
+    let output = headrace(folder.path(), &["doc", "-o", "doc"], b"");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let page = fs::read_to_string(folder.path().join("doc/ctl-block-aes.html")).expect("it was written");
+    assert!(page.contains("headrace use aes128 ctr --key") && page.contains("<svg "));
+}
+
+#[test]
+fn a_network_is_written_out_plainly() {
+    let folder = folder();
+    let output = headrace(folder.path(), &["convert", "--expand", "ctl.block.aes.Aes128Ctr", "xdf"], b"");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let run = |arguments: &[&str]| headrace(folder.path(), arguments, b"");
+    let message = [
+        "--engine",
+        "interp",
+        "--in",
+        "Key=hex:2b7e151628aed2a6abf7158809cf4f3c",
+        "--in",
+        "IV=hex:f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff",
+        "--in",
+        "Input=hex:6bc1bee22e409f96e93d7e117393172a",
+        "--out",
+        "Output=hex:",
+    ];
+    let plain = run(&[&["-L", "xdf", "run", "xdf/ctl/block/aes/Aes128Ctr.xdf"], &message[..]].concat());
+    assert_eq!(status(&plain), 0, "{}", stderr(&plain));
+    assert_eq!(stdout(&plain), "874d6191b620e3261bef6864990db6ce\n");
+}
+
+#[test]
+fn diagnostics_are_explained() {
+    let folder = folder();
+    let all = headrace(folder.path(), &["explain"], b"");
+    let slugs: Vec<String> =
+        stdout(&all).lines().filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect();
+    assert!(slugs.len() > 20);
+    for slug in slugs {
+        let page = headrace(folder.path(), &["explain", &slug], b"");
+        assert!(status(&page) == 0 && stdout(&page).len() > 100, "`{slug}` has no page");
+    }
 }

@@ -43,8 +43,11 @@ fn every_path_in_the_documents_exists() {
 /// Direct dependencies of a crate on other parts, those of tests left out.
 fn dependencies(part: &str) -> BTreeSet<String> {
     let manifest = read(&format!("crates/{part}/Cargo.toml"));
-    let section = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default().to_owned();
-    let names = section.lines().filter_map(|line| line.strip_prefix("headrace-")?.split([' ', '.', '=']).next().map(str::to_owned));
+    let section =
+        manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default().to_owned();
+    let names = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("headrace-")?.split([' ', '.', '=']).next().map(str::to_owned));
     names.collect()
 }
 
@@ -122,7 +125,8 @@ fn the_walk_through_of_the_readme_works() {
                     .output()
                     .expect("there is a shell");
                 let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
-                let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned();
+                let trimmed =
+                    |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned();
                 assert_eq!(trimmed(&printed), trimmed(expected), "$ {line}");
                 n_commands += 1;
             }

@@ -54,7 +54,8 @@ fn class_text(actor: &Actor, class: &Class) -> String {
         Class::CycloStatic { prefix, cycle } if cycle.is_empty() => format!("{} firings", prefix.len()),
         Class::CycloStatic { prefix, cycle } => {
             let start = if prefix.is_empty() { String::new() } else { format!("after {}: ", prefix.len()) };
-            let shown: Vec<String> = cycle.iter().take(4).map(|rates| format!("({})", rates_text(actor, rates))).collect();
+            let shown: Vec<String> =
+                cycle.iter().take(4).map(|rates| format!("({})", rates_text(actor, rates))).collect();
             let more = if cycle.len() > 4 { format!(" … {} firings a cycle", cycle.len()) } else { String::new() };
             format!("{start}{}{more}", shown.join(" "))
         }
@@ -73,13 +74,7 @@ fn as_text(network: &Network) -> String {
     let mut text = format!("network {}\n\nactors\n", network.name);
     for instance in &network.instances {
         let (actor, class) = (&network.actors[instance.actor.index()], &classes[instance.actor.index()]);
-        let _ = writeln!(
-            text,
-            "  {:width$}  {:12}  {}",
-            instance.name,
-            class_name(class),
-            class_text(actor, class)
-        );
+        let _ = writeln!(text, "  {:width$}  {:12}  {}", instance.name, class_name(class), class_text(actor, class));
     }
     let mut bytes = 0;
     text.push_str("\nFIFOs\n");

@@ -31,23 +31,34 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     let network = arguments.network.as_deref().ok_or_else(|| Failure::usage("NETWORK is missing"))?;
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let library = context.library()?;
-    let files = if library.manifests().iter().any(|manifest| {
-        manifest.primitive == network || manifest.sets.iter().any(|set| set.name == network)
-    }) {
+    let files = if library
+        .manifests()
+        .iter()
+        .any(|manifest| manifest.primitive == network || manifest.sets.iter().any(|set| set.name == network))
+    {
         of_library(context, &library, network, arguments)?
     } else {
         let network = context.elaborate(network, &arguments.parameters)?;
         show_refused(context, of_network(&network, &options(arguments)))?
     };
     write_project(folder, &files)?;
-    context.terminal.say(&format!("{} in {}; build and test with: make -C {1} test", plural(files.len(), "file"), folder.display()));
+    context.terminal.say(&format!(
+        "{} in {}; build and test with: make -C {1} test",
+        plural(files.len(), "file"),
+        folder.display()
+    ));
     Ok(())
 }
 
 /// The command that makes the files stands in their first line; where they go does not.
 fn options(arguments: &BuildArgs) -> Options {
     let mut words = vec!["headrace".to_owned(), env!("CARGO_PKG_VERSION").into(), "build".into()];
-    words.extend(arguments.network.iter().map(|network| if network.contains(['(', ' ']) { format!("'{network}'") } else { network.clone() }));
+    words.extend(
+        arguments
+            .network
+            .iter()
+            .map(|network| if network.contains(['(', ' ']) { format!("'{network}'") } else { network.clone() }),
+    );
     words.extend(["--target".into(), arguments.target.clone()]);
     words.extend(arguments.parameters.iter().flat_map(|parameter| ["--set".to_owned(), parameter.clone()]));
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
@@ -90,11 +101,14 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
         return Err(Failure::usage(format!("no operation of `{set}` has an interface in this target yet")));
     }
     if !left_out.is_empty() {
-        context.terminal.note(&format!("left out, because they have no interface in this target: {}", left_out.join(", ")));
+        context
+            .terminal
+            .note(&format!("left out, because they have no interface in this target: {}", left_out.join(", ")));
     }
     let answers = known_answers(context, library, &operations)?;
     let title = operations.first().map_or("", |(spec, _)| &spec.title);
-    let borrowed: Vec<(&OperationSpec, &Network)> = operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
+    let borrowed: Vec<(&OperationSpec, &Network)> =
+        operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
     let made = of_operations(set, &format!("{title}, {set}"), &borrowed, &answers, &options(arguments));
     show_refused(context, made)
 }
@@ -107,7 +121,9 @@ fn known_answers(
 ) -> Outcome<Vec<KnownAnswer>> {
     let scope: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let mut answers = Vec::new();
-    for manifest in library.manifests().iter().filter(|manifest| scope.iter().any(|spec| spec.folder == manifest.folder)) {
+    for manifest in
+        library.manifests().iter().filter(|manifest| scope.iter().any(|spec| spec.folder == manifest.folder))
+    {
         for path in library.vector_files(manifest) {
             let name = path.rsplit('/').next().unwrap_or(&path);
             let Some((display, text)) = context.roots.text(&path) else {

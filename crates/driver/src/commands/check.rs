@@ -15,7 +15,8 @@ pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
     for input in &arguments.inputs {
         let path = Path::new(input);
         if path.is_dir() {
-            let files = files_below(path, &["cal", "nl", "xdf"]).map_err(|error| Failure::io(path.display(), &error))?;
+            let files =
+                files_below(path, &["cal", "nl", "xdf"]).map_err(|error| Failure::io(path.display(), &error))?;
             for file in files {
                 unreadable += usize::from(!add_file(context, &file, &mut tops));
             }

@@ -29,9 +29,8 @@ pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
         SourceKind::Nl | SourceKind::Cal => parse(id, sources.text(id)),
     };
     let mut converted = None;
-    if problems.iter().all(|problem| problem.severity != Severity::Error)
-        && let Some(tree) = tree
-    {
+    let is_sound = problems.iter().all(|problem| problem.severity != Severity::Error);
+    if let Some(tree) = tree.filter(|_| is_sound) {
         let Entity::Network(network) = &tree.entity else {
             return Err(Failure::wrong(format!("{}: only networks can be converted", from.display())));
         };
@@ -84,7 +83,8 @@ fn base_name(path: &Path) -> String {
 fn with_package(context: &Context, mut tree: File, to: &Path) -> File {
     if tree.package.is_none() {
         let span = Span::new(tree.span.file, 0, 0);
-        tree.package = context.roots.package_of(to).map(|package| QualifiedName { text: package.as_str().into(), span });
+        tree.package =
+            context.roots.package_of(to).map(|package| QualifiedName { text: package.as_str().into(), span });
     }
     tree
 }

@@ -51,7 +51,8 @@ pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
         for variant in &spec.variants {
             let name = format!("{} engine, variant {}", engines::name(engine), variant.name);
             context.terminal.status(&name);
-            let mut trial = Trial { name, verified: None, bytes: 0, mb_per_s: f64::NAN, ratio: f64::NAN, note: String::new() };
+            let mut trial =
+                Trial { name, verified: None, bytes: 0, mb_per_s: f64::NAN, ratio: f64::NAN, note: String::new() };
             match engines::availability(engine) {
                 Available::Missing(why) => trial.note = why,
                 Available::Here(with) => {
@@ -145,7 +146,13 @@ impl Job<'_> {
         }
     }
 
-    fn encrypt(&self, context: &mut Context, plain: &Path, folder: &Path, n_bytes: usize) -> Outcome<(usize, f64, bool)> {
+    fn encrypt(
+        &self,
+        context: &mut Context,
+        plain: &Path,
+        folder: &Path,
+        n_bytes: usize,
+    ) -> Outcome<(usize, f64, bool)> {
         let out: PathBuf = folder.join("out");
         let arguments = UseArgs {
             primitive: SET.into(),
@@ -204,7 +211,9 @@ fn write_report(context: &mut Context, arguments: &DemoArgs, trials: &[Trial]) -
             machine.date
         ),
     ];
-    let lead = format!("One dataflow source, every engine: {SET} in mode {OPERATION}, compared with an independent implementation.");
+    let lead = format!(
+        "One dataflow source, every engine: {SET} in mode {OPERATION}, compared with an independent implementation."
+    );
     let page = demonstration("Headrace: demonstration", &lead, trials, &picture::draw(DRAWN, &top), &about);
     write_file(&arguments.output, page.as_bytes())
 }

@@ -56,9 +56,14 @@ fn index(library: &Library) -> String {
     );
     let families: BTreeSet<&str> = library.manifests().iter().map(|manifest| manifest.family.as_str()).collect();
     for family in families {
-        let _ = write!(body, "<h2>{}</h2>\n<table><tr><th>primitive</th><th>standard</th><th>parameter sets</th></tr>\n", escape(family));
+        let _ = write!(
+            body,
+            "<h2>{}</h2>\n<table><tr><th>primitive</th><th>standard</th><th>parameter sets</th></tr>\n",
+            escape(family)
+        );
         for manifest in library.manifests().iter().filter(|manifest| manifest.family == family) {
-            let sets: Vec<String> = manifest.sets.iter().map(|set| format!("<code>{}</code>", escape(&set.name))).collect();
+            let sets: Vec<String> =
+                manifest.sets.iter().map(|set| format!("<code>{}</code>", escape(&set.name))).collect();
             let _ = writeln!(
                 body,
                 "<tr><td><a href=\"{}\">{}</a></td><td>{}</td><td>{}</td></tr>",
@@ -136,7 +141,8 @@ fn operation_section(
     body.push_str("<table><tr><th>port</th><th>direction</th><th>width</th><th>length</th><th>class</th></tr>\n");
     for (ports, direction) in [(&spec.inputs, "in"), (&spec.outputs, "out")] {
         for port in ports.iter() {
-            let companion = port.companion.as_ref().map(|name| format!(" and <code>{}</code>", escape(name))).unwrap_or_default();
+            let companion =
+                port.companion.as_ref().map(|name| format!(" and <code>{}</code>", escape(name))).unwrap_or_default();
             let class = if port.class == Class::Secret { "secret" } else { "public" };
             let length = if port.role.is_control() { String::new() } else { port.sizes.to_string() };
             let _ = writeln!(
@@ -151,7 +157,8 @@ fn operation_section(
     body.push_str("</table>\n");
     for variant in &spec.variants {
         let network = variant.network.to_string();
-        let _ = writeln!(body, "<p>Variant <code>{}</code>: <code>{}</code></p>", escape(&variant.name), escape(&network));
+        let _ =
+            writeln!(body, "<p>Variant <code>{}</code>: <code>{}</code></p>", escape(&variant.name), escape(&network));
         if spec.framing == Framing::Core && drawn.insert(variant.network.entity.clone()) {
             let top = context.hierarchy(&network, &[]).map_err(|failure| match failure.message.as_str() {
                 "" => Failure::wrong(format!("`{network}` has errors")),

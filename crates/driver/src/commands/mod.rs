@@ -80,8 +80,8 @@ impl Context {
 
     /// A run-time error of a program, at its place.
     pub fn show_trap(&self, trap: &Trap) {
-        let mut diagnostic = Diagnostic::error("", trap.message.clone())
-            .note(format!("in instance {}, {}", trap.instance, trap.action));
+        let mut diagnostic =
+            Diagnostic::error("", trap.message.clone()).note(format!("in instance {}, {}", trap.instance, trap.action));
         diagnostic.primary = trap.span.map(|span| Label { span, text: String::new() });
         self.show(&[diagnostic]);
     }
@@ -92,13 +92,10 @@ impl Context {
         if text.contains('(') && !path.exists() {
             return Ok(Top::Expression(text.to_owned()));
         }
-        if let Some(kind) = kind_of(path).filter(|_| path.exists() || text.contains('/') || !text.contains('.')) {
+        if let Some(kind) = kind_of(path).filter(|_| path.exists() || !self.roots.knows(text)) {
             return self.top_of_file(path, kind);
         }
-        if let (Some(kind), false) = (kind_of(path), headrace_frontend::SourceProvider::find(&self.roots, text).is_ok_and(|found| found.is_some())) {
-            return self.top_of_file(path, kind);
-        }
-        if !text.contains('.') && headrace_frontend::SourceProvider::find(&self.roots, text).is_ok_and(|found| found.is_none()) {
+        if !text.contains('.') && !self.roots.knows(text) {
             match self.roots.named(text).as_slice() {
                 [] => {}
                 [one] => return Ok(Top::Name(one.clone())),
@@ -184,8 +181,7 @@ impl Context {
             files.push((id, path));
         }
         let sources = &self.session.sources;
-        let (library, problems) =
-            Library::load(files.iter().map(|(id, path)| (*id, path.as_str(), sources.text(*id))));
+        let (library, problems) = Library::load(files.iter().map(|(id, path)| (*id, path.as_str(), sources.text(*id))));
         self.show(&problems);
         if self.has_errors() {
             self.terminal.say(&self.counts().describe());

@@ -3,15 +3,16 @@
 use super::Context;
 use crate::cli::{EngineName, TestArgs};
 use crate::engines::{self, Available};
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::{Failure, Outcome};
 use crate::output::{self, write_file};
 use crate::primitive::{Runner, check_ports};
+use crate::reading::read_at_most;
 use crate::terminal::{Terminal, plural};
 use headrace_engine::Engine;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::known_answers::{Case, Verdict, cases};
-use headrace_library::vectors::VectorFile;
+use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -51,9 +52,8 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     let engines = engines_wanted(&arguments.on)?;
     let words: Vec<&str> = arguments.primitives.iter().map(String::as_str).collect();
     let scope = library.select(&words).map_err(|problem| context.usage(&problem))?;
-    if let Some(variant) = &arguments.variant
-        && !scope.iter().any(|spec| spec.variant(Some(variant)).is_some())
-    {
+    let has = |variant: &String| scope.iter().any(|spec| spec.variant(Some(variant)).is_some());
+    if let Some(variant) = arguments.variant.as_ref().filter(|variant| !has(variant)) {
         return Err(Failure::usage(format!("nothing has a variant `{}`", variant.escape_debug())));
     }
     let files = read_files(context, &library, &scope, arguments.vectors.as_deref())?;
@@ -108,15 +108,22 @@ fn engines_wanted(on: &[String]) -> Outcome<Vec<EngineName>> {
 }
 
 /// Reads the known-answer files of the scope, or the one that is given, and makes cases of them.
-fn read_files(context: &mut Context, library: &Library, scope: &[&OperationSpec], given: Option<&Path>) -> Outcome<Vec<File>> {
+fn read_files(
+    context: &mut Context,
+    library: &Library,
+    scope: &[&OperationSpec],
+    given: Option<&Path>,
+) -> Outcome<Vec<File>> {
     let mut texts: Vec<(String, String, Vec<u8>)> = Vec::new();
     if let Some(path) = given {
-        let bytes = std::fs::read(path).map_err(|error| Failure::wrong(format!("{}: {}", path.display(), describe(&error))))?;
+        let bytes = read_at_most(path, MAX_FILE_BYTES as u64).map_err(Failure::wrong)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         texts.push((name, path.display().to_string(), bytes));
     } else {
         let mut paths: Vec<String> = Vec::new();
-        for manifest in library.manifests().iter().filter(|manifest| scope.iter().any(|spec| spec.folder == manifest.folder)) {
+        for manifest in
+            library.manifests().iter().filter(|manifest| scope.iter().any(|spec| spec.folder == manifest.folder))
+        {
             paths.extend(library.vector_files(manifest));
         }
         for path in paths {
@@ -148,8 +155,12 @@ fn make_jobs<'l>(
     only_variant: Option<&str>,
 ) -> Vec<Job<'l>> {
     let mut groups: BTreeMap<(usize, Vec<(String, String)>), Vec<(usize, usize)>> = BTreeMap::new();
-    let position: HashMap<(&str, &str), usize> =
-        library.operations().iter().enumerate().map(|(at, spec)| ((spec.set.as_str(), spec.name.as_str()), at)).collect();
+    let position: HashMap<(&str, &str), usize> = library
+        .operations()
+        .iter()
+        .enumerate()
+        .map(|(at, spec)| ((spec.set.as_str(), spec.name.as_str()), at))
+        .collect();
     for (file_at, file) in files.iter().enumerate() {
         for (case_at, case) in file.cases.iter().enumerate() {
             if let Some(spec) = position.get(&(case.set.as_str(), case.operation.as_str())) {
@@ -178,7 +189,13 @@ fn make_jobs<'l>(
                 check_ports(spec, &network).map(|()| network)
             });
             for engine in engines {
-                jobs.push(Job { spec, variant: &variant.name, engine: *engine, network: network.clone(), cases: cases.clone() });
+                jobs.push(Job {
+                    spec,
+                    variant: &variant.name,
+                    engine: *engine,
+                    network: network.clone(),
+                    cases: cases.clone(),
+                });
             }
         }
     }
@@ -193,7 +210,9 @@ fn run_all(terminal: Terminal, jobs: &[Job], files: &[File]) -> Vec<Done> {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(jobs.len().max(1));
     // The slow ones first, so that the last one to end is a short one.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    let weight = |job: &Job| job.cases.iter().map(|(file, case)| if files[*file].cases[*case].is_chain() { 1000 } else { 1 }).sum::<usize>();
+    let weight = |job: &Job| {
+        job.cases.iter().map(|(file, case)| if files[*file].cases[*case].is_chain() { 1000 } else { 1 }).sum::<usize>()
+    };
     order.sort_by_key(|at| std::cmp::Reverse((jobs[*at].engine == EngineName::Interp, weight(&jobs[*at]))));
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -344,13 +363,13 @@ impl Tally {
         for set in sets {
             let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.set == set).collect();
             let operations: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-            let mut variants: Vec<&str> = specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.as_str()).collect();
+            let mut variants: Vec<&str> =
+                specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.as_str()).collect();
             variants.sort_unstable();
             variants.dedup();
             let cell = |engine: &str| {
-                let lines = self.lines.iter().filter(|((name, on, _), _)| {
-                    *on == engine && name.split(' ').next() == Some(set)
-                });
+                let lines =
+                    self.lines.iter().filter(|((name, on, _), _)| *on == engine && name.split(' ').next() == Some(set));
                 let (passed, failed) = lines.fold((0, 0), |sum, (_, line)| (sum.0 + line.passed, sum.1 + line.failed));
                 match (passed, failed) {
                     (0, 0) => "not run".to_owned(),

@@ -30,6 +30,9 @@ pub const FIFO_TOKENS: u32 = 4096;
 /// Longest key, nonce, tag or other string of the command line, in bytes.
 const MAX_STRING_BYTES: u64 = 1 << 26;
 
+/// Longest message that is kept until it is verified, in bytes.
+const MAX_WITHHELD_BYTES: u64 = 1 << 30;
+
 /// Performs one operation on one message.
 pub fn use_primitive(context: &mut Context, arguments: &UseArgs) -> Outcome {
     perform(context, arguments).map(|_| ())
@@ -59,8 +62,8 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
     check_ports(spec, &network).map_err(Failure::wrong)?;
     let settings = Settings { fifo_tokens: FIFO_TOKENS, ..Settings::of(arguments.engine) };
     let mut machine = engines::start(context, &network, settings, Path::new(""))?;
-    let destination = ports::destination(&arguments.output)
-        .map_err(|problem| Failure::usage(format!("--out: {problem}")))?;
+    let destination =
+        ports::destination(&arguments.output).map_err(|problem| Failure::usage(format!("--out: {problem}")))?;
     let output = open_output(&destination)?;
     let written = Rc::new(RefCell::new(Writing { output: output.clone(), line: Vec::new() }));
     let mut progress = Progress::new(context.terminal, input.known_bytes());
@@ -205,7 +208,8 @@ fn string(text: &str) -> Result<Vec<u8>, String> {
         return Ok(bytes);
     }
     if let Some(name) = text.strip_prefix("env:") {
-        let value = std::env::var(name).map_err(|_| format!("the environment has no variable `{}`", name.escape_debug()))?;
+        let value =
+            std::env::var(name).map_err(|_| format!("the environment has no variable `{}`", name.escape_debug()))?;
         return ports::hexadecimal(&value).map_err(|problem| format!("variable {name}: {problem}"));
     }
     Err("hex:…, text:…, file:PATH or env:NAME is wanted".into())
@@ -231,9 +235,7 @@ impl Input {
         match ports::source(text).map_err(|problem| Failure::usage(format!("--in: {problem}")))? {
             Source::Bytes(given) => Ok(bytes(given)),
             Source::Numbers(_) => Err(Failure::usage("--in: a byte string comes from a path, `-`, hex: or text:")),
-            Source::Standard => {
-                Ok(Self { stream: Box::new(io::stdin()), name: "standard input".into(), length: None })
-            }
+            Source::Standard => Ok(Self { stream: Box::new(io::stdin()), name: "standard input".into(), length: None }),
             Source::Path(path) => {
                 let failed = |error: io::Error| Failure::io(path.display(), &error);
                 let file = File::open(&path).map_err(failed)?;
@@ -259,7 +261,15 @@ impl Input {
         }
         let tag_bytes = usize::try_from(port.sizes.max()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
-        self.stream.read_to_end(&mut bytes).map_err(|error| Failure::io(&self.name, &error))?;
+        let limited = (&mut self.stream).take(MAX_WITHHELD_BYTES + 1).read_to_end(&mut bytes);
+        limited.map_err(|error| Failure::io(&self.name, &error))?;
+        if bytes.len() as u64 > MAX_WITHHELD_BYTES {
+            let most = MAX_WITHHELD_BYTES;
+            return Err(Failure::wrong(format!(
+                "{}: longer than {most} bytes, which cannot be kept until verified",
+                self.name
+            )));
+        }
         let Some(at) = bytes.len().checked_sub(tag_bytes) else {
             return Err(Failure::wrong(format!(
                 "{}: has {} bytes; the tag at its end alone has {}",
@@ -281,7 +291,10 @@ impl Input {
             return Ok(());
         }
         let name = spec.full_name();
-        Err(Failure::wrong(format!("{}: has {length} bytes; the input of `{name}` must have {}", self.name, port.sizes)))
+        Err(Failure::wrong(format!(
+            "{}: has {length} bytes; the input of `{name}` must have {}",
+            self.name, port.sizes
+        )))
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Outcome<usize> {

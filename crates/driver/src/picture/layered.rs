@@ -299,7 +299,8 @@ fn crossings(order: &[Vec<usize>], places: &[Place], pieces: &[Piece]) -> usize 
     let mut count = 0;
     for (at, a) in pieces.iter().enumerate() {
         for b in &pieces[at + 1..] {
-            let same = places[a.left.0].layer == places[b.left.0].layer && places[a.right.0].layer == places[b.right.0].layer;
+            let same =
+                places[a.left.0].layer == places[b.left.0].layer && places[a.right.0].layer == places[b.right.0].layer;
             if same && (key(a.left) - key(b.left)) * (key(a.right) - key(b.right)) < 0.0 {
                 count += 1;
             }
@@ -339,7 +340,9 @@ fn set_heights(places: &mut [Place], order: &[Vec<usize>], pieces: &[Piece]) {
                     let both = sweep + 4 >= HEIGHT_SWEEPS;
                     let pulls: Vec<f64> = pieces
                         .iter()
-                        .flat_map(|piece| [(piece.right, piece.left, rightwards), (piece.left, piece.right, !rightwards)])
+                        .flat_map(|piece| {
+                            [(piece.right, piece.left, rightwards), (piece.left, piece.right, !rightwards)]
+                        })
                         .filter(|(own, other, counts)| own.0 == *place && own.0 != other.0 && (*counts || both))
                         .map(|(own, other, _)| places[other.0].y + other.1 - own.1)
                         .collect();

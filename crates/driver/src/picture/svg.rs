@@ -60,7 +60,13 @@ pub(crate) fn document(title: &str, level: &Level) -> String {
         escape(title)
     );
     for (name, y) in level.inputs.iter().zip(&drawing.layout.inputs) {
-        let _ = writeln!(svg, "<text class=\"edge\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", left - 6.0, y + 46.0, escape(name));
+        let _ = writeln!(
+            svg,
+            "<text class=\"edge\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            left - 6.0,
+            y + 46.0,
+            escape(name)
+        );
     }
     for (name, y) in level.outputs.iter().zip(&drawing.layout.outputs) {
         let x = left + drawing.layout.width + 6.0;
@@ -159,10 +165,15 @@ fn draw_block(svg: &mut String, sized: &Sized, x: f64, y: f64) {
     );
     let (anchor, name_x) = if sized.inside.is_some() { ("start", x + 9.0) } else { ("middle", x + node.width / 2.0) };
     let name_y = y + 17.0;
-    let _ = writeln!(svg, "<text class=\"name\" text-anchor=\"{anchor}\" x=\"{name_x:.1}\" y=\"{name_y:.1}\">{}</text>", escape(&block.name));
+    let _ = writeln!(
+        svg,
+        "<text class=\"name\" text-anchor=\"{anchor}\" x=\"{name_x:.1}\" y=\"{name_y:.1}\">{}</text>",
+        escape(&block.name)
+    );
     if let Some(inside) = &sized.inside {
         let class_x = name_x + text_width(&block.name, NAME_CHARACTER) + 6.0;
-        let _ = writeln!(svg, "<text class=\"class\" x=\"{class_x:.1}\" y=\"{name_y:.1}\">{}</text>", escape(&block.class));
+        let _ =
+            writeln!(svg, "<text class=\"class\" x=\"{class_x:.1}\" y=\"{name_y:.1}\">{}</text>", escape(&block.class));
         draw(svg, inside, x + (node.width - inside.layout.width) / 2.0, y + HEAD + MARGIN / 2.0, false);
         stubs(svg, sized, inside, x, y);
         return;
@@ -176,11 +187,22 @@ fn draw_block(svg: &mut String, sized: &Sized, x: f64, y: f64) {
         );
     }
     for (name, height) in block.content.inputs.iter().zip(&node.inputs) {
-        let _ = writeln!(svg, "<text class=\"pin\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 7.0, y + height + 3.5, escape(name));
+        let _ = writeln!(
+            svg,
+            "<text class=\"pin\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            x + 7.0,
+            y + height + 3.5,
+            escape(name)
+        );
     }
     for (name, height) in block.content.outputs.iter().zip(&node.outputs) {
         let end = x + node.width - 7.0;
-        let _ = writeln!(svg, "<text class=\"pin\" text-anchor=\"end\" x=\"{end:.1}\" y=\"{:.1}\">{}</text>", y + height + 3.5, escape(name));
+        let _ = writeln!(
+            svg,
+            "<text class=\"pin\" text-anchor=\"end\" x=\"{end:.1}\" y=\"{:.1}\">{}</text>",
+            y + height + 3.5,
+            escape(name)
+        );
     }
 }
 

@@ -108,7 +108,8 @@ fn with_compiler(
     }
     verify(&mut entries).map_err(Failure::wrong)?;
     let input: Vec<u8> = (0..RUN_BYTES).map(|at| (at * 7 + at / 251) as u8).collect();
-    let outputs: Vec<RefCell<Vec<u8>>> = entries.iter().map(|_| RefCell::new(Vec::with_capacity(RUN_BYTES + (1 << 16)))).collect();
+    let outputs: Vec<RefCell<Vec<u8>>> =
+        entries.iter().map(|_| RefCell::new(Vec::with_capacity(RUN_BYTES + (1 << 16)))).collect();
     let mut contenders: Vec<Contender> = Vec::new();
     let mut heads = Vec::new();
     for (entry, output) in entries.into_iter().zip(&outputs) {

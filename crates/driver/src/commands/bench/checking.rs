@@ -40,7 +40,10 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
 
 fn alone<'a>(work: impl FnMut() -> Result<(), String> + 'a, rounds: usize) -> Outcome<Vec<f64>> {
     let mut contenders: Vec<Contender> = vec![Box::new(work)];
-    take_turns(&mut contenders, rounds).map_err(Failure::wrong)?.pop().ok_or_else(|| Failure::wrong("nothing was measured"))
+    take_turns(&mut contenders, rounds)
+        .map_err(Failure::wrong)?
+        .pop()
+        .ok_or_else(|| Failure::wrong("nothing was measured"))
 }
 
 fn ratio(name: &str, value: f64, goal: f64, at_most: bool, unit: &str, pairs: usize) -> Ratio {

@@ -36,8 +36,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
     let mut burst = Burst::new(spec, network.clone(), start(network)?).map_err(Failure::wrong)?;
     let bytes = vec![0x5a; NETWORK_BYTES];
     let mut output = Vec::new();
-    let mut contenders: Vec<Contender> =
-        vec![Box::new(|| add.run()), Box::new(|| burst.encrypt(&bytes, &mut output))];
+    let mut contenders: Vec<Contender> = vec![Box::new(|| add.run()), Box::new(|| burst.encrypt(&bytes, &mut output))];
     let pairs = arguments.pairs as usize;
     let times = take_turns(&mut contenders, pairs).map_err(Failure::wrong)?;
     drop(contenders);
@@ -51,10 +50,15 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
         bytes: bytes as u64,
         verified: Some(verified.into()),
     };
-    let mut firings = Row::new(subject("add", "byte by byte", "one actor", TOKENS, "sum of the output"), adding.clone(), machine.clock_hz);
+    let mut firings = Row::new(
+        subject("add", "byte by byte", "one actor", TOKENS, "sum of the output"),
+        adding.clone(),
+        machine.clock_hz,
+    );
     let firings_per_s = TOKENS as f64 / median(adding);
     firings.firings_per_s_median = Some(firings_per_s);
-    let blocks = subject(SET, "encrypt", &variant.name, NETWORK_BYTES, "length of the output; known answers by headrace test");
+    let blocks =
+        subject(SET, "encrypt", &variant.name, NETWORK_BYTES, "length of the output; known answers by headrace test");
     let network = Row::new(blocks, encrypting.clone(), machine.clock_hz);
     let ratio = |name: &str, value: f64, goal: f64, unit: &str| Ratio {
         name: name.into(),
@@ -66,7 +70,12 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
         pairs,
     };
     let ratios = vec![
-        ratio("an actor that takes a byte, adds and emits it", firings_per_s / 1e6, FIRINGS_GOAL / 1e6, "million firings/s"),
+        ratio(
+            "an actor that takes a byte, adds and emits it",
+            firings_per_s / 1e6,
+            FIRINGS_GOAL / 1e6,
+            "million firings/s",
+        ),
         ratio("FIPS 197 network", NETWORK_BYTES as f64 / median(encrypting) / 1e3, KILOBYTES_GOAL, "kB/s"),
     ];
     Ok(Measured { rows: vec![firings, network], ratios })

@@ -45,10 +45,16 @@ pub(super) fn of_operations(
          if (status == 0 && bytes == current->out_bytes && memcmp(got, current->out, bytes) == 0) {\n        passed++;\n    } else {\n        \
          failed++;\n        printf(\"%s: status %u, %zu bytes\\n\", operation, (unsigned)status, bytes);\n    }\n}\n",
     );
+    let mut tested = Vec::new();
     for (position, (spec, _)) in operations.iter().enumerate() {
         let op = operation_prefix(name, spec);
         let mine: Vec<(usize, &KnownAnswer)> =
             answers.iter().enumerate().filter(|(_, answer)| answer.operation == position).collect();
+        if mine.is_empty() {
+            let _ = writeln!(text, "\n/* There are no known answers for {op} alone. */");
+            continue;
+        }
+        tested.push(op.clone());
         let _ = write!(text, "\nstatic const struct answer {op}_answers[] = {{\n");
         for (at, answer) in &mine {
             let _ = writeln!(
@@ -59,9 +65,6 @@ pub(super) fn of_operations(
                 answer.input.len(),
                 answer.output.len()
             );
-        }
-        if mine.is_empty() {
-            text.push_str("    {NULL, NULL, NULL, NULL, 0, 0, 0, 0},\n");
         }
         let has_iv = spec.inputs.iter().any(|port| matches!(port.role.name(), "IV" | "Nonce"));
         let iv = if has_iv { ", current->iv, current->iv_bytes" } else { "" };
@@ -99,9 +102,10 @@ pub(super) fn of_operations(
         let _ = write!(text, "    }}\n    {op}_clear(&context);\n}}\n");
     }
     text.push_str("\nint main(void) {\n");
-    for (spec, _) in operations {
-        let _ = writeln!(text, "    test_{}();", operation_prefix(name, spec));
+    for op in tested {
+        let _ = writeln!(text, "    test_{op}();");
     }
-    let _ = write!(text, "    printf(\"{name}: %u passed, %u failed\\n\", passed, failed);\n    return failed != 0;\n}}\n");
+    let _ =
+        write!(text, "    printf(\"{name}: %u passed, %u failed\\n\", passed, failed);\n    return failed != 0;\n}}\n");
     text
 }

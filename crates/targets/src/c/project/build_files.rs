@@ -4,8 +4,10 @@ use super::Files;
 
 /// Adds what builds, tests, installs and explains a project of the sources that `files` has.
 pub(super) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
-    let sources: Vec<String> = files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".c")).cloned().collect();
-    let headers: Vec<String> = files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".h")).cloned().collect();
+    let sources: Vec<String> =
+        files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".c")).cloned().collect();
+    let headers: Vec<String> =
+        files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".h")).cloned().collect();
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
     files.insert("CMakeLists.txt".into(), cmake(&made, name, &sources, &headers).into_bytes());

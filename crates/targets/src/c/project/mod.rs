@@ -44,7 +44,12 @@ pub fn of_network(network: &Network, options: &Options) -> Result<Files, Vec<Dia
     let mut files = in_source_folder(emission.files);
     let head = head(options);
     files.insert("test/test.c".into(), answers::of_network(&head, &name).into_bytes());
-    build_files::add(&mut files, &name, &options.command, &format!("The network `{}` as a library in C.", network.name));
+    build_files::add(
+        &mut files,
+        &name,
+        &options.command,
+        &format!("The network `{}` as a library in C.", network.name),
+    );
     Ok(files)
 }
 

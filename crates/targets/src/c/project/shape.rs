@@ -26,12 +26,17 @@ enum NAME_status {
 
 pub(super) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
     let guard = format!("{}_H", name.to_uppercase());
-    let mut text = format!("{head}/* {} */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace.h\"\n", comment(title));
+    let mut text =
+        format!("{head}/* {} */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace.h\"\n", comment(title));
     for (spec, _) in operations {
         let _ = writeln!(text, "#include \"{}.h\"", network_prefix(name, spec));
     }
     text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    text.push_str(&STATUS.replace("NAME", &name.to_uppercase()).replace(&format!("enum {}_status", name.to_uppercase()), &format!("enum {name}_status")));
+    text.push_str(
+        &STATUS
+            .replace("NAME", &name.to_uppercase())
+            .replace(&format!("enum {}_status", name.to_uppercase()), &format!("enum {name}_status")),
+    );
     for (spec, _) in operations {
         operation_header(&mut text, name, spec);
     }
@@ -73,7 +78,9 @@ fn operation_header(text: &mut String, name: &str, spec: &OperationSpec) {
         }
         _ => {
             let (iv_parameters, iv_text) = match iv(spec) {
-                Some((iv, sizes)) => (format!(", const uint8_t *{iv}, size_t {iv}_bytes"), format!(", with its {iv} ({sizes})")),
+                Some((iv, sizes)) => {
+                    (format!(", const uint8_t *{iv}, size_t {iv}_bytes"), format!(", with its {iv} ({sizes})"))
+                }
                 None => (String::new(), String::new()),
             };
             let _ = write!(
@@ -180,7 +187,9 @@ pub(super) fn source(head: &str, name: &str, operations: &[(&OperationSpec, &Net
 
 fn port(names: impl Iterator<Item = impl AsRef<str>>, wanted: Option<&str>) -> String {
     let mut names = names;
-    wanted.and_then(|wanted| names.position(|name| name.as_ref() == wanted)).map_or("SIZE_MAX".into(), |at| at.to_string())
+    wanted
+        .and_then(|wanted| names.position(|name| name.as_ref() == wanted))
+        .map_or("SIZE_MAX".into(), |at| at.to_string())
 }
 
 fn operation_source(text: &mut String, name: &str, upper: &str, spec: &OperationSpec, network: &Network) {
@@ -201,7 +210,9 @@ fn operation_source(text: &mut String, name: &str, upper: &str, spec: &Operation
     let send_key_size = if key_size == "SIZE_MAX" {
         String::new()
     } else {
-        format!("const uint32_t size = 0x80000000u | (uint32_t)context->key_bytes;\n        done = done && put(n, c, {key_size}, &size, 1);\n        ")
+        format!(
+            "const uint32_t size = 0x80000000u | (uint32_t)context->key_bytes;\n        done = done && put(n, c, {key_size}, &size, 1);\n        "
+        )
     };
     // Sending the key and what else comes before the data.
     let begin = format!(
@@ -244,12 +255,17 @@ fn operation_source(text: &mut String, name: &str, upper: &str, spec: &Operation
             let size = if companion == "SIZE_MAX" {
                 String::new()
             } else {
-                format!("    {{\n        const uint32_t size = 0x80000000u | (uint32_t){iv}_bytes;\n        done = done && put(n, c, {companion}, &size, 1);\n    }}\n")
+                format!(
+                    "    {{\n        const uint32_t size = 0x80000000u | (uint32_t){iv}_bytes;\n        done = done && put(n, c, {companion}, &size, 1);\n    }}\n"
+                )
             };
             (
                 format!(", const uint8_t *{iv}, size_t {iv}_bytes"),
                 format!(", {iv}, {iv}_bytes"),
-                format!("    if (!({})) {{\n        return {upper}_IV_LENGTH;\n    }}\n", allowed(sizes, &format!("{iv}_bytes"))),
+                format!(
+                    "    if (!({})) {{\n        return {upper}_IV_LENGTH;\n    }}\n",
+                    allowed(sizes, &format!("{iv}_bytes"))
+                ),
                 format!("{size}    done = done && put(n, c, {port}, {iv}, {iv}_bytes);\n"),
             )
         }

@@ -32,16 +32,6 @@ enum headrace_status {
     HEADRACE_TRAPPED = 3  /* a run-time error of the program; see headrace_control.trap */
 };
 
-/* What the functions of a library return. */
-enum headrace_error {
-    HEADRACE_OK = 0,
-    HEADRACE_E_SIZE = 1,   /* a string has a length that the operation does not take; nothing happened */
-    HEADRACE_E_ROOM = 2,   /* the output did not fit; the message is lost */
-    HEADRACE_E_ORDER = 3,  /* the functions were called in the wrong order; nothing happened */
-    HEADRACE_E_VERIFY = 4, /* the message is not authentic; there is no output */
-    HEADRACE_E_RUN = 5     /* the network stopped in the middle of a message */
-};
-
 /* Kinds of run-time errors that checked code reports. */
 enum headrace_trap_code {
     HEADRACE_TRAP_NONE = 0,

@@ -89,12 +89,9 @@ impl Batch {
     /// No compiler, a network that the target cannot compile, or what the compiler said.
     pub fn compile(networks: &[(&str, &Network, u32)], options: &Options) -> Result<Batch, NativeError> {
         let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
-        let emit = c::Options {
-            checked: options.checked,
-            count_firings: options.count_firings,
-            ..c::Options::default()
-        };
-        let (source, places) = c::emit_together(networks, &emit).map_err(|errors| {
+        let emit =
+            c::Options { checked: options.checked, count_firings: options.count_firings, ..c::Options::default() };
+        let c::Together { source, places } = c::emit_together(networks, &emit).map_err(|errors| {
             NativeError::Unsupported(errors.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect())
         })?;
         let path =
@@ -107,8 +104,7 @@ impl Batch {
             let symbol = format!("{prefix}_network");
             // SAFETY: the symbol is a constant of this type in the runtime's header.
             let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
-            let table =
-                table.map_err(|error| NativeError::Failed(format!("cannot find `{symbol}`: {error}")))?;
+            let table = table.map_err(|error| NativeError::Failed(format!("cannot find `{symbol}`: {error}")))?;
             tables.push(table);
         }
         let fifo_tokens = networks.iter().map(|(_, _, tokens)| *tokens).collect();
@@ -232,12 +228,7 @@ impl NativeEngine {
         let mut blocked = vec![0; self.network.instances.len()];
         // SAFETY: the arrays have an element for each FIFO and instance of the network that was compiled.
         unsafe {
-            (self.table.inspect)(
-                self.memory.pointer(),
-                fills.as_mut_ptr(),
-                states.as_mut_ptr(),
-                blocked.as_mut_ptr(),
-            );
+            (self.table.inspect)(self.memory.pointer(), fills.as_mut_ptr(), states.as_mut_ptr(), blocked.as_mut_ptr());
         }
         (fills, states, blocked)
     }

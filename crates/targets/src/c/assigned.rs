@@ -134,8 +134,7 @@ pub fn in_guard(action: &Action, local: usize) -> Uses {
 /// True when the body of an action assigns the local before anything in body or output expressions reads it. Guards
 /// have locals of their own.
 pub fn assigned_first_in_action(action: &Action, local: usize) -> bool {
-    assigned_before(&action.body, local, in_outputs(action, local).any())
-        && !in_guard(action, local).any()
+    assigned_before(&action.body, local, in_outputs(action, local).any()) && !in_guard(action, local).any()
 }
 
 /// True when the body of a procedure assigns the local before anything reads it.
@@ -204,9 +203,7 @@ pub fn only_loop_variable(statements: &[Stmt], local: usize) -> bool {
                 !in_expr(condition, local).any() && only_loop_variable(yes, local) && only_loop_variable(no, local)
             }
             StmtKind::While { before, condition, body } => {
-                !in_expr(condition, local).any()
-                    && only_loop_variable(before, local)
-                    && only_loop_variable(body, local)
+                !in_expr(condition, local).any() && only_loop_variable(before, local) && only_loop_variable(body, local)
             }
             _ => false,
         }

@@ -2,14 +2,12 @@
 //! expressions read.
 
 use super::ctype::{self, Repr};
+use super::names::Names;
 use super::node::{Node, index_proven};
 use super::plan::{Plan, Spelling};
 use super::range::{Interval, Unit};
 use super::value::{Kind, Value};
-use super::names::Names;
-use headrace_ir::{
-    Argument, BinaryOp, Expr, Int, Local, LocalId, Place, ProcedureId, RealType, Root, Scalar, Type,
-};
+use headrace_ir::{Argument, BinaryOp, Expr, Int, Local, LocalId, Place, ProcedureId, RealType, Root, Scalar, Type};
 use headrace_source::{Diagnostic, Span};
 
 /// How a local is spelled.
@@ -91,7 +89,8 @@ impl<'a> Code<'a> {
     /// Reports something that this target cannot do.
     pub fn unsupported(&self, span: Span, what: &str) {
         self.plan.diagnostics.borrow_mut().push(
-            Diagnostic::error("unsupported-by-target", format!("target c cannot compile {what}")).at(span, "needed here"),
+            Diagnostic::error("unsupported-by-target", format!("target c cannot compile {what}"))
+                .at(span, "needed here"),
         );
     }
 

@@ -119,11 +119,6 @@ pub fn element(scalar: Scalar) -> &'static str {
     }
 }
 
-/// The C type in which a token crosses the boundary: `bool` as a byte.
-pub fn boundary(scalar: Scalar) -> &'static str {
-    if scalar == Scalar::Bool { "uint8_t" } else { element(scalar) }
-}
-
 /// Bytes of one C element.
 pub fn element_bytes(scalar: Scalar) -> u64 {
     match scalar {

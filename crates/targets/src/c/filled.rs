@@ -34,8 +34,7 @@ pub fn filled_first(statements: &[Stmt], local: usize, dims: &[u32]) -> bool {
     if len > MAX_STEPS {
         return false;
     }
-    let mut filling =
-        Filling { local, dims, marked: vec![false; len], missing: len, steps: 0, loops: HashMap::new() };
+    let mut filling = Filling { local, dims, marked: vec![false; len], missing: len, steps: 0, loops: HashMap::new() };
     matches!(filling.block(statements), Progress::Full)
 }
 

@@ -103,7 +103,10 @@ impl Code<'_> {
             return;
         }
         if recursive {
-            self.unsupported(self.plan.actor.span, "a recursive procedure with a list of more than 128 bytes of its own");
+            self.unsupported(
+                self.plan.actor.span,
+                "a recursive procedure with a list of more than 128 bytes of its own",
+            );
         }
         let field = self.plan.list_names.borrow_mut().fresh(&format!("{}_{name}", self.name));
         self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field));
@@ -176,14 +179,10 @@ pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printe
     let uses = |local: usize| assigned::in_guard(action, local);
     let (given, frame) = code.give(action, &uses);
     let after = |local: usize| {
-        action
-            .guard
-            .conditions
-            .iter()
-            .fold(Uses::default(), |all, condition| Uses {
-                read: all.read || assigned::in_expr(condition, local).read,
-                written: all.written,
-            })
+        action.guard.conditions.iter().fold(Uses::default(), |all, condition| Uses {
+            read: all.read || assigned::in_expr(condition, local).read,
+            written: all.written,
+        })
     };
     code.declare_locals(&action.guard.before, &after);
     code.block(&action.guard.before);
@@ -230,9 +229,8 @@ pub fn guard(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printe
 fn join_conditions(values: &[super::value::Value]) -> String {
     let mut values = values.iter();
     let Some(first) = values.next() else { return "true".to_owned() };
-    let all = values.fold(first.clone(), |all, value| {
-        super::value::Value::infix("&&", &all, value, super::value::Kind::Bool)
-    });
+    let all = values
+        .fold(first.clone(), |all, value| super::value::Value::infix("&&", &all, value, super::value::Kind::Bool));
     all.text
 }
 
@@ -381,9 +379,8 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
     }
     let mut parameters = Vec::new();
     let mut copies = Vec::new();
-    let after = |local: usize| {
-        source.result.as_ref().map_or(Uses::default(), |(_, value)| assigned::in_expr(value, local))
-    };
+    let after =
+        |local: usize| source.result.as_ref().map_or(Uses::default(), |(_, value)| assigned::in_expr(value, local));
     for (position, local) in source.locals.iter().take(source.n_parameters).enumerate() {
         let spelled = code.names.fresh(&local.name);
         code.remember(&spelled, None);

@@ -17,7 +17,6 @@ mod code;
 mod ctype;
 mod filled;
 mod functions;
-mod library;
 mod names;
 mod network;
 mod node;
@@ -159,6 +158,15 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
     Ok(Emission { files, places: places.into_inner().places, prefix })
 }
 
+/// Several networks in one source text.
+#[derive(Debug)]
+pub struct Together {
+    /// The source text; it includes the headers of [`RUNTIME`].
+    pub source: String,
+    /// For each network, places of run-time errors, by the number in the trap record.
+    pub places: Vec<Vec<TrapPlace>>,
+}
+
 /// One source text with several networks, each under its own prefix and with its own capacity of FIFOs, for those who
 /// compile many at once.
 ///
@@ -168,8 +176,11 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
 pub fn emit_together(
     networks: &[(&str, &Network, u32)],
     options: &Options,
-) -> Result<(String, Vec<Vec<TrapPlace>>), Vec<(usize, Vec<Diagnostic>)>> {
-    let mut text = format!("/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}", options.command.replace("*/", "* /"));
+) -> Result<Together, Vec<(usize, Vec<Diagnostic>)>> {
+    let mut text = format!(
+        "/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}",
+        options.command.replace("*/", "* /")
+    );
     let mut all_places = Vec::new();
     let mut errors = Vec::new();
     for (at, (prefix, network, fifo_tokens)) in networks.iter().enumerate() {
@@ -185,7 +196,7 @@ pub fn emit_together(
         text.push_str(&printed.definitions);
         all_places.push(places.into_inner().places);
     }
-    if errors.is_empty() { Ok((text, all_places)) } else { Err(errors) }
+    if errors.is_empty() { Ok(Together { source: text, places: all_places }) } else { Err(errors) }
 }
 
 /// Bit pattern of the binary16 nearest to a value that is one.

@@ -60,15 +60,15 @@ pub fn print(
         names.fresh(&format!("{prefix}_waiting_{}", port.name));
     }
     let mut tables = Tables::default();
-    let mut writer = Writer { network, prefix, options, rings: Vec::new(), ring_text: String::new(), ring_names: HashSet::new() };
+    let mut writer =
+        Writer { network, prefix, options, rings: Vec::new(), ring_text: String::new(), ring_names: HashSet::new() };
     writer.lay_out_rings(diagnostics);
     let mut actors = Vec::new();
     let mut plans = Vec::new();
     for actor in &network.actors {
         let short = actor.class.rsplit('.').next().unwrap_or(&actor.class);
         let actor_prefix = names.fresh(&format!("{prefix}_{short}"));
-        let mut plan =
-            Plan::new(actor, options, actor_prefix.clone(), places, diagnostics, &mut names, &mut tables);
+        let mut plan = Plan::new(actor, options, actor_prefix.clone(), places, diagnostics, &mut names, &mut tables);
         actors.push(actor_functions(actor, &mut plan, &mut names));
         plans.push(plan);
     }
@@ -214,9 +214,8 @@ fn actor_init(plan: &Plan<'_>) -> String {
             let content = initializer(&variable.initial, &variable.ty);
             let length = ctype::array_length(&variable.ty).unwrap_or(1);
             tables.push_str(&format!("    static const uint32_t initial_{name}[{length}] = {{{content}\n    }};\n"));
-            lines.push_str(&format!(
-                "    memcpy(self->scalars.{name}, initial_{name}, sizeof self->scalars.{name});\n"
-            ));
+            lines
+                .push_str(&format!("    memcpy(self->scalars.{name}, initial_{name}, sizeof self->scalars.{name});\n"));
         } else {
             let value = element_text(&variable.initial, variable.ty.element);
             lines.push_str(&format!("    self->scalars.{name} = {value};\n"));
@@ -377,7 +376,11 @@ impl Writer<'_> {
         for (at, instance) in self.network.instances.iter().enumerate() {
             let field = names.fresh(&format!("{}_", instance.name));
             let _ = field;
-            out.push_str(&format!("    struct {} i{at}; /* {} */\n", plans[instance.actor.index()].prefix, instance.name));
+            out.push_str(&format!(
+                "    struct {} i{at}; /* {} */\n",
+                plans[instance.actor.index()].prefix,
+                instance.name
+            ));
         }
         for fifo in &self.rings {
             out.push_str(&format!("    struct {} {};\n", fifo.ring.name, fifo.field));
@@ -541,7 +544,10 @@ impl Writer<'_> {
             let plain = ring.scalar == scalar && connection.via.is_empty() && full_width(scalar);
             let bytes = scalar.storage_bytes();
             if plain {
-                code.line(&format!("const size_t first = {}u - at < n_tokens ? {}u - at : n_tokens;", ring.size, ring.size));
+                code.line(&format!(
+                    "const size_t first = {}u - at < n_tokens ? {}u - at : n_tokens;",
+                    ring.size, ring.size
+                ));
                 code.open("if (n_tokens != 0) {");
                 code.line(&format!("memcpy(&context->{field}.tokens[{words} * at], bytes, first * {bytes}u);"));
                 code.line(&format!(
@@ -608,7 +614,14 @@ impl Writer<'_> {
         core.to_owned()
     }
 
-    fn read(&self, port: usize, name: &str, scalar: Scalar, declarations: &mut String, definitions: &mut String) -> String {
+    fn read(
+        &self,
+        port: usize,
+        name: &str,
+        scalar: Scalar,
+        declarations: &mut String,
+        definitions: &mut String,
+    ) -> String {
         let prefix = self.prefix;
         let element = boundary_element(scalar);
         let words = ctype::words(scalar);
@@ -637,7 +650,9 @@ impl Writer<'_> {
             "static size_t {core}(struct {prefix} *context, unsigned char *bytes, size_t n_tokens) {{\n"
         ));
         match found {
-            None => definitions.push_str("    (void)context;\n    (void)bytes;\n    (void)n_tokens;\n    return 0;\n}\n\n"),
+            None => {
+                definitions.push_str("    (void)context;\n    (void)bytes;\n    (void)n_tokens;\n    return 0;\n}\n\n")
+            }
             Some((connection, fifo)) => {
                 let field = &fifo.field;
                 let size = fifo.ring.size;
@@ -686,7 +701,10 @@ impl Writer<'_> {
             let (function, stops) = &runs[at];
             let (word, bit) = (at / 64, 1u64 << (at % 64));
             let instance = &self.network.instances[at];
-            text.push_str(&format!("        if ((news[{word}] & UINT64_C({bit:#x})) != 0) {{ /* {} */\n", instance.name));
+            text.push_str(&format!(
+                "        if ((news[{word}] & UINT64_C({bit:#x})) != 0) {{ /* {} */\n",
+                instance.name
+            ));
             text.push_str(&format!("            news[{word}] &= ~UINT64_C({bit:#x});\n"));
             if *stops {
                 text.push_str(&format!("            control->instance = {at};\n"));
@@ -711,7 +729,9 @@ impl Writer<'_> {
                 text.push_str(&format!("            if ({call}) {{\n{}            }}\n", marks.concat()));
             }
             if *stops {
-                text.push_str("            if (control->stopped != 0) {\n                goto stopped;\n            }\n");
+                text.push_str(
+                    "            if (control->stopped != 0) {\n                goto stopped;\n            }\n",
+                );
             }
             text.push_str("        }\n");
         }
@@ -732,13 +752,17 @@ impl Writer<'_> {
 
     fn table(&self, writes: &[String], reads: &[String], definitions: &mut String) {
         let prefix = self.prefix;
-        let mut text = format!("static void {prefix}_any_init(void *context, const struct headrace_host *host) {{\n    {prefix}_init((struct {prefix} *)context, host);\n}}\n\n");
+        let mut text = format!(
+            "static void {prefix}_any_init(void *context, const struct headrace_host *host) {{\n    {prefix}_init((struct {prefix} *)context, host);\n}}\n\n"
+        );
         for (what, functions, constant) in [("write", writes, "const "), ("read", reads, "")] {
             text.push_str(&format!(
                 "static size_t {prefix}_any_{what}(void *context, uint32_t port, {constant}void *tokens, size_t n_tokens) {{\n"
             ));
             if functions.is_empty() {
-                text.push_str("    (void)context;\n    (void)port;\n    (void)tokens;\n    (void)n_tokens;\n    return 0;\n}\n\n");
+                text.push_str(
+                    "    (void)context;\n    (void)port;\n    (void)tokens;\n    (void)n_tokens;\n    return 0;\n}\n\n",
+                );
                 continue;
             }
             text.push_str("    switch (port) {\n");
@@ -760,7 +784,9 @@ impl Writer<'_> {
             text.push_str(&format!("    fills[{at}] = context->{field}.written - context->{field}.read;\n"));
         }
         for at in 0..self.network.instances.len() {
-            text.push_str(&format!("    states[{at}] = context->i{at}.state;\n    blocked[{at}] = context->i{at}.blocked;\n"));
+            text.push_str(&format!(
+                "    states[{at}] = context->i{at}.state;\n    blocked[{at}] = context->i{at}.blocked;\n"
+            ));
         }
         text.push_str("}\n\n");
         text.push_str(&format!(

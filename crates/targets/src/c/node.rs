@@ -54,9 +54,7 @@ impl Code<'_> {
                     })
             }
             ExprKind::Concat(_) => false,
-            ExprKind::Binary(BinaryOp::Div, ..) => {
-                self.checked() && Interval::of(Int::ZERO).within(&kids[1].range)
-            }
+            ExprKind::Binary(BinaryOp::Div, ..) => self.checked() && Interval::of(Int::ZERO).within(&kids[1].range),
             ExprKind::Binary(BinaryOp::Mod, ..) => self.checked() && kids[1].range.low <= Int::ZERO,
             ExprKind::Binary(BinaryOp::ShiftRight, ..) | ExprKind::ShiftLeft(..) => {
                 self.checked() && kids[1].range.low.is_negative()
@@ -94,11 +92,9 @@ impl Code<'_> {
     /// What kind of scalar an expression is; `None` for integers that no type was given.
     pub fn scalar_of(&self, node: &Node<'_>) -> Option<Scalar> {
         match &node.expr.kind {
-            ExprKind::Bool(_)
-            | ExprKind::Not(_)
-            | ExprKind::Compare(..)
-            | ExprKind::And(..)
-            | ExprKind::Or(..) => Some(Scalar::Bool),
+            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Compare(..) | ExprKind::And(..) | ExprKind::Or(..) => {
+                Some(Scalar::Bool)
+            }
             ExprKind::Real(_, ty)
             | ExprKind::IntToReal(ty, _)
             | ExprKind::RealToReal(ty, _)

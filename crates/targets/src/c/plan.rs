@@ -128,7 +128,11 @@ impl<'a> Plan<'a> {
         for (at, procedure) in actor.procedures.iter().enumerate() {
             let recursive = usage.recursive(at);
             plan.procedures.push(ProcedureInfo {
-                name: if usage.reached[at] { names.fresh(&format!("{}_{}", plan.prefix, procedure.name)) } else { String::new() },
+                name: if usage.reached[at] {
+                    names.fresh(&format!("{}_{}", plan.prefix, procedure.name))
+                } else {
+                    String::new()
+                },
                 uses_scalars: recursive && !plan.scalar_fields.is_empty(),
                 uses_lists: recursive && !plan.list_variables.is_empty(),
                 uses_control: recursive,

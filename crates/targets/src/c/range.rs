@@ -86,16 +86,15 @@ impl Interval {
 
     /// Bits of two's complement that hold every value, sign bit included.
     pub fn signed_bits(&self) -> u64 {
-        let bits = |value: &Int| if value.is_negative() { value.complement().magnitude_bits() } else { value.magnitude_bits() };
+        let bits = |value: &Int| {
+            if value.is_negative() { value.complement().magnitude_bits() } else { value.magnitude_bits() }
+        };
         bits(&self.low).max(bits(&self.high)) + 1
     }
 
     /// The least interval that contains both.
     pub fn join(&self, other: &Interval) -> Interval {
-        Interval {
-            low: self.low.clone().min(other.low.clone()),
-            high: self.high.clone().max(other.high.clone()),
-        }
+        Interval { low: self.low.clone().min(other.low.clone()), high: self.high.clone().max(other.high.clone()) }
     }
 
     fn hull(values: impl IntoIterator<Item = Int>) -> Interval {
@@ -138,9 +137,11 @@ impl Interval {
         if most >= u64::from(ty.width) || self.is_unbounded() {
             return if least >= u64::from(ty.width) { Interval::of(Int::ZERO) } else { all };
         }
-        let hull = Interval::hull([&self.low, &self.high].into_iter().flat_map(|value| {
-            [least, most].map(|count| Int::from(value.to_big() << count))
-        }));
+        let hull = Interval::hull(
+            [&self.low, &self.high]
+                .into_iter()
+                .flat_map(|value| [least, most].map(|count| Int::from(value.to_big() << count))),
+        );
         // A negative count gives 0 in unchecked code.
         let hull = if count.low.is_negative() { hull.join(&Interval::of(Int::ZERO)) } else { hull };
         hull.wrap(ty)
@@ -157,9 +158,9 @@ impl Interval {
         match op {
             BinaryOp::Add => Interval::new(a.low.add(&b.low), a.high.add(&b.high)),
             BinaryOp::Sub => Interval::new(a.low.sub(&b.high), a.high.sub(&b.low)),
-            BinaryOp::Mul => Interval::hull(
-                [&a.low, &a.high].into_iter().flat_map(|x| [&b.low, &b.high].map(|y| x.mul(y))),
-            ),
+            BinaryOp::Mul => {
+                Interval::hull([&a.low, &a.high].into_iter().flat_map(|x| [&b.low, &b.high].map(|y| x.mul(y))))
+            }
             BinaryOp::Div => Self::quotient(a, b),
             BinaryOp::Mod => Self::residue(a, b),
             BinaryOp::And => Self::and(a, b, unbounded),
@@ -177,9 +178,7 @@ impl Interval {
             divisors.push(Int::from(-1i64));
         }
         let divisors = divisors.into_iter().filter(|divisor| Interval::of(divisor.clone()).within(b));
-        let hull = Interval::hull(
-            divisors.flat_map(|y| [&a.low, &a.high].map(|x| x.div(&y).unwrap_or(Int::ZERO))),
-        );
+        let hull = Interval::hull(divisors.flat_map(|y| [&a.low, &a.high].map(|x| x.div(&y).unwrap_or(Int::ZERO))));
         if has_zero { hull.join(&zero) } else { hull }
     }
 
@@ -242,9 +241,8 @@ impl Interval {
         let least = b.low.clone().max(Int::ZERO);
         let most = b.high.clone().max(Int::ZERO);
         let shifted = |value: &Int, count: &Int| value.shr(count).unwrap_or(Int::ZERO);
-        let hull = Interval::hull(
-            [&a.low, &a.high].into_iter().flat_map(|x| [&least, &most].map(|count| shifted(x, count))),
-        );
+        let hull =
+            Interval::hull([&a.low, &a.high].into_iter().flat_map(|x| [&least, &most].map(|count| shifted(x, count))));
         if b.low.is_negative() {
             // An error, which unchecked code takes as a huge count.
             let extreme = Interval::hull([Int::ZERO, if a.non_negative() { Int::ZERO } else { Int::from(-1i64) }]);
@@ -290,23 +288,28 @@ const EXACT_ROUNDS: usize = 5;
 impl Ranges {
     /// Solves for an actor.
     pub fn of(actor: &Actor) -> Ranges {
-        let locals_of = |locals: &[Local], unit_is_action: bool, body: &dyn Fn(usize) -> bool| -> Vec<Option<Interval>> {
-            locals
-                .iter()
-                .enumerate()
-                .map(|(at, local)| match local.kind {
-                    LocalKind::Pattern if unit_is_action => Some(of_scalar(local.ty.element)),
-                    LocalKind::Pattern | LocalKind::Parameter => None,
-                    LocalKind::Plain if body(at) => None,
-                    LocalKind::Plain => Some(Interval::of(Int::ZERO)),
-                })
-                .collect()
-        };
+        let locals_of =
+            |locals: &[Local], unit_is_action: bool, body: &dyn Fn(usize) -> bool| -> Vec<Option<Interval>> {
+                locals
+                    .iter()
+                    .enumerate()
+                    .map(|(at, local)| match local.kind {
+                        LocalKind::Pattern if unit_is_action => Some(of_scalar(local.ty.element)),
+                        LocalKind::Pattern | LocalKind::Parameter => None,
+                        LocalKind::Plain if body(at) => None,
+                        LocalKind::Plain => Some(Interval::of(Int::ZERO)),
+                    })
+                    .collect()
+            };
         let action_locals = |action: &Action| {
             locals_of(&action.locals, true, &|at| super::assigned::assigned_first_in_action(action, at))
         };
         let mut ranges = Ranges {
-            variables: actor.variables.iter().map(|variable| Some(of_value(&variable.initial, variable.ty.element))).collect(),
+            variables: actor
+                .variables
+                .iter()
+                .map(|variable| Some(of_value(&variable.initial, variable.ty.element)))
+                .collect(),
             actions: actor.actions.iter().map(action_locals).collect(),
             initializers: actor.initializers.iter().map(action_locals).collect(),
             procedures: actor
@@ -594,10 +597,7 @@ impl Solver<'_> {
                 let b = self.expr(unit, locals, b);
                 Some(a?.shift_left(&b?, *ty))
             }
-            ExprKind::Not(x)
-            | ExprKind::IntToReal(_, x)
-            | ExprKind::RealToReal(_, x)
-            | ExprKind::RealNegate(x) => {
+            ExprKind::Not(x) | ExprKind::IntToReal(_, x) | ExprKind::RealToReal(_, x) | ExprKind::RealNegate(x) => {
                 self.expr(unit, locals, x);
                 Some(of_scalar(Scalar::Bool))
             }

@@ -110,7 +110,8 @@ pub fn scheduler(
         code.names.fresh(taken);
     }
     let used_in = |port: usize| actor.actions.iter().any(|action| action.consumed(port) > 0);
-    let used_out = |port: usize| actor.actions.iter().chain(&actor.initializers).any(|action| action.produced(port) > 0);
+    let used_out =
+        |port: usize| actor.actions.iter().chain(&actor.initializers).any(|action| action.produced(port) > 0);
     let mut parameters = vec![format!("struct {} *self", plan.prefix)];
     let mut unused = Vec::new();
     let mut inputs = Vec::new();
@@ -333,7 +334,14 @@ impl Scheduler<'_> {
     }
 
     /// Fires the action if it is enabled. `test` is absent for initialisers.
-    fn attempt(&mut self, action: &Action, printed: &ActionFunctions, number: usize, test: Option<Test>, state: Option<usize>) {
+    fn attempt(
+        &mut self,
+        action: &Action,
+        printed: &ActionFunctions,
+        number: usize,
+        test: Option<Test>,
+        state: Option<usize>,
+    ) {
         let mut conditions = Vec::new();
         for pattern in &action.consumes {
             match &self.inputs[pattern.port] {
@@ -645,14 +653,7 @@ fn put(
 }
 
 /// Stores a token after the conversions of the ports that it passes.
-pub fn convert_through(
-    code: &mut Code<'_>,
-    target: &str,
-    to: Scalar,
-    source: &str,
-    from: Scalar,
-    via: &[Scalar],
-) {
+pub fn convert_through(code: &mut Code<'_>, target: &str, to: Scalar, source: &str, from: Scalar, via: &[Scalar]) {
     let mut at = source.to_owned();
     let mut scalar = from;
     for &next in via {

@@ -7,8 +7,8 @@ use super::node::Node;
 use super::range::Interval;
 use super::value::{Kind, Value, round_real, wrap_value};
 use headrace_ir::{
-    Argument, BinaryOp, CompareOp, Expr, ExprKind, Int, IntType, LocalId, NativeId, Place, PrintOperand, RealType, Root,
-    Scalar, Stmt, StmtKind, Type,
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, Int, IntType, LocalId, NativeId, Place, PrintOperand, RealType,
+    Root, Scalar, Stmt, StmtKind, Type,
 };
 use headrace_source::Span;
 
@@ -82,12 +82,12 @@ impl Code<'_> {
                         if code.locals[local.index()].kind == headrace_ir::LocalKind::Parameter)
                 };
                 // Two lists of a caller may be one.
-                let function = if source.root == target.root || parameter(self, source.root) || parameter(self, target.root)
-                {
-                    "memmove"
-                } else {
-                    "memcpy"
-                };
+                let function =
+                    if source.root == target.root || parameter(self, source.root) || parameter(self, target.root) {
+                        "memmove"
+                    } else {
+                        "memcpy"
+                    };
                 let elements = n as u64 * u64::from(ctype::words(source_type.element));
                 let element = ctype::element(source_type.element);
                 self.line(&format!("{function}({to}, {from}, {elements} * sizeof({element}));"));
@@ -119,7 +119,10 @@ impl Code<'_> {
                 match ctype::storage_words(to) {
                     Some(words) => match from_words {
                         Some(have) => {
-                            self.line(&format!("hr_wide_resize({target}, {words}, {source}, {have}, {});", from.signed));
+                            self.line(&format!(
+                                "hr_wide_resize({target}, {words}, {source}, {have}, {});",
+                                from.signed
+                            ));
                             self.line(&format!("hr_wide_wrap({target}, {words}, {}, {});", to.width, to.signed));
                         }
                         None => {

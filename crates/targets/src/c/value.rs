@@ -268,9 +268,8 @@ impl Code<'_> {
         let (a, b) = (&node.kids[0], &node.kids[1]);
         let Some(common) = common else {
             let words = self.wide_operation(node, 2);
-            return Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64)).to(
-                Repr::holding(&node.range).unwrap_or(Repr::U64),
-            );
+            return Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64))
+                .to(Repr::holding(&node.range).unwrap_or(Repr::U64));
         };
         let x = self.exact(a).to(common);
         let mut y = self.exact(b).to(common);
@@ -485,12 +484,7 @@ impl Code<'_> {
         self.choose(node, Kind::Int(class), &mut |code, branch| code.low(branch, bits).to(class))
     }
 
-    fn choose(
-        &mut self,
-        node: &Node<'_>,
-        kind: Kind,
-        branch: &mut dyn FnMut(&mut Self, &Node<'_>) -> Value,
-    ) -> Value {
+    fn choose(&mut self, node: &Node<'_>, kind: Kind, branch: &mut dyn FnMut(&mut Self, &Node<'_>) -> Value) -> Value {
         let condition = self.value(&node.kids[0]);
         let (yes, before_yes) = self.capture(|code| branch(code, &node.kids[1]));
         let (no, before_no) = self.capture(|code| branch(code, &node.kids[2]));
@@ -667,8 +661,7 @@ impl Code<'_> {
         let scratch = self.temporary("scratch");
         self.line(&format!("uint32_t {scratch}[{words}];"));
         let precision = if ty == RealType::Double { 53 } else { 24 };
-        let value =
-            Value::primary(format!("hr_wide_real({name}, {words}, {precision}, {scratch})"), Kind::Real);
+        let value = Value::primary(format!("hr_wide_real({name}, {words}, {precision}, {scratch})"), Kind::Real);
         round_real(&value, ty)
     }
 }

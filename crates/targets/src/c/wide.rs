@@ -158,8 +158,7 @@ impl Code<'_> {
 
     fn wide_shift_left(&mut self, node: &Node<'_>, ty: IntType, words: u32) -> String {
         let (x, count) = (&node.kids[0], &node.kids[1]);
-        let unwrapped = words * 32 <= ty.width
-            || x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(ty);
+        let unwrapped = words * 32 <= ty.width || x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(ty);
         let have = if unwrapped { words } else { ty.width.div_ceil(32).max(words) };
         let value = self.wide(x, have);
         let by = self.shift_count(node, count);

@@ -33,7 +33,7 @@ matrix: ## known answers of every primitive, on every engine and target, with ev
 bench: ## measurements with gcc and clang; results in bench/results, tables in the documents
 	@scripts/tools.sh rust cc openssl clang
 	$(CARGO) build --release --locked --workspace
-	scripts/bench.sh $(HEADRACE)
+	scripts/bench.sh $(CARGO_TARGET_DIR)/release
 
 fuzz: ## every reader of text under the fuzzer, FUZZ_SECONDS each
 	@scripts/tools.sh rust cc

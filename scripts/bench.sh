@@ -1,11 +1,14 @@
 #!/bin/sh
-# Measures, stores the results and renews the tables that stand in documents.
-# Usage: scripts/bench.sh HEADRACE
+# Measures, stores the results and renews what is generated from them.
+# Usage: scripts/bench.sh FOLDER-WITH-COMMANDS
 set -eu
 cd "$(dirname "$0")/.."
-headrace=$1
+headrace=$1/headrace
+sources=$(mktemp -d)
+trap 'rm -rf "$sources"' EXIT
+"$1/headrace-testkit" bench-source "$sources"
 mkdir -p bench/results
-for what in aes interpreter check; do
-    "$headrace" bench $what --json "bench/results/$what.json"
-done
+"$headrace" bench aes --json bench/results/aes.json
+"$headrace" bench interpreter --json bench/results/interpreter.json
+"$headrace" bench check --sources "$sources" --json bench/results/check.json
 scripts/docs.sh "$headrace"

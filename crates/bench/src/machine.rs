@@ -37,8 +37,21 @@ fn field(cpuinfo: &str, name: &str) -> Option<String> {
 /// The instruction sets that matter for what is measured here.
 fn features(cpuinfo: &str) -> Vec<String> {
     const TELLING: &[&str] = &[
-        "sse2", "ssse3", "sse4_1", "aes", "pclmulqdq", "avx", "avx2", "avx512f", "bmi2", "sha_ni", "vaes", "gfni", "asimd",
-        "sha2", "pmull",
+        "sse2",
+        "ssse3",
+        "sse4_1",
+        "aes",
+        "pclmulqdq",
+        "avx",
+        "avx2",
+        "avx512f",
+        "bmi2",
+        "sha_ni",
+        "vaes",
+        "gfni",
+        "asimd",
+        "sha2",
+        "pmull",
     ];
     let all = field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default();
     let present: Vec<&str> = all.split_whitespace().collect();

@@ -106,7 +106,8 @@ mod tests {
         let plain: [u8; 16] = std::array::from_fn(|at| 17 * at as u8);
         let counter: Vec<u8> = plain.to_vec();
         for name in ["aes128_ecb_tables.c", "aes128_ecb_ring.c", "aes128_ecb_openssl.c", "aes128_ctr_openssl.c"] {
-            let reference = Reference::build(name, &sources, "cc", &["-O1", "-Wall", "-Wextra", "-Werror"], &KEY, &plain);
+            let reference =
+                Reference::build(name, &sources, "cc", &["-O1", "-Wall", "-Wextra", "-Werror"], &KEY, &plain);
             let Some(mut reference) = reference.expect("it compiles") else {
                 eprintln!("not run: {name}");
                 continue;

@@ -68,7 +68,11 @@ pub fn demonstration(title: &str, lead: &str, trials: &[Trial], picture: &str, a
             0.0
         };
         let figure = |value: f64| if trial.verified.is_some() { crate::tables::figure(value) } else { "–".into() };
-        let note = if trial.note.is_empty() { String::new() } else { format!("<br><span class=\"off\">{}</span>", escape(&trial.note)) };
+        let note = if trial.note.is_empty() {
+            String::new()
+        } else {
+            format!("<br><span class=\"off\">{}</span>", escape(&trial.note))
+        };
         let _ = writeln!(
             page,
             "<tr><td>{}{note}</td><td class=\"{class}\">{word}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"graph\"><div class=\"bar\" style=\"width:{length:.1}%\"></div></td></tr>",

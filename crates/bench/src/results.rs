@@ -198,8 +198,15 @@ mod tests {
     fn json_goes_there_and_back() {
         let machine = crate::machine::describe(&[], std::path::Path::new("."));
         let row = Row::new(Subject { bytes: 1, ..Subject::default() }, vec![0.5], 2e9);
-        let ratio =
-            Ratio { name: "a / b".into(), engine: "gcc".into(), value: 0.75, goal: 0.8, at_most: false, unit: String::new(), pairs: 11 };
+        let ratio = Ratio {
+            name: "a / b".into(),
+            engine: "gcc".into(),
+            value: 0.75,
+            goal: 0.8,
+            at_most: false,
+            unit: String::new(),
+            pairs: 11,
+        };
         assert!(!ratio.is_met());
         let results = Results { machine, rows: vec![row], ratios: vec![ratio] };
         assert_eq!(Results::from_json(&results.to_json()), Ok(results));

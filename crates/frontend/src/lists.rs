@@ -41,7 +41,7 @@ impl Builder<'_> {
         match &expr.kind {
             ast::ExprKind::List { items, generators } => self.fill(place, ty, items, generators, span),
             ast::ExprKind::If { branches, otherwise } => {
-                if branches.len() > crate::expr::MAX_BRANCHES {
+                if branches.len() > crate::choice::MAX_BRANCHES {
                     self.too_many_branches(branches.len(), span);
                     return;
                 }

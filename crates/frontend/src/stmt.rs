@@ -63,7 +63,7 @@ impl Builder<'_> {
             ast::StmtKind::Assign { target, indices, value } => self.assign(target, indices, value, span),
             ast::StmtKind::Call { procedure, args } => self.call_stmt(procedure, args, span),
             ast::StmtKind::If { branches, otherwise } => {
-                if branches.len() > crate::expr::MAX_BRANCHES {
+                if branches.len() > crate::choice::MAX_BRANCHES {
                     self.too_many_branches(branches.len(), span);
                     return;
                 }

@@ -298,8 +298,8 @@ fn constant_tables_of_bodies_are_made_once() {
     let text = lowered(
         "int t_0 := 0; action In:[x] ==> Out:[t[x & 3], t[2]] var uint(size=8) t[4] = [1, 2, 3, 4] do t_0 := x; end",
     );
-    assert!(text.contains("List(type:uint(size=8), size=4) t_1 = [1, 2, 3, 4]"), "{text}");
-    assert!(text.contains("==> Out:[t_1[(x%0 & 3)], 3]"), "{text}");
+    assert!(text.contains("List(type:uint(size=8), size=4) t_2 = [1, 2, 3, 4]"), "{text}");
+    assert!(text.contains("==> Out:[t_2[(x%0 & 3)], 3]"), "{text}");
     refused(
         "action In:[x] ==> var uint(size=8) t[2] = [1, 2] do t[0] := x; end",
         &["assign-to-constant `t` is a constant"],

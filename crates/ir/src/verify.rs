@@ -36,11 +36,17 @@
 //! 19. Loop variables are plain integer locals.
 
 use crate::{
-    Action, Actor, Argument, BinaryOp, Expr, ExprKind, Int, IntType, Local, LocalKind, MAX_LIST_ELEMENTS, MAX_WIDTH,
-    Network, OutputValue, Place, ProcedureId, RealType, Root, Scalar, Stmt, StmtKind, Type, Value,
+    Action, Actor, Argument, Expr, ExprKind, Local, LocalKind, MAX_LIST_ELEMENTS, MAX_WIDTH, Network, OutputValue,
+    Place, ProcedureId, RealType, Root, Scalar, Stmt, StmtKind, Type, Value,
 };
 use crate::{CompareOp, Endpoint};
 use std::collections::HashSet;
+
+mod bounds;
+mod roots;
+
+use bounds::{Bounds, int_bounds};
+use roots::{roots_of_expr, roots_of_stmt};
 
 /// Everything in a network that is not as it must be; empty when all is well.
 pub fn verify(network: &Network) -> Vec<String> {
@@ -122,43 +128,6 @@ enum Kind {
     Bool,
     Real(RealType),
     String,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Bounds {
-    signed: bool,
-    width: u64,
-}
-
-impl Bounds {
-    fn of(ty: IntType) -> Self {
-        Self { signed: ty.signed, width: u64::from(ty.width) }
-    }
-
-    fn literal(value: &Int) -> Self {
-        if value.is_negative() {
-            Self { signed: true, width: value.complement().magnitude_bits() + 1 }
-        } else {
-            Self { signed: false, width: value.magnitude_bits().max(1) }
-        }
-    }
-
-    fn signed_width(self) -> u64 {
-        self.width + u64::from(!self.signed)
-    }
-
-    fn fits(self, ty: IntType) -> bool {
-        let width = u64::from(ty.width);
-        if self.signed { ty.signed && self.width <= width } else { self.width + u64::from(ty.signed) <= width }
-    }
-
-    fn union(self, other: Self) -> Self {
-        if !self.signed && !other.signed {
-            Self { signed: false, width: self.width.max(other.width) }
-        } else {
-            Self { signed: true, width: self.signed_width().max(other.signed_width()) }
-        }
-    }
 }
 
 struct Checker<'a> {
@@ -684,97 +653,4 @@ fn same_kind(kind: Kind, scalar: Scalar) -> bool {
         (Kind::Real(a), Scalar::Real(b)) => a == b,
         _ => false,
     }
-}
-
-fn int_bounds(op: BinaryOp, x: Bounds, y: Bounds) -> Bounds {
-    let both_unsigned = !x.signed && !y.signed;
-    let widest = x.signed_width().max(y.signed_width());
-    match op {
-        BinaryOp::Add if both_unsigned => Bounds { signed: false, width: x.width.max(y.width) + 1 },
-        BinaryOp::Sub if both_unsigned => Bounds { signed: true, width: x.width.max(y.width) + 1 },
-        BinaryOp::Add | BinaryOp::Sub => Bounds { signed: true, width: widest + 1 },
-        BinaryOp::Mul if both_unsigned => Bounds { signed: false, width: x.width + y.width },
-        BinaryOp::Mul => Bounds { signed: true, width: x.signed_width() + y.signed_width() },
-        BinaryOp::Div if !y.signed => x,
-        BinaryOp::Div => Bounds { signed: true, width: x.signed_width() + u64::from(x.signed) },
-        BinaryOp::Mod => Bounds { signed: false, width: if y.signed { (y.width - 1).max(1) } else { y.width } },
-        BinaryOp::And => match (x.signed, y.signed) {
-            (false, false) => Bounds { signed: false, width: x.width.min(y.width) },
-            (false, true) => x,
-            (true, false) => y,
-            (true, true) => Bounds { signed: true, width: x.width.max(y.width) },
-        },
-        BinaryOp::Or | BinaryOp::Xor => x.union(y),
-        BinaryOp::ShiftRight => x,
-    }
-}
-
-fn roots_of_place(place: &Place, out: &mut HashSet<crate::LocalId>) {
-    if let Root::Local(id) = place.root {
-        out.insert(id);
-    }
-    place.indices.iter().for_each(|index| roots_of_expr(index, out));
-}
-
-fn roots_of_arguments(arguments: &[Argument], out: &mut HashSet<crate::LocalId>) {
-    for argument in arguments {
-        match argument {
-            Argument::Value(value) => roots_of_expr(value, out),
-            Argument::List(place) => roots_of_place(place, out),
-        }
-    }
-}
-
-fn roots_of_stmt(stmt: &Stmt, out: &mut HashSet<crate::LocalId>) {
-    match &stmt.kind {
-        StmtKind::Assign(place, value) => {
-            roots_of_place(place, out);
-            roots_of_expr(value, out);
-        }
-        StmtKind::Copy { target, source, .. } => {
-            roots_of_place(target, out);
-            roots_of_place(source, out);
-        }
-        StmtKind::If(condition, then, otherwise) => {
-            roots_of_expr(condition, out);
-            then.iter().chain(otherwise).for_each(|stmt| roots_of_stmt(stmt, out));
-        }
-        StmtKind::While { before, condition, body } => {
-            roots_of_expr(condition, out);
-            before.iter().chain(body).for_each(|stmt| roots_of_stmt(stmt, out));
-        }
-        StmtKind::Foreach { low, high, body, .. } => {
-            roots_of_expr(low, out);
-            roots_of_expr(high, out);
-            body.iter().for_each(|stmt| roots_of_stmt(stmt, out));
-        }
-        StmtKind::Call { arguments, .. } | StmtKind::CallNative { arguments, .. } => roots_of_arguments(arguments, out),
-        StmtKind::Print { pieces, .. } => pieces.iter().for_each(|piece| roots_of_expr(&piece.value, out)),
-    }
-}
-
-fn roots_of_expr(expr: &Expr, out: &mut HashSet<crate::LocalId>) {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &expr.kind {
-        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => {}
-        ExprKind::Load(place) => roots_of_place(place, out),
-        ExprKind::Negate(x)
-        | ExprKind::Complement(x)
-        | ExprKind::Not(x)
-        | ExprKind::Wrap(_, x)
-        | ExprKind::IntToReal(_, x)
-        | ExprKind::RealToReal(_, x)
-        | ExprKind::RealNegate(x) => roots_of_expr(x, out),
-        ExprKind::Binary(_, x, y)
-        | ExprKind::ShiftLeft(_, x, y)
-        | ExprKind::Compare(_, x, y)
-        | ExprKind::And(x, y)
-        | ExprKind::Or(x, y)
-        | ExprKind::RealBinary(_, _, x, y) => {
-            roots_of_expr(x, out);
-            roots_of_expr(y, out);
-        }
-        ExprKind::If(x, y, z) => [x, y, z].into_iter().for_each(|x| roots_of_expr(x, out)),
-        ExprKind::Call(_, arguments) => roots_of_arguments(arguments, out),
-        ExprKind::Concat(pieces) => pieces.iter().for_each(|piece| roots_of_expr(&piece.value, out)),
-    });
 }

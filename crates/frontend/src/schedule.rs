@@ -135,14 +135,15 @@ impl Scheduler<'_> {
         let mut seen = vec![usize::MAX; n];
         for &start in &tagged {
             let mut queue = lower[start].clone();
-            let mut below = BTreeSet::new();
+            let mut below = Vec::new();
             while let Some(at) = queue.pop() {
                 if seen[at] != start {
                     seen[at] = start;
-                    below.insert(at);
+                    below.push(at);
                     queue.extend(&lower[at]);
                 }
             }
+            below.sort_unstable();
             closure.extend(below.into_iter().map(|at| (ActionId(start as u32), ActionId(at as u32))));
         }
         closure

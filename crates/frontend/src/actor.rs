@@ -10,6 +10,10 @@ use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast;
 use std::sync::Arc;
 
+/// Most scalars that the variables of all actors of a network may have together. Each takes 32 bytes while a network is
+/// being made.
+pub(crate) const MAX_SCALARS: u64 = 1 << 25;
+
 /// Ports of an instantiated entity; a type is absent where it depends on something unknown.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
@@ -37,13 +41,14 @@ pub(crate) fn annotations(annotations: &[ast::Annotation]) -> Vec<ir::Annotation
 }
 
 /// Elaborates an actor with the given parameters, by position. When only `checking`, the actor has its ports and nothing
-/// else.
+/// else. `room` is the number of scalars that the variables of this and later actors may have together.
 pub(crate) fn elaborate(
     session: &mut Session,
     provider: &dyn SourceProvider,
     home: EntityId,
     params: Vec<Option<ParamValue>>,
     checking: bool,
+    room: &mut u64,
 ) -> Option<Elaborated> {
     let file = session.file(home);
     let actor = file.actor()?;
@@ -123,8 +128,8 @@ pub(crate) fn elaborate(
         .map(|slot| {
             let initial = match slot.value {
                 VarValue::Known(value) => Arc::try_unwrap(value).unwrap_or_else(|shared| (*shared).clone()),
-                // Without an initial value, or never read.
-                _ => Value::zero(&slot.ir_ty),
+                // Without an initial value, or never read: zero, once it is known that there is room for it.
+                _ => Value::Bool(false),
             };
             Some(ir::Variable { name: slot.name, ty: slot.ir_ty, mutable: slot.mutable, initial, span: slot.span })
         })
@@ -149,6 +154,24 @@ pub(crate) fn elaborate(
         span: actor.name.span,
     };
     crate::prune::prune(&mut actor);
+    let n_scalars: u64 = actor.variables.iter().map(|variable| variable.ty.len() as u64).sum();
+    match room.checked_sub(n_scalars) {
+        Some(rest) => *room = rest,
+        None => {
+            let message = format!("the lists of `{}` and of the actors before it have too many elements", actor.class);
+            session.report(
+                Diagnostic::error("list-too-large", message)
+                    .at(actor.span, format!("{n_scalars} in this actor"))
+                    .note(format!("a network can have {MAX_SCALARS} in all")),
+            );
+            return Some(Elaborated { signature, actor: None });
+        }
+    }
+    for variable in &mut actor.variables {
+        if variable.initial == Value::Bool(false) {
+            variable.initial = Value::zero(&variable.ty);
+        }
+    }
     Some(Elaborated { signature, actor: Some(actor) })
 }
 

@@ -102,6 +102,8 @@ pub(crate) struct Elaborator<'a> {
     nodes: HashMap<String, Node>,
     in_progress: Vec<EntityId>,
     n_instances: usize,
+    /// Scalars that variables may still have.
+    room: u64,
 }
 
 impl<'a> Elaborator<'a> {
@@ -114,6 +116,7 @@ impl<'a> Elaborator<'a> {
             nodes: HashMap::new(),
             in_progress: Vec::new(),
             n_instances: 0,
+            room: actor::MAX_SCALARS,
         }
     }
 
@@ -167,7 +170,9 @@ impl<'a> Elaborator<'a> {
     }
 
     fn actor(&mut self, class: EntityId, values: Vec<Option<ParamValue>>, file: &Loaded) -> Node {
-        let Some(elaborated) = actor::elaborate(self.session, self.provider, class, values, self.checking) else {
+        let Some(elaborated) =
+            actor::elaborate(self.session, self.provider, class, values, self.checking, &mut self.room)
+        else {
             return Node::Unknown;
         };
         let index = elaborated.actor.map(|actor| {

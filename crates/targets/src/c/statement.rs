@@ -227,7 +227,9 @@ impl Code<'_> {
         }
         let own = self.slots[variable.index()].text.is_empty();
         let beyond = Interval::new(all.low.clone(), all.high.add(&Int::from(1i64)));
-        let simple = all.fits(ty) && !assigned::in_block(body, variable.index()).written;
+        // Wide integers live in words wherever they are read.
+        let narrow = ctype::storage_words(ty).is_none();
+        let simple = narrow && all.fits(ty) && !assigned::in_block(body, variable.index()).written;
         match Repr::holding(&beyond) {
             Some(repr) if simple && own => {
                 let low = self.exact(&low_node).to(repr);

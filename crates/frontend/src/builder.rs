@@ -130,6 +130,14 @@ impl<'a> Builder<'a> {
         self.session.report(diagnostic);
     }
 
+    /// Reports an error that depends on values or sizes, and is none where constant conditions leave the code out.
+    pub fn error_if_reached(&mut self, slug: Slug, message: String, span: Span, label: String) {
+        self.taint += 1;
+        if self.dead == 0 {
+            self.error(slug, message, span, label);
+        }
+    }
+
     // Names
 
     /// Looks for a member under a name as it is written in `home`, without reporting anything.

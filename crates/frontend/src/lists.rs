@@ -168,7 +168,7 @@ impl Builder<'_> {
         }
         match ty.dims.first() {
             Some(&size) if size != UNKNOWN && length > u64::from(size) => {
-                self.error(
+                self.error_if_reached(
                     "list-too-long",
                     format!("{length} elements do not fit into a list of {size}"),
                     span,
@@ -192,13 +192,12 @@ impl Builder<'_> {
             return None;
         };
         if high < low {
-            self.error(
+            self.error_if_reached(
                 "empty-range",
                 format!("the range {} .. {} is empty", short(&low), short(&high)),
                 generator.span,
-                "the upper bound must be at least the lower one",
+                "the upper bound must be at least the lower one".to_string(),
             );
-            self.taint += 1;
             return None;
         }
         let steps = high.sub(&low).add(&Int::Small(1)).to_u64().unwrap_or(u64::MAX);
@@ -285,7 +284,7 @@ impl Builder<'_> {
         }
         for (&a, &b) in from.dims.iter().zip(&to.dims) {
             if a != UNKNOWN && b != UNKNOWN && a > b {
-                self.error(
+                self.error_if_reached(
                     "list-too-long",
                     format!("{a} elements do not fit into a list of {b}"),
                     span,

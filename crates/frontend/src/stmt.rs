@@ -119,6 +119,7 @@ impl Builder<'_> {
             && let Some(int) = bounds.int_type()
             && low.as_int().is_none_or(|low| low <= last)
             && !last.fits(int)
+            && self.dead == 0
         {
             self.report(
                 Diagnostic::warning(

@@ -281,6 +281,17 @@ fn tests_of_constants_leave_no_code() {
 }
 
 #[test]
+fn what_constants_leave_out_may_not_fit() {
+    accepted(
+        "uint(size=8) a[2]; uint(size=8) b[P]; action In:[x] ==> do if P < 2 then a := [1, 2, 3]; b[7] := x; end if P = 2 then a := b; end end",
+    );
+    refused(
+        "uint(size=8) a[2]; action In:[x] ==> do if P = 9 then a := true; end end",
+        &["type-mismatch `List(type:uint(size=8), size=2)` is needed, but this is `bool`"],
+    );
+}
+
+#[test]
 fn names_hide_those_of_the_actor_only() {
     accepted("int x := 0; action In:[y] ==> Out:[x] var int x = y end");
     refused("action In:[y] ==> Out:[z] var int z = 1, int z = 2 end", &["duplicate-name `z` is declared twice"]);

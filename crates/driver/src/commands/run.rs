@@ -17,7 +17,7 @@ use crate::tokens::Encoding;
 use crate::waiting;
 use headrace_engine::Engine;
 use headrace_interp::Order;
-use headrace_ir::{IntType, Network, Scalar};
+use headrace_ir::{IntType, Network, Port, Scalar};
 use std::path::Path;
 use std::time::Instant;
 
@@ -204,11 +204,18 @@ fn bind_outputs(context: &Context, feed: &mut Feed, network: &Network, bindings:
     }
     let is_line = |binding: &&Binding<Destination>| !matches!(binding.end, Destination::Path(_));
     let several_lines = bindings.iter().filter(is_line).count() > 1;
+    // Chunk sizes are not a string of their own.
+    let is_companion = |port: &Port| {
+        let string =
+            port.name.strip_suffix("Size").and_then(|name| network.outputs.iter().find(|port| port.name == name));
+        let sizes = port.ty == Scalar::Int(IntType::unsigned(32));
+        sizes && string.is_some_and(|string| string.ty == Scalar::Int(IntType::unsigned(8)))
+    };
     let unnamed: Vec<&str> = network
         .outputs
         .iter()
+        .filter(|port| !is_companion(port) && bindings.iter().all(|binding| binding.port != port.name))
         .map(|port| port.name.as_str())
-        .filter(|name| bindings.iter().all(|binding| binding.port != *name))
         .collect();
     if unnamed.len() > 1 {
         context.terminal.note(&format!("the tokens of {} are dropped; --out names where they go", unnamed.join(", ")));
@@ -218,7 +225,9 @@ fn bind_outputs(context: &Context, feed: &mut Feed, network: &Network, bindings:
         let encoding = Encoding::new(port.ty, binding.is_some_and(|binding| binding.big_endian));
         let label = several_lines.then(|| port.name.clone());
         let sink: Box<dyn Sink> = match binding.map(|binding| &binding.end) {
-            None if unnamed.len() == 1 => Box::new(ByteSink::new(SharedOutput::new(Output::Standard), encoding)),
+            None if unnamed == [port.name.as_str()] => {
+                Box::new(ByteSink::new(SharedOutput::new(Output::Standard), encoding))
+            }
             None => Box::new(Dropped::default()),
             Some(Destination::Path(path)) => {
                 Box::new(ByteSink::new(SharedOutput::new(Output::create(path)?), encoding))

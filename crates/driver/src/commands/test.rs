@@ -10,7 +10,7 @@ use crate::reading::read_at_most;
 use crate::terminal::{Terminal, plural};
 use headrace_engine::Engine;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
-use headrace_library::catalog::{Library, OperationSpec};
+use headrace_library::catalog::{Framing, Library, OperationSpec};
 use headrace_library::known_answers::{Case, Verdict, cases};
 use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
 use serde_json::json;
@@ -349,27 +349,41 @@ impl Tally {
         (self.records.len() - failed - skipped, failed, skipped)
     }
 
-    /// A row for each parameter set: its operations, and how many cases passed on each engine, all variants together.
+    /// A row for each primitive: its parameter sets and operations, and how many cases passed on each engine, all
+    /// variants together.
     fn table(&self, library: &Library) -> String {
-        let mut sets: Vec<&str> = Vec::new();
-        for spec in library.operations() {
-            if !sets.contains(&spec.set.as_str()) {
-                sets.push(&spec.set);
-            }
-        }
+        let mut folders: Vec<&str> = library.operations().iter().map(|spec| spec.folder.as_str()).collect();
+        folders.dedup();
         let columns: Vec<&str> = engines::ALL.iter().map(|engine| engines::name(*engine)).collect();
         let rules = columns.iter().map(|_| "--:|").collect::<String>();
-        let mut text = format!("| set | operations | variants | {} |\n|---|---|---|{rules}\n", columns.join(" | "));
-        for set in sets {
-            let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.set == set).collect();
-            let operations: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-            let mut variants: Vec<&str> =
-                specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.as_str()).collect();
-            variants.sort_unstable();
-            variants.dedup();
+        let mut text = format!("| sets | operations | variants | {} |\n|---|---|---|{rules}\n", columns.join(" | "));
+        for folder in folders {
+            let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.folder == folder).collect();
+            let unique = |words: &mut dyn Iterator<Item = String>| {
+                let mut seen: Vec<String> = Vec::new();
+                words.for_each(|word| {
+                    if !seen.contains(&word) {
+                        seen.push(word);
+                    }
+                });
+                seen
+            };
+            let sets = unique(&mut specs.iter().map(|spec| format!("`{}`", spec.set)));
+            let mut operations = unique(&mut specs.iter().map(|spec| spec.name.replace("decrypt", "encrypt")));
+            for operation in &mut operations {
+                let inverse = operation.replace("encrypt", "decrypt");
+                if inverse != *operation && specs.iter().any(|spec| spec.name == inverse) {
+                    operation.push_str("/decrypt");
+                }
+            }
+            if specs.iter().all(|spec| spec.framing == Framing::Bare) {
+                operations = vec![plural(operations.len(), "actor")];
+            }
+            let variants =
+                unique(&mut specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.clone()));
             let cell = |engine: &str| {
-                let lines =
-                    self.lines.iter().filter(|((name, on, _), _)| *on == engine && name.split(' ').next() == Some(set));
+                let mine = |name: &str| specs.iter().any(|spec| name == format!("{} {}", spec.set, spec.name));
+                let lines = self.lines.iter().filter(|((name, on, _), _)| *on == engine && mine(name));
                 let (passed, failed) = lines.fold((0, 0), |sum, (_, line)| (sum.0 + line.passed, sum.1 + line.failed));
                 match (passed, failed) {
                     (0, 0) => "not run".to_owned(),
@@ -379,7 +393,8 @@ impl Tally {
             };
             let cells: Vec<String> = columns.iter().map(|engine| cell(engine)).collect();
             text.push_str(&format!(
-                "| `{set}` | {} | {} | {} |\n",
+                "| {} | {} | {} | {} |\n",
+                sets.join(" "),
                 operations.join(", "),
                 variants.join(", "),
                 cells.join(" | ")

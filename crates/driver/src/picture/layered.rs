@@ -17,6 +17,8 @@ const NODE_GAP: f64 = 22.0;
 const BEND_HEIGHT: f64 = 6.0;
 /// How often the order is improved.
 const ORDER_SWEEPS: usize = 24;
+/// With more pieces of wire than this no order is looked for: counting crossings takes the square of their number.
+const MAX_ORDERED_PIECES: usize = 6000;
 /// How often heights are improved.
 const HEIGHT_SWEEPS: usize = 40;
 
@@ -115,19 +117,18 @@ pub(crate) fn place(nodes: &[Node], n_inputs: usize, n_outputs: usize, links: &[
     let top = places.iter().map(|place| place.y).fold(f64::INFINITY, f64::min);
     let top = if top.is_finite() { top } else { 0.0 };
     places.iter_mut().for_each(|place| place.y -= top);
-    let column = |layer: usize| {
-        let in_layer = places.iter().filter(|place| place.layer == layer);
-        in_layer.fold((f64::INFINITY, f64::NEG_INFINITY), |(left, right), place| {
-            (left.min(place.x), right.max(place.x + place.width))
-        })
-    };
+    let mut columns = vec![(f64::INFINITY, f64::NEG_INFINITY); order.len()];
+    for place in &places {
+        let (left, right) = columns[place.layer];
+        columns[place.layer] = (left.min(place.x), right.max(place.x + place.width));
+    }
     let mut wires = Vec::new();
     for (((link, (from, to)), chain), turned) in links.iter().zip(&edges).zip(&bends).zip(&turned) {
         let (from, to) = (&places[*from], &places[*to]);
         let mut points = vec![(from.x + from.width, from.y + pin_height(link.from, true))];
         for bend in chain {
             let height = places[*bend].y + BEND_HEIGHT / 2.0;
-            let (left, right) = column(places[*bend].layer);
+            let (left, right) = columns[places[*bend].layer];
             points.extend(if *turned { [(right, height), (left, height)] } else { [(left, height), (right, height)] });
         }
         points.push((to.x, to.y + pin_height(link.to, false)));
@@ -255,34 +256,48 @@ fn positions(order: &[Vec<usize>], n_places: usize) -> Vec<usize> {
     position
 }
 
+/// The pieces that end at a place: height of the own pin, the other place with the height of its pin, and whether that
+/// lies to the left.
+type Neighbours = Vec<(f64, usize, f64, bool)>;
+
+fn neighbours(n_places: usize, pieces: &[Piece]) -> Vec<Neighbours> {
+    let mut neighbours = vec![Vec::new(); n_places];
+    for Piece { left, right } in pieces {
+        neighbours[right.0].push((right.1, left.0, left.1, true));
+        neighbours[left.0].push((left.1, right.0, right.1, false));
+    }
+    neighbours
+}
+
 fn improve_order(order: &mut Vec<Vec<usize>>, places: &[Place], pieces: &[Piece]) {
+    if pieces.len() > MAX_ORDERED_PIECES {
+        return;
+    }
+    let neighbours = neighbours(places.len(), pieces);
     let mut best = order.clone();
     let mut least = crossings(order, places, pieces);
+    let mut position = positions(order, places.len());
     for sweep in 0..ORDER_SWEEPS {
         let rightwards = sweep % 2 == 0;
         let n_layers = order.len();
         for step in 0..n_layers {
             let layer = if rightwards { step } else { n_layers - 1 - step };
-            let position = positions(order, places.len());
             let mean = |place: usize| -> f64 {
-                let neighbours: Vec<f64> = pieces
-                    .iter()
-                    .filter_map(|piece| {
-                        let ends = if rightwards { (piece.right, piece.left) } else { (piece.left, piece.right) };
-                        let (own, other) = ends;
-                        let share = other.1 / (places[other.0].height + 1.0);
-                        (own.0 == place && places[other.0].layer != layer).then_some(position[other.0] as f64 + share)
-                    })
-                    .collect();
-                if neighbours.is_empty() {
-                    position[place] as f64
-                } else {
-                    neighbours.iter().sum::<f64>() / neighbours.len() as f64
+                let (mut sum, mut count) = (0.0, 0);
+                for (_, other, height, lies_left) in &neighbours[place] {
+                    if *lies_left == rightwards && places[*other].layer != layer {
+                        sum += position[*other] as f64 + height / (places[*other].height + 1.0);
+                        count += 1;
+                    }
                 }
+                if count == 0 { position[place] as f64 } else { sum / f64::from(count) }
             };
             let mut keyed: Vec<(f64, usize)> = order[layer].iter().map(|place| (mean(*place), *place)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
             order[layer] = keyed.into_iter().map(|(_, place)| place).collect();
+            for (at, place) in order[layer].iter().enumerate() {
+                position[*place] = at;
+            }
         }
         let count = crossings(order, places, pieces);
         if count < least {
@@ -330,25 +345,24 @@ fn set_heights(places: &mut [Place], order: &[Vec<usize>], pieces: &[Piece]) {
             y += places[*place].height + NODE_GAP;
         }
     }
+    let neighbours = neighbours(places.len(), pieces);
     for sweep in 0..HEIGHT_SWEEPS {
         let rightwards = sweep % 2 == 0;
+        // At last both sides count, so that nothing hangs on the side of the last sweep alone.
+        let both = sweep + 4 >= HEIGHT_SWEEPS;
         for step in 0..order.len() {
             let layer = if rightwards { step } else { order.len() - 1 - step };
-            let wanted: Vec<f64> = order[layer]
-                .iter()
-                .map(|place| {
-                    let both = sweep + 4 >= HEIGHT_SWEEPS;
-                    let pulls: Vec<f64> = pieces
-                        .iter()
-                        .flat_map(|piece| {
-                            [(piece.right, piece.left, rightwards), (piece.left, piece.right, !rightwards)]
-                        })
-                        .filter(|(own, other, counts)| own.0 == *place && own.0 != other.0 && (*counts || both))
-                        .map(|(own, other, _)| places[other.0].y + other.1 - own.1)
-                        .collect();
-                    if pulls.is_empty() { places[*place].y } else { pulls.iter().sum::<f64>() / pulls.len() as f64 }
-                })
-                .collect();
+            let pull = |place: usize| -> f64 {
+                let (mut sum, mut count) = (0.0, 0);
+                for (own, other, height, lies_left) in &neighbours[place] {
+                    if *other != place && (both || *lies_left == rightwards) {
+                        sum += places[*other].y + height - own;
+                        count += 1;
+                    }
+                }
+                if count == 0 { places[place].y } else { sum / f64::from(count) }
+            };
+            let wanted: Vec<f64> = order[layer].iter().map(|place| pull(*place)).collect();
             spread_out(places, &order[layer], &wanted);
         }
     }

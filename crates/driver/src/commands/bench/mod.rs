@@ -46,7 +46,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         results.ratios.extend(measured.ratios);
     }
     context.terminal.status("");
-    output::print(render(&results).as_bytes())?;
+    output::print(render(&results, None).as_bytes())?;
     match &arguments.json {
         Some(path) => write_file(path, results.to_json().as_bytes()),
         None => Ok(()),
@@ -71,8 +71,14 @@ fn chosen(words: &[String]) -> Outcome<Vec<(&'static str, Measure)>> {
         .collect()
 }
 
-fn render(results: &Results) -> String {
-    let mut text = tables::machine(results);
+/// The machine, if it is not that of the results before, and all tables.
+fn render(results: &Results, before: Option<&Results>) -> String {
+    let machine = &results.machine;
+    let is_new = before.is_none_or(|before| {
+        let old = &before.machine;
+        old.cpu != machine.cpu || old.versions != machine.versions || old.system != machine.system
+    });
+    let mut text = if is_new { tables::machine(results) } else { String::new() };
     if !results.rows.is_empty() {
         text.push_str(&format!("\n{}", tables::rows(&results.rows)));
     }
@@ -84,6 +90,7 @@ fn render(results: &Results) -> String {
 
 fn show_earlier(arguments: &BenchArgs) -> Outcome {
     let mut text = String::new();
+    let mut before: Option<Results> = None;
     for path in &arguments.table {
         let wrong = |problem: String| Failure::wrong(format!("{}: {problem}", path.display()));
         let read = fs::read_to_string(path).map_err(|error| wrong(describe(&error)))?;
@@ -91,7 +98,8 @@ fn show_earlier(arguments: &BenchArgs) -> Outcome {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&render(&results));
+        text.push_str(&render(&results, before.as_ref()));
+        before = Some(results);
     }
     let Some(document) = &arguments.into else { return output::print(text.as_bytes()) };
     let wrong = |problem: &str| Failure::wrong(format!("{}: {problem}", document.display()));

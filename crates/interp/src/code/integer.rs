@@ -24,7 +24,7 @@ pub(super) struct Integer {
 }
 
 fn wrap_double(ty: IntType, value: i128) -> i128 {
-    let shift = 128 - ty.width.clamp(1, 127);
+    let shift = 128 - ty.width.clamp(1, 128);
     if ty.signed { value << shift >> shift } else { ((value as u128) << shift >> shift) as i128 }
 }
 

@@ -202,6 +202,10 @@ impl Code<'_> {
             ExprKind::ShiftLeft(ty, _, _) => {
                 let (x, count) = (&node.kids[0], &node.kids[1]);
                 let overflows = !x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(*ty);
+                if ty.width > 64 && (overflows || x.range.low.is_negative()) {
+                    // The value fits where its type does not.
+                    return self.low_shift_left(node, 64).to(result);
+                }
                 if overflows || x.range.low.is_negative() {
                     return self.wrapped_node(node, *ty);
                 }

@@ -5,13 +5,15 @@ use crate::cli::{BuildArgs, ListArgs, Listing};
 use crate::failure::{Failure, Outcome};
 use crate::output::{make_folder, write_file};
 use crate::terminal::plural;
-use headrace_ir::Network;
+use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
+use headrace_interp::Interpreter;
+use headrace_ir::{Int, IntType, Network, Scalar};
 use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::known_answers::{Plan, cases};
 use headrace_library::vectors::VectorFile;
 use headrace_targets::c::Options;
-use headrace_targets::c::project::{Files, KnownAnswer, is_supported, of_network, of_operations};
+use headrace_targets::c::project::{Files, KnownAnswer, Recording, is_supported, of_network, of_operations};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,7 +41,8 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         of_library(context, &library, network, arguments)?
     } else {
         let network = context.elaborate(network, &arguments.parameters)?;
-        show_refused(context, of_network(&network, &options(arguments)))?
+        let recording = record(&network, arguments.fifo);
+        show_refused(context, of_network(&network, recording.as_ref(), &options(arguments)))?
     };
     write_project(folder, &files)?;
     context.terminal.say(&format!(
@@ -48,6 +51,59 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         folder.display()
     ));
     Ok(())
+}
+
+/// Tokens for each input of a network whose run is recorded.
+const RECORDED_TOKENS: usize = 256;
+
+/// Most firings of a recorded run.
+const RECORDED_FIRINGS: u64 = 1 << 20;
+
+/// A run on the interpreter with arbitrary tokens, the same each time. None where the streams would not tell: when they
+/// may depend on the order of firings or on the outside, when nothing comes out, or when the run does not come to rest.
+fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
+    let is_real = |ty: Scalar| matches!(ty, Scalar::Real(_) | Scalar::String);
+    if network.inputs.iter().chain(&network.outputs).any(|port| is_real(port.ty))
+        || network.actors.iter().any(|actor| !actor.natives.is_empty())
+        || !headrace_analysis::order_dependence::diagnostics(network).is_empty()
+    {
+        return None;
+    }
+    // A linear congruential generator modulo 2^64 (Knuth's MMIX constants); its upper bits are the arbitrary ones.
+    let mut state = 0x0123_4567_89ab_cdef_u64;
+    let mut arbitrary = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    let mut token = |ty: Scalar| {
+        // Counts and sizes stand in wide tokens; small ones let more happen.
+        let most = if ty.width() > 16 { 32 } else { u64::MAX };
+        let wrapped = Int::from(arbitrary() % most).wrap(ty.as_int().unwrap_or(IntType::unsigned(1)));
+        wrapped.to_le_bytes(ty.storage_bytes())
+    };
+    let inputs: Vec<Vec<u8>> =
+        network.inputs.iter().map(|port| (0..RECORDED_TOKENS).flat_map(|_| token(port.ty)).collect()).collect();
+    let options = headrace_interp::Options { fifo_tokens, ..headrace_interp::Options::default() };
+    let mut engine = Interpreter::new(network.clone(), options).ok()?;
+    let mut host = CollectingHost::default();
+    let mut outputs = vec![Vec::new(); network.outputs.len()];
+    let mut left = inputs.clone();
+    loop {
+        let mut moved = 0;
+        for (at, (port, tokens)) in network.inputs.iter().zip(&mut left).enumerate() {
+            let n = engine.write(at, tokens);
+            tokens.drain(..n * port.ty.storage_bytes());
+            moved += n;
+        }
+        if engine.run(Some(RECORDED_FIRINGS), &mut host) != Ok(Stop::Idle) {
+            return None;
+        }
+        moved += outputs.iter_mut().enumerate().map(|(at, stream)| engine.read(at, stream)).sum::<usize>();
+        if moved == 0 {
+            break;
+        }
+    }
+    outputs.iter().any(|stream| !stream.is_empty()).then_some(Recording { inputs, outputs })
 }
 
 /// The command that makes the files stands in their first line; where they go does not.

@@ -1,18 +1,99 @@
 //! The test of a project: known answers as arrays, run through the interface in whole messages and in pieces.
 
-use super::{KnownAnswer, operation_prefix};
-use headrace_ir::Network;
+use super::{KnownAnswer, Recording, operation_prefix};
+use crate::c::ctype;
+use headrace_ir::{Int, Network, Scalar};
 use headrace_library::catalog::{Framing, OperationSpec};
 use std::fmt::Write as _;
 
-/// A network alone has no known answers: the test sees that it starts, comes to rest and reports no error.
-pub(super) fn of_network(head: &str, name: &str) -> String {
-    format!(
-        "{head}#include \"{name}.h\"\n\n#include <stdio.h>\n\nint main(void) {{\n    static struct {name} context;\n    uint32_t status;\n    \
-         {name}_network.init(&context, NULL);\n    status = {name}_network.run(&context, 1000000);\n    \
-         printf(\"{name}: %s\\n\", status == HEADRACE_TRAPPED ? \"failed\" : \"passed\");\n    \
-         {name}_network.clear(&context);\n    return status == HEADRACE_TRAPPED;\n}}\n"
-    )
+/// The test of a network: what the recording says goes in, piece by piece as there is room, and what comes out must be
+/// what the recording says. Without a recording the network must come to rest without input.
+pub(super) fn of_network(head: &str, name: &str, network: &Network, recording: Option<&Recording>) -> String {
+    let mut text = format!("{head}#include \"{name}.h\"\n\n#include <stdio.h>\n#include <string.h>\n\n");
+    let Some(recording) = recording else {
+        let _ = write!(
+            text,
+            "int main(void) {{\n    static struct {name} context;\n    uint32_t status;\n    \
+             {name}_network.init(&context, NULL);\n    status = {name}_network.run(&context, 1000000);\n    \
+             printf(\"{name}: %s\\n\", status == HEADRACE_IDLE ? \"comes to rest without input\" : \"FAILED: does not come to rest\");\n    \
+             {name}_network.clear(&context);\n    return status != HEADRACE_IDLE;\n}}\n"
+        );
+        return text;
+    };
+    for (port, tokens) in network.inputs.iter().zip(&recording.inputs) {
+        array(&mut text, &format!("in_{}", port.name), port.ty, tokens);
+    }
+    for (port, tokens) in network.outputs.iter().zip(&recording.outputs) {
+        array(&mut text, &format!("out_{}", port.name), port.ty, tokens);
+    }
+    let _ = write!(
+        text,
+        "\nint main(void) {{\n    static struct {name} context;\n    size_t moved;\n    unsigned failed = 0;\n    \
+         uint32_t status;\n    {name}_network.init(&context, NULL);\n"
+    );
+    let sizes = |ty: Scalar, tokens: &[u8]| (ctype::words(ty), tokens.len() / ty.storage_bytes());
+    for port in &network.inputs {
+        let _ = writeln!(text, "    size_t written_{} = 0;", port.name);
+    }
+    for (port, tokens) in network.outputs.iter().zip(&recording.outputs) {
+        let (words, n_tokens) = sizes(port.ty, tokens);
+        let element = ctype::element(port.ty);
+        let _ = writeln!(text, "    size_t read_{} = 0;", port.name);
+        // One more than there should be, so that too many are seen.
+        let _ = writeln!(text, "    static {element} got_{}[{}];", port.name, (n_tokens + 1) * words as usize);
+    }
+    text.push_str("    do {\n        size_t n;\n        moved = 0;\n");
+    for (at, (port, tokens)) in network.inputs.iter().zip(&recording.inputs).enumerate() {
+        let (words, n_tokens) = sizes(port.ty, tokens);
+        let name_of = &port.name;
+        let _ = write!(
+            text,
+            "        n = {name}_network.write(&context, {at}, in_{name_of} + {words} * written_{name_of}, {n_tokens} - written_{name_of});\n        \
+             written_{name_of} += n;\n        moved += n;\n"
+        );
+    }
+    let _ = writeln!(text, "        status = {name}_network.run(&context, 1000000);");
+    for (at, (port, tokens)) in network.outputs.iter().zip(&recording.outputs).enumerate() {
+        let (words, n_tokens) = sizes(port.ty, tokens);
+        let name_of = &port.name;
+        let _ = write!(
+            text,
+            "        n = {name}_network.read(&context, {at}, got_{name_of} + {words} * read_{name_of}, {n_tokens} + 1 - read_{name_of});\n        \
+             read_{name_of} += n;\n        moved += n;\n"
+        );
+    }
+    text.push_str("        n = 0;\n    } while (moved != 0 && status == HEADRACE_IDLE);\n    failed += status != HEADRACE_IDLE;\n");
+    for (port, tokens) in network.outputs.iter().zip(&recording.outputs) {
+        let (words, n_tokens) = sizes(port.ty, tokens);
+        let name_of = &port.name;
+        let _ = writeln!(
+            text,
+            "    failed += read_{name_of} != {n_tokens} || memcmp(got_{name_of}, out_{name_of}, {n_tokens} * {words} * sizeof got_{name_of}[0]) != 0;"
+        );
+    }
+    let _ = write!(
+        text,
+        "    printf(\"{name}: %s\\n\", failed ? \"FAILED\" : \"the streams are those of the interpreter\");\n    \
+         {name}_network.clear(&context);\n    return failed != 0;\n}}\n"
+    );
+    text
+}
+
+/// Stored tokens as an array of the elements that the interface takes.
+fn array(text: &mut String, label: &str, ty: Scalar, tokens: &[u8]) {
+    let bytes = ctype::element_bytes(ty) as usize;
+    let signed = ty.as_int().is_some_and(|int| int.signed && int.width <= 64);
+    let _ = write!(text, "static const {} {label}[] = {{", ctype::element(ty));
+    for element in tokens.chunks_exact(bytes) {
+        match (Int::from_le_bytes(element, signed), signed) {
+            // The lowest number has no literal.
+            (Int::Small(i64::MIN), true) => text.push_str("INT64_MIN,"),
+            (value, true) => drop(write!(text, "{value},")),
+            (value, false) => drop(write!(text, "{value}u,")),
+        }
+    }
+    // C has no empty arrays.
+    text.push_str(if tokens.is_empty() { "0};\n" } else { "};\n" });
 }
 
 fn bytes(text: &mut String, label: &str, bytes: &[u8]) {

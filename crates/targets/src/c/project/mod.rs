@@ -18,6 +18,15 @@ use std::collections::BTreeMap;
 /// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
+/// What went into each network input of a run that came to rest, and what came out of each output: stored tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// One stream for each input. No port of type real may be among them.
+    pub inputs: Vec<Vec<u8>>,
+    /// One stream for each output.
+    pub outputs: Vec<Vec<u8>>,
+}
+
 /// One message with what must come of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownAnswer {
@@ -38,12 +47,16 @@ pub struct KnownAnswer {
 /// # Errors
 ///
 /// What the target cannot compile, with its place.
-pub fn of_network(network: &Network, options: &Options) -> Result<Files, Vec<Diagnostic>> {
+pub fn of_network(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
     let emission = emit(network, options)?;
     let name = emission.prefix.clone();
     let mut files = in_source_folder(emission.files);
     let head = head(options);
-    files.insert("test/test.c".into(), answers::of_network(&head, &name).into_bytes());
+    files.insert("test/test.c".into(), answers::of_network(&head, &name, network, recording).into_bytes());
     build_files::add(
         &mut files,
         &name,

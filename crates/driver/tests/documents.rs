@@ -101,6 +101,14 @@ fn the_table_of_what_works_has_every_parameter_set() {
     }
 }
 
+#[test]
+fn the_readme_asks_for_the_rust_that_the_workspace_needs() {
+    let manifest = read("Cargo.toml");
+    let version = manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let version = version.expect("the workspace says its version of Rust");
+    assert!(read("README.md").contains(&format!("Rust {version} or newer")), "README.md asks for another Rust");
+}
+
 /// Runs the commands of the README in a folder that holds the files it tells to write, and compares what they print.
 #[test]
 fn the_walk_through_of_the_readme_works() {

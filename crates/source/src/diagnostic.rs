@@ -66,19 +66,13 @@ impl Diagnostic {
 
     /// Sets the primary place.
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.primary = Some(Label {
-            span,
-            text: text.into(),
-        });
+        self.primary = Some(Label { span, text: text.into() });
         self
     }
 
     /// Adds a further place.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.secondary.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.secondary.push(Label { span, text: text.into() });
         self
     }
 

@@ -26,20 +26,12 @@ pub struct Span {
 impl Span {
     /// The bytes `start..end` of `file`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
-        Self {
-            file,
-            start: start as u32,
-            end: end as u32,
-        }
+        Self { file, start: start as u32, end: end as u32 }
     }
 
     /// The smallest span that covers `self` and `other`, which must be in the same file.
     pub fn to(self, other: Span) -> Span {
-        Span {
-            file: self.file,
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
@@ -85,9 +77,6 @@ impl SourceMap {
         }
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        (
-            before.matches('\n').count() + 1,
-            before[line_start..].chars().count() + 1,
-        )
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 }

@@ -237,7 +237,16 @@ impl Layout<'_> {
     // The file
 
     fn file(&mut self) {
-        while matches!(self.kind(), Kind::Package | Kind::Import) {
+        // Annotations stand before the entity, and in some texts before the package too.
+        let mut annotated = false;
+        while matches!(self.kind(), Kind::Package | Kind::Import | Kind::At) {
+            if self.is(Kind::At) {
+                self.line();
+                self.annotations(Mark::Space);
+                annotated = true;
+                continue;
+            }
+            annotated = false;
             self.line();
             let package = self.is(Kind::Package);
             while !self.is(Kind::Eof) && !self.is(Kind::Semicolon) {
@@ -253,8 +262,9 @@ impl Layout<'_> {
                 self.mark(Mark::Blank);
             }
         }
-        self.line();
-        self.annotations(Mark::Space);
+        if !annotated {
+            self.line();
+        }
         match self.kind() {
             Kind::Actor => self.actor(),
             Kind::Unit => self.unit(),

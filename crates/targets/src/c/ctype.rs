@@ -216,3 +216,29 @@ pub fn text_literal(text: &str) -> String {
     out.push('"');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_have_the_type_that_they_are_computed_in() {
+        assert_eq!(literal(&Int::from(-5i64), Repr::I32), "(-5)");
+        assert_eq!(literal(&Int::from(i64::from(i32::MIN)), Repr::I32), "INT32_MIN");
+        assert_eq!(literal(&Int::from(0x8000_0000u64), Repr::U32), "0x80000000u");
+        assert_eq!(literal(&Int::from(i64::MIN), Repr::I64), "INT64_MIN");
+        assert_eq!(literal(&Int::from(u64::MAX), Repr::U64), "UINT64_C(0xffffffffffffffff)");
+    }
+
+    #[test]
+    fn texts_are_escaped_so_that_nothing_is_misread() {
+        assert_eq!(text_literal("a\"b\\\n\u{1}2??="), r#""a\"b\\\n\0012\077\077=""#);
+    }
+
+    #[test]
+    fn reals_are_written_exactly() {
+        assert_eq!(real_literal(1.0), "0x1.0000000000000p+0");
+        assert_eq!(real_literal(-0.1), "(-0x1.999999999999ap-4)");
+        assert_eq!(real_literal(5e-324), "0x0.0000000000001p-1022");
+    }
+}

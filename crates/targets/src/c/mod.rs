@@ -198,20 +198,3 @@ pub fn emit_together(
     }
     if errors.is_empty() { Ok(Together { source: text, places: all_places }) } else { Err(errors) }
 }
-
-/// Bit pattern of the binary16 nearest to a value that is one.
-fn half_bits(value: f64) -> u16 {
-    let bits = value.to_bits();
-    let sign = (bits >> 48) as u16 & 0x8000;
-    let exponent = (bits >> 52 & 0x7ff) as i32 - 1023;
-    if value.is_nan() {
-        return sign | 0x7e00;
-    }
-    if value.is_infinite() || exponent > 15 {
-        return sign | 0x7c00;
-    }
-    if exponent < -14 {
-        return sign | (value.abs() * f64::powi(2.0, 24)) as u16;
-    }
-    sign | ((exponent + 15) as u16) << 10 | (bits >> 42) as u16 & 0x3ff
-}

@@ -108,18 +108,15 @@ pub fn identifier(name: &str) -> String {
 impl Names {
     /// A name like `name` that C allows and that was not given before.
     pub fn fresh(&mut self, name: &str) -> String {
-        let base = identifier(name);
-        let reserved = |text: &str| {
-            TAKEN.contains(&text)
-                || text.starts_with("hr_")
-                || text.starts_with("HR_")
-                || text.starts_with("headrace_")
-                || text.starts_with("HEADRACE_")
-                || is_limit_macro(text)
-        };
+        let mut base = identifier(name);
+        let prefixes = ["hr_", "HR_", "headrace_", "HEADRACE_"];
+        if prefixes.iter().any(|prefix| base.starts_with(prefix)) || is_limit_macro(&base) {
+            // No number behind would help.
+            base.insert_str(0, "x_");
+        }
         let mut text = base.clone();
         let mut number = 2;
-        while reserved(&text) || self.used.contains(&text) {
+        while TAKEN.contains(&text.as_str()) || self.used.contains(&text) {
             text = format!("{base}_{number}");
             number += 1;
         }
@@ -135,4 +132,22 @@ fn is_limit_macro(text: &str) -> bool {
     prefixes.iter().any(|prefix| text.starts_with(prefix))
         || (text.ends_with("_t")
             && (text.contains("int") || ["size_t", "ptrdiff_t", "wchar_t", "max_align_t"].contains(&text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kept_where_c_allows_it() {
+        let mut names = Names::default();
+        assert_eq!(names.fresh("round"), "round");
+        assert_eq!(names.fresh("round"), "round_2");
+        assert_eq!(names.fresh("while"), "while_2");
+        assert_eq!(names.fresh("uint8_t"), "x_uint8_t");
+        assert_eq!(names.fresh("hr_index"), "x_hr_index");
+        assert_eq!(names.fresh("UINT8_MAX"), "x_UINT8_MAX");
+        assert_eq!(names.fresh("_x[0]"), "x_x_0_");
+        assert_eq!(names.fresh("2nd"), "x2nd");
+    }
 }

@@ -277,7 +277,7 @@ pub fn element_text(value: &Value, scalar: Scalar) -> String {
             }
         },
         (Value::Real(value), Scalar::Real(headrace_ir::RealType::Half)) => {
-            format!("0x{:04x}", super::half_bits(*value))
+            format!("0x{:04x}", headrace_ir::real::to_bits(*value, headrace_ir::RealType::Half))
         }
         (Value::Real(value), Scalar::Real(headrace_ir::RealType::Float)) => {
             format!("(float){}", ctype::real_literal(*value))

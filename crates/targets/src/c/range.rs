@@ -659,3 +659,102 @@ pub fn root_type<'a>(actor: &'a Actor, locals: &'a [Local], root: Root) -> &'a T
         Root::Local(local) => &locals[local.index()].ty,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: i64, high: i64) -> Interval {
+        Interval::new(Int::from(low), Int::from(high))
+    }
+
+    fn intervals() -> Vec<Interval> {
+        let ends = [-9i64, -8, -5, -1, 0, 1, 3, 4, 7, 9];
+        let pairs = ends.iter().flat_map(|&low| ends.iter().map(move |&high| (low, high)));
+        pairs.filter(|(low, high)| low <= high).map(|(low, high)| interval(low, high)).collect()
+    }
+
+    fn values(range: &Interval) -> Vec<Int> {
+        let (low, high) = (range.low.to_i64().unwrap_or(0), range.high.to_i64().unwrap_or(-1));
+        (low..=high).map(Int::from).collect()
+    }
+
+    fn contains(range: &Interval, value: Int, what: &str) {
+        assert!(Interval::of(value.clone()).within(range), "{what}: {value} is not in {range:?}");
+    }
+
+    #[test]
+    fn every_result_is_in_the_interval() {
+        use BinaryOp::{Add, And, Div, Mod, Mul, Or, ShiftRight, Sub, Xor};
+        for a in intervals() {
+            for b in intervals() {
+                let ranges = [Add, Sub, Mul, Div, Mod, And, Or, Xor, ShiftRight].map(|op| Interval::binary(op, &a, &b));
+                for x in values(&a) {
+                    for y in values(&b) {
+                        // Errors give what unchecked code makes of them.
+                        let fill = if x.is_negative() { Int::from(-1i64) } else { Int::ZERO };
+                        let results = [
+                            x.add(&y),
+                            x.sub(&y),
+                            x.mul(&y),
+                            x.div(&y).unwrap_or(Int::ZERO),
+                            x.modulo(&y).unwrap_or(Int::ZERO),
+                            x.and(&y),
+                            x.or(&y),
+                            x.xor(&y),
+                            x.shr(&y).unwrap_or(fill),
+                        ];
+                        for (range, result) in ranges.iter().zip(results) {
+                            contains(range, result, &format!("{x} and {y}"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shifts_and_wraps_are_in_the_interval() {
+        for ty in [IntType::signed(5), IntType::unsigned(4), IntType::unsigned(70)] {
+            for a in intervals() {
+                let wrapped = a.wrap(ty);
+                for x in values(&a) {
+                    contains(&wrapped, x.clone().wrap(ty), "wrap");
+                    contains(&a.negate(), x.neg(), "negate");
+                    contains(&a.complement(), x.complement(), "complement");
+                }
+                for b in intervals() {
+                    let range = a.shift_left(&b, ty);
+                    for x in values(&a) {
+                        for y in values(&b) {
+                            contains(&range, x.shl(&y, ty).unwrap_or(Int::ZERO), "shift left");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_results_stay_narrow() {
+        let word = Interval::of_type(IntType::unsigned(32));
+        let byte = Interval::binary(BinaryOp::And, &word, &interval(255, 255));
+        assert_eq!(byte, interval(0, 255));
+        assert_eq!(Interval::binary(BinaryOp::ShiftRight, &word, &interval(24, 24)), interval(0, 255));
+        assert_eq!(
+            Interval::binary(BinaryOp::Mod, &Interval::of_type(IntType::signed(8)), &interval(10, 10)),
+            interval(0, 9)
+        );
+    }
+
+    #[test]
+    fn magnitudes_are_bounded() {
+        let huge = Interval::of_type(IntType::unsigned(4096));
+        let mut product = huge.clone();
+        for _ in 0..100 {
+            product = Interval::binary(BinaryOp::Mul, &product, &huge);
+        }
+        assert!(product.high.magnitude_bits() <= MAX_BITS + 1);
+        assert!(Interval::binary(BinaryOp::Sub, &product, &product).single().is_none());
+    }
+}

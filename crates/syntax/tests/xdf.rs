@@ -268,7 +268,7 @@ fn elements_and_attributes_that_are_wrong() {
         |inner: &str| format!("<XDF name='a'><Decl kind='Variable' name='x'><Type name='int'/>{inner}</Decl></XDF>");
     for (text, expected) in [
         ("<XDF/>".to_string(), "xdf-ignored@the network has no name"),
-        ("<XDF name='a b'/>".into(), "xdf-structure@`a b` is not a name"),
+        ("<XDF name='a b'/>".into(), "xdf-ignored@`a b` is not a name"),
         ("<XDF name='a'><Package/></XDF>".into(), "xdf-ignored@the package"),
         ("<XDF name='a'><Foo/></XDF>".into(), "xdf-ignored@the element `Foo`"),
         ("<XDF name='a'><Port name='x'><Type name='int'/></Port></XDF>".into(), "xdf-structure@`Port` needs a `kind`"),

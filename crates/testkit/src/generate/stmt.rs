@@ -352,13 +352,19 @@ impl Builder<'_> {
             var.bound = Bound::range(0, 5);
             scope.add(var);
         }
+        // The C target gives a recursive function no room for large lists of its own, copies of arguments included.
+        if recursive {
+            let is_scalar = |ty: &Ty| ty.dims.is_empty();
+            scope
+                .callables
+                .retain(|c| c.params.iter().all(|p| is_scalar(&p.ty)) && c.result.as_ref().is_some_and(is_scalar));
+        }
         for _ in 0..self.rng.below(4) {
             let (text, param) = self.parameter(&mut scope, false);
             texts.push(text);
             params.push(param);
         }
         let ty = self.draw_type(if recursive { 100 } else { 75 });
-        // The C target gives a recursive function no room for lists of its own.
         let locals = self.draw_locals(&mut scope, 2, if recursive { 100 } else { 60 });
         let result = if recursive {
             // The body calls itself with a smaller first argument; the rest are values of this call.

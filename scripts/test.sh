@@ -52,6 +52,19 @@ step "tests of the crates" $cargo test --locked --workspace --profile checked --
 step "the library checks" "$headrace" -L . check ctl std
 step "the library is formatted" "$headrace" fmt --check ctl
 step "known answers, all engines" "$headrace" test
+# The project of a whole parameter set, with its known answers, under the sanitizers of the compiler.
+sanitized_projects() {
+    projects=$(mktemp -d)
+    status=0
+    for variant in standard lut; do
+        "$headrace" build aes128 --target c --variant $variant -o "$projects/$variant" &&
+            make --no-print-directory -s -C "$projects/$variant" \
+                CFLAGS="-O1 -Wpedantic -fsanitize=address,undefined -fno-sanitize-recover=all" test || status=1
+    done
+    rm -rf "$projects"
+    return $status
+}
+step "projects in C under sanitizers" sanitized_projects
 step "differential, $cases cases" "$testkit" differential --cases "$cases"
 step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"
 

@@ -66,7 +66,7 @@ impl Reference {
 
     /// Encrypts whole blocks.
     pub fn encrypt(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), String> {
-        if input.len() != output.len() || input.len() % 16 != 0 {
+        if input.len() != output.len() || !input.len().is_multiple_of(16) {
             return Err(format!("{} bytes cannot become {} bytes", input.len(), output.len()));
         }
         // SAFETY: the function reads and writes that many bytes; the buffers are distinct borrows.

@@ -242,9 +242,9 @@ mod tests {
 
     fn provided(sources: &[Source]) -> (Vec<u8>, Vec<u8>) {
         let encoding = Encoding::new(Scalar::Int(IntType::unsigned(8)), false);
-        let mut strings = Strings::open("In", 0, Some(1), encoding, sources).ok().expect("the sources can be read");
+        let mut strings = Strings::open("In", 0, Some(1), encoding, sources).expect("the sources can be read");
         let mut pending = [Pending::new(1), Pending::new(4)];
-        while strings.provide(&mut pending).ok().expect("the sources can be read") {}
+        while strings.provide(&mut pending).expect("the sources can be read") {}
         let [bytes, sizes] = pending.map(|mut pending| pending.buffer().clone());
         (bytes, sizes)
     }

@@ -143,12 +143,12 @@ mod tests {
     fn a_file_appears_at_commit_and_not_before() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join("out");
-        let mut output = Output::create(&path).ok().expect("the folder is writable");
-        output.write(b"whole").ok().expect("the disk has room");
+        let mut output = Output::create(&path).expect("the folder is writable");
+        output.write(b"whole").expect("the disk has room");
         assert!(!path.exists());
         drop(output);
         assert_eq!(fs::read_dir(folder.path()).expect("the folder is there").count(), 0);
-        write_file(&path, b"whole").ok().expect("the folder is writable");
+        write_file(&path, b"whole").expect("the folder is writable");
         assert_eq!(fs::read(&path).expect("the file is there"), b"whole");
     }
 
@@ -158,9 +158,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join("out");
-        write_file(&path, b"1").ok().expect("the folder is writable");
+        write_file(&path, b"1").expect("the folder is writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the file is ours");
-        write_file(&path, b"2").ok().expect("the folder is writable");
+        write_file(&path, b"2").expect("the folder is writable");
         assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o640);
     }
 }

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn bindings() {
-        let binding = input("Key:be=text:x=y").ok().expect("well formed");
+        let binding = input("Key:be=text:x=y").expect("well formed");
         assert_eq!(binding, Binding { port: "Key".into(), big_endian: true, end: Source::Bytes(b"x=y".to_vec()) });
         for wrong in ["Key", "=hex:00", "Key:xe=hex:00", "Key="] {
             assert!(input(wrong).is_err(), "{wrong}");

@@ -54,7 +54,7 @@ impl Encoding {
 
     /// True when bytes outside are the stored tokens already.
     fn is_identity(self) -> bool {
-        let whole = self.scalar.width() % 8 == 0 && self.token_bytes() == Some(self.scalar.storage_bytes());
+        let whole = self.scalar.width().is_multiple_of(8) && self.token_bytes() == Some(self.scalar.storage_bytes());
         whole && (!self.big_endian || self.scalar.storage_bytes() == 1)
     }
 
@@ -65,7 +65,7 @@ impl Encoding {
     /// Appends the stored form of a token given by its outside bytes, least significant first; excess bits must be zero.
     fn store(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let width = self.scalar.width() as usize;
-        let excess = bytes.last().map_or(0, |top| if width % 8 == 0 { 0 } else { top >> (width % 8) });
+        let excess = bytes.last().map_or(0, |top| if width.is_multiple_of(8) { 0 } else { top >> (width % 8) });
         if excess != 0 {
             return Err(format!("has bits set beyond the {width} of its type"));
         }
@@ -73,7 +73,7 @@ impl Encoding {
             self.signed() && bytes.get((width - 1) / 8).is_some_and(|byte| byte >> ((width - 1) % 8) & 1 == 1);
         let start = out.len();
         out.extend_from_slice(bytes);
-        if let (true, Some(top)) = (negative && width % 8 != 0, out.last_mut()) {
+        if let (true, Some(top)) = (negative && !width.is_multiple_of(8), out.last_mut()) {
             *top |= 0xffu8 << (width % 8);
         }
         out.resize(start + self.scalar.storage_bytes(), if negative { 0xff } else { 0 });

@@ -358,11 +358,11 @@ fn a_project_in_c_builds_and_passes_its_own_test() {
     }
     let folder = folder();
     write(&folder, "Shout.cal", SHOUT);
-    let cases: [(&[&str], &str, &str); 2] = [
-        (&["build", "Shout.cal", "--target", "c", "-o", "project"], "shout", "passed"),
-        (&["build", "aes128", "--target", "c", "--variant", "lut", "-o", "aes"], "aes128", " 0 failed"),
+    let cases: [(&[&str], &str); 2] = [
+        (&["build", "Shout.cal", "--target", "c", "-o", "project"], "the streams are those of the interpreter"),
+        (&["build", "aes128", "--target", "c", "--variant", "lut", "-o", "aes"], " 0 failed"),
     ];
-    for (arguments, _, expected) in cases {
+    for (arguments, expected) in cases {
         let output = headrace(folder.path(), arguments, b"");
         assert_eq!(status(&output), 0, "{}", stderr(&output));
         let project = folder.path().join(arguments[arguments.len() - 1]);

@@ -207,12 +207,12 @@ impl<'a> Builder<'a> {
             if let Some(near) = crate::names::nearest(&name.text, candidates.into_iter()) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             }
-        } else if let Some(qualifier) = name.qualifier() {
-            if let Lookup::Missing = self.session.lookup(self.provider, qualifier) {
-                diagnostic = diagnostic.note(format!("there is no unit `{qualifier}`"));
-                if let Some(near) = self.provider.similar(qualifier).first() {
-                    diagnostic = diagnostic.help(format!("did you mean `{near}.{}`?", name.last()));
-                }
+        } else if let Some(qualifier) = name.qualifier()
+            && let Lookup::Missing = self.session.lookup(self.provider, qualifier)
+        {
+            diagnostic = diagnostic.note(format!("there is no unit `{qualifier}`"));
+            if let Some(near) = self.provider.similar(qualifier).first() {
+                diagnostic = diagnostic.help(format!("did you mean `{near}.{}`?", name.last()));
             }
         }
         self.report(diagnostic);

@@ -296,23 +296,24 @@ impl Builder<'_> {
         }
         let same = same_elements(typed.ty.elem, ty.elem);
         let written = self.effects.writes_param(self.session, self.provider, callable, at);
-        if written && (same || !signature.native) {
-            if let Some(why) = self.not_assignable(name) {
-                if signature.native {
-                    // A native may but need not write: it gets a copy.
-                    let local = self.temporary(typed.ty.clone());
-                    let copy = Self::local_place(local, span);
-                    self.emit(StmtKind::Copy { target: copy.clone(), source: place, convert: None }, span);
-                    return Some((copy, typed.ty.dims));
-                }
-                self.error(
-                    "assign-to-constant",
-                    format!("`{}` writes to this list, but `{}` is {why}", signature.name, name.text),
-                    span,
-                    "cannot be written to",
-                );
-                return None;
+        if written
+            && (same || !signature.native)
+            && let Some(why) = self.not_assignable(name)
+        {
+            if signature.native {
+                // A native may but need not write: it gets a copy.
+                let local = self.temporary(typed.ty.clone());
+                let copy = Self::local_place(local, span);
+                self.emit(StmtKind::Copy { target: copy.clone(), source: place, convert: None }, span);
+                return Some((copy, typed.ty.dims));
             }
+            self.error(
+                "assign-to-constant",
+                format!("`{}` writes to this list, but `{}` is {why}", signature.name, name.text),
+                span,
+                "cannot be written to",
+            );
+            return None;
         }
         if !same {
             let back = written && self.not_assignable(name).is_none();

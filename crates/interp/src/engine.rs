@@ -257,7 +257,7 @@ impl Interpreter {
             let mut in_burst = 0;
             let waits = loop {
                 tries = tries.wrapping_add(1);
-                if tries % 1024 == 0 && m.interrupted() {
+                if tries.is_multiple_of(1024) && m.interrupted() {
                     return Err(self.trap(at, String::new(), interrupted()));
                 }
                 if left == 0 {

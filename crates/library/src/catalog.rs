@@ -303,10 +303,10 @@ pub(crate) fn stem(file: &str) -> &str {
 fn inverse_by_name(name: &str) -> Option<String> {
     for (one, other) in [("encrypt", "decrypt"), ("mac", "verify"), ("encode", "decode")] {
         for (from, to) in [(one, other), (other, one)] {
-            if let Some(stem) = name.strip_suffix(from) {
-                if stem.is_empty() || stem.ends_with('-') {
-                    return Some(format!("{stem}{to}"));
-                }
+            if let Some(stem) = name.strip_suffix(from)
+                && (stem.is_empty() || stem.ends_with('-'))
+            {
+                return Some(format!("{stem}{to}"));
             }
         }
     }
@@ -380,10 +380,10 @@ fn of_mode(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<OperationSpec> {
     let block_bytes = set.block_bytes?;
-    if let Some(rule) = &operation.block_bytes {
-        if !rule.resolve(None)?.allows(block_bytes) {
-            return None;
-        }
+    if let Some(rule) = &operation.block_bytes
+        && !rule.resolve(None)?.allows(block_bytes)
+    {
+        return None;
     }
     let wanted = operation.cipher.as_deref()?;
     let Some(cipher) = set.operations.iter().find(|own| own.name == wanted) else {

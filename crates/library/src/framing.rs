@@ -135,7 +135,7 @@ fn tokens(port: &PortSpec, bytes: &[u8]) -> Result<Tokens, Diagnostic> {
         )),
         bits => {
             let size = (bits as usize / 8).clamp(1, 8);
-            if bytes.len() % size != 0 {
+            if !bytes.len().is_multiple_of(size) {
                 return Err(Diagnostic::error(
                     MESSAGE_SIZE,
                     format!("`{}` has {} bytes; its words have {size}", port.name, bytes.len()),

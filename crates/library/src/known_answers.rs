@@ -271,10 +271,10 @@ impl Play<'_> {
             Plan::HashMonteCarlo { last, .. } => ((self.n_answers == 1000).then_some(last), 1000),
             _ => (None, 0),
         };
-        if let Some(due) = due {
-            if let Some(difference) = difference(output, due) {
-                return failed(format!("output of operation {}: {difference}", self.n_answers));
-            }
+        if let Some(due) = due
+            && let Some(difference) = difference(output, due)
+        {
+            return failed(format!("output of operation {}: {difference}", self.n_answers));
         }
         if self.n_answers >= end {
             return Step::Done(Verdict::Passed);

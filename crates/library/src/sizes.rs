@@ -100,7 +100,9 @@ impl Sizes {
     pub fn allows(&self, length: u64) -> bool {
         match self {
             Sizes::OneOf(sizes) => sizes.contains(&length),
-            Sizes::Range { min, max, multiple } => (*min..=*max).contains(&length) && length % (*multiple).max(1) == 0,
+            Sizes::Range { min, max, multiple } => {
+                (*min..=*max).contains(&length) && length.is_multiple_of((*multiple).max(1))
+            }
         }
     }
 

@@ -279,10 +279,10 @@ impl Reader {
                 true
             }
         };
-        if let (Some(open), Some(count)) = (self.open.take(), count) {
-            if open.sound {
-                self.result.records.push(Record { count, fields: open.fields, span, must_fail });
-            }
+        if let (Some(open), Some(count)) = (self.open.take(), count)
+            && open.sound
+        {
+            self.result.records.push(Record { count, fields: open.fields, span, must_fail });
         }
     }
 }
@@ -330,7 +330,7 @@ pub(crate) fn hex(text: &str) -> Result<Vec<u8>, (usize, String)> {
         let shown = text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or('\u{fffd}');
         return Err((at, format!("has `{}`, which is no hex digit", shown.escape_debug())));
     }
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err((digits.len() - 1, format!("has {} hex digits; a byte has two", digits.len())));
     }
     Ok(digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |byte, b| byte << 4 | digit(*b).unwrap_or(0))).collect())

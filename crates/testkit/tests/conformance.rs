@@ -134,7 +134,18 @@ struct Case {
 
 fn case(name: &str, expected: Table) -> Result<Case, String> {
     const KEYS: [&str; 13] = [
-        "rule", "in", "out", "printed", "trap", "source", "golden", "written", "exit", "fifo", "lacks_room", "order",
+        "rule",
+        "in",
+        "out",
+        "printed",
+        "trap",
+        "source",
+        "golden",
+        "written",
+        "exit",
+        "fifo",
+        "lacks_room",
+        "order",
         "max_firings",
     ];
     const ORDERS: [Order; 5] =
@@ -201,11 +212,16 @@ fn interpreted() {
     for case in &cases {
         for &order in case.orders {
             for arbitrary_precision in [false, true] {
-                let options = Options { fifo_tokens: case.fifo_tokens, order, arbitrary_precision, ..Options::default() };
+                let options =
+                    Options { fifo_tokens: case.fifo_tokens, order, arbitrary_precision, ..Options::default() };
                 let result = Interpreter::new(case.network.clone(), options)
                     .map_err(|problems| format!("{problems:?}"))
                     .and_then(|mut engine| {
-                        judge(&case.network, &case.expected, &run(&case.network, &case.inputs, &case.expected, &mut engine))
+                        judge(
+                            &case.network,
+                            &case.expected,
+                            &run(&case.network, &case.inputs, &case.expected, &mut engine),
+                        )
                     });
                 if let Err(problem) = result {
                     let how = format!("{order:?}, arbitrary precision {arbitrary_precision}");
@@ -242,9 +258,10 @@ fn native() {
     let batch = Batch::compile(&networks, &options).unwrap_or_else(|problem| panic!("{problem}"));
     let mut failures = BTreeMap::new();
     for (at, case) in cases.iter().enumerate() {
-        let result = batch.engine(at, case.network.clone()).map_err(|problem| problem.to_string()).and_then(|mut engine| {
-            judge(&case.network, &case.expected, &run(&case.network, &case.inputs, &case.expected, &mut engine))
-        });
+        let result =
+            batch.engine(at, case.network.clone()).map_err(|problem| problem.to_string()).and_then(|mut engine| {
+                judge(&case.network, &case.expected, &run(&case.network, &case.inputs, &case.expected, &mut engine))
+            });
         if let Err(problem) = result {
             failures.insert(case.name.clone(), problem);
         }

@@ -241,10 +241,10 @@ impl Reader<'_> {
     fn sizes(&mut self, table: &mut Table<'_>, roles: &[Role], block: bool) -> Vec<(Role, SizeRule)> {
         let mut sizes = Vec::new();
         for (key, role) in SIZE_KEYS.into_iter().filter(|(_, role)| roles.contains(role)) {
-            if let Some(item) = table.take(key) {
-                if let Some(rule) = self.size(&item, key, block) {
-                    sizes.push((role, rule));
-                }
+            if let Some(item) = table.take(key)
+                && let Some(rule) = self.size(&item, key, block)
+            {
+                sizes.push((role, rule));
             }
         }
         sizes
@@ -299,15 +299,15 @@ impl Reader<'_> {
             }
             None => Bound::Bytes(1),
         };
-        if let (Bound::Bytes(least), Some(Bound::Bytes(most))) = (min, max) {
-            if least > most {
-                self.problems.value(
-                    item.span,
-                    format!("`min` ({least}) is greater than `max` ({most})"),
-                    "no size is legal",
-                );
-                return None;
-            }
+        if let (Bound::Bytes(least), Some(Bound::Bytes(most))) = (min, max)
+            && least > most
+        {
+            self.problems.value(
+                item.span,
+                format!("`min` ({least}) is greater than `max` ({most})"),
+                "no size is legal",
+            );
+            return None;
         }
         Some(SizeRule::Range { min, max, multiple })
     }

@@ -206,10 +206,10 @@ fn child(campaign: &Campaign, first: u64, n: u64, cuts: Option<&Path>, silence: 
             Ok(line) => {
                 if let Some(seed) = line.strip_prefix("start ").and_then(|s| s.parse().ok()) {
                     heard.current = Some(seed);
-                } else if let Some((seed, text)) = line.strip_prefix("verdict ").and_then(|l| l.split_once(' ')) {
-                    if let (Ok(seed), Some(verdict)) = (seed.parse(), Verdict::parse(text)) {
-                        heard.verdicts.insert(seed, verdict);
-                    }
+                } else if let Some((seed, text)) = line.strip_prefix("verdict ").and_then(|l| l.split_once(' '))
+                    && let (Ok(seed), Some(verdict)) = (seed.parse(), Verdict::parse(text))
+                {
+                    heard.verdicts.insert(seed, verdict);
                 }
             }
             Err(RecvTimeoutError::Timeout) => break true,

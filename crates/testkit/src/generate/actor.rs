@@ -570,16 +570,16 @@ impl ActorBuilder<'_, '_> {
             for var in vars {
                 scope.add(var);
             }
-            if let Some((selected, modulus, value)) = frame.select {
-                if selected == *port {
-                    select = if self.ins[*port].scalar.is_bool() {
-                        // Of more than two, only two can ever fire; the rest cover dead actions.
-                        let not = if value == 0 { "not " } else { "" };
-                        if value > 1 { "false".to_owned() } else { format!("{not}{first}") }
-                    } else {
-                        format!("({first} mod {modulus}) = {value}")
-                    };
-                }
+            if let Some((selected, modulus, value)) = frame.select
+                && selected == *port
+            {
+                select = if self.ins[*port].scalar.is_bool() {
+                    // Of more than two, only two can ever fire; the rest cover dead actions.
+                    let not = if value == 0 { "not " } else { "" };
+                    if value > 1 { "false".to_owned() } else { format!("{not}{first}") }
+                } else {
+                    format!("({first} mod {modulus}) = {value}")
+                };
             }
             patterns.push(Doc::text(text));
         }
@@ -611,13 +611,13 @@ impl ActorBuilder<'_, '_> {
             let e = self.b.binary("mod", e, m, Sort::Other);
             body.extend([Doc::text(format!("{name} := ")), Doc::Expr(e), Doc::text(";"), Doc::Line]);
         }
-        if let (Some(left), false, false) = (self.aside.clone(), demand.is_empty(), tag.is_empty()) {
-            if self.b.rng.chance(40) {
-                self.b.budget = self.b.budget.max(4);
-                let e = self.b.int(&scope, 1);
-                let e = self.b.masked(e, 1).expr;
-                body.extend([Doc::text(format!("{left} := ")), Doc::Expr(e), Doc::text(";"), Doc::Line]);
-            }
+        if let (Some(left), false, false) = (self.aside.clone(), demand.is_empty(), tag.is_empty())
+            && self.b.rng.chance(40)
+        {
+            self.b.budget = self.b.budget.max(4);
+            let e = self.b.int(&scope, 1);
+            let e = self.b.masked(e, 1).expr;
+            body.extend([Doc::text(format!("{left} := ")), Doc::Expr(e), Doc::text(";"), Doc::Line]);
         }
         for line in &frame.epilogue {
             body.extend([Doc::text(line.clone()), Doc::Line]);
@@ -648,7 +648,7 @@ impl ActorBuilder<'_, '_> {
     fn pattern(&mut self, port: usize, count: u32, scope: &Scope) -> (String, Vec<Var>, String) {
         let PortSig { name: port, scalar } = self.ins[port].clone();
         let names = |me: &mut Self, n: u32| -> Vec<String> { (0..n).map(|_| me.b.name("x")).collect() };
-        let groups: Vec<u32> = (1..=count).filter(|k| count % k == 0).collect();
+        let groups: Vec<u32> = (1..=count).filter(|k| count.is_multiple_of(*k)).collect();
         let listed = count > 1 && self.b.rng.chance(55) || count == 1 && self.b.rng.chance(8);
         if !listed {
             let names = names(self, count);

@@ -639,11 +639,11 @@ impl Builder<'_> {
             return self.expr(Kind::List(items, Vec::new()), Sort::Other);
         }
         // Split the length into elements per step and one or two generators.
-        let divisors: Vec<u32> = (1..=len.min(16)).filter(|d| len % d == 0).collect();
+        let divisors: Vec<u32> = (1..=len.min(16)).filter(|d| len.is_multiple_of(*d)).collect();
         let per_step = divisors[self.rng.below(divisors.len().min(3))].min(4);
-        let per_step = if len % per_step == 0 { per_step } else { 1 };
+        let per_step = if len.is_multiple_of(per_step) { per_step } else { 1 };
         let steps = len / per_step;
-        let splits: Vec<u32> = (2..=steps.min(16)).filter(|d| steps % d == 0 && *d < steps).collect();
+        let splits: Vec<u32> = (2..=steps.min(16)).filter(|d| steps.is_multiple_of(*d) && *d < steps).collect();
         let counts = match self.rng.pick(&splits) {
             Some(first) if self.rng.chance(40) => vec![*first, steps / first],
             _ => vec![steps],

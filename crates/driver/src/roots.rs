@@ -85,7 +85,7 @@ fn collect(folder: &Path, endings: &[&str], depth: usize, found: &mut Vec<PathBu
         if kind.is_dir() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if !name.starts_with('.') && !(name == "target" && path.join("CACHEDIR.TAG").exists()) {
+            if !name.starts_with('.') && (name != "target" || !path.join("CACHEDIR.TAG").exists()) {
                 collect(&path, endings, depth + 1, found)?;
             }
         } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) {

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::roots::{files_below, kind_of};
 use crate::terminal::plural;
 use headrace_frontend::Top;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Checks files, folders and networks, and shows all problems at once.
 pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
@@ -39,7 +39,7 @@ pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
 }
 
 /// Adds a file of a folder; false when it cannot be read, which is said.
-fn add_file(context: &mut Context, file: &PathBuf, tops: &mut Vec<Top>) -> bool {
+fn add_file(context: &mut Context, file: &Path, tops: &mut Vec<Top>) -> bool {
     let Some(kind) = kind_of(file) else { return true };
     match context.top_of_file(file, kind) {
         Ok(top) => {

@@ -146,6 +146,9 @@ fn read_files(
     Ok(files)
 }
 
+/// Operation and the arguments that its records give its network.
+type Group = (usize, Vec<(String, String)>);
+
 /// A job for every operation, variant, set of network arguments and engine that has cases.
 fn make_jobs<'l>(
     context: &mut Context,
@@ -154,7 +157,7 @@ fn make_jobs<'l>(
     engines: &[EngineName],
     only_variant: Option<&str>,
 ) -> Vec<Job<'l>> {
-    let mut groups: BTreeMap<(usize, Vec<(String, String)>), Vec<(usize, usize)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Group, Vec<(usize, usize)>> = BTreeMap::new();
     let position: HashMap<(&str, &str), usize> = library
         .operations()
         .iter()

@@ -50,8 +50,11 @@ const REFERENCES: &[(&str, &str, &str)] = &[
 /// Our operations and variants.
 const OURS: &[(&str, &str)] = &[("encrypt", "lut"), ("encrypt", "standard"), ("ctr", "lut"), ("ctr", "standard")];
 
-/// Goals: name, ours, whether the other is a reference, the other, at least.
-const GOALS: &[(&str, (&str, &str), (&str, &str), f64)] = &[
+/// Operation and variant of a contender.
+type Named = (&'static str, &'static str);
+
+/// Goals: name, ours, the other, at least.
+const GOALS: &[(&str, Named, Named, f64)] = &[
     ("look-up-table actor with byte ports / plain loop", ("encrypt", "lut"), ("encrypt", "plain loop"), 0.80),
     ("FIPS 197 network / hand-written ring", ("encrypt", "standard"), ("encrypt", "ring of four steps"), 0.90),
     ("CTR over the look-up-table actor / the actor alone", ("ctr", "lut"), ("encrypt", "lut"), 0.50),
@@ -83,13 +86,16 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
     Ok(measured)
 }
 
+/// Encrypts all blocks of the first argument into the second.
+type Encrypt<'a> = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + 'a;
+
 /// One of those who are measured.
 struct Entry<'a> {
     operation: &'static str,
     variant: &'static str,
     implementation: String,
     verified: String,
-    encrypt: Box<dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + 'a>,
+    encrypt: Box<Encrypt<'a>>,
 }
 
 fn with_compiler(

@@ -50,7 +50,7 @@ fi
 step "build" $cargo build --locked --workspace --profile checked
 step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet
 step "the library checks" "$headrace" -L . check ctl std
-step "the library is formatted" "$headrace" fmt --check ctl
+step "the library is formatted" "$headrace" fmt --check ctl std
 step "known answers, all engines" "$headrace" test
 # The project of a whole parameter set, with its known answers, under the sanitizers of the compiler.
 sanitized_projects() {

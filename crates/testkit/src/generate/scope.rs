@@ -102,6 +102,8 @@ pub(crate) struct Builder<'k> {
     pub touched_state: bool,
     /// Widest intermediate result.
     pub widest: u32,
+    /// Widest variable.
+    pub widest_variable: u32,
     /// Local variables that statements asked for.
     pub locals: Vec<super::tree::Doc>,
     /// What the lines of output of this actor begin with, if it may print.
@@ -120,6 +122,7 @@ impl<'k> Builder<'k> {
             budget: 0,
             touched_state: false,
             widest: 64,
+            widest_variable: knobs.widest,
             locals: Vec::new(),
             prints_as: None,
             texts: Vec::new(),

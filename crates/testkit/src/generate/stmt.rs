@@ -321,7 +321,7 @@ impl Builder<'_> {
 
     /// A random type; a scalar in `scalars` percent of the cases.
     pub fn draw_type(&mut self, scalars: u32) -> Ty {
-        let scalar = draw_scalar(&mut self.rng, self.knobs.widest);
+        let scalar = draw_scalar(&mut self.rng, self.widest_variable);
         if self.rng.chance(scalars) {
             return Ty::scalar(scalar);
         }
@@ -352,8 +352,10 @@ impl Builder<'_> {
             var.bound = Bound::range(0, 5);
             scope.add(var);
         }
-        // The C target gives a recursive function no room for large lists of its own, copies of arguments included.
+        // The C target gives a recursive function no room for large lists and integers of its own, copies of arguments
+        // included.
         if recursive {
+            self.widest_variable = self.knobs.widest.min(256);
             let is_scalar = |ty: &Ty| ty.dims.is_empty();
             scope
                 .callables
@@ -366,6 +368,7 @@ impl Builder<'_> {
         }
         let ty = self.draw_type(if recursive { 100 } else { 75 });
         let locals = self.draw_locals(&mut scope, 2, if recursive { 100 } else { 60 });
+        self.widest_variable = self.knobs.widest;
         let result = if recursive {
             // The body calls itself with a smaller first argument; the rest are values of this call.
             let base = self.value(&scope, &ty, 2);

@@ -384,7 +384,7 @@ impl<'a> Code<'a> {
                     self.uses_lists = true;
                     text.clone()
                 }
-                Spelling::Table(text) | Spelling::Constant(text) => text.clone(),
+                Spelling::Table(text) | Spelling::Grid(text) | Spelling::Constant(text) => text.clone(),
             },
         }
     }
@@ -392,7 +392,7 @@ impl<'a> Code<'a> {
     /// A place in a table that keeps its dimensions: an element, or a pointer to the first one of a sub-list.
     fn nested(&mut self, place: &Place) -> Option<String> {
         let Root::Actor(variable) = place.root else { return None };
-        let Spelling::Table(name) = self.plan.variable(variable.index()) else { return None };
+        let Spelling::Grid(name) = self.plan.variable(variable.index()) else { return None };
         let ty = self.type_of(place.root).clone();
         if ty.dims.len() < 2 || ctype::is_wide(ty.element) {
             return None;
@@ -405,7 +405,6 @@ impl<'a> Code<'a> {
                     text.push_str(&format!("[{}]", index.text));
                 }
                 // The last dimension decays to the pointer.
-                None if depth + 1 < ty.dims.len() => text.push_str("[0]"),
                 None => {}
             }
         }

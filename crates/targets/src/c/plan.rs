@@ -19,8 +19,11 @@ pub enum Spelling {
     Scalar(String),
     /// In the lists of the state: `lists->name`.
     List(String),
-    /// A constant table, with its dimensions kept.
+    /// A constant table, its elements one after the other.
     Table(String),
+    /// A constant table with its dimensions kept, which nothing takes more than one row of at a time: C lets a pointer to
+    /// an element go through its own row only.
+    Grid(String),
     /// A constant scalar: printed as its value; wide ones as a table of words of this name.
     Constant(String),
 }
@@ -166,7 +169,9 @@ impl<'a> Plan<'a> {
             } else if variable.ty.is_list() || ctype::is_wide(element) {
                 let length = ctype::array_length(&variable.ty).unwrap_or(1);
                 let like = format!("{}_{short}", self.prefix);
-                let nested = variable.ty.dims.len() > 1 && !ctype::is_wide(element);
+                let n_dims = variable.ty.dims.len();
+                let by_rows = usage.fewest_indices[at].saturating_add(1) >= n_dims;
+                let nested = n_dims > 1 && by_rows && !ctype::is_wide(element);
                 let (size, content) = if nested {
                     let sizes = variable.ty.dims.iter().map(|size| format!("[{size}]")).collect();
                     (sizes, nested_initializer(&variable.initial, &variable.ty))
@@ -174,7 +179,7 @@ impl<'a> Plan<'a> {
                     (format!("[{length}]"), initializer(&variable.initial, &variable.ty))
                 };
                 let name = tables.intern(names, &like, ctype::element(element), &size, content);
-                Spelling::Table(name)
+                if nested { Spelling::Grid(name) } else { Spelling::Table(name) }
             } else {
                 folded = Some(variable.initial.clone());
                 Spelling::Constant(String::new())
@@ -297,6 +302,8 @@ struct Usage {
     calls: Vec<Vec<usize>>,
     roots: Vec<usize>,
     reached: Vec<bool>,
+    /// For each variable of the actor, the fewest indices that a read of it has.
+    fewest_indices: Vec<usize>,
     /// Lists passed on: (caller or none, root, callee, parameter).
     passed: Vec<(Option<usize>, Root, usize, usize)>,
 }
@@ -309,6 +316,7 @@ impl Usage {
             calls: vec![Vec::new(); actor.procedures.len()],
             roots: Vec::new(),
             reached: vec![false; actor.procedures.len()],
+            fewest_indices: vec![usize::MAX; actor.variables.len()],
             passed: Vec::new(),
         };
         for action in actor.initializers.iter().chain(&actor.actions) {
@@ -344,6 +352,8 @@ impl Usage {
     fn read(&mut self, procedure: Option<usize>, place: &Place) {
         if let Root::Actor(variable) = place.root {
             self.variables[variable.index()].0 = true;
+            let fewest = &mut self.fewest_indices[variable.index()];
+            *fewest = place.indices.len().min(*fewest);
         }
         place.indices.iter().for_each(|index| self.expr(procedure, index));
     }

@@ -39,8 +39,9 @@ pub const RUNTIME: &[(&str, &str)] = &[
     ("headrace_wide.h", include_str!("../../../../runtime/c/headrace_wide.h")),
 ];
 
-/// Switches off the warnings about comparisons that always come out the same. The program may say such things, and its
-/// ranges are exact: they are no slips of the code that is generated from it.
+/// Switches off the warnings about comparisons that always come out the same, values that nothing reads, and what gcc
+/// suspects after folding them. The program may say such things, and its ranges are exact: they are no slips of the code
+/// that is generated from it.
 const QUIET: &str = "\
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored \"-Wtype-limits\"
@@ -48,6 +49,8 @@ const QUIET: &str = "\
 #pragma GCC diagnostic ignored \"-Wtautological-compare\"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored \"-Wbool-compare\"
+#pragma GCC diagnostic ignored \"-Woverflow\"
+#pragma GCC diagnostic ignored \"-Wunused-but-set-variable\"
 #endif
 #endif
 

@@ -196,9 +196,16 @@ pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trac
         EngineName::Interp => start_interpreter(network, settings, trace_path)?,
         EngineName::Native => {
             let options = NativeOptions { fifo_tokens: settings.fifo_tokens, ..NativeOptions::default() };
-            NativeEngine::new(network.clone(), &options)
-                .map(|native| Machine::Native(Box::new(native)))
-                .map_err(NotStarted::from)
+            match NativeEngine::new(network.clone(), &options) {
+                Ok(native) => Ok(Machine::Native(Box::new(native))),
+                // Whoever did not ask for native code gets the engine that takes every program.
+                Err(NativeError::Unsupported(problems)) if settings.choice == Choice::Best => {
+                    let why = problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
+                    context.terminal.note(&format!("this runs on the interpreter{why}"));
+                    start_interpreter(network, settings, trace_path)?
+                }
+                Err(problem) => Err(NotStarted::from(problem)),
+            }
         }
     };
     started.map_err(|problem| match problem {

@@ -68,6 +68,17 @@ fn an_actor_runs_on_both_engines() {
 }
 
 #[test]
+fn what_native_code_cannot_be_made_of_runs_on_the_interpreter() {
+    let folder = folder();
+    let text = "actor Join() bool In ==> : String s := \"\"; action In:[x] ==> do s := s + \"a\"; println(s); end end";
+    write(&folder, "Join.cal", text);
+    let output = headrace(folder.path(), &["run", "Join.cal", "--in", "In=int:1,1"], b"");
+    assert_eq!((status(&output), stdout(&output).as_str()), (0, "a\naa\n"), "{}", stderr(&output));
+    let output = headrace(folder.path(), &["run", "Join.cal", "--engine", "native", "--in", "In=int:1,1"], b"");
+    assert!([1, 4].contains(&status(&output)), "{}", stderr(&output));
+}
+
+#[test]
 fn tokens_have_the_forms_that_are_asked_for() {
     let folder = folder();
     write(&folder, "Pairs.cal", PAIRS);

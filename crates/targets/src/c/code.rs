@@ -399,13 +399,10 @@ impl<'a> Code<'a> {
         }
         let mut text = name.clone();
         for (depth, &size) in ty.dims.iter().enumerate() {
-            match place.indices.get(depth) {
-                Some(index) => {
-                    let index = self.index(index, size);
-                    text.push_str(&format!("[{}]", index.text));
-                }
-                // The last dimension decays to the pointer.
-                None => {}
+            // Without an index the last dimension decays to the pointer.
+            if let Some(index) = place.indices.get(depth) {
+                let index = self.index(index, size);
+                text.push_str(&format!("[{}]", index.text));
             }
         }
         Some(text)

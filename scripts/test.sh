@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 cases=${DIFFERENTIAL_CASES:-2000}
-sanitized=${SANITIZED_CASES:-200}
+sanitized=${SANITIZED_CASES:-40}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 passed=0 failed=0 not_run=0

@@ -1,61 +1,23 @@
 //! Source in the habits of programs that were written for Orcc is accepted: at most with warnings. Each file of
 //! `tests/orcc_habits` is named for the habit that it shows.
 
-use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, check, elaborate};
-use std::path::{Path, PathBuf};
+use folders::{Folders, entities};
+use headrace_frontend::{Session, SourceKind, SourceText, Top, check, elaborate};
+use std::path::Path;
 
+#[path = "support/folders.rs"]
+mod folders;
 #[path = "support/mod.rs"]
 mod support;
 
-/// The folder of the programs, and the library below the repository.
-struct Roots(Vec<PathBuf>);
-
-const KINDS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
-
-impl SourceProvider for Roots {
-    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
-        for root in &self.0 {
-            for (extension, kind) in KINDS {
-                let path = root.join(format!("{}.{extension}", name.replace('.', "/")));
-                if path.is_file() {
-                    let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
-                    return Ok(Some(SourceText { display: path.display().to_string(), text, kind }));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn similar(&self, _: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn places(&self) -> Vec<String> {
-        self.0.iter().map(|root| root.display().to_string()).collect()
-    }
-}
-
-fn entities(folder: &Path, prefix: &str, out: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).expect("the folder can be listed").flatten() {
-        let path = entry.path();
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let name = format!("{prefix}{stem}");
-        if path.is_dir() {
-            entities(&path, &format!("{name}."), out);
-        } else if KINDS.iter().any(|(extension, _)| path.extension().is_some_and(|found| found == *extension)) {
-            out.push(name);
-        }
-    }
-}
-
-fn programs() -> (Roots, Vec<String>) {
+fn programs() -> (Folders, Vec<String>) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = repository.join("tests/orcc_habits");
     let mut names = Vec::new();
     entities(&root, "", &mut names);
     names.sort();
     assert!(names.len() > 15, "only {} programs found", names.len());
-    (Roots(vec![root, repository]), names)
+    (Folders(vec![root, repository]), names)
 }
 
 #[test]

@@ -2,41 +2,17 @@
 
 #![allow(dead_code)]
 
-use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, check, elaborate};
+#[path = "../../../frontend/tests/support/folders.rs"]
+mod folders;
+
+pub use folders::Folders;
+use headrace_frontend::{Session, Top, check, elaborate};
 use headrace_ir::Network;
 use std::path::{Path, PathBuf};
 
 /// The top of the repository.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Finds sources below folders.
-pub struct Folders(pub Vec<PathBuf>);
-
-const ENDINGS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
-
-impl SourceProvider for Folders {
-    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
-        for folder in &self.0 {
-            for (ending, kind) in ENDINGS {
-                let path = folder.join(format!("{}.{ending}", name.replace('.', "/")));
-                if path.is_file() {
-                    let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
-                    return Ok(Some(SourceText { display: path.display().to_string(), text, kind }));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn similar(&self, _: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn places(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// The network of an entity below the folders, or what is wrong with it.

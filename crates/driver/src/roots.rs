@@ -27,10 +27,15 @@ const MAX_ANCESTORS: usize = 16;
 /// What stands before the names of files of the built-in library.
 pub const BUILT_IN: &str = "<library>/";
 
+/// The folders of the repository that are the library; what else stands beside them is not.
+const LIBRARY_FOLDERS: [&str; 2] = ["ctl/", "std/"];
+
 /// A source root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Root {
     Folder(PathBuf),
+    /// A folder that takes the place of the built-in library: a checkout of the repository, for instance.
+    Library(PathBuf),
     BuiltIn,
 }
 
@@ -125,7 +130,7 @@ impl Roots {
     /// The roots of `-L` and the library.
     pub fn new(given: &[PathBuf]) -> Self {
         let library = match std::env::var_os("HEADRACE_LIBRARY").filter(|value| !value.is_empty()) {
-            Some(folder) => Root::Folder(folder.into()),
+            Some(folder) => Root::Library(folder.into()),
             None => Root::BuiltIn,
         };
         Self { given: given.iter().cloned().map(Root::Folder).collect(), implied: Vec::new(), library }
@@ -190,7 +195,7 @@ impl Roots {
             Some((root, path))
         });
         match found? {
-            (Root::Folder(folder), path) => Some(folder.join(path)),
+            (Root::Folder(folder) | Root::Library(folder), path) => Some(folder.join(path)),
             (Root::BuiltIn, _) => None,
         }
     }
@@ -277,21 +282,21 @@ impl Root {
     fn display(&self, path: &str) -> String {
         match self {
             Root::Folder(folder) if folder == Path::new(".") => path.to_owned(),
-            Root::Folder(folder) => folder.join(path).display().to_string(),
+            Root::Folder(folder) | Root::Library(folder) => folder.join(path).display().to_string(),
             Root::BuiltIn => format!("{BUILT_IN}{path}"),
         }
     }
 
     fn has(&self, path: &str) -> bool {
         match self {
-            Root::Folder(folder) => folder.join(path).is_file(),
+            Root::Folder(folder) | Root::Library(folder) => folder.join(path).is_file(),
             Root::BuiltIn => embedded::file(path).is_some(),
         }
     }
 
     fn read(&self, path: &str) -> Result<String, String> {
         match self {
-            Root::Folder(folder) => read_source(&folder.join(path)),
+            Root::Folder(folder) | Root::Library(folder) => read_source(&folder.join(path)),
             Root::BuiltIn => {
                 let bytes = embedded::file(path).ok_or_else(|| format!("`{path}` is not in the library"))?;
                 String::from_utf8(bytes.to_vec()).map_err(|_| format!("`{path}` is not text"))
@@ -301,17 +306,20 @@ impl Root {
 
     /// Path below the root and name to show of all files with one of the endings; what cannot be listed is passed over.
     fn files(&self, endings: &[&str]) -> Vec<(String, String)> {
+        let below = |folder: &Path, start: &Path| -> Vec<(String, String)> {
+            let found = files_below(start, endings).unwrap_or_default();
+            let below = found.iter().filter_map(|file| {
+                let parts: Vec<_> = file.strip_prefix(folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
+                Some(parts.join("/"))
+            });
+            below.map(|path| (path.clone(), self.display(&path))).collect()
+        };
         match self {
-            Root::Folder(folder) => {
-                let found = files_below(folder, endings).unwrap_or_default();
-                let below = found.iter().filter_map(|file| {
-                    let parts: Vec<_> =
-                        file.strip_prefix(folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
-                    Some(parts.join("/"))
-                });
-                below.map(|path| (path.clone(), self.display(&path))).collect()
+            Root::Folder(folder) => below(folder, folder),
+            Root::Library(folder) => {
+                LIBRARY_FOLDERS.iter().flat_map(|part| below(folder, &folder.join(part))).collect()
             }
-            Root::BuiltIn => ["ctl/", "std/"]
+            Root::BuiltIn => LIBRARY_FOLDERS
                 .into_iter()
                 .flat_map(embedded::below)
                 .filter(|(path, _)| path.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending)))
@@ -356,7 +364,7 @@ impl SourceProvider for Roots {
     fn places(&self) -> Vec<String> {
         self.all()
             .map(|root| match root {
-                Root::Folder(folder) => folder.display().to_string(),
+                Root::Folder(folder) | Root::Library(folder) => folder.display().to_string(),
                 Root::BuiltIn => "the built-in library".into(),
             })
             .collect()

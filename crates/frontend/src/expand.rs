@@ -196,7 +196,8 @@ fn port_ref(node: &NetworkNode, end: End, source: bool, span: Span) -> ast::Port
 }
 
 fn ports(ports: &[PortType], declared: &[ast::PortDecl]) -> Option<Vec<ast::PortDecl>> {
-    let port = |(port, declared): (&PortType, &ast::PortDecl)| {
+    let port = |port: &PortType| {
+        let declared = declared.iter().find(|declared| declared.name.text == port.name.as_str())?;
         Some(ast::PortDecl {
             annotations: declared.annotations.clone(),
             ty: scalar_type(port.scalar()?, port.span),
@@ -205,7 +206,7 @@ fn ports(ports: &[PortType], declared: &[ast::PortDecl]) -> Option<Vec<ast::Port
             span: port.span,
         })
     };
-    ports.iter().zip(declared).map(port).collect()
+    ports.iter().map(port).collect()
 }
 
 fn scalar_type(scalar: Scalar, span: Span) -> ast::Type {

@@ -315,8 +315,8 @@ impl<'a> Elaborator<'a> {
             steps: 0,
         };
         scope.default_entities(network);
-        let inputs = scope.builder.ports(&network.inputs);
-        let outputs = scope.builder.ports(&network.outputs);
+        let mut inputs = scope.builder.ports(&network.inputs);
+        let mut outputs = scope.builder.ports(&network.outputs);
         let mut parameters = Vec::new();
         for (at, param) in network.params.iter().enumerate() {
             if let ast::NetworkParam::Value(var) = param
@@ -337,6 +337,9 @@ impl<'a> Elaborator<'a> {
         for stmt in &network.structure {
             scope.structure(stmt);
         }
+        let conditional = scope.conditional_ports(&network.structure);
+        inputs.list.retain(|port| !conditional.contains(port.name.as_str()));
+        outputs.list.retain(|port| !conditional.contains(port.name.as_str()));
         let Scope { requests, links, steps, .. } = scope;
         if steps > MAX_INSTANCES {
             return Node::Unknown;

@@ -14,7 +14,7 @@ use headrace_ir as ir;
 use headrace_ir::{Int, Value};
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, EntityExprKind, StructureKind, Text};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A network whose `entities` and `structure` are being evaluated.
@@ -292,6 +292,35 @@ impl Scope<'_, '_> {
                 otherwise.iter().for_each(|stmt| self.structure(stmt));
             }
         }
+    }
+
+    /// The ports of the network whose only connections stand where this instantiation does not come: in a branch that
+    /// is not taken, in a loop without a pass. The instantiation does not have these ports, so that one network can
+    /// have a port for some parameters only (a key's length for ciphers whose keys vary).
+    pub fn conditional_ports<'s>(&self, structure: &'s [ast::StructureStmt]) -> HashSet<&'s str> {
+        let mut ports = HashSet::new();
+        let mut queue: Vec<&ast::StructureStmt> = structure.iter().collect();
+        while let Some(stmt) = queue.pop() {
+            match &stmt.kind {
+                StructureKind::Connection { from, to, .. } => {
+                    let own = [from, to].into_iter().filter(|end| end.instance.is_none());
+                    ports.extend(own.map(|end| end.port.text.as_str()));
+                }
+                StructureKind::Foreach { body, .. } => queue.extend(body),
+                StructureKind::If { branches, otherwise } => {
+                    queue.extend(branches.iter().flat_map(|(_, body)| body).chain(otherwise));
+                }
+            }
+        }
+        for link in &self.links {
+            for end in [&link.from, &link.to] {
+                // An end of an unknown instance may be one of the network.
+                if matches!(end.instance, None | Some(None)) {
+                    ports.remove(end.port.as_str());
+                }
+            }
+        }
+        ports
     }
 
     /// Makes connections that may or may not be there count as unknown.

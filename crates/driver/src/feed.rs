@@ -263,8 +263,8 @@ pub fn count_firings(engine: &dyn Engine) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitive::SilentHost;
     use headrace_engine::Report;
+    use headrace_exchange::SilentHost;
     use std::cell::RefCell;
     use std::rc::Rc;
 

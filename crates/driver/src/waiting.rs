@@ -1,37 +1,19 @@
 //! The wait-for report and run-time errors in words.
 
-use headrace_engine::{Blocked, Report, Trap, Wait};
+use headrace_engine::Report;
 use std::fmt::Write as _;
 
 /// Most lines of a kind that are shown.
 const MAX_LINES: usize = 40;
 
-/// What an action waits for, in one line.
-pub fn describe(wait: &Wait) -> String {
-    let state = if wait.state.is_empty() { String::new() } else { format!(" (state {})", wait.state) };
-    let what = match &wait.blocked {
-        Blocked::Tokens { port, needed, there } => format!("needs {} on {port}, {there} there", tokens(*needed)),
-        Blocked::Room { port, needed, room, reader } => {
-            format!("needs room for {} on {port}, whose reader {reader} leaves room for {room}", tokens(*needed))
-        }
-        Blocked::Guard => "has its tokens, but its guard does not hold".into(),
-    };
-    format!("{}.{}{state} {what}", wait.instance, wait.action)
-}
-
 fn tokens(n: u64) -> String {
     if n == 1 { "1 token".into() } else { format!("{n} tokens") }
-}
-
-/// A run-time error in one line.
-pub fn describe_trap(trap: &Trap) -> String {
-    format!("{} (in {}, {})", trap.message, trap.instance, trap.action)
 }
 
 /// The report of a run that stopped: every action that could be next, and every FIFO that is not empty.
 pub fn report(report: &Report) -> String {
     let mut text = String::from("nothing can fire; what waits for what:\n");
-    lines(&mut text, report.waits.iter().map(describe));
+    lines(&mut text, report.waits.iter().map(ToString::to_string));
     if !report.leftovers.is_empty() {
         text.push_str("tokens left over:\n");
         lines(&mut text, leftovers(report));
@@ -64,7 +46,7 @@ fn lines(text: &mut String, lines: impl Iterator<Item = String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_engine::Leftover;
+    use headrace_engine::{Blocked, Leftover, Wait};
 
     #[test]
     fn a_report_names_actor_action_port_and_counts() {

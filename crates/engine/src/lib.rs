@@ -25,6 +25,13 @@ pub struct Trap {
     pub span: Option<Span>,
 }
 
+/// In one line.
+impl std::fmt::Display for Trap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (in {}, {})", self.message, self.instance, self.action)
+    }
+}
+
 /// Why `run` returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

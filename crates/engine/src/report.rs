@@ -1,5 +1,7 @@
 //! The wait-for report at the end of a run.
 
+use std::fmt;
+
 /// What an action waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blocked {
@@ -38,6 +40,28 @@ pub struct Wait {
     pub action: String,
     /// What is missing.
     pub blocked: Blocked,
+}
+
+/// In one line.
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.instance, self.action)?;
+        if !self.state.is_empty() {
+            write!(f, " (state {})", self.state)?;
+        }
+        let s = |n: u64| if n == 1 { "" } else { "s" };
+        match &self.blocked {
+            Blocked::Tokens { port, needed, there } => {
+                write!(f, " needs {needed} token{} on {port}, {there} there", s(*needed))
+            }
+            Blocked::Room { port, needed, room, reader } => write!(
+                f,
+                " needs room for {needed} token{} on {port}, whose reader {reader} leaves room for {room}",
+                s(*needed)
+            ),
+            Blocked::Guard => f.write_str(" has its tokens, but its guard does not hold"),
+        }
+    }
 }
 
 /// Tokens that lie in a FIFO.

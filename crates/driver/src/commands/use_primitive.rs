@@ -7,9 +7,10 @@ use crate::failure::{Failure, Outcome, Status, describe};
 use crate::feed::{End, Feed, Pending, Provider};
 use crate::output::{self, Output};
 use crate::ports::{self, Destination, Source};
-use crate::primitive::{self, Release, SilentHost, check_ports, message_sinks, messages, why_stuck};
+use crate::primitive::{self, Release, message_sinks, messages};
 use crate::progress::Progress;
 use crate::sinks::{SharedOutput, hexadecimal};
+use headrace_exchange::{SilentHost, check_ports, expected_output, why_stuck};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
@@ -156,10 +157,10 @@ fn transfer(
     drop(feed);
     match end {
         End::Idle => {}
-        End::Trapped(trap) => return Err(Failure::wrong(crate::waiting::describe_trap(&trap))),
+        End::Trapped(trap) => return Err(Failure::wrong(trap.to_string())),
         End::FiringLimit | End::Exited(_) => return Err(Failure::wrong("the network ended before the message did")),
     }
-    let is_whole = released.get() == primitive::expected_output(spec, message, sent.get());
+    let is_whole = released.get() == expected_output(spec, message, sent.get());
     let came = if counted { is_whole.then(|| Came::Accepted(Vec::new())) } else { reader.finish() };
     match came {
         Some(came) if !undelivered => Ok(came),

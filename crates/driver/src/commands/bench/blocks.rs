@@ -6,11 +6,12 @@ use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::embedded;
 use crate::failure::{Failure, Outcome};
-use crate::primitive::{input_named, push};
+use crate::primitive::push;
 use headrace_bench::measure::{Contender, speed_ratio, take_turns};
 use headrace_bench::reference::Reference;
 use headrace_bench::results::{Machine, Ratio, Row, Subject};
 use headrace_engine::Engine;
+use headrace_exchange::{SilentHost, input_named};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
@@ -247,7 +248,7 @@ impl Burst {
                 return Err("the first message does not fit".into());
             }
         }
-        engine.run(None, &mut crate::primitive::SilentHost).map_err(|trap| crate::waiting::describe_trap(&trap))?;
+        engine.run(None, &mut SilentHost).map_err(|trap| trap.to_string())?;
         let port = |name: &str| input_named(&network, name).ok_or_else(|| format!("there is no input `{name}`"));
         let output_named = |name: &str| network.outputs.iter().position(|port| port.name == name);
         let mut head = Vec::new();
@@ -300,8 +301,8 @@ impl Burst {
         loop {
             let written = self.engine.write(self.input, &input[sent..]);
             sent += written;
-            let ran = self.engine.run(None, &mut crate::primitive::SilentHost);
-            ran.map_err(|trap| crate::waiting::describe_trap(&trap))?;
+            let ran = self.engine.run(None, &mut SilentHost);
+            ran.map_err(|trap| trap.to_string())?;
             let read = self.engine.read(self.output, output);
             for other in &self.others {
                 self.scratch.clear();

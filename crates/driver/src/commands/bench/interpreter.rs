@@ -5,10 +5,10 @@ use super::blocks::{Burst, SET};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::{Failure, Outcome};
-use crate::primitive::SilentHost;
 use headrace_bench::measure::{Contender, median, take_turns};
 use headrace_bench::results::{Machine, Ratio, Row, Subject};
 use headrace_engine::Engine;
+use headrace_exchange::SilentHost;
 use headrace_frontend::{SourceKind, SourceText, Top};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
@@ -108,7 +108,7 @@ impl Adder {
         let mut sent = 0;
         while self.output.len() < self.input.len() {
             sent += self.engine.write(0, &self.input[sent..]);
-            self.engine.run(None, &mut SilentHost).map_err(|trap| crate::waiting::describe_trap(&trap))?;
+            self.engine.run(None, &mut SilentHost).map_err(|trap| trap.to_string())?;
             if self.engine.read(0, &mut self.output) == 0 {
                 return Err("the actor is stuck".into());
             }

@@ -40,7 +40,9 @@ pub enum ValueKind {
 /// How the value of the field of that name is written.
 pub fn kind_of(name: &str) -> ValueKind {
     match name {
-        "Count" | "Taglen" | "Rounds" | "Offset" | "W" | "A" | "C" | "Period" => ValueKind::Decimal,
+        "Count" | "Taglen" | "Outlen" | "Counter" | "Rounds" | "Offset" | "W" | "A" | "C" | "Period" => {
+            ValueKind::Decimal
+        }
         "Source" | "Comment" | "Mode" | "Direction" | "Type" | "Kind" | "Cipher" | "Pad" | "Order" | "Alphabet"
         | "Alg" | "Param" | "Text" | "Name" | "Result" => ValueKind::Text,
         "Out" => ValueKind::Words,

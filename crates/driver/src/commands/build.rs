@@ -14,6 +14,7 @@ use headrace_library::known_answers::{Plan, cases};
 use headrace_library::vectors::VectorFile;
 use headrace_targets::c::Options;
 use headrace_targets::c::project::{Files, KnownAnswer, Recording, is_supported, of_network, of_operations};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -169,7 +170,32 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     show_refused(context, made)
 }
 
-/// The library's known answers for these operations: single messages that must be accepted.
+/// What the test of a project can hold of a plan: one message that must be accepted or refused.
+fn known_answer(operation: usize, spec: &OperationSpec, plan: &Plan) -> Option<KnownAnswer> {
+    let (message, expected) = match plan {
+        Plan::Accept(message, expected) => {
+            if expected.iter().any(|string| string.skip > 0 || (string.leftmost && string.role != Role::Tag)) {
+                return None;
+            }
+            let strings = expected.iter().map(|string| (string.role, string.bytes.clone()));
+            (message, Some(strings.collect::<BTreeMap<Role, Vec<u8>>>()))
+        }
+        Plan::Reject(message) => (message, None),
+        _ => return None,
+    };
+    let inputs = spec.inputs.iter().filter(|port| !port.role.is_control());
+    let strings: BTreeMap<Role, Vec<u8>> =
+        inputs.map(|port| (port.role, message.get(port.role).unwrap_or_default().to_vec())).collect();
+    let fits = |strings: &BTreeMap<Role, Vec<u8>>| strings.values().all(|bytes| bytes.len() <= MAX_ANSWER_BYTES);
+    (fits(&strings) && expected.as_ref().is_none_or(fits)).then_some(KnownAnswer {
+        operation,
+        strings,
+        words: u32::try_from(message.words).unwrap_or(u32::MAX),
+        expected,
+    })
+}
+
+/// The library's known answers for these operations: single messages.
 fn known_answers(
     context: &mut Context,
     library: &Library,
@@ -191,15 +217,8 @@ fn known_answers(
             context.show(&problems);
             for case in cases(library, name, &file, &scope).cases {
                 let position = scope.iter().position(|spec| spec.set == case.set && spec.name == case.operation);
-                let (Some(operation), Plan::Accept(message, expected)) = (position, &case.plan) else { continue };
-                let get = |role| message.get(role).unwrap_or_default().to_vec();
-                let [expected] = expected.as_slice() else { continue };
-                let iv = if message.get(Role::Iv).is_some() { get(Role::Iv) } else { get(Role::Nonce) };
-                let plain = expected.role == Role::Output && expected.skip == 0 && !expected.leftmost;
-                if plain && case.arguments.is_empty() && expected.bytes.len() <= MAX_ANSWER_BYTES {
-                    let (key, input) = (get(Role::Key), get(Role::Input));
-                    answers.push(KnownAnswer { operation, key, iv, input, output: expected.bytes.clone() });
-                }
+                let Some(operation) = position.filter(|_| case.arguments.is_empty()) else { continue };
+                answers.extend(known_answer(operation, scope[operation], &case.plan));
             }
         }
     }

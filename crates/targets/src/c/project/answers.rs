@@ -1,9 +1,11 @@
 //! The test of a project: known answers as arrays, run through the interface in whole messages and in pieces.
 
+use super::shape::{Function, Parameter, STRINGS, functions, parameters, streams};
 use super::{KnownAnswer, Recording, operation_prefix};
 use crate::c::ctype;
 use headrace_ir::{Int, Network, Scalar};
-use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::Role;
+use headrace_library::catalog::OperationSpec;
 use std::fmt::Write as _;
 
 /// The test of a network: what the recording says goes in, piece by piece as there is room, and what comes out must be
@@ -111,21 +113,14 @@ pub(super) fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
 ) -> String {
-    let upper = name.to_uppercase();
     let mut text = format!("{head}#include \"{name}.h\"\n\n#include <stdio.h>\n\n");
     for (at, answer) in answers.iter().enumerate() {
-        bytes(&mut text, &format!("key_{at}"), &answer.key);
-        bytes(&mut text, &format!("iv_{at}"), &answer.iv);
-        bytes(&mut text, &format!("in_{at}"), &answer.input);
-        bytes(&mut text, &format!("out_{at}"), &answer.output);
+        let given = answer.strings.iter().chain(answer.expected.iter().flatten());
+        for (role, string) in given {
+            bytes(&mut text, &label(at, *role), string);
+        }
     }
-    text.push_str(
-        "\nstruct answer {\n    const uint8_t *key, *iv, *in, *out;\n    size_t key_bytes, iv_bytes, in_bytes, out_bytes;\n};\n\n\
-         static const struct answer *current;\nstatic unsigned passed, failed;\nstatic uint8_t got[1 << 20];\n\n\
-         static void judge(const char *operation, uint32_t status, size_t bytes) {\n    \
-         if (status == 0 && bytes == current->out_bytes && memcmp(got, current->out, bytes) == 0) {\n        passed++;\n    } else {\n        \
-         failed++;\n        printf(\"%s: status %u, %zu bytes\\n\", operation, (unsigned)status, bytes);\n    }\n}\n",
-    );
+    text.push_str(HARNESS);
     let mut tested = Vec::new();
     for (position, (spec, _)) in operations.iter().enumerate() {
         let op = operation_prefix(name, spec);
@@ -138,47 +133,81 @@ pub(super) fn of_operations(
         tested.push(op.clone());
         let _ = write!(text, "\nstatic const struct answer {op}_answers[] = {{\n");
         for (at, answer) in &mine {
-            let _ = writeln!(
-                text,
-                "    {{key_{at}, iv_{at}, in_{at}, out_{at}, {}, {}, {}, {}}},",
-                answer.key.len(),
-                answer.iv.len(),
-                answer.input.len(),
-                answer.output.len()
-            );
+            let given: Vec<String> = STRINGS
+                .iter()
+                .filter_map(|(role, constant, _)| {
+                    let expected = answer.expected.as_ref();
+                    let string = answer.strings.get(role).or_else(|| expected?.get(role))?;
+                    Some(format!("[{constant}] = {{{}, {}}}", label(*at, *role), string.len()))
+                })
+                .collect();
+            let given = if given.is_empty() { "{0}".into() } else { given.join(", ") };
+            let _ = writeln!(text, "    {{{{{given}}}, {}, {}}},", answer.words, answer.expected.is_none());
         }
-        let has_iv = spec.inputs.iter().any(|port| matches!(port.role.name(), "IV" | "Nonce"));
-        let iv = if has_iv { ", current->iv, current->iv_bytes" } else { "" };
         let _ = write!(
             text,
-            "}};\n\nstatic void test_{op}(void) {{\n    static struct {op}_context context;\n    size_t bytes = 0;\n    \
-             for (size_t i = 0; i < {}; i++) {{\n        uint32_t status;\n        current = &{op}_answers[i];\n        \
-             status = {op}_key(&context, current->key, current->key_bytes);\n",
+            "}};\n\nstatic void test_{op}(void) {{\n    static struct {op}_context context;\n    \
+             for (size_t i = 0; i < {}; i++) {{\n        uint32_t result = HEADRACE_OK;\n        current = &{op}_answers[i];\n        start();\n",
             mine.len()
         );
-        match (spec.framing, spec.block_bytes) {
-            (Framing::Core, Some(block)) => {
-                let _ = write!(
-                    text,
-                    "        if (status == {upper}_OK) {{\n            \
-                     status = {op}_blocks(&context, current->in, got, (uint32_t)(current->in_bytes / {block}u));\n            \
-                     bytes = current->in_bytes;\n        }}\n        judge(\"{op}\", status, bytes);\n"
-                );
-            }
-            _ => {
-                // In one call, then again under the same key in pieces of 1, 2, 3, … bytes.
-                let _ = write!(
-                    text,
-                    "        if (status == {upper}_OK) {{\n            status = {op}_message(&context{iv}, current->in, current->in_bytes, got, sizeof got, &bytes);\n        }}\n        \
-                     judge(\"{op}\", status, bytes);\n        if (status == {upper}_OK) {{\n            size_t at = 0, total = 0, piece = 1;\n            \
-                     status = {op}_init(&context{iv});\n            while (status == {upper}_OK && at < current->in_bytes) {{\n                \
-                     const size_t n = piece < current->in_bytes - at ? piece : current->in_bytes - at;\n                \
-                     status = {op}_update(&context, current->in + at, n, got + total, sizeof got - total, &bytes);\n                \
-                     at += n;\n                total += bytes;\n                piece++;\n            }}\n            if (status == {upper}_OK) {{\n                \
-                     status = {op}_final(&context, got + total, sizeof got - total, &bytes);\n                total += bytes;\n            }}\n            \
-                     judge(\"{op}, in pieces\", status, total);\n        }}\n"
-                );
-            }
+        let functions = functions(spec);
+        if functions.contains(&Function::Key) {
+            let _ = writeln!(text, "        result = {op}_key(&context{});", arguments(spec, Function::Key));
+        }
+        let once =
+            [Function::Message, Function::Blocks, Function::Generate].into_iter().find(|f| functions.contains(f));
+        if let Some(function) = once {
+            let call = match (function, spec.block_bytes) {
+                (Function::Blocks, Some(block)) => format!(
+                    "            got_bytes[HEADRACE_OUTPUT] = GIVEN_BYTES(HEADRACE_INPUT);\n            \
+                     result = {op}_blocks(&context, GIVEN(HEADRACE_INPUT), got[HEADRACE_OUTPUT], (uint32_t)(GIVEN_BYTES(HEADRACE_INPUT) / {block}u));\n"
+                ),
+                (Function::Generate, _) => {
+                    format!(
+                        "            result = {op}_generate(&context, current->words{});\n",
+                        arguments(spec, function)
+                    )
+                }
+                _ => format!("            result = {op}_message(&context{});\n", arguments(spec, function)),
+            };
+            let _ = write!(
+                text,
+                "        if (result == HEADRACE_OK) {{\n{call}        }}\n        judge(\"{op}\", result);\n"
+            );
+        }
+        if functions.contains(&Function::Update) {
+            // Again under the same key, in pieces of 1, 2, 3, … bytes.
+            let streamed = streams(spec);
+            let (out, add) = if streamed {
+                (", got[HEADRACE_OUTPUT] + total, sizeof got[0] - total, &made", "                total += made;\n")
+            } else {
+                ("", "")
+            };
+            let counted =
+                if streamed { "size_t at = 0, piece = 1, total = 0, made = 0;" } else { "size_t at = 0, piece = 1;" };
+            let ending: String = parameters(spec, Function::Final)
+                .iter()
+                .map(|parameter| match parameter.port.role {
+                    Role::Output if streamed => out.to_owned(),
+                    _ => argument(parameter),
+                })
+                .collect();
+            let sum = if streamed { "                got_bytes[HEADRACE_OUTPUT] = total + made;\n" } else { "" };
+            let again = if functions.contains(&Function::Key) {
+                "result == HEADRACE_OK || result == HEADRACE_REFUSED"
+            } else {
+                "true"
+            };
+            let _ = write!(
+                text,
+                "        if ({again}) {{\n            {counted}\n            start();\n            result = {op}_init(&context{});\n            \
+                 while (result == HEADRACE_OK && at < GIVEN_BYTES(HEADRACE_INPUT)) {{\n                \
+                 const size_t left = GIVEN_BYTES(HEADRACE_INPUT) - at;\n                const size_t n = piece < left ? piece : left;\n                \
+                 result = {op}_update(&context, GIVEN(HEADRACE_INPUT) + at, n{out});\n{add}                at += n;\n                piece++;\n            }}\n            \
+                 if (result == HEADRACE_OK) {{\n                result = {op}_final(&context{ending});\n{sum}            }}\n            \
+                 judge(\"{op}, in pieces\", result);\n        }}\n",
+                arguments(spec, Function::Init)
+            );
         }
         let _ = write!(text, "    }}\n    {op}_clear(&context);\n}}\n");
     }
@@ -189,4 +218,65 @@ pub(super) fn of_operations(
     let _ =
         write!(text, "    printf(\"{name}: %u passed, %u failed\\n\", passed, failed);\n    return failed != 0;\n}}\n");
     text
+}
+
+/// What all tests of operations are judged with. Of a tag the record may hold the first bytes only.
+const HARNESS: &str = "
+struct answer {
+    struct headrace_bytes strings[HEADRACE_ROLES]; /* those that go in and those that must come out */
+    uint32_t words;
+    bool refused;
+};
+
+static const struct answer *current;
+static unsigned passed, failed;
+static uint8_t got[HEADRACE_ROLES][1 << 16];
+static size_t got_bytes[HEADRACE_ROLES];
+
+#define GIVEN(role) current->strings[role].bytes
+#define GIVEN_BYTES(role) current->strings[role].n_bytes
+
+static void start(void) {
+    memset(got, 0xa5, sizeof got);
+    memset(got_bytes, 0, sizeof got_bytes);
+}
+
+static void judge(const char *operation, uint32_t result) {
+    bool right = current->refused ? result != HEADRACE_OK && result != HEADRACE_STUCK : result == HEADRACE_OK;
+    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
+        const struct headrace_bytes wanted = current->strings[role];
+        if (current->refused) {
+            right = right && got_bytes[role] == 0;
+        } else if (wanted.bytes != NULL) {
+            const bool length = role == HEADRACE_TAG ? got_bytes[role] >= wanted.n_bytes : got_bytes[role] == wanted.n_bytes;
+            right = right && length && memcmp(got[role], wanted.bytes, wanted.n_bytes) == 0;
+        }
+    }
+    if (right) {
+        passed++;
+    } else {
+        failed++;
+        printf(\"%s: result %u, %zu bytes\\n\", operation, (unsigned)result, got_bytes[HEADRACE_OUTPUT]);
+    }
+}
+";
+
+/// The array of a string of an answer.
+fn label(answer: usize, role: Role) -> String {
+    let name = STRINGS.iter().find(|(known, ..)| *known == role).map_or("string", |(_, _, name)| name);
+    let kind = if role.is_output() { "expected" } else { "given" };
+    format!("{kind}_{name}_{answer}")
+}
+
+/// The arguments of a function after the context.
+fn arguments(spec: &OperationSpec, function: Function) -> String {
+    parameters(spec, function).iter().map(argument).collect()
+}
+
+fn argument(Parameter { constant, port, .. }: &Parameter<'_>) -> String {
+    if port.role.is_output() {
+        format!(", got[{constant}], sizeof got[0], &got_bytes[{constant}]")
+    } else {
+        format!(", GIVEN({constant}), GIVEN_BYTES({constant})")
+    }
 }

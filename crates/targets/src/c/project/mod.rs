@@ -1,9 +1,8 @@
 //! Ready-to-build projects in C: what is printed for a network, with build files, a test and a README around it, and for a
 //! primitive of the library the interface that its users expect.
 //!
-//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of a parameter set: a context that holds the
-//! key, `init`, `update` and `final` for messages, whole blocks for block ciphers, a call for a whole message, and a test on the
-//! set's known answers (`shape` prints the interface, `answers` the test).
+//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of a parameter set in the functions that its
+//! shape asks for, with a test on the set's known answers (`shape` prints the interface, `answers` the test).
 
 mod answers;
 mod build_files;
@@ -11,9 +10,16 @@ mod shape;
 
 use super::{Options, emit};
 use headrace_ir::Network;
+use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_source::Diagnostic;
 use std::collections::BTreeMap;
+
+/// What projects of operations ship with beside the headers of every program.
+const MESSAGES: &[(&str, &str)] = &[
+    ("src/headrace_message.h", include_str!("../../../../../runtime/c/headrace_message.h")),
+    ("src/headrace_message.c", include_str!("../../../../../runtime/c/headrace_message.c")),
+];
 
 /// Files by path.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -32,14 +38,12 @@ pub struct Recording {
 pub struct KnownAnswer {
     /// Position among the operations.
     pub operation: usize,
-    /// The key.
-    pub key: Vec<u8>,
-    /// Initial block, or empty.
-    pub iv: Vec<u8>,
-    /// Input.
-    pub input: Vec<u8>,
-    /// Output.
-    pub output: Vec<u8>,
+    /// The strings that go in.
+    pub strings: BTreeMap<Role, Vec<u8>>,
+    /// How many words a generator is asked for.
+    pub words: u32,
+    /// The strings that must come out; `None` when the message must be refused.
+    pub expected: Option<BTreeMap<Role, Vec<u8>>>,
 }
 
 /// A project for a network.
@@ -66,8 +70,8 @@ pub fn of_network(
     Ok(files)
 }
 
-/// A project for operations of one parameter set, each with its network. Operations whose interface is not of one of the
-/// shapes that `shape` prints must be left out; [`is_supported`] says which.
+/// A project for operations of one parameter set, each with its network. Operations that have no
+/// interface in C must be left out; [`is_supported`] says which.
 ///
 /// # Errors
 ///
@@ -92,6 +96,7 @@ pub fn of_operations(
     if !problems.is_empty() {
         return Err(problems);
     }
+    files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     let head = head(options);
     files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
     files.insert(format!("src/{name}.c"), shape::source(&head, &name, operations).into_bytes());
@@ -102,18 +107,10 @@ pub fn of_operations(
     Ok(files)
 }
 
-/// Whether an operation has an interface that [`of_operations`] prints: whole blocks, or a message under a key with at most
-/// an initial block before it.
+/// Whether an operation has an interface that [`of_operations`] prints: everything but parts, as long as strings are bytes.
 pub fn is_supported(spec: &OperationSpec) -> bool {
-    use headrace_library::Role;
-    let inputs = spec.inputs.iter().all(|port| {
-        let known = matches!(port.role, Role::Rekey | Role::Key | Role::Iv | Role::Nonce | Role::Blocks | Role::Input);
-        known && (port.bits == 8 || port.role.is_control())
-    });
-    let one_iv = spec.inputs.iter().filter(|port| matches!(port.role, Role::Iv | Role::Nonce)).count() <= 1;
-    let outputs = spec.outputs.iter().all(|port| port.role == Role::Output && port.bits == 8);
-    let framed = matches!(spec.framing, Framing::Core | Framing::Message);
-    framed && inputs && one_iv && outputs && !spec.single_chunk && spec.input(Role::Input).is_some()
+    let ports = spec.inputs.iter().chain(&spec.outputs);
+    spec.framing != Framing::Bare && ports.clone().all(|port| port.bits == 8 || port.role.is_control())
 }
 
 fn head(options: &Options) -> String {

@@ -1,44 +1,122 @@
-//! The interface of operations in C: keyed context, whole blocks or `init`, `update` and `final`, a whole message in one call.
+//! The interface of operations in C: what a manifest says of an operation becomes the functions that C programmers expect.
 //!
-//! The functions of all operations of a kind are the same text over the network's table of functions; what differs (port
-//! numbers, lengths) stands in the calls. Tokens go in as there is room for them and out as there is room in the caller's
-//! buffer, so no memory is needed beyond the network's own.
+//! A block cipher has `key` and `blocks`; what processes messages has `init`, `update`, `final` and `message`, the whole of
+//! one in a call, and `key` before them where there is a key; a generator has `generate`. An operation that verifies and
+//! gives output has `message` alone, so that nothing leaves before the verdict, and so has one that needs its input in one
+//! chunk. The work is done by `runtime/c/headrace_message.c`; what is printed here is a table of the ports and thin
+//! functions with the parameters that the operation has.
 
 use super::{network_prefix, operation_prefix};
 use headrace_ir::Network;
-use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::sizes::Sizes;
+use headrace_library::{PortSpec, Role};
 use std::fmt::Write as _;
 
-/// Status values, and what stands before every operation.
-const STATUS: &str = "/* What every function returns. */
-enum NAME_status {
-    NAME_OK = 0,
-    NAME_KEY_LENGTH = 1,   /* the key has a length that is not allowed */
-    NAME_IV_LENGTH = 2,    /* the initial block or nonce has */
-    NAME_INPUT_LENGTH = 3, /* the input has */
-    NAME_ROOM = 4,         /* the output buffer is too small; the message is lost */
-    NAME_ORDER = 5,        /* no key yet, or `update` without `init` */
-    NAME_STUCK = 6         /* the network stopped: a mistake of the network */
-};
-";
+/// The strings of a message, in the order of `enum headrace_role`: role, its constant, its name in signatures.
+pub(super) const STRINGS: [(Role, &str, &str); 11] = [
+    (Role::Key, "HEADRACE_KEY", "key"),
+    (Role::Nonce, "HEADRACE_NONCE", "nonce"),
+    (Role::Iv, "HEADRACE_IV", "iv"),
+    (Role::SecretNonce, "HEADRACE_SECRET_NONCE", "secret_nonce"),
+    (Role::Ad, "HEADRACE_AD", "ad"),
+    (Role::Seed, "HEADRACE_SEED", "seed"),
+    (Role::Input, "HEADRACE_INPUT", "in"),
+    (Role::TagIn, "HEADRACE_TAG_IN", "tag"),
+    (Role::SecretNonceOut, "HEADRACE_SECRET_NONCE_OUT", "secret_nonce_out"),
+    (Role::Output, "HEADRACE_OUTPUT", "out"),
+    (Role::Tag, "HEADRACE_TAG", "tag"),
+];
+
+/// A function of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    /// `key`
+    Key,
+    /// `blocks`
+    Blocks,
+    /// `generate`
+    Generate,
+    /// `init`
+    Init,
+    /// `update`
+    Update,
+    /// `final`
+    Final,
+    /// `message`
+    Message,
+}
+
+/// A string in the signature of a function.
+pub(super) struct Parameter<'s> {
+    pub constant: &'static str,
+    pub name: &'static str,
+    pub port: &'s PortSpec,
+}
+
+/// The functions that an operation has, in the order in which they stand in its header.
+pub(super) fn functions(spec: &OperationSpec) -> Vec<Function> {
+    let mut functions = Vec::new();
+    functions.extend(spec.input(Role::Key).map(|_| Function::Key));
+    match spec.framing {
+        Framing::Core => functions.push(Function::Blocks),
+        Framing::Generator => functions.push(Function::Generate),
+        _ if withholds(spec) || spec.single_chunk => functions.push(Function::Message),
+        _ => functions.extend([Function::Init, Function::Update, Function::Final, Function::Message]),
+    }
+    functions
+}
+
+/// The strings that a function takes and gives.
+pub(super) fn parameters(spec: &OperationSpec, function: Function) -> Vec<Parameter<'_>> {
+    let wanted = |role: Role| match function {
+        Function::Key => role == Role::Key,
+        Function::Init => role < Role::Input && role != Role::Key,
+        Function::Update => role == Role::Input || role == Role::Output && streams(spec),
+        Function::Final => role > Role::Input,
+        Function::Generate | Function::Message => role != Role::Key,
+        Function::Blocks => false,
+    };
+    let parameter = |(role, constant, name): (Role, &'static str, &'static str)| {
+        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
+        port.filter(|_| wanted(role)).map(|port| Parameter { constant, name, port })
+    };
+    STRINGS.into_iter().filter_map(parameter).collect()
+}
+
+/// Output of which the length can vary comes while input goes in; a digest comes at the end.
+pub(super) fn streams(spec: &OperationSpec) -> bool {
+    spec.output(Role::Output).is_some_and(|port| port.companion.is_some())
+}
+
+/// Output that is for verified messages only.
+fn withholds(spec: &OperationSpec) -> bool {
+    spec.verifies && spec.output(Role::Output).is_some()
+}
 
 pub(super) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
     let guard = format!("{}_H", name.to_uppercase());
-    let mut text =
-        format!("{head}/* {} */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace.h\"\n", comment(title));
+    let mut text = format!(
+        "{head}/* {}. What the functions return stands in headrace_message.h. */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace_message.h\"\n",
+        comment(title)
+    );
     for (spec, _) in operations {
         let _ = writeln!(text, "#include \"{}.h\"", network_prefix(name, spec));
     }
-    text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    text.push_str(
-        &STATUS
-            .replace("NAME", &name.to_uppercase())
-            .replace(&format!("enum {}_status", name.to_uppercase()), &format!("enum {name}_status")),
-    );
+    text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (spec, _) in operations {
-        operation_header(&mut text, name, spec);
+        let op = operation_prefix(name, spec);
+        let _ = write!(
+            text,
+            "\n/* --- {op}: {} --- */\n\n/* A context. It may hold secrets until `{op}_clear`. */\nstruct {op}_context {{\n    \
+             struct {} network;\n    struct headrace_message message;\n}};\n",
+            comment(&spec.title),
+            network_prefix(name, spec)
+        );
+        for function in functions(spec) {
+            let _ = write!(text, "\n/* {} */\n{};\n", describe(spec, function, &op), prototype(spec, function, &op));
+        }
+        let _ = write!(text, "\n/* Wipes the context. */\nvoid {op}_clear(struct {op}_context *context);\n");
     }
     text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     text
@@ -48,250 +126,190 @@ fn comment(text: &str) -> String {
     text.replace("*/", "* /")
 }
 
-/// Parameters and arguments for the initial block, where there is one.
-fn iv(spec: &OperationSpec) -> Option<(&'static str, &Sizes)> {
-    let found = [(Role::Iv, "iv"), (Role::Nonce, "nonce")].into_iter();
-    found.filter_map(|(role, name)| Some((name, &spec.input(role)?.sizes))).next()
-}
-
-fn operation_header(text: &mut String, name: &str, spec: &OperationSpec) {
-    let op = operation_prefix(name, spec);
-    let network = network_prefix(name, spec);
-    let key_sizes = spec.key_sizes().map_or_else(|| "0 bytes".to_owned(), ToString::to_string);
-    let input_sizes = spec.input(Role::Input).map_or_else(String::new, |port| port.sizes.to_string());
-    let _ = write!(
-        text,
-        "\n/* --- {op}: {} --- */\n\n/* A context with its key. It may hold secrets until `{op}_clear`. */\nstruct {op}_context {{\n    \
-         struct {network} network;\n    uint8_t key[{}];\n    size_t key_bytes;\n    uint64_t input_bytes;\n    uint32_t state;\n}};\n\n\
-         /* Takes a key ({key_sizes}); it is used from the next message on. */\n\
-         uint32_t {op}_key(struct {op}_context *context, const uint8_t *key, size_t key_bytes);\n\n",
-        comment(&spec.title),
-        key_room(spec)
-    );
-    match (spec.framing, spec.block_bytes) {
-        (Framing::Core, Some(block)) => {
-            let _ = write!(
-                text,
-                "/* Transforms `n_blocks` blocks of {block} bytes; `in` and `out` do not overlap. */\n\
-                 uint32_t {op}_blocks(struct {op}_context *context, const uint8_t *in, uint8_t *out, uint32_t n_blocks);\n\n"
-            );
+/// What a function does, with the lengths that it takes.
+fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
+    let sizes = |function: Function| -> String {
+        let given = parameters(spec, function).into_iter().filter(|parameter| !parameter.port.role.is_output());
+        let listed: Vec<String> =
+            given.map(|parameter| format!("`{}` has {}", parameter.name, parameter.port.sizes)).collect();
+        if listed.is_empty() { String::new() } else { format!(" {}.", listed.join("; ")) }
+    };
+    let block = spec.block_bytes.unwrap_or(0);
+    let enough = if block > 0 { format!("; room for `in_bytes` and {block} bytes is enough") } else { String::new() };
+    let comes = "What comes out goes to `out`, which has room for `out_room` bytes, and is counted in\n   `*out_bytes`";
+    match function {
+        Function::Key => format!("Takes a key, which is used from the next message on.{}", sizes(function)),
+        Function::Blocks => {
+            format!("Transforms `n_blocks` blocks of {block} bytes; `in` and `out` do not overlap.")
         }
-        _ => {
-            let (iv_parameters, iv_text) = match iv(spec) {
-                Some((iv, sizes)) => {
-                    (format!(", const uint8_t *{iv}, size_t {iv}_bytes"), format!(", with its {iv} ({sizes})"))
-                }
-                None => (String::new(), String::new()),
-            };
-            let _ = write!(
-                text,
-                "/* Begins a message{iv_text}. */\nuint32_t {op}_init(struct {op}_context *context{iv_parameters});\n\n\
-                 /* Takes a piece of input. What comes out goes to `out`, which has room for `out_room` bytes, and is counted in\n   \
-                 `*out_bytes`; room for `in_bytes` and a block is always enough. */\n\
-                 uint32_t {op}_update(struct {op}_context *context, const uint8_t *in, size_t in_bytes, uint8_t *out, size_t out_room,\n    \
-                 size_t *out_bytes);\n\n\
-                 /* Ends the message, whose input must have had {input_sizes}. The last output comes as in `update`. */\n\
-                 uint32_t {op}_final(struct {op}_context *context, uint8_t *out, size_t out_room, size_t *out_bytes);\n\n\
-                 /* A whole message. */\n\
-                 uint32_t {op}_message(struct {op}_context *context{iv_parameters}, const uint8_t *in, size_t in_bytes, uint8_t *out,\n    \
-                 size_t out_room, size_t *out_bytes);\n\n"
-            );
+        Function::Generate => format!("Makes `n_words` words.{}", sizes(function)),
+        Function::Init => format!("Begins a message.{}", sizes(function)),
+        Function::Update if streams(spec) => format!("Takes a piece of input. {comes}{enough}."),
+        Function::Update => "Takes a piece of input.".into(),
+        Function::Final if spec.verifies => {
+            format!("Ends the message; HEADRACE_REFUSED says that it is not authentic.{}", sizes(function))
         }
-    }
-    let _ = writeln!(text, "/* Wipes the context. */\nvoid {op}_clear(struct {op}_context *context);");
-}
-
-/// Bytes kept for the key.
-fn key_room(spec: &OperationSpec) -> u64 {
-    spec.key_sizes().map_or(1, |sizes| sizes.max().clamp(1, 4096))
-}
-
-/// A condition that a length is allowed.
-fn allowed(sizes: &Sizes, length: &str) -> String {
-    match sizes {
-        Sizes::OneOf(sizes) => {
-            let equal: Vec<String> = sizes.iter().map(|size| format!("{length} == {size}u")).collect();
-            if equal.is_empty() { "false".into() } else { equal.join(" || ") }
+        Function::Final => {
+            let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
+            format!("Ends the message, whose input must have had {input}. The rest comes out.")
         }
-        Sizes::Range { min, max, multiple } => {
-            let mut parts = Vec::new();
-            if *min > 0 {
-                parts.push(format!("{length} >= {min}u"));
-            }
-            if *max < u64::MAX {
-                parts.push(format!("{length} <= {max}u"));
-            }
-            if *multiple > 1 {
-                parts.push(format!("{length} % {multiple}u == 0"));
-            }
-            if parts.is_empty() { "true".into() } else { parts.join(" && ") }
-        }
+        Function::Message if withholds(spec) => format!(
+            "A whole message; `in` and `out` do not overlap. HEADRACE_REFUSED says that it is not what `{}` makes: `out`\n   is wiped then and `*out_bytes` is 0.{}",
+            spec.inverse.as_deref().unwrap_or(op),
+            sizes(function)
+        ),
+        Function::Message => format!("A whole message; `in` and `out` do not overlap.{}", sizes(function)),
     }
 }
 
-/// Moves tokens in and out until all of `in` is taken and nothing moves any more.
-const PUMP: &str = "
-/* Ports are numbers in the order of the network; SIZE_MAX stands for one that there is not. */
-static bool put(const struct headrace_network *n, void *c, size_t port, const void *tokens, size_t n_tokens) {
-    return n->write(c, (uint32_t)port, tokens, n_tokens) == n_tokens;
-}
-
-static uint32_t pump(const struct headrace_network *n, void *c, size_t in_port, const uint8_t *in, size_t in_bytes, size_t out_port,
-    size_t size_port, uint8_t *out, size_t out_room, size_t *out_bytes) {
-    size_t sent = 0, got = 0;
-    for (;;) {
-        size_t moved = 0, n_tokens;
-        uint32_t sizes[16];
-        if (sent < in_bytes) {
-            n_tokens = n->write(c, (uint32_t)in_port, in + sent, in_bytes - sent);
-            sent += n_tokens;
-            moved += n_tokens;
-        }
-        if (n->run(c, UINT64_MAX) != HEADRACE_IDLE) {
-            return UPPER_STUCK;
-        }
-        if (got < out_room) {
-            n_tokens = n->read(c, (uint32_t)out_port, out + got, out_room - got);
-            got += n_tokens;
-            moved += n_tokens;
-        }
-        if (size_port != SIZE_MAX) {
-            do {
-                n_tokens = n->read(c, (uint32_t)size_port, sizes, 16);
-                moved += n_tokens;
-            } while (n_tokens == 16);
-        }
-        if (moved == 0) {
-            uint8_t more;
-            *out_bytes = got;
-            if (got == out_room && n->read(c, (uint32_t)out_port, &more, 1) == 1) {
-                return UPPER_ROOM;
-            }
-            return sent == in_bytes ? UPPER_OK : UPPER_STUCK;
-        }
+fn name_of(function: Function) -> &'static str {
+    match function {
+        Function::Key => "key",
+        Function::Blocks => "blocks",
+        Function::Generate => "generate",
+        Function::Init => "init",
+        Function::Update => "update",
+        Function::Final => "final",
+        Function::Message => "message",
     }
 }
-";
+
+fn prototype(spec: &OperationSpec, function: Function, op: &str) -> String {
+    let mut listed = vec![format!("struct {op}_context *context")];
+    for Parameter { name, port, .. } in parameters(spec, function) {
+        if port.role.is_output() {
+            listed.push(format!("uint8_t *{name}, size_t {name}_room, size_t *{name}_bytes"));
+        } else {
+            listed.push(format!("const uint8_t *{name}, size_t {name}_bytes"));
+        }
+    }
+    match function {
+        Function::Blocks => listed.push("const uint8_t *in, uint8_t *out, uint32_t n_blocks".into()),
+        Function::Generate => listed.insert(1, "uint32_t n_words".into()),
+        _ => {}
+    }
+    format!("uint32_t {op}_{}(\n    {})", name_of(function), listed.join(",\n    "))
+}
 
 pub(super) fn source(head: &str, name: &str, operations: &[(&OperationSpec, &Network)]) -> String {
-    let upper = name.to_uppercase();
-    let mut text = format!(
-        "{head}#include \"{name}.h\"\n\nenum {{ NO_KEY = 0, NEW_KEY = 1, KEYED = 2, NEW_KEY_OPEN = 3, OPEN = 4 }};\n{}",
-        PUMP.replace("UPPER", &upper)
-    );
+    let mut text = format!("{head}#include \"{name}.h\"\n");
     for (spec, network) in operations {
-        operation_source(&mut text, name, &upper, spec, network);
+        let op = operation_prefix(name, spec);
+        table(&mut text, name, &op, spec, network);
+        for function in functions(spec) {
+            body(&mut text, &op, spec, function);
+        }
+        let _ = write!(
+            text,
+            "\nvoid {op}_clear(struct {op}_context *context) {{\n    \
+             headrace_message_clear(&{op}_operation, &context->message, &context->network);\n}}\n"
+        );
     }
     text
 }
 
-fn port(names: impl Iterator<Item = impl AsRef<str>>, wanted: Option<&str>) -> String {
-    let mut names = names;
-    wanted
-        .and_then(|wanted| names.position(|name| name.as_ref() == wanted))
-        .map_or("SIZE_MAX".into(), |at| at.to_string())
-}
-
-fn operation_source(text: &mut String, name: &str, upper: &str, spec: &OperationSpec, network: &Network) {
-    let op = operation_prefix(name, spec);
-    let table = format!("&{}_network", network_prefix(name, spec));
-    let input = |role: Role| spec.input(role);
-    let in_port = |wanted: Option<&str>| port(network.inputs.iter().map(|port| &port.name), wanted);
-    let out_port = |wanted: Option<&str>| port(network.outputs.iter().map(|port| &port.name), wanted);
-    let data = in_port(input(Role::Input).map(|port| port.name.as_str()));
-    let output = spec.output(Role::Output);
-    let out = out_port(output.map(|port| port.name.as_str()));
-    let out_size = out_port(output.and_then(|port| port.companion.as_deref()));
-    let rekey = in_port(input(Role::Rekey).map(|port| port.name.as_str()));
-    let key = in_port(input(Role::Key).map(|port| port.name.as_str()));
-    let key_size = in_port(input(Role::Key).and_then(|port| port.companion.as_deref()));
-    let key_allowed = spec.key_sizes().map_or("key_bytes == 0".into(), |sizes| allowed(sizes, "key_bytes"));
-    let key_room = key_room(spec);
-    let send_key_size = if key_size == "SIZE_MAX" {
-        String::new()
-    } else {
-        format!(
-            "const uint32_t size = 0x80000000u | (uint32_t)context->key_bytes;\n        done = done && put(n, c, {key_size}, &size, 1);\n        "
-        )
+/// The table that says which ports an operation has.
+fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network: &Network) {
+    let number = |is_output: bool, wanted: Option<&str>| -> String {
+        let ports = if is_output { &network.outputs } else { &network.inputs };
+        let at = wanted.and_then(|wanted| ports.iter().position(|port| port.name == wanted));
+        at.map_or("HEADRACE_NO_PORT".into(), |at| at.to_string())
     };
-    // Sending the key and what else comes before the data.
-    let begin = format!(
-        "    const struct headrace_network *const n = {table};\n    void *const c = &context->network;\n    \
-         const uint8_t rekey = context->state == NEW_KEY;\n    bool done = true;\n    done = put(n, c, {rekey}, &rekey, 1);\n    \
-         if (rekey) {{\n        {send_key_size}done = done && put(n, c, {key}, context->key, context->key_bytes);\n    }}\n"
-    );
-    let _ = write!(
-        text,
-        "\nuint32_t {op}_key(struct {op}_context *context, const uint8_t *key, size_t key_bytes) {{\n    \
-         if (!({key_allowed}) || key_bytes > {key_room}u) {{\n        return {upper}_KEY_LENGTH;\n    }}\n    \
-         ({table})->init(&context->network, NULL);\n    memset(context->key, 0, sizeof context->key);\n    \
-         memcpy(context->key, key, key_bytes);\n    context->key_bytes = key_bytes;\n    context->input_bytes = 0;\n    \
-         context->state = NEW_KEY;\n    return {upper}_OK;\n}}\n\n\
-         void {op}_clear(struct {op}_context *context) {{\n    volatile uint8_t *const key = context->key;\n    \
-         for (size_t i = 0; i < sizeof context->key; i++) {{\n        key[i] = 0;\n    }}\n    \
-         ({table})->clear(&context->network);\n    context->state = NO_KEY;\n}}\n"
-    );
-    if let (Framing::Core, Some(block)) = (spec.framing, spec.block_bytes) {
-        let blocks = in_port(input(Role::Blocks).map(|port| port.name.as_str()));
+    let mut strings = String::new();
+    for (role, constant, _) in STRINGS {
+        let is_output = role.is_output();
+        let Some(port) = (if is_output { spec.output(role) } else { spec.input(role) }) else {
+            let _ = writeln!(strings, "            [{constant}] = {{HEADRACE_NO_PORT, HEADRACE_NO_PORT, 0, NULL}},");
+            continue;
+        };
+        let lengths = lengths(&port.sizes);
         let _ = write!(
             text,
-            "\nuint32_t {op}_blocks(struct {op}_context *context, const uint8_t *in, uint8_t *out, uint32_t n_blocks) {{\n    \
-             size_t out_bytes = 0;\n    const size_t bytes = (size_t)n_blocks * {block}u;\n    uint32_t status;\n    \
-             if (context->state != NEW_KEY && context->state != KEYED) {{\n        return {upper}_ORDER;\n    }}\n{{\n{begin}    \
-             if (!done || !put(n, c, {blocks}, &n_blocks, 1)) {{\n        return {upper}_STUCK;\n    }}\n    context->state = KEYED;\n    \
-             status = pump(n, c, {data}, in, bytes, {out}, {out_size}, out, bytes, &out_bytes);\n    }}\n    \
-             return status == {upper}_OK && out_bytes != bytes ? {upper}_STUCK : status;\n}}\n"
+            "\nstatic const struct headrace_lengths {op}_{}[] = {{{}}};\n",
+            constant.to_lowercase(),
+            lengths.join(", ")
         );
-        return;
+        let _ = writeln!(
+            strings,
+            "            [{constant}] = {{{}, {}, {}, {op}_{}}},",
+            number(is_output, Some(&port.name)),
+            number(is_output, port.companion.as_deref()),
+            lengths.len(),
+            constant.to_lowercase()
+        );
     }
-    let size_port = in_port(input(Role::Input).and_then(|port| port.companion.as_deref()));
-    let input_allowed = input(Role::Input).map_or("true".into(), |port| allowed(&port.sizes, "context->input_bytes"));
-    let (parameters, arguments, check, send) = match iv(spec) {
-        None => (String::new(), String::new(), String::new(), String::new()),
-        Some((iv, sizes)) => {
-            let role = if iv == "iv" { Role::Iv } else { Role::Nonce };
-            let port = in_port(input(role).map(|port| port.name.as_str()));
-            let companion = in_port(input(role).and_then(|port| port.companion.as_deref()));
-            let size = if companion == "SIZE_MAX" {
-                String::new()
-            } else {
-                format!(
-                    "    {{\n        const uint32_t size = 0x80000000u | (uint32_t){iv}_bytes;\n        done = done && put(n, c, {companion}, &size, 1);\n    }}\n"
-                )
-            };
-            (
-                format!(", const uint8_t *{iv}, size_t {iv}_bytes"),
-                format!(", {iv}, {iv}_bytes"),
-                format!(
-                    "    if (!({})) {{\n        return {upper}_IV_LENGTH;\n    }}\n",
-                    allowed(sizes, &format!("{iv}_bytes"))
-                ),
-                format!("{size}    done = done && put(n, c, {port}, {iv}, {iv}_bytes);\n"),
-            )
-        }
+    let control = |role: Role| {
+        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
+        number(role.is_output(), port.map(|port| port.name.as_str()))
     };
+    let core = if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 };
     let _ = write!(
         text,
-        "\nuint32_t {op}_init(struct {op}_context *context{parameters}) {{\n{check}    \
-         if (context->state != NEW_KEY && context->state != KEYED) {{\n        return {upper}_ORDER;\n    }}\n{{\n{begin}{send}    \
-         if (!done) {{\n        return {upper}_STUCK;\n    }}\n    }}\n    context->input_bytes = 0;\n    context->state = OPEN;\n    return {upper}_OK;\n}}\n\n\
-         uint32_t {op}_update(struct {op}_context *context, const uint8_t *in, size_t in_bytes, uint8_t *out, size_t out_room,\n    size_t *out_bytes) {{\n    \
-         const struct headrace_network *const n = {table};\n    void *const c = &context->network;\n    size_t total = 0;\n    \
-         *out_bytes = 0;\n    if (context->state != OPEN) {{\n        return {upper}_ORDER;\n    }}\n    \
-         while (in_bytes > 0) {{\n        const uint32_t size = in_bytes < 0x40000000u ? (uint32_t)in_bytes : 0x40000000u;\n        \
-         uint32_t status = {upper}_STUCK;\n        size_t got = 0;\n        if (put(n, c, {size_port}, &size, 1)) {{\n            \
-         status = pump(n, c, {data}, in, size, {out}, {out_size}, out + total, out_room - total, &got);\n        }}\n        \
-         total += got;\n        *out_bytes = total;\n        if (status != {upper}_OK) {{\n            context->state = NO_KEY;\n            return status;\n        }}\n        \
-         in += size;\n        in_bytes -= size;\n        context->input_bytes += size;\n    }}\n    return {upper}_OK;\n}}\n\n\
-         uint32_t {op}_final(struct {op}_context *context, uint8_t *out, size_t out_room, size_t *out_bytes) {{\n    \
-         const struct headrace_network *const n = {table};\n    void *const c = &context->network;\n    const uint32_t last = 0x80000000u;\n    \
-         uint32_t status;\n    *out_bytes = 0;\n    if (context->state != OPEN) {{\n        return {upper}_ORDER;\n    }}\n    context->state = NO_KEY;\n    \
-         if (!({input_allowed})) {{\n        return {upper}_INPUT_LENGTH;\n    }}\n    if (!put(n, c, {size_port}, &last, 1)) {{\n        return {upper}_STUCK;\n    }}\n    \
-         status = pump(n, c, {data}, &(const uint8_t){{0}}, 0, {out}, {out_size}, out, out_room, out_bytes);\n    \
-         if (status == {upper}_OK) {{\n        context->state = KEYED;\n    }}\n    return status;\n}}\n\n\
-         uint32_t {op}_message(struct {op}_context *context{parameters}, const uint8_t *in, size_t in_bytes, uint8_t *out,\n    size_t out_room, size_t *out_bytes) {{\n    \
-         size_t first = 0, rest = 0;\n    uint32_t status = {op}_init(context{arguments});\n    if (status == {upper}_OK) {{\n        \
-         status = {op}_update(context, in, in_bytes, out, out_room, &first);\n    }}\n    if (status == {upper}_OK) {{\n        \
-         status = {op}_final(context, out + first, out_room - first, &rest);\n    }}\n    *out_bytes = first + rest;\n    return status;\n}}\n"
+        "\nstatic const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    \
+         .rekey = {},\n    .decrypt = {},\n    .blocks = {},\n    .verified = {},\n    .block_bytes = {core},\n    .decrypts = {},\n    \
+         .single_chunk = {},\n    .withholds = {},\n}};\n",
+        network_prefix(name, spec),
+        control(Role::Rekey),
+        control(Role::Decrypt),
+        control(Role::Blocks),
+        control(Role::Verified),
+        spec.decrypt.unwrap_or(false),
+        spec.single_chunk,
+        withholds(spec)
     );
+}
+
+/// The ranges that make up the legal lengths of a string.
+fn lengths(sizes: &Sizes) -> Vec<String> {
+    let range = |min: u64, max: u64, multiple: u64| {
+        let max = if max == u64::MAX { "UINT64_MAX".into() } else { max.to_string() };
+        format!("{{{min}, {max}, {multiple}}}")
+    };
+    match sizes {
+        Sizes::OneOf(sizes) => sizes.iter().map(|size| range(*size, *size, 1)).collect(),
+        Sizes::Range { min, max, multiple } => vec![range(*min, *max, *multiple)],
+    }
+}
+
+/// A function: its strings by role, and the call of the one that does the work.
+fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
+    let listed = parameters(spec, function);
+    let context = format!("&{op}_operation, &context->message, &context->network");
+    let (mut given, mut rooms) = (String::new(), String::new());
+    for Parameter { constant, name, port } in &listed {
+        if port.role.is_output() {
+            let _ = writeln!(rooms, "        [{constant}] = {{{name}, {name}_room, {name}_bytes}},");
+        } else {
+            let _ = writeln!(given, "        [{constant}] = {{{name}, {name}_bytes}},");
+        }
+    }
+    let array = |kind: &str, name: &str, lines: &str| {
+        // An array without any entry of its own is all zero.
+        let lines = if lines.is_empty() { "        {0}\n" } else { lines };
+        format!("    const struct headrace_{kind} {name}[HEADRACE_ROLES] = {{\n{lines}    }};\n")
+    };
+    let strings = array("bytes", "strings", &given);
+    let room = listed.iter().find(|parameter| parameter.port.role == Role::Output);
+    let room =
+        room.map_or("NULL, 0, NULL".into(), |Parameter { name, .. }| format!("{name}, {name}_room, {name}_bytes"));
+    let whole = |function: &str| {
+        format!(
+            "{strings}{}    return headrace_message_{function}({context}, strings, rooms);\n",
+            array("room", "rooms", &rooms)
+        )
+    };
+    let work = match function {
+        Function::Key => format!("    return headrace_message_key({context}, key, key_bytes);\n"),
+        Function::Blocks => format!("    return headrace_message_blocks({context}, in, out, n_blocks);\n"),
+        Function::Init => format!("{strings}    return headrace_message_init({context}, strings);\n"),
+        Function::Update => format!(
+            "    const struct headrace_room to = {{{room}}};\n    return headrace_message_update({context}, in, in_bytes, to);\n"
+        ),
+        Function::Generate => format!(
+            "{strings}    const struct headrace_room to = {{{room}}};\n    return headrace_message_words({context}, strings, n_words, to);\n"
+        ),
+        Function::Final => whole("final"),
+        Function::Message => whole("whole"),
+    };
+    let _ = write!(text, "\n{} {{\n{work}}}\n", prototype(spec, function, op));
 }

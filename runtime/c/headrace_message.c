@@ -1,0 +1,389 @@
+/* See headrace_message.h. */
+#include "headrace_message.h"
+
+/* Where a context stands. A key is sent as soon as it is given; `Rekey` says of the next message that it is there already. */
+enum { NO_KEY = 0, NEW_KEY = 1, KEYED = 2, OPEN = 3 };
+
+/* The top bit of a chunk size marks the last chunk of its string. */
+static const uint32_t last_chunk = 0x80000000u;
+static const uint32_t chunk_most = 0x40000000u;
+
+static bool is_there(uint32_t port) {
+    return port != HEADRACE_NO_PORT;
+}
+
+static bool allows(const struct headrace_string *string, uint64_t length) {
+    for (uint32_t i = 0; i < string->n_lengths; i++) {
+        const struct headrace_lengths range = string->lengths[i];
+        if (length >= range.min && length <= range.max && length % range.multiple == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes all tokens, running the network where there is no room. Tokens have one byte, or four for sizes and counts. */
+static uint32_t put(const struct headrace_operation *op, void *c, uint32_t port, const void *tokens, size_t n_tokens,
+                    size_t token_bytes) {
+    const uint8_t *from = tokens;
+    size_t written = n_tokens == 0 ? 0 : op->network->write(c, port, from, n_tokens);
+    while (written < n_tokens) {
+        size_t more;
+        if (op->network->run(c, UINT64_MAX) != HEADRACE_IDLE) {
+            return HEADRACE_STUCK;
+        }
+        more = op->network->write(c, port, from + written * token_bytes, n_tokens - written);
+        if (more == 0) {
+            return HEADRACE_STUCK;
+        }
+        written += more;
+    }
+    return HEADRACE_OK;
+}
+
+static uint32_t put_flag(const struct headrace_operation *op, void *c, uint32_t port, bool value) {
+    const uint8_t token = value;
+    return is_there(port) ? put(op, c, port, &token, 1, 1) : HEADRACE_OK;
+}
+
+static uint32_t put_word(const struct headrace_operation *op, void *c, uint32_t port, uint32_t token) {
+    return is_there(port) ? put(op, c, port, &token, 1, 4) : HEADRACE_OK;
+}
+
+/* A string that is known whole. */
+static uint32_t put_string(const struct headrace_operation *op, void *c, enum headrace_role role, const uint8_t *bytes,
+                           size_t n_bytes) {
+    const struct headrace_string *const string = &op->strings[role];
+    uint32_t result = HEADRACE_OK;
+    if (!is_there(string->size_port)) {
+        return put(op, c, string->port, bytes, n_bytes, 1);
+    }
+    while (result == HEADRACE_OK && n_bytes > chunk_most) {
+        result = put_word(op, c, string->size_port, chunk_most);
+        if (result == HEADRACE_OK) {
+            result = put(op, c, string->port, bytes, chunk_most, 1);
+        }
+        bytes += chunk_most;
+        n_bytes -= chunk_most;
+    }
+    if (result == HEADRACE_OK) {
+        result = put_word(op, c, string->size_port, last_chunk | (uint32_t)n_bytes);
+    }
+    return result == HEADRACE_OK ? put(op, c, string->port, bytes, n_bytes, 1) : result;
+}
+
+/* Output that streams has a size port: it comes while input goes in. A digest comes when all is in. */
+static bool streams(const struct headrace_operation *op) {
+    return is_there(op->strings[HEADRACE_OUTPUT].size_port);
+}
+
+/* Moves input in and output out until all of `in` is taken and nothing moves any more. What comes out is put behind the
+   `*out->n_bytes` bytes that came before. */
+static uint32_t pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+                     const struct headrace_room *out) {
+    const struct headrace_network *const n = op->network;
+    const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
+    size_t sent = 0, moved;
+    uint8_t more;
+    if (!streams(op)) {
+        const uint32_t result = put(op, c, op->strings[HEADRACE_INPUT].port, in, in_bytes, 1);
+        return result == HEADRACE_OK && n->run(c, UINT64_MAX) != HEADRACE_IDLE ? HEADRACE_STUCK : result;
+    }
+    do {
+        size_t n_tokens;
+        uint32_t sizes[16];
+        moved = 0;
+        if (sent < in_bytes) {
+            moved = n->write(c, op->strings[HEADRACE_INPUT].port, in + sent, in_bytes - sent);
+            sent += moved;
+        }
+        if (n->run(c, UINT64_MAX) != HEADRACE_IDLE) {
+            return HEADRACE_STUCK;
+        }
+        if (*out->n_bytes < out->room) {
+            n_tokens = n->read(c, output->port, out->bytes + *out->n_bytes, out->room - *out->n_bytes);
+            *out->n_bytes += n_tokens;
+            moved += n_tokens;
+        }
+        do {
+            n_tokens = n->read(c, output->size_port, sizes, 16);
+            moved += n_tokens;
+        } while (n_tokens == 16);
+    } while (moved != 0);
+    if (*out->n_bytes == out->room && n->read(c, output->port, &more, 1) == 1) {
+        return HEADRACE_ROOM;
+    }
+    return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
+/* A string that came out whole. */
+static uint32_t take(const struct headrace_operation *op, void *c, enum headrace_role role, const struct headrace_room *to) {
+    const struct headrace_string *const string = &op->strings[role];
+    uint32_t size;
+    uint8_t more;
+    *to->n_bytes = op->network->read(c, string->port, to->bytes, to->room);
+    if (*to->n_bytes == to->room && op->network->read(c, string->port, &more, 1) == 1) {
+        return HEADRACE_ROOM;
+    }
+    while (is_there(string->size_port) && op->network->read(c, string->size_port, &size, 1) == 1) {
+    }
+    return allows(string, *to->n_bytes) ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
+static void wipe(void *bytes, size_t n_bytes) {
+    volatile uint8_t *const at = bytes;
+    for (size_t i = 0; i < n_bytes; i++) {
+        at[i] = 0;
+    }
+}
+
+/* A message that is not authentic was processed to its end like any other, so its key is still good. */
+static uint32_t ended(const struct headrace_operation *op, struct headrace_message *message, uint32_t result) {
+    const bool whole = result == HEADRACE_OK || result == HEADRACE_REFUSED;
+    message->state = whole && is_there(op->rekey) ? KEYED : NO_KEY;
+    return result;
+}
+
+uint32_t headrace_message_key(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                              const uint8_t *key, size_t key_bytes) {
+    uint32_t result;
+    message->state = NO_KEY;
+    if (!allows(&op->strings[HEADRACE_KEY], key_bytes)) {
+        return HEADRACE_KEY_LENGTH;
+    }
+    op->network->init(c, NULL);
+    result = put_flag(op, c, op->rekey, true);
+    if (result == HEADRACE_OK && op->block_bytes != 0) {
+        /* The key of a core comes with a burst: an empty one. */
+        result = put_flag(op, c, op->decrypt, op->decrypts);
+    }
+    if (result == HEADRACE_OK) {
+        result = put_string(op, c, HEADRACE_KEY, key, key_bytes);
+    }
+    if (result == HEADRACE_OK && op->block_bytes != 0) {
+        result = put_word(op, c, op->blocks, 0);
+    }
+    if (result == HEADRACE_OK) {
+        message->state = op->block_bytes != 0 ? KEYED : NEW_KEY;
+    }
+    return result;
+}
+
+uint32_t headrace_message_init(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                               const struct headrace_bytes *strings) {
+    const bool keyed = is_there(op->rekey);
+    uint32_t result = HEADRACE_OK;
+    if (keyed && message->state != NEW_KEY && message->state != KEYED) {
+        return HEADRACE_ORDER;
+    }
+    for (int role = HEADRACE_NONCE; role < HEADRACE_INPUT; role++) {
+        if (is_there(op->strings[role].port) && !allows(&op->strings[role], strings[role].n_bytes)) {
+            return HEADRACE_STRING_LENGTH;
+        }
+    }
+    if (!keyed) {
+        op->network->init(c, NULL);
+    } else if (message->state == KEYED) {
+        result = put_flag(op, c, op->rekey, false);
+    }
+    if (result == HEADRACE_OK) {
+        result = put_flag(op, c, op->decrypt, op->decrypts);
+    }
+    for (int role = HEADRACE_NONCE; result == HEADRACE_OK && role < HEADRACE_INPUT; role++) {
+        if (is_there(op->strings[role].port)) {
+            result = put_string(op, c, (enum headrace_role)role, strings[role].bytes, strings[role].n_bytes);
+        }
+    }
+    message->input_bytes = 0;
+    message->state = result == HEADRACE_OK ? OPEN : NO_KEY;
+    return result;
+}
+
+/* A further chunk of input. */
+static uint32_t chunk(const struct headrace_operation *op, void *c, const uint8_t *in, uint32_t size, uint32_t last,
+                      const struct headrace_room *out) {
+    const uint32_t result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, size | last);
+    return result == HEADRACE_OK ? pump(op, c, in, size, out) : result;
+}
+
+/* All that follows the last input. */
+static uint32_t finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
+                       const struct headrace_room *rooms) {
+    uint32_t result = HEADRACE_OK;
+    if (is_there(op->strings[HEADRACE_TAG_IN].port)) {
+        const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
+        result = put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
+    }
+    if (result == HEADRACE_OK) {
+        result = pump(op, c, NULL, 0, &rooms[HEADRACE_OUTPUT]);
+    }
+    for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && role < HEADRACE_ROLES; role++) {
+        if (is_there(op->strings[role].port) && !(role == HEADRACE_OUTPUT && streams(op))) {
+            result = take(op, c, (enum headrace_role)role, &rooms[role]);
+        }
+    }
+    if (result == HEADRACE_OK && is_there(op->verified)) {
+        uint8_t verified = 0;
+        if (op->network->read(c, op->verified, &verified, 1) != 1) {
+            return HEADRACE_STUCK;
+        }
+        result = verified ? HEADRACE_OK : HEADRACE_REFUSED;
+    }
+    return result;
+}
+
+/* Whether the tag to be verified has a legal length, where there is one. */
+static bool tag_fits(const struct headrace_operation *op, const struct headrace_bytes *strings) {
+    const struct headrace_string *const tag = &op->strings[HEADRACE_TAG_IN];
+    return !is_there(tag->port) || allows(tag, strings[HEADRACE_TAG_IN].n_bytes);
+}
+
+uint32_t headrace_message_update(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                 const uint8_t *in, size_t in_bytes, struct headrace_room out) {
+    if (out.n_bytes != NULL) {
+        *out.n_bytes = 0;
+    }
+    if (message->state != OPEN) {
+        return HEADRACE_ORDER;
+    }
+    while (in_bytes > 0) {
+        const uint32_t size = in_bytes < chunk_most ? (uint32_t)in_bytes : chunk_most;
+        const uint32_t result = chunk(op, c, in, size, 0, &out);
+        if (result != HEADRACE_OK) {
+            return ended(op, message, result);
+        }
+        in += size;
+        in_bytes -= size;
+        message->input_bytes += size;
+    }
+    return HEADRACE_OK;
+}
+
+uint32_t headrace_message_final(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    uint32_t result;
+    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
+        if (rooms[role].n_bytes != NULL) {
+            *rooms[role].n_bytes = 0;
+        }
+    }
+    if (message->state != OPEN) {
+        return HEADRACE_ORDER;
+    }
+    if (!allows(&op->strings[HEADRACE_INPUT], message->input_bytes)) {
+        return ended(op, message, HEADRACE_INPUT_LENGTH);
+    }
+    if (!tag_fits(op, strings)) {
+        return ended(op, message, HEADRACE_STRING_LENGTH);
+    }
+    result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, last_chunk);
+    if (result == HEADRACE_OK) {
+        result = finish(op, c, strings, rooms);
+    }
+    return ended(op, message, result);
+}
+
+/* Forgets output that is for verified messages only. */
+static void withhold(const struct headrace_operation *op, const struct headrace_room *rooms) {
+    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
+        if (is_there(op->strings[role].port)) {
+            wipe(rooms[role].bytes, *rooms[role].n_bytes);
+            *rooms[role].n_bytes = 0;
+        }
+    }
+}
+
+uint32_t headrace_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    const struct headrace_bytes input = strings[HEADRACE_INPUT];
+    size_t sent = 0;
+    uint32_t result;
+    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
+        if (rooms[role].n_bytes != NULL) {
+            *rooms[role].n_bytes = 0;
+        }
+    }
+    if (!allows(&op->strings[HEADRACE_INPUT], input.n_bytes) || (op->single_chunk && input.n_bytes >= last_chunk)) {
+        return HEADRACE_INPUT_LENGTH;
+    }
+    if (!tag_fits(op, strings)) {
+        return HEADRACE_STRING_LENGTH;
+    }
+    result = headrace_message_init(op, message, c, strings);
+    if (result != HEADRACE_OK) {
+        return result;
+    }
+    while (result == HEADRACE_OK && !op->single_chunk && input.n_bytes - sent > chunk_most) {
+        result = chunk(op, c, input.bytes + sent, chunk_most, 0, &rooms[HEADRACE_OUTPUT]);
+        sent += chunk_most;
+    }
+    if (result == HEADRACE_OK) {
+        result = chunk(op, c, input.n_bytes == 0 ? NULL : input.bytes + sent, (uint32_t)(input.n_bytes - sent), last_chunk,
+                       &rooms[HEADRACE_OUTPUT]);
+    }
+    if (result == HEADRACE_OK) {
+        result = finish(op, c, strings, rooms);
+    }
+    if (result != HEADRACE_OK && op->withholds) {
+        withhold(op, rooms);
+    }
+    return ended(op, message, result);
+}
+
+uint32_t headrace_message_blocks(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                 const uint8_t *in, uint8_t *out, uint32_t n_blocks) {
+    const struct headrace_network *const n = op->network;
+    const size_t n_bytes = (size_t)n_blocks * op->block_bytes;
+    size_t sent = 0, got = 0, moved = 1;
+    uint32_t result;
+    if (message->state != KEYED) {
+        return HEADRACE_ORDER;
+    }
+    result = put_flag(op, c, op->rekey, false);
+    if (result == HEADRACE_OK) {
+        result = put_flag(op, c, op->decrypt, op->decrypts);
+    }
+    if (result == HEADRACE_OK) {
+        result = put_word(op, c, op->blocks, n_blocks);
+    }
+    while (result == HEADRACE_OK && got < n_bytes && moved != 0) {
+        size_t n_tokens;
+        moved = sent < n_bytes ? n->write(c, op->strings[HEADRACE_INPUT].port, in + sent, n_bytes - sent) : 0;
+        sent += moved;
+        if (n->run(c, UINT64_MAX) != HEADRACE_IDLE) {
+            result = HEADRACE_STUCK;
+        }
+        n_tokens = n->read(c, op->strings[HEADRACE_OUTPUT].port, out + got, n_bytes - got);
+        got += n_tokens;
+        moved += n_tokens;
+    }
+    return ended(op, message, result == HEADRACE_OK && got < n_bytes ? HEADRACE_STUCK : result);
+}
+
+uint32_t headrace_message_words(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                const struct headrace_bytes *strings, uint32_t n_words, struct headrace_room out) {
+    size_t moved = 1;
+    uint32_t result = headrace_message_init(op, message, c, strings);
+    *out.n_bytes = 0;
+    if (result == HEADRACE_OK) {
+        result = put_word(op, c, op->blocks, n_words);
+    }
+    while (result == HEADRACE_OK && moved != 0) {
+        if (op->network->run(c, UINT64_MAX) != HEADRACE_IDLE) {
+            result = HEADRACE_STUCK;
+        } else if (*out.n_bytes == out.room) {
+            uint8_t more;
+            result = op->network->read(c, op->strings[HEADRACE_OUTPUT].port, &more, 1) == 1 ? HEADRACE_ROOM : HEADRACE_OK;
+            moved = 0;
+        } else {
+            moved = op->network->read(c, op->strings[HEADRACE_OUTPUT].port, out.bytes + *out.n_bytes, out.room - *out.n_bytes);
+            *out.n_bytes += moved;
+        }
+    }
+    return ended(op, message, result);
+}
+
+void headrace_message_clear(const struct headrace_operation *op, struct headrace_message *message, void *c) {
+    op->network->clear(c);
+    wipe(message, sizeof *message);
+}

@@ -1,0 +1,120 @@
+/*
+ * Messages through generated networks: what stands between the functions that a project in C offers for an operation and
+ * the ports of its network.
+ *
+ * An operation is described by a table (`struct headrace_operation`): which string stands on which port, what lengths it
+ * may have. The functions here are the same for all of them. Tokens go in as there is room for them and out as there is
+ * room in the caller's buffer, so no memory is needed beyond the network's own.
+ */
+#ifndef HEADRACE_MESSAGE_H
+#define HEADRACE_MESSAGE_H
+
+#include "headrace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the functions of an operation return. After anything but HEADRACE_OK the message is lost; one under a key needs its
+   key again. */
+enum headrace_result {
+    HEADRACE_OK = 0,
+    HEADRACE_KEY_LENGTH = 1,    /* the key has a length that is not allowed */
+    HEADRACE_STRING_LENGTH = 2, /* the initial block, nonce, associated data, seed or tag has */
+    HEADRACE_INPUT_LENGTH = 3,  /* the input has */
+    HEADRACE_ROOM = 4,          /* a buffer for output is too small */
+    HEADRACE_ORDER = 5,         /* no key yet, or `update` or `final` without `init` */
+    HEADRACE_STUCK = 6,         /* the network stopped: a mistake of the network */
+    HEADRACE_REFUSED = 7        /* the message is not authentic, or not well-formed: there is no output */
+};
+
+/* The strings of a message. The order is the one in which they are given. */
+enum headrace_role {
+    HEADRACE_KEY,
+    HEADRACE_NONCE,
+    HEADRACE_IV,
+    HEADRACE_SECRET_NONCE,
+    HEADRACE_AD,
+    HEADRACE_SEED,
+    HEADRACE_INPUT,
+    HEADRACE_TAG_IN,
+    HEADRACE_SECRET_NONCE_OUT,
+    HEADRACE_OUTPUT,
+    HEADRACE_TAG,
+    HEADRACE_ROLES
+};
+
+/* Stands for a port that a network does not have. */
+#define HEADRACE_NO_PORT UINT32_MAX
+
+/* One legal range of lengths in bytes: from `min` to `max` in multiples of `multiple`. */
+struct headrace_lengths {
+    uint64_t min;
+    uint64_t max;
+    uint64_t multiple;
+};
+
+/* A string at the edge of a network. */
+struct headrace_string {
+    uint32_t port;
+    uint32_t size_port; /* where its chunk sizes go, when its length can vary */
+    uint32_t n_lengths;
+    const struct headrace_lengths *lengths; /* a length must be in one of these */
+};
+
+/* An operation: its network and what the ports are for. */
+struct headrace_operation {
+    const struct headrace_network *network;
+    struct headrace_string strings[HEADRACE_ROLES];
+    uint32_t rekey;
+    uint32_t decrypt;
+    uint32_t blocks;
+    uint32_t verified;
+    uint32_t block_bytes; /* of a core */
+    bool decrypts;        /* what `decrypt` is told */
+    bool single_chunk;    /* the input must be one chunk */
+    bool withholds;       /* output is only for messages that are verified */
+};
+
+/* What a context holds beside its network. */
+struct headrace_message {
+    uint64_t input_bytes;
+    uint32_t state;
+};
+
+/* A string that is given. */
+struct headrace_bytes {
+    const uint8_t *bytes;
+    size_t n_bytes;
+};
+
+/* Room for a string that comes out; `*n_bytes` is set to its length. */
+struct headrace_room {
+    uint8_t *bytes;
+    size_t room;
+    size_t *n_bytes;
+};
+
+/* `network` is the context of the operation's network; `strings` and `rooms` are indexed by role. */
+uint32_t headrace_message_key(const struct headrace_operation *operation, struct headrace_message *message, void *network,
+                              const uint8_t *key, size_t key_bytes);
+uint32_t headrace_message_init(const struct headrace_operation *operation, struct headrace_message *message, void *network,
+                               const struct headrace_bytes *strings);
+uint32_t headrace_message_update(const struct headrace_operation *operation, struct headrace_message *message,
+                                 void *network, const uint8_t *in, size_t in_bytes, struct headrace_room out);
+uint32_t headrace_message_final(const struct headrace_operation *operation, struct headrace_message *message,
+                                void *network, const struct headrace_bytes *strings, const struct headrace_room *rooms);
+uint32_t headrace_message_whole(const struct headrace_operation *operation, struct headrace_message *message,
+                                void *network, const struct headrace_bytes *strings, const struct headrace_room *rooms);
+uint32_t headrace_message_blocks(const struct headrace_operation *operation, struct headrace_message *message,
+                                 void *network, const uint8_t *in, uint8_t *out, uint32_t n_blocks);
+uint32_t headrace_message_words(const struct headrace_operation *operation, struct headrace_message *message,
+                                void *network, const struct headrace_bytes *strings, uint32_t n_words,
+                                struct headrace_room out);
+void headrace_message_clear(const struct headrace_operation *operation, struct headrace_message *message, void *network);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -455,7 +455,9 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
     let mode = operation.cipher.is_some();
     let ends = |end: &str| name == end || name.ends_with(&format!("-{end}"));
     let decrypts = ends("decrypt");
-    let verifies = (manifest.shape == Shape::Aead && decrypts) || ends("verify") || ends("decode");
+    let verifies = operation.verifies
+        || (manifest.shape == Shape::Aead && decrypts)
+        || (!mode && (ends("verify") || ends("decode")));
     let rule = |role: Role| -> Option<&SizeRule> {
         let own = operation.sizes.iter().find(|(given, _)| *given == role);
         let of_set = set.sizes.iter().find(|(given, _)| *given == role);

@@ -64,10 +64,20 @@
 //! iv = "block"                        # sizes: nonce, iv, input, output
 //! input = { multiple = "block" }
 //! block_bytes = [8, 16]               # only for such ciphers
+//!
+//! [operations.cbc-pad-decrypt]
+//! network = "CbcPadDecrypt"
+//! cipher = "decrypt"
+//! iv = "block"
+//! input = { min = "block", multiple = "block" }
+//! verifies = true                     # its network has `Verified`: some messages are refused
 //! # "#;
-//! # let (_, problems) = Manifest::parse(Default::default(), "ctl/mode/cbc/primitive.toml", text);
+//! # let (manifest, problems) = Manifest::parse(Default::default(), "ctl/mode/cbc/primitive.toml", text);
 //! # assert!(problems.is_empty(), "{problems:#?}");
+//! # assert_eq!(manifest.unwrap().operations.iter().map(|operation| operation.verifies).collect::<Vec<_>>(), [false, true]);
 //! ```
+//!
+//! Of other shapes the names of operations tell which verify: `verify`, `decode`, and `decrypt` of an AEAD.
 //!
 //! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed input output tag`, those that
 //! the shape has), operations may differ from their set in them; a part has operations with `network`, `inputs` and
@@ -187,6 +197,9 @@ pub struct Operation {
     pub variants: Vec<Variant>,
     /// For a mode: the operation of the block cipher that it is given.
     pub cipher: Option<String>,
+    /// For a mode: whether it can refuse a message, as one does that checks padding. Other shapes say it by the names
+    /// of their operations.
+    pub verifies: bool,
     /// The operation that undoes it, where the name does not say it.
     pub inverse: Option<String>,
     /// The `Decrypt` token to send to a combined network.

@@ -3,7 +3,7 @@
 
 mod loading;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aes::{Aes128, Aes192, Aes256};
 use cipher::generic_array::GenericArray;
@@ -56,6 +56,9 @@ impl Aes {
 fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
     a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
+
+/// What the oracle knows: the modes of SP 800-38A.
+const MODES: [&str; 6] = ["ecb-encrypt", "cbc-encrypt", "cfb8-encrypt", "cfb-encrypt", "ofb", "ctr"];
 
 /// SP 800-38A, by the names of the library.
 fn run(operation: &str, key: &[u8], iv: &[u8], input: &[u8]) -> Vec<u8> {
@@ -172,10 +175,10 @@ fn every_record_of_every_file_passes_in_both_directions() {
     let library = library();
     let manifest = library.manifests().iter().find(|manifest| manifest.primitive == "aes").unwrap();
     let scope = library.select(&["aes"]).unwrap();
-    let files = library.vector_files(manifest);
-    assert_eq!(files.len(), 19);
-    for path in files {
-        let name = path.rsplit('/').next().unwrap();
+    let known = manifest.vectors.iter().filter(|entry| MODES.contains(&entry.operation.as_str()));
+    let files: BTreeSet<&str> = known.map(|entry| entry.file.as_str()).collect();
+    assert!(files.len() >= 19, "{files:?}");
+    for name in files {
         let (n_cases, n_records) = play(&library, name, &scope, 1 << 20);
         let directions = if name == "aes_mct.rsp" { 1 } else { 2 };
         assert_eq!(n_cases, n_records * directions, "{name}");

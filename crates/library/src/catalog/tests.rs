@@ -309,3 +309,34 @@ fn vector_files_are_known_by_their_names() {
     let manifest = library.manifests().iter().find(|manifest| manifest.primitive == "sum").unwrap();
     assert_eq!(library.vector_files(manifest), ["ctl/hash/sum/vectors/sum_short.rsp"]);
 }
+
+#[test]
+fn a_mode_says_whether_it_can_refuse_a_message() {
+    let box128 = MANIFESTS[0].1;
+    let pad = r#"
+title = "Padding"
+shape = "mode"
+standard = "S"
+[operations.pad-encrypt]
+network = "Pad"
+cipher = "encrypt"
+[operations.pad-decrypt]
+network = "Unpad"
+cipher = "decrypt"
+verifies = true
+"#;
+    let texts = [(FileId(0), "ctl/block/box/primitive.toml", box128), (FileId(1), "ctl/mode/pad/primitive.toml", pad)];
+    let (library, problems) = Library::load(texts);
+    assert_eq!(problems, []);
+    let spec = |name: &str| library.operation("box128", name).unwrap();
+    assert!(spec("pad-decrypt").verifies && !spec("pad-encrypt").verifies);
+    assert_eq!(ports(&spec("pad-decrypt").outputs), "Output/OutputSize Verified");
+
+    let own =
+        box128.replace("decrypt = { network = \"Decrypt(N = 2)\" }", "decrypt = { network = \"D\", verifies = true }");
+    let (_, problems) = Library::load([(FileId(0), "ctl/block/box/primitive.toml", &*own)]);
+    assert_eq!(
+        problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>(),
+        ["an operation has no key `verifies`"]
+    );
+}

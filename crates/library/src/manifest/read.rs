@@ -364,6 +364,7 @@ impl Reader<'_> {
         let network = network.and_then(|item| self.instantiation(&item));
         let mut cipher = None;
         let mut block_bytes = None;
+        let mut verifies = false;
         let mut variants = Vec::new();
         if place == Place::Part {
             let mut ports = |key: &'static str| {
@@ -379,6 +380,7 @@ impl Reader<'_> {
                 network: network?,
                 variants: vec![Variant::standard()],
                 cipher: None,
+                verifies: false,
                 inverse: None,
                 decrypt: None,
                 single_chunk: false,
@@ -393,6 +395,7 @@ impl Reader<'_> {
                 .need("cipher", "an operation of a mode", self.problems)
                 .and_then(|item| item.text(self.problems, "cipher").map(str::to_owned));
             block_bytes = table.take("block_bytes").and_then(|item| self.size(&item, "block_bytes", false));
+            verifies = table.take("verifies").and_then(|item| item.boolean(self.problems, "verifies")).unwrap_or(false);
         } else {
             variants = self.variants(table.take("variants"));
         }
@@ -418,6 +421,7 @@ impl Reader<'_> {
             network: network?,
             variants,
             cipher,
+            verifies,
             inverse,
             decrypt,
             single_chunk,

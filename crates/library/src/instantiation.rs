@@ -74,6 +74,16 @@ impl Instantiation {
         }
         self
     }
+
+    /// The same with an argument from a record set or replaced. What a record says of a mode's message it says of
+    /// the block cipher, which stands in the argument `Cipher`.
+    pub fn with_from_record(self, name: &str, value: impl Into<String>) -> Self {
+        let cipher = self.arguments.iter().find(|(other, _)| other == "Cipher");
+        match cipher.and_then(|(_, text)| Instantiation::parse(text).ok()) {
+            Some(cipher) => self.with("Cipher", cipher.with_from_record(name, value).to_string()),
+            None => self.with(name, value),
+        }
+    }
 }
 
 /// Cuts at commas outside brackets and strings.
@@ -135,6 +145,15 @@ impl fmt::Display for Instantiation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_speaks_of_the_cipher_of_a_mode() {
+        let mode = Instantiation::parse("a.Ecb(Cipher = b.Rc5(W = 16), BLOCK_BYTES = 4)").unwrap();
+        let mode = mode.with_from_record("ROUNDS", "0");
+        assert_eq!(mode.to_string(), "a.Ecb(Cipher = b.Rc5(W = 16, ROUNDS = 0), BLOCK_BYTES = 4)");
+        let core = Instantiation::parse("b.Rc5(ROUNDS = 12)").unwrap().with_from_record("ROUNDS", "0");
+        assert_eq!(core.to_string(), "b.Rc5(ROUNDS = 0)");
+    }
 
     #[test]
     fn reads_and_writes_arguments() {

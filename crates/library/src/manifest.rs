@@ -36,7 +36,7 @@
 //! kind = "monte-carlo"                # AESAVS 6.4; SHAVS 6.4 for a hash
 //! feedback = "ciphertext"             # "keystream" for OFB
 //! fields = { CT = "Output", CT100 = "Output^100" }    # over the defaults; targets: `mapping::Target`
-//! args = { ROUNDS = "Rounds" }        # network arguments from decimal fields
+//! args = { ROUNDS = "Rounds" }        # arguments of the cipher's network from decimal fields
 //! convert = { Key = "reverse" }       # `reverse-N`, `leftmost`
 //! ignore = ["Kind"]                   # every other field must mean something
 //!

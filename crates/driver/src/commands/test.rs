@@ -182,7 +182,7 @@ fn make_jobs<'l>(
             }
             let mut instantiation = variant.network.clone();
             for (name, value) in &arguments {
-                instantiation = instantiation.with(name, value.clone());
+                instantiation = instantiation.with_from_record(name, value.clone());
             }
             let text = instantiation.to_string();
             let network = networks.entry(text.clone()).or_insert_with(|| {

@@ -290,9 +290,9 @@ pub struct TestArgs {
     /// Write a row for each record and engine
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// Put a table of what works between the marks of this document
+    /// Put the tables of what passed between the marks of this document; may be repeated
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
-    pub into: Option<PathBuf>,
+    pub into: Vec<PathBuf>,
     /// Only this way of writing the primitives
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,

@@ -132,8 +132,11 @@ fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diag
 
 /// All operations of a parameter set that have an interface in the target.
 fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &BuildArgs) -> Outcome<Files> {
-    let sets: Vec<&str> = {
-        let specs = library.operations().iter().filter(|spec| spec.set == name || spec.primitive == name);
+    // A parameter set may be called as its primitive.
+    let sets: Vec<&str> = if library.operations().iter().any(|spec| spec.set == name) {
+        vec![name]
+    } else {
+        let specs = library.operations().iter().filter(|spec| spec.primitive == name);
         let mut sets: Vec<&str> = specs.map(|spec| spec.set.as_str()).collect();
         sets.dedup();
         sets

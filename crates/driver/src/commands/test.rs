@@ -1,5 +1,7 @@
 //! `headrace test`: known answers of primitives on every engine.
 
+mod tally;
+
 use super::Context;
 use crate::cli::{EngineName, TestArgs};
 use crate::engines::{self, Available};
@@ -11,15 +13,15 @@ use crate::terminal::{Terminal, plural};
 use headrace_engine::Engine;
 use headrace_exchange::check_ports;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
-use headrace_library::catalog::{Framing, Library, OperationSpec};
+use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::known_answers::{Case, Verdict, cases};
 use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
-use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use tally::Tally;
 
 /// Most failures that are described.
 const MAX_DESCRIBED: usize = 20;
@@ -83,11 +85,19 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     if let Some(path) = &arguments.json {
         write_file(path, tally.json(&files).as_bytes())?;
     }
-    if let Some(document) = &arguments.into {
-        let old = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
-        let new = headrace_bench::tables::replace(&old, "works", &tally.table(&library));
-        let new = new.ok_or_else(|| Failure::wrong(format!("{}: has no marks for a table", document.display())))?;
-        write_file(document, new.as_bytes())?;
+    for document in &arguments.into {
+        let mut text = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
+        let mut found = false;
+        for (mark, table) in [("works", tally.overview(&library)), ("known-answers", tally.details(&library))] {
+            if let Some(new) = headrace_bench::tables::replace(&text, mark, &table) {
+                text = new;
+                found = true;
+            }
+        }
+        if !found {
+            return Err(Failure::wrong(format!("{}: has no marks for a table", document.display())));
+        }
+        write_file(document, text.as_bytes())?;
     }
     let (passed, failed, skipped) = tally.counts();
     output::print(format!("{passed} passed, {failed} failed, {skipped} skipped\n").as_bytes())?;
@@ -274,154 +284,4 @@ fn play(job: &Job, files: &[File], network: &Network, factory: &engines::Factory
         verdicts.push(verdict.unwrap_or_else(Verdict::Failed));
     }
     verdicts
-}
-
-/// What became of one record on one engine.
-#[derive(Default)]
-struct Record {
-    failures: Vec<String>,
-    n_cases: usize,
-    skipped: bool,
-}
-
-/// One line of the summary.
-#[derive(Default)]
-struct Line {
-    passed: usize,
-    failed: usize,
-    seconds: f64,
-}
-
-/// All results: records by file, count and engine; lines by operation, engine and variant.
-#[derive(Default)]
-struct Tally {
-    records: BTreeMap<(usize, u64, &'static str), Record>,
-    lines: BTreeMap<(String, &'static str, String), Line>,
-}
-
-impl Tally {
-    fn add(&mut self, job: &Job, done: &Done, files: &[File]) {
-        let engine = engines::name(job.engine);
-        let name = format!("{} {}", job.spec.set, job.spec.name);
-        let line = self.lines.entry((name.clone(), engine, job.variant.to_owned())).or_default();
-        line.seconds += done.seconds;
-        for ((file, case), verdict) in job.cases.iter().zip(&done.verdicts) {
-            let case = &files[*file].cases[*case];
-            let record = self.records.entry((*file, case.count, engine)).or_default();
-            record.n_cases += 1;
-            match verdict {
-                Verdict::Passed => line.passed += 1,
-                Verdict::Failed(why) => {
-                    line.failed += 1;
-                    record.failures.push(format!("{name} ({}): {why}", job.variant));
-                }
-            }
-        }
-    }
-
-    fn skip(&mut self, engine: EngineName, files: &[File]) {
-        for (at, file) in files.iter().enumerate() {
-            for case in &file.cases {
-                self.records.entry((at, case.count, engines::name(engine))).or_default().skipped = true;
-            }
-        }
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let width = self.lines.keys().map(|(name, _, _)| name.len()).max().unwrap_or(0);
-        let line = |((name, engine, variant), line): (&(String, &'static str, String), &Line)| {
-            let failed = if line.failed > 0 { format!(", {} FAILED", line.failed) } else { String::new() };
-            format!("{name:width$}  {engine:6}  {variant:8}  {:4} passed{failed}  {:.2} s", line.passed, line.seconds)
-        };
-        self.lines.iter().map(line).collect()
-    }
-
-    fn describe_failures(&self, context: &Context, files: &[File]) {
-        let failed: Vec<_> = self.records.iter().filter(|(_, record)| !record.failures.is_empty()).collect();
-        for ((file, count, engine), record) in failed.iter().take(MAX_DESCRIBED) {
-            let name = &files[*file].name;
-            context.terminal.error(&format!("{name}, record {count}, on {engine}: {}", record.failures.join("\n  ")));
-        }
-        if failed.len() > MAX_DESCRIBED {
-            context.terminal.error(&format!("… and {}", plural(failed.len() - MAX_DESCRIBED, "more failed record")));
-        }
-    }
-
-    fn counts(&self) -> (usize, usize, usize) {
-        let failed = self.records.values().filter(|record| !record.failures.is_empty()).count();
-        let skipped = self.records.values().filter(|record| record.failures.is_empty() && record.skipped).count();
-        (self.records.len() - failed - skipped, failed, skipped)
-    }
-
-    /// A row for each primitive: its parameter sets and operations, and how many cases passed on each engine, all
-    /// variants together.
-    fn table(&self, library: &Library) -> String {
-        let mut folders: Vec<&str> = library.operations().iter().map(|spec| spec.folder.as_str()).collect();
-        folders.dedup();
-        let columns: Vec<&str> = engines::ALL.iter().map(|engine| engines::name(*engine)).collect();
-        let rules = columns.iter().map(|_| "--:|").collect::<String>();
-        let mut text = format!("| sets | operations | variants | {} |\n|---|---|---|{rules}\n", columns.join(" | "));
-        for folder in folders {
-            let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.folder == folder).collect();
-            let unique = |words: &mut dyn Iterator<Item = String>| {
-                let mut seen: Vec<String> = Vec::new();
-                words.for_each(|word| {
-                    if !seen.contains(&word) {
-                        seen.push(word);
-                    }
-                });
-                seen
-            };
-            let sets = unique(&mut specs.iter().map(|spec| format!("`{}`", spec.set)));
-            let mut operations = unique(&mut specs.iter().map(|spec| spec.name.replace("decrypt", "encrypt")));
-            for operation in &mut operations {
-                let inverse = operation.replace("encrypt", "decrypt");
-                if inverse != *operation && specs.iter().any(|spec| spec.name == inverse) {
-                    operation.push_str("/decrypt");
-                }
-            }
-            if specs.iter().all(|spec| spec.framing == Framing::Bare) {
-                operations = vec![plural(operations.len(), "actor")];
-            }
-            let variants =
-                unique(&mut specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.clone()));
-            let cell = |engine: &str| {
-                let mine = |name: &str| specs.iter().any(|spec| name == format!("{} {}", spec.set, spec.name));
-                let lines = self.lines.iter().filter(|((name, on, _), _)| *on == engine && mine(name));
-                let (passed, failed) = lines.fold((0, 0), |sum, (_, line)| (sum.0 + line.passed, sum.1 + line.failed));
-                match (passed, failed) {
-                    (0, 0) => "not run".to_owned(),
-                    (passed, 0) => format!("{passed} passed"),
-                    (passed, failed) => format!("{passed} passed, {failed} **failed**"),
-                }
-            };
-            let cells: Vec<String> = columns.iter().map(|engine| cell(engine)).collect();
-            text.push_str(&format!(
-                "| {} | {} | {} | {} |\n",
-                sets.join(" "),
-                operations.join(", "),
-                variants.join(", "),
-                cells.join(" | ")
-            ));
-        }
-        text
-    }
-
-    fn json(&self, files: &[File]) -> String {
-        let row = |((file, count, engine), record): (&(usize, u64, &'static str), &Record)| {
-            let result = match (record.failures.is_empty(), record.skipped) {
-                (false, _) => "failed",
-                (true, true) => "skipped",
-                (true, false) => "passed",
-            };
-            json!({
-                "file": files[*file].name, "count": count, "engine": engine, "result": result,
-                "cases": record.n_cases, "failures": record.failures,
-            })
-        };
-        let rows: Vec<_> = self.records.iter().map(row).collect();
-        let (passed, failed, skipped) = self.counts();
-        let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "rows": rows });
-        serde_json::to_string_pretty(&all).map(|text| text + "\n").unwrap_or_default()
-    }
 }

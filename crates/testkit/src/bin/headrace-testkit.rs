@@ -6,10 +6,11 @@ use headrace_testkit::differential::native::Native;
 use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise::{self, Campaign};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
+use headrace_testkit::peers;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const USAGE: &str = "\
 usage: headrace-testkit COMMAND
@@ -32,6 +33,16 @@ usage: headrace-testkit COMMAND
     --tries N              programs tried while shrinking one (default 400)
     --failures N           stops after so many (default 20)
   sanitize [OPTIONS]       the same as differential --sanitize --cases 200
+  peers [PRIMITIVE…] [OPTIONS]   every operation of the crypto library against independent implementations
+    --messages N           random messages for each operation and variant (default 10000)
+    --seed S               what they are made from (default 0)
+    --engine E             native (default) or interp
+    --variant V            only this variant
+    --fifo N               capacity of FIFOs, in tokens (default 512)
+    --seconds S            begins nothing new after so long
+    --jobs N               operations at a time (default: processors)
+    --library DIR          the repository (default: this folder)
+    --json FILE            results as data
   judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict,
                            --work DIR (compiled code goes there and stays)";
 
@@ -46,6 +57,7 @@ fn main() -> ExitCode {
         ["ir", rest @ ..] => Options::parse(rest).and_then(|options| options.ir()),
         ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
         ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
+        ["peers", rest @ ..] => compare_with_peers(rest),
         ["judge", rest @ ..] => Options::parse(rest).and_then(|options| options.judge()),
         _ => Err(USAGE.to_owned()),
     };
@@ -243,6 +255,53 @@ impl Options {
         println!("{total} cases, {} with output, {} failed", summary.telling, summary.failures.len());
         Ok(if summary.failures.is_empty() && total > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Sends random messages through the crypto library and through its peers.
+fn compare_with_peers(words: &[&str]) -> Result<ExitCode, String> {
+    let mut plan = peers::Plan {
+        messages: 10_000,
+        seed: 0,
+        engine: peers::Engine::Native,
+        variant: None,
+        deadline: None,
+        fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
+    };
+    let mut jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut root = PathBuf::from(".");
+    let mut json: Option<PathBuf> = None;
+    let mut primitives = Vec::new();
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--messages" => plan.messages = number(value()?)?,
+            "--seed" => plan.seed = number(value()?)?,
+            "--engine" => {
+                plan.engine = match value()? {
+                    "native" => peers::Engine::Native,
+                    "interp" => peers::Engine::Interp,
+                    other => return Err(format!("`{other}` is no engine\n{USAGE}")),
+                }
+            }
+            "--variant" => plan.variant = Some(value()?.to_owned()),
+            "--fifo" => plan.fifo_tokens = number(value()?)?,
+            "--seconds" => plan.deadline = Some(Instant::now() + time(value()?, 1.0)?),
+            "--jobs" => jobs = number(value()?)?,
+            "--library" => root = value()?.into(),
+            "--json" => json = Some(value()?.into()),
+            _ if word.starts_with('-') => return Err(format!("unknown option {word}\n{USAGE}")),
+            _ => primitives.push(word),
+        }
+    }
+    let shipped = peers::library::Shipped::read(&root)?;
+    let scope = shipped.library.select(&primitives).map_err(|problem| problem.message)?;
+    let reports = peers::run(&shipped, &scope, &plan, jobs, &|line| println!("{line}"));
+    println!("{}", reports.totals());
+    if let Some(path) = json {
+        std::fs::write(&path, reports.json()).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(if reports.are_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn time(text: &str, unit: f64) -> Result<Duration, String> {

@@ -1,0 +1,337 @@
+//! One operation, from its first message to its verdict.
+
+use super::chunks::cut;
+use super::library::Shipped;
+use super::messages::{Drawn, Messages};
+use super::shrinking;
+use super::summary::describe;
+use crate::rng::Rng;
+use headrace_exchange::Running;
+use headrace_interp::{Interpreter, Options};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
+use headrace_library::catalog::OperationSpec;
+use headrace_library::framing::{Message, Outcome};
+use headrace_native::{Batch, Options as NativeOptions};
+use headrace_peers::{Peer, peer};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What runs the networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Compiled code.
+    Native,
+    /// The interpreter.
+    Interp,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Messages for each operation.
+    pub messages: u64,
+    /// What they are made from.
+    pub seed: u64,
+    /// What runs them.
+    pub engine: Engine,
+    /// Only this variant.
+    pub variant: Option<String>,
+    /// When to begin nothing new.
+    pub deadline: Option<Instant>,
+    /// Capacity of FIFOs whose source does not say one.
+    pub fifo_tokens: u32,
+}
+
+/// What came of one operation and variant.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// `aes128`.
+    pub set: String,
+    /// `ctr`.
+    pub operation: String,
+    /// `standard`.
+    pub variant: String,
+    /// Messages that went through the running network.
+    pub messages: u64,
+    /// Those with a key of their own.
+    pub rekeyed: u64,
+    /// Those that were rejected, by both.
+    pub rejected: u64,
+    /// Those that the peer was asked for.
+    pub with_peer: u64,
+    /// Those that went through a fresh network on the interpreter as well.
+    pub alone: u64,
+    /// Chunks of their strings.
+    pub chunks: u64,
+    /// The peer; none if there is none.
+    pub peer: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why it was not run, or not to its end.
+    pub not_run: Option<String>,
+    /// What went wrong.
+    pub failure: Option<String>,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub struct Reports(pub Vec<Report>);
+
+/// Messages that are under way at a time, at most.
+const MOST_TOGETHER: usize = 6;
+
+/// Of the messages that no peer takes, those that go through a fresh network too: all of the first, then some.
+const ALL_ALONE: u64 = 40;
+const ONE_ALONE_IN: u64 = 50;
+
+/// A network made ready, from which fresh engines come.
+pub struct Ready<'r> {
+    pub spec: &'r OperationSpec,
+    pub network: Arc<Network>,
+    batch: Option<Batch>,
+    fifo_tokens: u32,
+}
+
+impl<'r> Ready<'r> {
+    /// Makes the network of a variant ready for an engine.
+    pub fn new(
+        shipped: &Shipped,
+        spec: &'r OperationSpec,
+        variant: &str,
+        engine: Engine,
+        fifo_tokens: u32,
+    ) -> Result<Self, String> {
+        let network = shipped.network(spec, variant)?;
+        let batch = match engine {
+            Engine::Interp => None,
+            Engine::Native => {
+                let options = NativeOptions { fifo_tokens, ..NativeOptions::default() };
+                let named = [("network", network.as_ref(), fifo_tokens)];
+                Some(Batch::compile(&named, &options).map_err(|error| error.to_string())?)
+            }
+        };
+        Ok(Ready { spec, network, batch, fifo_tokens })
+    }
+
+    /// The operation on a fresh engine.
+    pub fn start(&self) -> Result<Running<'_>, String> {
+        let engine: Box<dyn headrace_engine::Engine> = match &self.batch {
+            Some(batch) => Box::new(batch.engine(0, self.network.clone()).map_err(|error| error.to_string())?),
+            None => {
+                let options = Options { fifo_tokens: self.fifo_tokens, ..Options::default() };
+                let interpreter = Interpreter::new(self.network.clone(), options);
+                Box::new(interpreter.map_err(|problems| {
+                    problems.first().map_or_else(|| "the network is malformed".into(), |p| p.message.clone())
+                })?)
+            }
+        };
+        Ok(Running::new(self.spec, &self.network, engine))
+    }
+
+    /// A message alone, in one chunk, through a fresh engine.
+    pub fn alone(&self, message: &Message) -> Result<Outcome, String> {
+        let mut message = message.clone();
+        message.rekey = true;
+        self.start()?.perform(&message)
+    }
+}
+
+/// Runs one variant of an operation.
+pub fn run(shipped: &Shipped, spec: &OperationSpec, variant: &str, plan: &Plan) -> Report {
+    let began = Instant::now();
+    let mut report = Report {
+        set: spec.set.clone(),
+        operation: spec.name.clone(),
+        variant: variant.to_owned(),
+        ..Report::default()
+    };
+    if plan.deadline.is_some_and(|deadline| began >= deadline) {
+        report.not_run = Some("no time was left".into());
+        return report;
+    }
+    let other = peer(&spec.set, &spec.name);
+    report.peer = other.as_ref().map(Peer::name);
+    if let Err(message) = all(shipped, spec, variant, plan, other.as_ref(), &mut report) {
+        report.failure = Some(message);
+    }
+    report.seconds = began.elapsed().as_secs_f64();
+    report
+}
+
+/// What a message must come to, and from whom that is known.
+pub struct Judge<'j> {
+    peer: Option<&'j Peer>,
+    alone: Ready<'j>,
+}
+
+/// Who says what a message must come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authority {
+    /// The peer.
+    Peer,
+    /// A fresh network on the interpreter.
+    Alone,
+}
+
+impl Judge<'_> {
+    /// What a message must come to: from the peer, or else from a fresh network if that is `wanted`.
+    pub fn expect(&self, message: &Message, wanted: bool) -> Result<Option<(Outcome, Authority)>, String> {
+        if let Some(outcome) = self.peer.and_then(|peer| peer.run(message)) {
+            return Ok(Some((outcome, Authority::Peer)));
+        }
+        if !wanted {
+            return Ok(None);
+        }
+        let outcome = self.alone.alone(message).map_err(|why| format!("alone on the interpreter: {why}"))?;
+        Ok(Some((outcome, Authority::Alone)))
+    }
+}
+
+fn all(
+    shipped: &Shipped,
+    spec: &OperationSpec,
+    variant: &str,
+    plan: &Plan,
+    other: Option<&Peer>,
+    report: &mut Report,
+) -> Result<(), String> {
+    let ready = Ready::new(shipped, spec, variant, plan.engine, plan.fifo_tokens)?;
+    let judge = Judge { peer: other, alone: Ready::new(shipped, spec, variant, Engine::Interp, DEFAULT_FIFO_TOKENS)? };
+    // What an operation that verifies is given was made by its inverse: the peer's, or else our own.
+    let undone = if spec.verifies { spec.inverse.as_deref() } else { None };
+    let undone = undone.and_then(|name| shipped.library.operation(&spec.set, name));
+    let maker_peer = undone.and_then(|inverse| peer(&inverse.set, &inverse.name));
+    let maker_own = match undone {
+        Some(inverse) => {
+            let default = inverse.variants.first().map_or("standard", |variant| &variant.name);
+            Some(Ready::new(shipped, inverse, default, Engine::Interp, DEFAULT_FIFO_TOKENS)?)
+        }
+        None => None,
+    };
+    let make = |message: &Message| -> Option<Outcome> {
+        let made = maker_peer.as_ref().and_then(|peer| peer.run(message));
+        made.or_else(|| maker_own.as_ref()?.alone(message).ok())
+    };
+    let messages = Messages::new(spec, plan.seed, undone.map(|inverse| (inverse, &make as _)));
+    let mut running = ready.start()?;
+    let mut together = Rng::new(plan.seed ^ 0x7067_6574_6865_72);
+    let mut n = 0;
+    while n < plan.messages {
+        if plan.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            report.not_run = Some("no time was left for more".into());
+            break;
+        }
+        let many = (1 + together.below(MOST_TOGETHER) as u64).min(plan.messages - n);
+        let mut under_way = Vec::new();
+        for at in n..n + many {
+            let drawn = messages.draw(at).ok_or_else(|| format!("message {at} could not be made"))?;
+            under_way.push(drawn);
+        }
+        let came = through(&mut running, spec, &under_way, report);
+        for (at, drawn) in under_way.iter().enumerate() {
+            let number = n + at as u64;
+            let wanted = number < ALL_ALONE || number.is_multiple_of(ONE_ALONE_IN);
+            let expected = judge.expect(&drawn.message, wanted);
+            let expected = expected.map_err(|why| failure(spec, variant, plan, number, drawn, &why))?;
+            let problem = match (came.get(at), &expected) {
+                (Some(Ok(outcome)), Some((expected, authority))) => {
+                    differs(outcome, expected).map(|how| match authority {
+                        Authority::Peer => format!("{how} (from the peer)"),
+                        Authority::Alone => format!("{how} (from the message alone on the interpreter)"),
+                    })
+                }
+                (Some(Ok(_)), None) => None,
+                (Some(Err(why)), _) => Some(why.clone()),
+                (None, _) => Some("nothing came of it".into()),
+            };
+            if let Some(problem) = problem {
+                let mut text = failure(spec, variant, plan, number, drawn, &problem);
+                text.push_str(&shrinking::narrow(&ready, &judge, &messages, number));
+                return Err(text);
+            }
+            report.messages += 1;
+            report.rekeyed += u64::from(drawn.message.rekey);
+            match expected {
+                Some((_, Authority::Peer)) => report.with_peer += 1,
+                Some((_, Authority::Alone)) => report.alone += 1,
+                None => {}
+            }
+            report.rejected += u64::from(came.get(at) == Some(&Ok(Outcome::Rejected)));
+        }
+        n += many;
+    }
+    Ok(())
+}
+
+/// Sends messages one behind the other, and what came of each until one failed.
+fn through(
+    running: &mut Running,
+    spec: &OperationSpec,
+    messages: &[Drawn],
+    report: &mut Report,
+) -> Vec<Result<Outcome, String>> {
+    let mut came = Vec::new();
+    let all: Result<(), String> = (|| {
+        for drawn in messages {
+            let mut data = running.tokens(&drawn.message).map_err(|problems| {
+                problems.first().map_or_else(|| "the message was refused".into(), |p| p.message.clone())
+            })?;
+            report.chunks += cut(spec, &mut data, &mut drawn.rng.clone()) as u64;
+            running.send(&data)?;
+        }
+        let ran = running.run();
+        for drawn in messages {
+            came.push(Ok(running.next(&drawn.message).map_err(|why| match &ran {
+                Err(trap) => trap.clone(),
+                Ok(()) => why,
+            })?));
+        }
+        ran?;
+        running.nothing_left()
+    })();
+    if let Err(why) = all {
+        if came.len() == messages.len() {
+            came.pop();
+        }
+        came.push(Err(why));
+    }
+    came
+}
+
+/// How two outcomes differ.
+pub fn differs(came: &Outcome, expected: &Outcome) -> Option<String> {
+    let (came, expected) = match (came, expected) {
+        (Outcome::Rejected, Outcome::Rejected) => return None,
+        (Outcome::Rejected, Outcome::Accepted(_)) => return Some("rejected what is to be accepted".into()),
+        (Outcome::Accepted(_), Outcome::Rejected) => return Some("accepted what is to be rejected".into()),
+        (Outcome::Accepted(_), Outcome::Accepted(strings)) => (came, strings),
+    };
+    for (role, bytes) in expected {
+        let Some(other) = came.get(*role) else { return Some(format!("gave no `{}`", role.name())) };
+        if other != bytes {
+            let at = other.iter().zip(bytes).position(|(a, b)| a != b).unwrap_or(other.len().min(bytes.len()));
+            return Some(format!(
+                "`{}` has {} bytes and must have {}; it differs from byte {at}",
+                role.name(),
+                other.len(),
+                bytes.len()
+            ));
+        }
+    }
+    None
+}
+
+fn failure(spec: &OperationSpec, variant: &str, plan: &Plan, number: u64, drawn: &Drawn, problem: &str) -> String {
+    let engine = if plan.engine == Engine::Interp { " --engine interp" } else { "" };
+    let fifo =
+        if plan.fifo_tokens == DEFAULT_FIFO_TOKENS { String::new() } else { format!(" --fifo {}", plan.fifo_tokens) };
+    format!(
+        "message {number}{}: {problem}\n  {}\n  repeat with: headrace-testkit peers {} {} --variant {variant} --seed {} --messages {}{engine}{fifo}",
+        if drawn.forged { " (forged)" } else { "" },
+        describe(&drawn.message),
+        spec.set,
+        spec.name,
+        plan.seed,
+        number + 1,
+    )
+}

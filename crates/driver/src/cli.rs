@@ -235,6 +235,9 @@ pub struct UseArgs {
     /// The seed of a generator
     #[arg(long, value_name = "SEED")]
     pub seed: Option<String>,
+    /// Fresh entropy for a generator that takes it beside its seed
+    #[arg(long, value_name = "ENTROPY")]
+    pub entropy: Option<String>,
     /// How many words a generator makes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub words: u64,

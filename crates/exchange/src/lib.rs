@@ -99,8 +99,8 @@ pub fn is_counted(spec: &OperationSpec) -> bool {
 pub fn expected_output(spec: &OperationSpec, message: &Message, input_bytes: u64) -> u64 {
     match spec.framing {
         Framing::Generator => {
-            let word_bytes = spec.output(Role::Output).map_or(1, |port| u64::from(port.bits.div_ceil(8)));
-            message.words.saturating_mul(word_bytes)
+            let word_bytes = spec.output(Role::Output).and_then(|port| port.sizes.fixed());
+            message.words.saturating_mul(word_bytes.unwrap_or(1))
         }
         _ => input_bytes,
     }

@@ -455,7 +455,10 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
     let mode = operation.cipher.is_some();
     let ends = |end: &str| name == end || name.ends_with(&format!("-{end}"));
     let decrypts = ends("decrypt");
+    // A generator that goes on from request to request can refuse one.
+    let goes_on = set.sizes.iter().any(|(role, _)| *role == Role::Entropy);
     let verifies = operation.verifies
+        || goes_on
         || (manifest.shape == Shape::Aead && decrypts)
         || (!mode && (ends("verify") || ends("decode")));
     let rule = |role: Role| -> Option<&SizeRule> {
@@ -482,7 +485,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
     let mut input_roles: Vec<(Role, Sizes)> = Vec::new();
     let mut output_roles: Vec<(Role, Sizes)> = Vec::new();
     let key = sizes(Role::Key, None);
-    if key.is_some() {
+    if key.is_some() || goes_on {
         input_roles.push((Role::Rekey, Sizes::any()));
     }
     if operation.decrypt.is_some() {
@@ -497,8 +500,13 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
     input_roles.extend(sizes(Role::Ad, ad).map(|sizes| (Role::Ad, sizes)));
     if framing == Framing::Generator {
         input_roles.extend(sizes(Role::Seed, None).map(|sizes| (Role::Seed, sizes)));
+        if let Some(entropy) = sizes(Role::Entropy, None) {
+            input_roles.push((Role::Reseed, Sizes::any()));
+            input_roles.push((Role::Entropy, entropy));
+        }
+        input_roles.extend(sizes(Role::Blocks, Some(SizeRule::any())).map(|sizes| (Role::Blocks, sizes)));
     }
-    if matches!(framing, Framing::Core | Framing::Generator) {
+    if core {
         input_roles.push((Role::Blocks, Sizes::any()));
     }
     let input_sizes = match framing {
@@ -536,7 +544,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         PortSpec {
             role,
             bits: given.and_then(|port| port.bits).unwrap_or(match role {
-                Role::Rekey | Role::Decrypt | Role::Verified => 1,
+                Role::Rekey | Role::Decrypt | Role::Reseed | Role::Verified => 1,
                 Role::Blocks => 32,
                 _ => 8,
             }),
@@ -570,7 +578,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
 /// Keys, plaintexts, seeds and secret message numbers are secret; on decryption the input is public.
 fn default_class(role: Role, decrypts: bool) -> Class {
     match role {
-        Role::Key | Role::Seed => Class::Secret,
+        Role::Key | Role::Seed | Role::Entropy => Class::Secret,
         Role::Input | Role::SecretNonce if !decrypts => Class::Secret,
         Role::Output | Role::SecretNonceOut if decrypts => Class::Secret,
         _ => Class::Public,

@@ -48,7 +48,7 @@ impl PortData {
 /// The strings of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Whether the key is sent; without it the key of the message before stays.
+    /// Whether the key (the seed of a generator that goes on) is sent; without it that of the message before stays.
     pub rekey: bool,
     /// How many words a generator is asked for.
     pub words: u64,
@@ -92,10 +92,18 @@ impl Message {
             problems.push(Diagnostic::error(MESSAGE_SIZE, message));
         };
         for port in strings_of(spec) {
-            if (port.role == Role::Key && !self.rekey) || (port.role == Role::Input && streamed) {
+            let given = self.get(port.role);
+            let absent = match port.role {
+                Role::Key => !self.rekey,
+                // A generator that cannot go on is seeded for every request.
+                Role::Seed => !self.rekey && spec.input(Role::Rekey).is_some(),
+                Role::Entropy => given.is_none(),
+                Role::Input => streamed,
+                _ => false,
+            };
+            if absent {
                 continue;
             }
-            let given = self.get(port.role);
             let length = given.map_or(0, |bytes| bytes.len() as u64);
             if port.sizes.allows(length) {
                 continue;
@@ -110,8 +118,11 @@ impl Message {
                 wrong(format!("`{}` takes no `{}`", spec.full_name(), role.name()));
             }
         }
-        if self.words > u64::from(u32::MAX) {
-            wrong(format!("{} words are asked for; one request is for at most {}", self.words, u32::MAX));
+        if let Some(port) = spec.input(Role::Blocks).filter(|_| spec.framing == Framing::Generator) {
+            let most = port.sizes.max().min(u32::MAX.into());
+            if self.words > most {
+                wrong(format!("{} words are asked for; one request is for at most {most}", self.words));
+            }
         }
         problems
     }
@@ -207,8 +218,11 @@ impl<'s> MessageWriter<'s> {
                 Role::Rekey | Role::Decrypt | Role::Key | Role::Blocks if core => {}
                 Role::Rekey => out.push(PortData::word(&port.name, message.rekey.into())),
                 Role::Decrypt => out.push(PortData::word(&port.name, self.spec.decrypt.unwrap_or(false).into())),
+                Role::Reseed => out.push(PortData::word(&port.name, message.get(Role::Entropy).is_some().into())),
                 Role::Blocks => out.push(PortData::word(&port.name, message.words)),
                 Role::Key if !message.rekey => {}
+                Role::Seed if !message.rekey && self.spec.input(Role::Rekey).is_some() => {}
+                Role::Entropy if message.get(Role::Entropy).is_none() => {}
                 Role::Input | Role::TagIn => {}
                 role => {
                     let bytes = message.get(role).unwrap_or_default();

@@ -103,6 +103,9 @@ pub enum Plan {
         /// A value that must not occur before this number, at which it must.
         period: Option<(u64, Vec<u8>)>,
     },
+    /// Requests to a generator that goes on, one after another, each with what it must make; `None` when it must be
+    /// refused.
+    Requests(Vec<(Message, Option<Vec<u8>>)>),
     /// The ports of a part, fed and expected.
     Ports(Vec<(String, Vec<u8>)>, Vec<(String, Vec<u8>)>),
 }
@@ -215,6 +218,7 @@ impl Play<'_> {
                 }
             }
             Plan::Words { message, .. } => self.send(message.clone()),
+            Plan::Requests(requests) => self.request(requests),
             Plan::Accept(message, expected) => {
                 let mut message = message.clone();
                 let skip = expected.iter().map(|want| want.skip).max().unwrap_or(0);
@@ -250,6 +254,23 @@ impl Play<'_> {
                 Outcome::Accepted(_) => Verdict::Failed("accepted, but must be rejected".into()),
             }),
             Plan::Accept(_, expected) => Step::Done(compare(outcome, expected)),
+            Plan::Requests(requests) => {
+                let n = self.n_answers;
+                let Some((_, expected)) = usize::try_from(n).ok().and_then(|n| requests.get(n.checked_sub(1)?)) else {
+                    return failed("an answer that was not asked for");
+                };
+                match (outcome.get(Role::Output), expected) {
+                    (None, Some(_)) => return failed(format!("request {n} was refused, but is valid")),
+                    (Some(_), None) => return failed(format!("request {n} was served, but must be refused")),
+                    (Some(got), Some(want)) => {
+                        if let Some(difference) = difference(got, want) {
+                            return failed(format!("output of request {n}: {difference}"));
+                        }
+                    }
+                    (None, None) => {}
+                }
+                self.request(requests)
+            }
             Plan::Words { word_bytes, words, period, .. } => {
                 Step::Done(compare_words(outcome, *word_bytes, words, period.as_ref()))
             }
@@ -288,6 +309,16 @@ impl Play<'_> {
                 self.send(message)
             }
             Err(message) => failed(message),
+        }
+    }
+
+    /// The next request to a generator, where one is left.
+    fn request(&self, requests: &[(Message, Option<Vec<u8>>)]) -> Step {
+        let next = usize::try_from(self.n_answers).ok().and_then(|n| requests.get(n));
+        match next {
+            None => Step::Done(Verdict::Passed),
+            Some((message, None)) if !message.check(self.spec, false).is_empty() => Step::Done(Verdict::Passed),
+            Some((message, _)) => self.send(message.clone()),
         }
     }
 

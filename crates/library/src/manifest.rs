@@ -36,7 +36,7 @@
 //! kind = "monte-carlo"                # AESAVS 6.4; SHAVS 6.4 for a hash
 //! feedback = "ciphertext"             # "keystream" for OFB
 //! fields = { CT = "Output", CT100 = "Output^100" }    # over the defaults; targets: `mapping::Target`
-//! args = { ROUNDS = "Rounds" }        # arguments of the cipher's network from decimal fields
+//! args = { ROUNDS = "Rounds", MASK = { field = "Param", after = "mask ", form = "hex" } }
 //! convert = { Key = "reverse" }       # `reverse-N`, `leftmost`
 //! ignore = ["Kind"]                   # every other field must mean something
 //!
@@ -47,6 +47,10 @@
 //! # let (_, problems) = Manifest::parse(Default::default(), "ctl/block/tdes/primitive.toml", text);
 //! # assert!(problems.is_empty(), "{problems:#?}");
 //! ```
+//!
+//! A network argument (`args`; of a block cipher, of its own network) is the number that stands in a field, or in what follows the text `after` that begins
+//! it; its `form` is `decimal`, `hex` or `powers` (`16 14 13 11`, the sum of these powers of two, as taps of a
+//! polynomial are given).
 //!
 //! A mode has operations instead of sets. Its networks have the parameters `Cipher` (an entity) and `BLOCK_BYTES`, and
 //! `KEY_SIZE = true` is added where the length of the key varies and `KeySize` comes before it:
@@ -79,9 +83,40 @@
 //!
 //! Of other shapes the names of operations tell which verify: `verify`, `decode`, and `decrypt` of an AEAD.
 //!
-//! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed input output tag`, those that
-//! the shape has), operations may differ from their set in them; a part has operations with `network`, `inputs` and
-//! `outputs` only.
+//! A generator makes words of `output` bytes from a `seed`, anew for each request. One that gives a size `entropy` too
+//! goes on from request to request, as those of SP 800-90A do: `Rekey` says whether a seed comes with the request,
+//! `Reseed` whether entropy does, and `Verified` whether the request was served; of one that was refused nothing comes
+//! out. `words` bounds how many words one request may ask for, and `ad` is the additional input. Records hold the
+//! strings of their requests as `Seed1`, `Entropy1`, `Ad1`, `Output1`, `Seed2`, … (targets `Seed#1`, …); a request
+//! without `SeedN` goes on, and one without `EntropyN` is not reseeded. Of an invalid record (`Result = FAIL`) it is
+//! the last request that is to be refused. A field of bits (`Bits`) can be the words of a generator of bytes, first
+//! bit most significant.
+//!
+//! ```
+//! # use headrace_library::manifest::Manifest;
+//! # let text = r#"
+//! title = "Hash_DRBG"
+//! shape = "generator"
+//! standard = "SP 800-90A, section 10.1.1"
+//!
+//! [sets.hash-drbg-sha256]
+//! seed = { min = 48 }
+//! entropy = { min = 32 }
+//! ad = { max = 4096 }
+//! words = { max = 65536 }
+//! output = 1
+//! operations.generate.network = "HashDrbg"
+//!
+//! [ports.Served]
+//! role = "Verified"
+//! # "#;
+//! # let (_, problems) = Manifest::parse(Default::default(), "ctl/prng/hash_drbg/primitive.toml", text);
+//! # assert!(problems.is_empty(), "{problems:#?}");
+//! ```
+//!
+//! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed entropy words input output
+//! tag`, those that the shape has), operations may differ from their set in them; a part has operations with
+//! `network`, `inputs` and `outputs` only.
 
 mod read;
 mod read_vectors;

@@ -1,8 +1,13 @@
 //! How the records of a known-answer file become messages: the `[[vectors]]` entries of a manifest.
 
 use headrace_source::Span;
+use num_bigint::BigUint;
 
+use crate::manifest::Shape;
 use crate::ports::Role;
+
+/// The most requests to a generator that one record makes.
+pub const MAX_REQUESTS: u32 = 9;
 
 /// What a field of a record is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +28,8 @@ pub enum Target {
     Skip,
     /// `TagBytes`: how many bytes the tag has, where the operation leaves it open.
     TagBytes,
+    /// A string of the n-th request (from 1) to a generator that goes on: `Seed#1`, `Entropy#2`, `Ad#2`, `Output#2`.
+    Request(u32, Role),
     /// The tokens of a port of a part, under its own name.
     Port(String),
 }
@@ -52,6 +59,14 @@ impl Target {
                 .filter(|n| (1..=10_000_000).contains(n))
                 .ok_or("a number from 1 to 10000000 must follow `^` and `@`")?;
             return Ok(if text.contains('^') { Target::Iterated(number) } else { Target::Word(number.into()) });
+        }
+        if let Some((name, number)) = text.split_once('#') {
+            let role = Role::named(name.trim())
+                .filter(|role| matches!(role, Role::Seed | Role::Entropy | Role::Ad | Role::Output))
+                .ok_or("only `Seed`, `Entropy`, `Ad` and `Output` can stand before `#`")?;
+            let number = number.trim().parse().ok().filter(|n| (1..=MAX_REQUESTS).contains(n));
+            let number = number.ok_or_else(|| format!("a number from 1 to {MAX_REQUESTS} must follow `#`"))?;
+            return Ok(Target::Request(number, role));
         }
         let mut roles = Vec::new();
         for name in text.split("||") {
@@ -135,6 +150,78 @@ pub enum Feedback {
     KeyStream,
 }
 
+/// Where a network parameter takes its value from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// The field.
+    pub field: String,
+    /// What the value of the field must begin with, and is not part of the number.
+    pub after: String,
+    /// How the number is written.
+    pub form: Form,
+}
+
+/// How a number is written in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Form {
+    /// `46080`.
+    #[default]
+    Decimal,
+    /// `b400`.
+    Hex,
+    /// `16 14 13 11`: the sum of these powers of two, which stand for the powers of x in a polynomial.
+    Powers,
+}
+
+impl Form {
+    /// All forms with the names that manifests use.
+    pub const ALL: [(&'static str, Form); 3] =
+        [("decimal", Form::Decimal), ("hex", Form::Hex), ("powers", Form::Powers)];
+
+    /// The number that is written so, where it is one.
+    fn read(self, text: &str) -> Option<BigUint> {
+        let all =
+            |digits: fn(&u8) -> bool| !text.is_empty() && text.len() <= MAX_DIGITS && text.bytes().all(|b| digits(&b));
+        match self {
+            Form::Decimal => all(u8::is_ascii_digit).then(|| text.parse().ok())?,
+            Form::Hex => all(u8::is_ascii_hexdigit).then(|| BigUint::parse_bytes(text.as_bytes(), 16))?,
+            Form::Powers => {
+                let mut sum = BigUint::ZERO;
+                for power in text.split(' ') {
+                    let power: u16 = power.parse().ok().filter(|power| *power <= MAX_POWER)?;
+                    if sum.bit(power.into()) {
+                        return None;
+                    }
+                    sum.set_bit(power.into(), true);
+                }
+                Some(sum)
+            }
+        }
+    }
+}
+
+/// More digits than any parameter has.
+const MAX_DIGITS: usize = 400;
+
+/// A greater power than any polynomial has.
+const MAX_POWER: u16 = 1024;
+
+impl Argument {
+    /// The parameter's value from the text of the field; the error says what is wrong with the text.
+    pub fn value(&self, text: &str) -> Result<BigUint, String> {
+        let rest = text.strip_prefix(&*self.after);
+        let rest = rest.ok_or_else(|| format!("does not begin with `{}`", self.after.escape_debug()))?;
+        self.form.read(rest).ok_or_else(|| {
+            let wanted = match self.form {
+                Form::Decimal => "decimal number",
+                Form::Hex => "hexadecimal number",
+                Form::Powers => "list of different powers with single spaces",
+            };
+            format!("is no {wanted}, and cannot be a parameter")
+        })
+    }
+}
+
 /// Which field says the direction, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Direction {
@@ -167,8 +254,8 @@ pub struct VectorMapping {
     pub feedback: Feedback,
     /// What the fields are, defaults included.
     pub fields: Vec<(String, Target)>,
-    /// Network parameter and the decimal field that it takes its value from.
-    pub arguments: Vec<(String, String)>,
+    /// Network parameter and where it takes its value from.
+    pub arguments: Vec<(String, Argument)>,
     /// Field and conversion.
     pub conversions: Vec<(String, Conversion)>,
     /// Fields without meaning here.
@@ -179,14 +266,20 @@ pub struct VectorMapping {
 pub const DESCRIPTIVE_FIELDS: [&str; 5] = ["Count", "Source", "Comment", "Type", "Result"];
 
 /// What the fields of the format are when a manifest says nothing else. In a file with authenticated encryption
-/// the ciphertext ends with the tag.
-pub fn default_fields(authenticated: bool) -> Vec<(String, Target)> {
-    let ciphertext = if authenticated {
+/// the ciphertext ends with the tag; in one of a generator, `Seed1`, `Entropy1`, `Ad1`, `Output1`, `Seed2`, … belong to
+/// the request of that number.
+pub fn default_fields(shape: Shape) -> Vec<(String, Target)> {
+    let ciphertext = if shape == Shape::Aead {
         Target::Strings(vec![Role::Output, Role::Tag])
     } else {
         Target::Strings(vec![Role::Output])
     };
     let one = |role| Target::Strings(vec![role]);
+    let n_requests = if shape == Shape::Generator { MAX_REQUESTS } else { 0 };
+    let requests = (1..=n_requests).flat_map(|n| {
+        [Role::Seed, Role::Entropy, Role::Ad, Role::Output]
+            .map(|role| (format!("{}{n}", role.name()), Target::Request(n, role)))
+    });
     [
         ("Key", one(Role::Key)),
         ("IV", one(Role::Iv)),
@@ -213,6 +306,7 @@ pub fn default_fields(authenticated: bool) -> Vec<(String, Target)> {
     ]
     .into_iter()
     .map(|(name, target)| (name.to_owned(), target))
+    .chain(requests)
     .collect()
 }
 
@@ -229,8 +323,31 @@ mod tests {
         assert_eq!(Target::parse("Output^100", false), Ok(Target::Iterated(100)));
         assert_eq!(Target::parse("Output@1000", false), Ok(Target::Word(1000)));
         assert_eq!(Target::parse("KeyStream", false), Ok(Target::KeyStream));
-        for wrong in ["Rekey", "Tag^3", "Output^0", "Output@x", "", "Output||Output"] {
+        assert_eq!(Target::parse("Entropy#2", false), Ok(Target::Request(2, Role::Entropy)));
+        for wrong in ["Rekey", "Tag^3", "Output^0", "Output@x", "", "Output||Output", "Key#1", "Seed#0", "Seed#10"] {
             assert!(Target::parse(wrong, false).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_numbers_in_three_forms() {
+        let value = |form, text: &str| {
+            let argument = Argument { field: "Param".into(), after: "taps ".into(), form };
+            argument.value(text).map(|number| number.to_string())
+        };
+        assert_eq!(value(Form::Decimal, "taps 1664525"), Ok("1664525".into()));
+        assert_eq!(value(Form::Hex, "taps b400"), Ok("46080".into()));
+        assert_eq!(value(Form::Powers, "taps 16 14 13 11"), Ok((0x1_6800).to_string()));
+        assert_eq!(value(Form::Hex, "mask b400"), Err("does not begin with `taps `".into()));
+        for (form, wrong) in [
+            (Form::Decimal, "taps "),
+            (Form::Decimal, "taps -1"),
+            (Form::Hex, "taps 0x1"),
+            (Form::Powers, "taps 3 3"),
+            (Form::Powers, "taps 3  1"),
+            (Form::Powers, "taps 99999"),
+        ] {
+            assert!(value(form, wrong).is_err(), "{wrong}");
         }
     }
 

@@ -21,6 +21,10 @@ pub enum Role {
     Ad,
     /// `Seed` of a generator.
     Seed,
+    /// `Reseed`: whether fresh entropy follows, for a generator that goes on from request to request.
+    Reseed,
+    /// `Entropy`, which such a generator takes in beside its state.
+    Entropy,
     /// `Blocks`: how many blocks a core transforms, how many words a generator makes.
     Blocks,
     /// `Input`.
@@ -33,13 +37,13 @@ pub enum Role {
     Output,
     /// `Tag`.
     Tag,
-    /// `Verified`: whether the message is authentic (well-formed, for a decoder).
+    /// `Verified`: whether the message is authentic, well-formed (for a decoder), or served (a request to a generator).
     Verified,
 }
 
 impl Role {
     /// All roles, in the order of their declaration.
-    pub const ALL: [Role; 15] = [
+    pub const ALL: [Role; 17] = [
         Role::Rekey,
         Role::Decrypt,
         Role::Key,
@@ -48,6 +52,8 @@ impl Role {
         Role::SecretNonce,
         Role::Ad,
         Role::Seed,
+        Role::Reseed,
+        Role::Entropy,
         Role::Blocks,
         Role::Input,
         Role::TagIn,
@@ -68,6 +74,8 @@ impl Role {
             Role::SecretNonce => "SecretNonce",
             Role::Ad => "Ad",
             Role::Seed => "Seed",
+            Role::Reseed => "Reseed",
+            Role::Entropy => "Entropy",
             Role::Blocks => "Blocks",
             Role::Input => "Input",
             Role::TagIn => "TagIn",
@@ -90,7 +98,7 @@ impl Role {
 
     /// Whether it is one token that steers, and no byte string.
     pub fn is_control(self) -> bool {
-        matches!(self, Role::Rekey | Role::Decrypt | Role::Blocks | Role::Verified)
+        matches!(self, Role::Rekey | Role::Decrypt | Role::Reseed | Role::Blocks | Role::Verified)
     }
 }
 
@@ -110,12 +118,13 @@ pub struct PortSpec {
     pub role: Role,
     /// Its name in the network.
     pub name: String,
-    /// Width of a token in bits: 8 for byte strings, 1 for `Rekey`, `Decrypt` and `Verified`, 32 for `Blocks`,
-    /// unless the manifest says otherwise.
+    /// Width of a token in bits: 8 for byte strings, 1 for `Rekey`, `Decrypt`, `Reseed` and `Verified`, 32 for
+    /// `Blocks`, unless the manifest says otherwise.
     pub bits: u32,
     /// Public or secret.
     pub class: Class,
-    /// Legal lengths of the string in bytes; any for control ports.
+    /// Legal lengths of the string in bytes; of `Blocks` of a generator, how many words one request may ask for; any
+    /// for other control ports.
     pub sizes: Sizes,
     /// Name of the companion port that carries the chunk sizes (`uint(size=32)`), where the length can vary.
     pub companion: Option<String>,

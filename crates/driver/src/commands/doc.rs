@@ -180,6 +180,7 @@ fn option(port: &PortSpec) -> Option<String> {
         Role::SecretNonce => "--secret-nonce",
         Role::Ad => "--ad",
         Role::Seed => "--seed",
+        Role::Entropy => "--entropy",
         _ => return None,
     };
     Some(format!("{option} hex:…"))

@@ -130,10 +130,12 @@ fn transfer(
 ) -> Outcome<Came> {
     let mut reader = MessageReader::new(spec);
     let sent = Rc::new(Cell::new(0));
-    let counted = matches!(spec.framing, Framing::Core | Framing::Generator);
-    if counted {
+    let counted = spec.framing == Framing::Core;
+    match spec.framing {
         // How long the output will be is known only at the end of the input; until then nothing ends the message.
-        reader.expect(u64::MAX);
+        Framing::Core => reader.expect(u64::MAX),
+        Framing::Generator => reader.expect(expected_output(spec, message, 0)),
+        _ => {}
     }
     let released = Rc::new(Cell::new(0));
     let count = released.clone();
@@ -180,6 +182,7 @@ fn message(arguments: &UseArgs) -> Outcome<Message> {
         (Role::Ad, "--ad", &arguments.ad),
         (Role::TagIn, "--tag", &arguments.tag),
         (Role::Seed, "--seed", &arguments.seed),
+        (Role::Entropy, "--entropy", &arguments.entropy),
     ];
     for (role, option, text) in strings {
         if let Some(text) = text {

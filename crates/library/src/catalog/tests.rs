@@ -1,7 +1,7 @@
 use super::*;
 
 /// A little library: a cipher, two modes, a hash, a MAC, an AEAD, a generator, a codec, a stream cipher and a part.
-const MANIFESTS: [(&str, &str); 10] = [
+const MANIFESTS: [(&str, &str); 11] = [
     (
         "ctl/block/box/primitive.toml",
         r#"
@@ -74,6 +74,10 @@ block_bytes = 16
         "title = \"Count\"\nshape = \"generator\"\nstandard = \"S\"\n[sets.count16]\nseed = 2\noutput = 2\noperations.generate.network = \"Count\"\n[ports.State]\nrole = \"Output\"\nwidth = 16\nclass = \"secret\"\n",
     ),
     (
+        "ctl/prng/draw/primitive.toml",
+        "title = \"Draw\"\nshape = \"generator\"\nstandard = \"S\"\n[sets.draw]\nseed = { min = 2 }\nentropy = { min = 1 }\nad = { max = 4 }\nwords = { max = 8 }\noutput = 1\noperations.generate.network = \"Draw\"\n[ports.Served]\nrole = \"Verified\"\n",
+    ),
+    (
         "ctl/codec/pairs/primitive.toml",
         "title = \"Pairs\"\nshape = \"codec\"\nstandard = \"S\"\n[sets.pairs]\noperations.encode.network = \"E\"\noperations.decode.network = \"D\"\n",
     ),
@@ -144,6 +148,7 @@ fn every_shape_has_the_ports_of_the_conventions() {
             "mark-verify: Rekey Key Input/InputSize TagIn/TagInSize ==> Verified",
             "tokens-xor-8:  ==> ",
             "count16-generate: Seed Blocks ==> State",
+            "draw-generate: Rekey Ad/AdSize Seed/SeedSize Reseed Entropy/EntropySize Blocks ==> Output Served",
             "pour-stream: Rekey Key IV/IVSize Input/InputSize ==> Output/OutputSize",
         ]
     );

@@ -160,7 +160,13 @@ impl<'s> MessageReader<'s> {
 
     /// Whether all strings of the message are complete.
     pub fn is_done(&self) -> bool {
-        self.ports.iter().all(|port| port.done)
+        let refused = self.spec.framing == Framing::Generator && self.rejects();
+        self.ports.iter().all(|port| port.done || (refused && port.spec.role == Role::Output))
+    }
+
+    /// Whether `Verified` came and is false.
+    fn rejects(&self) -> bool {
+        self.ports.iter().any(|port| port.spec.role == Role::Verified && port.done && port.string != [1])
     }
 
     /// Whether nothing of a further message is there.
@@ -173,7 +179,7 @@ impl<'s> MessageReader<'s> {
         if !self.is_done() {
             return None;
         }
-        let rejected = self.ports.iter().any(|port| port.spec.role == Role::Verified && port.string != [1]);
+        let rejected = self.rejects();
         let mut strings = Vec::new();
         for port in &mut self.ports {
             let mut string = std::mem::take(&mut port.string);

@@ -253,6 +253,33 @@ fn counted_outputs_end_by_count() {
 }
 
 #[test]
+fn generators_that_go_on_are_seeded_and_reseeded_when_wanted() {
+    let library = library_with(&[]);
+    let mut first = Message::new().with(Role::Seed, [1, 2]).with(Role::Ad, [3]);
+    first.words = 5;
+    let sent = whole(&library, "draw", "generate", &first);
+    assert_eq!(sent, "Rekey=0x1 AdSize=0x80000001 Ad=03 SeedSize=0x80000002 Seed=0102 Reseed=0x0 Blocks=0x5");
+    let mut next = Message::new().with(Role::Entropy, [9]);
+    next.rekey = false;
+    let sent = whole(&library, "draw", "generate", &next);
+    assert_eq!(sent, "Rekey=0x0 AdSize=0x80000000 Reseed=0x1 EntropySize=0x80000001 Entropy=09 Blocks=0x0");
+    next.words = 9;
+    let spec = library.operation("draw", "generate").unwrap();
+    let problems = next.check(spec, false);
+    assert_eq!(problems[0].message, "9 words are asked for; one request is for at most 8");
+    // A request that is refused has no output.
+    let mut reader = MessageReader::new(spec);
+    reader.expect(3);
+    reader.push("Served", &Tokens::Words(vec![0])).unwrap();
+    assert_eq!(reader.finish(), Some(Outcome::Rejected));
+    reader.expect(2);
+    reader.push("Served", &Tokens::Words(vec![1])).unwrap();
+    assert_eq!(reader.finish(), None);
+    reader.push("Output", &Tokens::Bytes(vec![7, 8])).unwrap();
+    assert_eq!(reader.finish().unwrap().get(Role::Output), Some(&[7, 8][..]));
+}
+
+#[test]
 fn other_widths_keep_the_order_of_the_standard() {
     let port = |bits| PortSpec {
         role: Role::Input,

@@ -8,7 +8,7 @@ use super::{Case, Expected, MAPPING, Plan};
 use crate::catalog::{Framing, Library, OperationSpec};
 use crate::framing::Message;
 use crate::manifest::{Manifest, Shape};
-use crate::mapping::{Conversion, DESCRIPTIVE_FIELDS, Feedback, Kind, Target, VectorMapping};
+use crate::mapping::{Argument, Conversion, DESCRIPTIVE_FIELDS, Feedback, Kind, Target, VectorMapping};
 use crate::ports::Role;
 use crate::spelling::listing;
 use crate::vectors::{Field, Record, Value};
@@ -43,6 +43,7 @@ struct Read {
     arguments: Vec<(String, String)>,
     ports: Vec<(String, Vec<u8>)>,
     directions: Option<(bool, bool)>,
+    requests: BTreeMap<(u32, Role), Vec<u8>>,
 }
 
 /// Why joined strings cannot be cut apart.
@@ -85,7 +86,9 @@ impl Builder<'_> {
             return self.monte_carlo(spec, &read);
         }
         if spec.framing == Framing::Generator {
-            return Ok(vec![self.case(spec, &read, self.sequence(&read)?)]);
+            let goes_on = spec.input(Role::Entropy).is_some();
+            let plan = if goes_on { self.requests(&read)? } else { self.sequence(&read)? };
+            return Ok(vec![self.case(spec, &read, plan)]);
         }
         self.single(spec, &read)
     }
@@ -111,13 +114,10 @@ impl Builder<'_> {
             let mut used = DESCRIPTIVE_FIELDS.contains(&name)
                 || entry.ignored.iter().any(|other| other == name)
                 || entry.conditions.iter().any(|(other, _)| other == name);
-            for (parameter, _) in entry.arguments.iter().filter(|(_, from)| from == name) {
+            for (parameter, argument) in entry.arguments.iter().filter(|(_, argument)| argument.field == name) {
                 used = true;
-                let Value::Number(number) = &field.value else {
-                    return Err(
-                        self.field_problem(field, format!("`{name}` is no decimal number, and cannot be a parameter"))
-                    );
-                };
+                let number = argument.value(&field.text);
+                let number = number.map_err(|problem| self.field_problem(field, format!("`{name}` {problem}")))?;
                 read.arguments.push((parameter.clone(), number.to_string()));
             }
             if let Some(direction) = entry.direction.as_ref().filter(|d| d.field == name) {
@@ -150,9 +150,11 @@ impl Builder<'_> {
                 }
             }
         }
-        for (parameter, from) in &entry.arguments {
-            if self.record.field(from).is_none() {
-                return Err(self.problem(format!("there is no `{from}`, which the parameter `{parameter}` is to have")));
+        for (parameter, Argument { field, .. }) in &entry.arguments {
+            if self.record.field(field).is_none() {
+                return Err(
+                    self.problem(format!("there is no `{field}`, which the parameter `{parameter}` is to have"))
+                );
             }
         }
         if let (Some(direction), None) = (&entry.direction, read.directions) {
@@ -203,8 +205,15 @@ impl Builder<'_> {
                 Value::Words(words) => {
                     read.words.extend(words.iter().zip(1..).map(|(word, n)| (n, convert(word.clone()))))
                 }
+                Value::Bits(bits) if bits.len().is_multiple_of(8) => {
+                    let byte = |bits: &[bool]| bits.iter().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+                    read.words.extend(bits.chunks_exact(8).zip(1..).map(|(bits, n)| (n, vec![byte(bits)])));
+                }
                 _ => {
-                    return Err(self.field_problem(field, format!("`{}` is no list of words", field.name)));
+                    return Err(self.field_problem(
+                        field,
+                        format!("`{}` is no list of words, nor of bits that make whole bytes", field.name),
+                    ));
                 }
             },
             Target::Period => read.period = Some(number(MAX_WORDS)?),
@@ -218,6 +227,13 @@ impl Builder<'_> {
                 read.skip = usize::try_from(number(MAX_SKIP as u64)?).unwrap_or(MAX_SKIP);
             }
             Target::TagBytes => read.tag_bytes = Some(number(1 << 16)?),
+            Target::Request(n, role) => {
+                if read.requests.insert((*n, *role), bytes()?).is_some() {
+                    return Err(
+                        self.field_problem(field, format!("a second field is `{}` of request {n}", role.name()))
+                    );
+                }
+            }
             Target::Port(port) => read.ports.push((port.clone(), bytes()?)),
         }
         Ok(())
@@ -470,6 +486,28 @@ impl Builder<'_> {
             words: read.words.clone(),
             period: read.period.map(|n| (n, seed.clone())),
         })
+    }
+
+    fn requests(&self, read: &Read) -> Found<Plan> {
+        let n_requests = read.requests.keys().map(|(n, _)| *n).max();
+        let n_requests = n_requests.ok_or_else(|| self.problem("the record makes no request"))?;
+        let mut requests = Vec::new();
+        for n in 1..=n_requests {
+            let get = |role: Role| read.requests.get(&(n, role));
+            let output = get(Role::Output);
+            let output = output.ok_or_else(|| self.problem(format!("the record has no output of request {n}")))?;
+            let mut message = Message::new();
+            message.rekey = get(Role::Seed).is_some();
+            message.words = output.len() as u64;
+            for role in [Role::Seed, Role::Entropy, Role::Ad] {
+                if let Some(bytes) = get(role) {
+                    message.set(role, bytes.as_slice());
+                }
+            }
+            let refused = self.record.must_fail && n == n_requests;
+            requests.push((message, (!refused).then(|| output.clone())));
+        }
+        Ok(Plan::Requests(requests))
     }
 
     fn ports(&self, spec: &OperationSpec, read: &Read) -> Found<Plan> {

@@ -164,7 +164,7 @@ fn unlisted<'l>(
             feedback: Feedback::Ciphertext,
             fields: match manifest.shape {
                 Shape::Part => Vec::new(),
-                shape => default_fields(shape == Shape::Aead),
+                shape => default_fields(shape),
             },
             arguments: Vec::new(),
             conversions: Vec::new(),

@@ -248,6 +248,67 @@ fn generators_are_asked_for_as_many_words_as_are_known() {
 }
 
 #[test]
+fn bits_are_the_words_of_a_generator_of_bytes() {
+    let vectors = "[[vectors]]\nfile = \"count.rsp\"\noperation = \"generate\"\nfields = { Bits = \"OutputWords\" }\nignore = [\"Out\"]\n";
+    let library = library_with(&[("prng/count", vectors)]);
+    // The first byte of the first word, and the second: the toy does not care how they are cut.
+    let text = "Count = 1\nSeed = 0001\nOut = ffff\nBits = 0010000000000001\n\n\
+                Count = 2\nSeed = 0001\nBits = 0010000000000000\n\nCount = 3\nSeed = 0001\nBits = 001\n";
+    let shown = play(&library, "count", &["count"], text);
+    assert_eq!(shown[0], "1 count16-generate: passed");
+    assert!(shown[1].contains("word 2: differs"), "{shown:?}");
+    assert_eq!(shown[2], "`Bits` is no list of words, nor of bits that make whole bytes");
+}
+
+#[test]
+fn requests_to_a_generator_go_on_from_one_to_the_next() {
+    let library = library_with(&[("prng/draw", "[[vectors]]\nfile = \"draw.rsp\"\noperation = \"generate\"\n")]);
+    let text = "Count = 1\nSeed1 = 0102\nOutput1 = 03\nAd2 = 10\nEntropy2 = 07\nOutput2 = 1a1b\nOutput3 = 1c\n\n\
+                Count = 2\nSeed1 = 0102\nOutput1 = 03\nOutput2 = 05\n\n\
+                Count = 3\nSeed1 = 0102\nOutput1 = 03\nOutput2 = 000000000000000000\nResult = FAIL\n\n\
+                Count = 4\nSeed1 = ff00\nOutput1 = 00\nResult = FAIL\n\n\
+                Count = 5\nSeed1 = 0102\nOutput1 = 03\nResult = FAIL\n\n\
+                Count = 6\nSeed1 = 0102\nAd2 = 00\nOutput2 = 00\n\nCount = 7\nSeed1 = 01\nOutput1 = 00\n";
+    let (file, problems) = VectorFile::parse(FileId(0), text.as_bytes());
+    assert_eq!(problems, []);
+    let scope = library.select(&["draw"]).unwrap();
+    let cases = cases(&library, "draw", &file, &scope);
+    assert_eq!(cases.problems.len(), 1);
+    assert_eq!(cases.problems[0].message, "the record has no output of request 1");
+    // The state is the sum of all that came in, and counts; a seed that begins with ff is refused.
+    let mut state = 0u8;
+    let shown: Vec<String> = (cases.cases.iter())
+        .map(|case| {
+            let verdict = case.perform(scope[0], |call| -> Result<Answer, ()> {
+                let CallInput::Message(message) = &call.input else { panic!() };
+                let sum = |role| message.get(role).unwrap_or_default().iter().fold(0u8, |sum, b| sum.wrapping_add(*b));
+                if message.get(Role::Seed).is_some_and(|seed| seed[0] == 0xff) {
+                    return Ok(Answer::Message(Outcome::Rejected));
+                }
+                state = if message.rekey { 0 } else { state };
+                state =
+                    state.wrapping_add(sum(Role::Seed)).wrapping_add(sum(Role::Entropy)).wrapping_add(sum(Role::Ad));
+                let output = (0..message.words).map(|n| state + n as u8).collect();
+                state += message.words as u8 - 1 + u8::from(!message.rekey);
+                Ok(Answer::Message(Outcome::Accepted(vec![(Role::Output, output)])))
+            });
+            format!("{} {verdict:?}", case.count)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "1 Ok(Passed)",
+            "2 Ok(Failed(\"output of request 2: differs from byte 0: 03 instead of 05\"))",
+            "3 Ok(Passed)",
+            "4 Ok(Passed)",
+            "5 Ok(Failed(\"request 1 was served, but must be refused\"))",
+            "7 Ok(Failed(\"refused: `Seed` of `draw-generate` has 1 bytes; it must have at least 2 bytes\"))",
+        ]
+    );
+}
+
+#[test]
 fn codecs_run_both_ways_and_refuse() {
     let library = library_with(&[("codec/pairs", "[[vectors]]\nfile = \"pairs.rsp\"\noperation = \"encode\"\n")]);
     let text = "Count = 1\nData = 12\nText = AB\n\nCount = 2\nText = A\nResult = FAIL\n\nCount = 3\nText = AB\nResult = FAIL\n";

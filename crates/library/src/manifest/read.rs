@@ -15,13 +15,15 @@ use crate::tables::{Item, Problems, SYNTAX, Table};
 const MAX_BYTES: usize = 1 << 20;
 
 /// The keys of sizes and the roles that they bound.
-const SIZE_KEYS: [(&str, Role); 9] = [
+const SIZE_KEYS: [(&str, Role); 11] = [
     ("key", Role::Key),
     ("nonce", Role::Nonce),
     ("iv", Role::Iv),
     ("secret_nonce", Role::SecretNonce),
     ("ad", Role::Ad),
     ("seed", Role::Seed),
+    ("entropy", Role::Entropy),
+    ("words", Role::Blocks),
     ("input", Role::Input),
     ("output", Role::Output),
     ("tag", Role::Tag),
@@ -37,7 +39,7 @@ fn strings(shape: Shape) -> &'static [Role] {
         Shape::Hash => &[Role::Input, Role::Output],
         Shape::Mac => &[Role::Key, Role::Nonce, Role::Iv, Role::Input, Role::Tag],
         Shape::Aead => &[Role::Key, Role::Nonce, Role::SecretNonce, Role::Ad, Role::Input, Role::Output, Role::Tag],
-        Shape::Generator => &[Role::Seed, Role::Output],
+        Shape::Generator => &[Role::Ad, Role::Seed, Role::Entropy, Role::Blocks, Role::Output],
         Shape::Codec => &[Role::Input, Role::Output],
         Shape::Part => &[],
     }
@@ -225,6 +227,9 @@ impl Reader<'_> {
             .collect();
         if self.shape == Shape::BlockCipher && block_bytes.is_none() {
             missing.push("block_bytes");
+        }
+        if self.shape == Shape::Generator && !sizes.iter().any(|(role, _)| *role == Role::Seed) {
+            missing.push("seed");
         }
         if !missing.is_empty() {
             let message = format!(

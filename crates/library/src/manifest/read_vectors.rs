@@ -1,7 +1,9 @@
 //! From TOML to the model: the `[[vectors]]` entries.
 
 use super::Shape;
-use crate::mapping::{Condition, Conversion, Direction, Feedback, Kind, Target, VectorMapping, default_fields};
+use crate::mapping::{
+    Argument, Condition, Conversion, Direction, Feedback, Form, Kind, Target, VectorMapping, default_fields,
+};
 use crate::tables::{Item, Problems, Table};
 
 pub(super) fn entries(item: Option<Item<'_>>, shape: Shape, problems: &mut Problems) -> Vec<VectorMapping> {
@@ -44,10 +46,10 @@ fn entry(mut table: Table<'_>, shape: Shape, problems: &mut Problems) -> Option<
         &[("ciphertext", Feedback::Ciphertext), ("keystream", Feedback::KeyStream)],
         problems,
     );
-    let fields = fields(&mut table, shape, problems);
-    let arguments = pairs(&mut table, "args", problems);
-    let conversions = conversions(&mut table, problems);
     let ignored = table.take("ignore").map(|item| texts(&item, "ignore", problems)).unwrap_or_default();
+    let fields = fields(&mut table, shape, &ignored, problems);
+    let arguments = arguments(&mut table, problems);
+    let conversions = conversions(&mut table, problems);
     table.finish(what, problems);
     Some(VectorMapping {
         span,
@@ -144,26 +146,39 @@ fn choice<T: Copy + Default>(
     }
 }
 
-fn pairs(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Vec<(String, String)> {
-    let Some(inner) = table.take(key).and_then(|item| item.table(problems, key)) else {
+/// `A = "A"` for a decimal field, or `A = { field = "Param", after = "a = ", form = "hex" }`.
+fn arguments(table: &mut Table<'_>, problems: &mut Problems) -> Vec<(String, Argument)> {
+    let Some(inner) = table.take("args").and_then(|item| item.table(problems, "args")) else {
         return Vec::new();
     };
     inner
         .into_entries()
         .into_iter()
         .filter_map(|entry| {
-            let value = entry.item.text(problems, entry.key)?;
-            Some((entry.key.to_owned(), value.to_owned()))
+            let argument = if entry.item.is_text() {
+                let field = entry.item.text(problems, entry.key)?.to_owned();
+                Argument { field, after: String::new(), form: Form::Decimal }
+            } else {
+                let mut given = entry.item.table(problems, entry.key)?;
+                let field = given.need("field", "an argument", problems);
+                let field = field.and_then(|item| item.text(problems, "field").map(str::to_owned));
+                let after = given.take("after").and_then(|item| item.text(problems, "after").map(str::to_owned));
+                let form = choice(&mut given, "form", &Form::ALL, problems);
+                given.finish("an argument", problems);
+                Argument { field: field?, after: after.unwrap_or_default(), form }
+            };
+            Some((entry.key.to_owned(), argument))
         })
         .collect()
 }
 
-/// The defaults of the format with the entry's own over them.
-fn fields(table: &mut Table<'_>, shape: Shape, problems: &mut Problems) -> Vec<(String, Target)> {
+/// The defaults of the format, without what the entry ignores, with the entry's own over them.
+fn fields(table: &mut Table<'_>, shape: Shape, ignored: &[String], problems: &mut Problems) -> Vec<(String, Target)> {
     let mut fields = match shape {
         Shape::Part => Vec::new(),
-        shape => default_fields(shape == Shape::Aead),
+        shape => default_fields(shape),
     };
+    fields.retain(|(name, _)| !ignored.contains(name));
     let Some(inner) = table.take("fields").and_then(|item| item.table(problems, "fields")) else {
         return fields;
     };

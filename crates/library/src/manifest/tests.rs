@@ -1,5 +1,5 @@
 use super::*;
-use crate::mapping::{Condition, Conversion, Feedback, Kind, Target};
+use crate::mapping::{Argument, Condition, Conversion, Feedback, Form, Kind, Target};
 use crate::sizes::Bound;
 
 /// The messages, each with the text at its place.
@@ -38,7 +38,7 @@ kind = "monte-carlo"
 feedback = "keystream"
 direction = { field = "Direction", forward = "E", inverse = "D" }
 fields = { CT = "Output || Tag", Z = "Output^7" }
-args = { ROUNDS = "Rounds" }
+args = { ROUNDS = "Rounds", MASK = { field = "Param", after = "mask ", form = "hex" } }
 convert = { Key = "reverse" }
 ignore = ["Kind"]
 [ports.Schluessel]
@@ -75,7 +75,14 @@ fn reads_everything_that_a_manifest_can_say() {
     );
     assert_eq!((vectors.kind, vectors.feedback), (Kind::MonteCarlo, Feedback::KeyStream));
     assert_eq!(vectors.sets, ["x64"]);
-    assert_eq!(vectors.arguments, [("ROUNDS".into(), "Rounds".into())]);
+    let argument = |field: &str, after: &str, form| Argument { field: field.into(), after: after.into(), form };
+    assert_eq!(
+        vectors.arguments,
+        [
+            ("ROUNDS".into(), argument("Rounds", "", Form::Decimal)),
+            ("MASK".into(), argument("Param", "mask ", Form::Hex))
+        ]
+    );
     assert_eq!(vectors.conversions, [("Key".into(), Conversion::Reverse)]);
     assert_eq!(vectors.ignored, ["Kind"]);
     let target = |name: &str| &vectors.fields.iter().find(|(field, _)| field == name).unwrap().1;

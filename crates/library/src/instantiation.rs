@@ -76,9 +76,10 @@ impl Instantiation {
     }
 
     /// The same with an argument from a record set or replaced. What a record says of a mode's message it says of
-    /// the block cipher, which stands in the argument `Cipher`.
+    /// the block cipher, which stands in the argument `Cipher`, unless the mode has that argument itself.
     pub fn with_from_record(self, name: &str, value: impl Into<String>) -> Self {
-        let cipher = self.arguments.iter().find(|(other, _)| other == "Cipher");
+        let own = self.arguments.iter().any(|(other, _)| other == name);
+        let cipher = self.arguments.iter().find(|(other, _)| !own && other == "Cipher");
         match cipher.and_then(|(_, text)| Instantiation::parse(text).ok()) {
             Some(cipher) => self.with("Cipher", cipher.with_from_record(name, value).to_string()),
             None => self.with(name, value),
@@ -151,6 +152,9 @@ mod tests {
         let mode = Instantiation::parse("a.Ecb(Cipher = b.Rc5(W = 16), BLOCK_BYTES = 4)").unwrap();
         let mode = mode.with_from_record("ROUNDS", "0");
         assert_eq!(mode.to_string(), "a.Ecb(Cipher = b.Rc5(W = 16, ROUNDS = 0), BLOCK_BYTES = 4)");
+        let aead = Instantiation::parse("a.Gcm(Cipher = b.Rc5(W = 16), TAG_BYTES = 16)").unwrap();
+        let aead = aead.with_from_record("TAG_BYTES", "12");
+        assert_eq!(aead.to_string(), "a.Gcm(Cipher = b.Rc5(W = 16), TAG_BYTES = 12)");
         let core = Instantiation::parse("b.Rc5(ROUNDS = 12)").unwrap().with_from_record("ROUNDS", "0");
         assert_eq!(core.to_string(), "b.Rc5(ROUNDS = 0)");
     }

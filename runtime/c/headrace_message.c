@@ -169,8 +169,10 @@ uint32_t headrace_message_key(const struct headrace_operation *op, struct headra
     return result;
 }
 
-uint32_t headrace_message_init(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                               const struct headrace_bytes *strings) {
+/* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
+   strings ahead of it: `input_size` is that chunk's token. */
+static uint32_t begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                      const struct headrace_bytes *strings, uint32_t input_size) {
     const bool keyed = is_there(op->rekey);
     uint32_t result = HEADRACE_OK;
     if (keyed && message->state != NEW_KEY && message->state != KEYED) {
@@ -189,6 +191,9 @@ uint32_t headrace_message_init(const struct headrace_operation *op, struct headr
     if (result == HEADRACE_OK) {
         result = put_flag(op, c, op->decrypt, op->decrypts);
     }
+    if (result == HEADRACE_OK && op->single_chunk) {
+        result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, input_size);
+    }
     for (int role = HEADRACE_NONCE; result == HEADRACE_OK && role < HEADRACE_INPUT; role++) {
         if (is_there(op->strings[role].port)) {
             result = put_string(op, c, (enum headrace_role)role, strings[role].bytes, strings[role].n_bytes);
@@ -197,6 +202,11 @@ uint32_t headrace_message_init(const struct headrace_operation *op, struct headr
     message->input_bytes = 0;
     message->state = result == HEADRACE_OK ? OPEN : NO_KEY;
     return result;
+}
+
+uint32_t headrace_message_init(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                               const struct headrace_bytes *strings) {
+    return begin(op, message, c, strings, 0);
 }
 
 /* A further chunk of input. */
@@ -309,15 +319,18 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
     if (!tag_fits(op, strings)) {
         return HEADRACE_STRING_LENGTH;
     }
-    result = headrace_message_init(op, message, c, strings);
+    result = begin(op, message, c, strings, last_chunk | (uint32_t)input.n_bytes);
     if (result != HEADRACE_OK) {
         return result;
+    }
+    if (op->single_chunk) {
+        result = pump(op, c, input.bytes, input.n_bytes, &rooms[HEADRACE_OUTPUT]);
     }
     while (result == HEADRACE_OK && !op->single_chunk && input.n_bytes - sent > chunk_most) {
         result = chunk(op, c, input.bytes + sent, chunk_most, 0, &rooms[HEADRACE_OUTPUT]);
         sent += chunk_most;
     }
-    if (result == HEADRACE_OK) {
+    if (result == HEADRACE_OK && !op->single_chunk) {
         result = chunk(op, c, input.n_bytes == 0 ? NULL : input.bytes + sent, (uint32_t)(input.n_bytes - sent), last_chunk,
                        &rooms[HEADRACE_OUTPUT]);
     }

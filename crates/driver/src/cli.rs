@@ -423,6 +423,9 @@ pub struct GraphArgs {
     /// Give a parameter of the network a value
     #[arg(long = "set", value_name = "PARAM=VALUE")]
     pub parameters: Vec<String>,
+    /// Levels of networks that are shown; those below are closed boxes
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    pub depth: usize,
 }
 
 /// Arguments of `doc`.

@@ -92,16 +92,17 @@ fn parts_use_only_what_the_architecture_says() {
 #[test]
 fn the_table_of_what_works_has_every_parameter_set() {
     let (table, details) = (read("README.md"), read("docs/known-answers.md"));
-    let listed = Command::new(env!("CARGO_BIN_EXE_headrace")).args(["list", "primitives"]).output().expect("it runs");
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let sets: BTreeSet<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(!sets.is_empty());
-    for set in sets {
+    let listed = Command::new(env!("CARGO_BIN_EXE_headrace")).args(["list", "primitives", "--json"]).output();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.expect("it runs").stdout).expect("it is JSON");
+    let rows = listed.as_array().expect("it is a list");
+    let operations: Vec<(&str, &str)> = rows
+        .iter()
+        .flat_map(|row| row["details"]["operations"].as_array().expect("primitives have operations"))
+        .map(|row| (row["set"].as_str().expect("a set"), row["operation"].as_str().expect("an operation")))
+        .collect();
+    assert!(!operations.is_empty());
+    for (set, operation) in operations {
         assert!(table.contains(&format!("`{set}`")), "README.md has no row for `{set}`; run `make docs`");
-    }
-    for line in listed.lines() {
-        let mut words = line.split_whitespace();
-        let (set, operation) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let row = format!("| `{set}` | {operation} |");
         assert!(details.contains(&row), "docs/known-answers.md has no row for `{set} {operation}`; run `make docs`");
     }

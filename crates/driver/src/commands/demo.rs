@@ -214,6 +214,6 @@ fn write_report(context: &mut Context, arguments: &DemoArgs, trials: &[Trial]) -
     let lead = format!(
         "One dataflow source, every engine: {SET} in mode {OPERATION}, compared with an independent implementation."
     );
-    let page = demonstration("Headrace: demonstration", &lead, trials, &picture::draw(DRAWN, &top), &about);
+    let page = demonstration("Headrace: demonstration", &lead, trials, &picture::draw(DRAWN, &top, usize::MAX), &about);
     write_file(&arguments.output, page.as_bytes())
 }

@@ -1,12 +1,14 @@
 //! `headrace list`.
 
-use super::Context;
+use super::{Context, summary};
 use crate::cli::{ListArgs, Listing};
 use crate::engines::{self, Available};
 use crate::failure::Outcome;
 use crate::output;
 use headrace_bench::machine::version_of;
-use headrace_library::catalog::Framing;
+use headrace_library::catalog::{OperationSpec, VariantSpec};
+use headrace_library::manifest::Shape;
+use headrace_library::{Class, PortSpec};
 use serde_json::{Value, json};
 
 /// A row: what it is called, whether it can be used here, and what there is to say about it.
@@ -45,19 +47,61 @@ pub fn list(context: &mut Context, arguments: &ListArgs) -> Outcome {
     Ok(())
 }
 
+/// A row for every primitive with its parameter sets, what it can do, in which variants, where it is defined and what is
+/// wrong with it; the details have every operation with its ports.
 fn primitives(context: &mut Context) -> Outcome<Vec<Row>> {
     let library = context.library()?;
     let mut rows: Vec<Row> = Vec::new();
-    for spec in library.operations().iter().filter(|spec| spec.framing != Framing::Bare) {
-        let variants: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
-        rows.push(Row {
-            name: format!("{} {}", spec.set, spec.name),
-            here: true,
-            about: format!("{} ({})", spec.title, variants.join(", ")),
-            details: json!({ "set": spec.set, "operation": spec.name, "primitive": spec.primitive, "variants": variants }),
+    for manifest in library.manifests().iter().filter(|manifest| manifest.shape != Shape::Part) {
+        let mode = manifest.shape == Shape::Mode;
+        let of_mode = |name: &str| mode && manifest.operations.iter().any(|operation| operation.name == name);
+        let specs: Vec<&OperationSpec> =
+            library.operations().iter().filter(|spec| spec.folder == manifest.folder || of_mode(&spec.name)).collect();
+        let variant = |variant: &VariantSpec| match variant.constant_time {
+            true => format!("{} (constant-time)", variant.name),
+            false => variant.name.clone(),
+        };
+        let mut about = format!("{}: {}, {}", manifest.title, manifest.shape.name(), manifest.standard);
+        if !mode {
+            about.push_str(&format!(
+                "\n  sets        {}",
+                summary::unique(manifest.sets.iter().map(|set| set.name.clone())).join(", ")
+            ));
+        }
+        about.push_str(&format!("\n  operations  {}", summary::operations(manifest, &specs).join(", ")));
+        if !mode {
+            let variants = summary::unique(specs.iter().flat_map(|spec| &spec.variants).map(variant));
+            about.push_str(&format!("\n  variants    {}", variants.join(", ")));
+        }
+        if let Some(weaknesses) = &manifest.weaknesses {
+            about.push_str(&format!("\n  weaknesses  {weaknesses}"));
+        }
+        let operations: Vec<Value> = specs.iter().map(|spec| operation(spec)).collect();
+        let details = json!({
+            "title": manifest.title, "shape": manifest.shape.name(), "family": manifest.family,
+            "standard": manifest.standard, "weaknesses": manifest.weaknesses, "operations": operations,
         });
+        rows.push(Row { name: manifest.folder.clone(), here: true, about, details });
     }
     Ok(rows)
+}
+
+fn operation(spec: &OperationSpec) -> Value {
+    let port = |port: &PortSpec| {
+        json!({
+            "name": port.name, "role": port.role.name(), "bits": port.bits, "size_port": port.companion,
+            "class": if port.class == Class::Secret { "secret" } else { "public" },
+            "length": if port.role.is_control() { Value::Null } else { port.sizes.to_string().into() },
+        })
+    };
+    let variant = |variant: &VariantSpec| json!({ "name": variant.name, "network": variant.network.to_string(), "constant_time": variant.constant_time });
+    json!({
+        "set": spec.set, "operation": spec.name,
+        "inputs": spec.inputs.iter().map(port).collect::<Vec<_>>(),
+        "outputs": spec.outputs.iter().map(port).collect::<Vec<_>>(),
+        "variants": spec.variants.iter().map(variant).collect::<Vec<_>>(),
+        "inverse": spec.inverse, "verifies": spec.verifies, "single_chunk": spec.single_chunk,
+    })
 }
 
 fn engines() -> Vec<Row> {

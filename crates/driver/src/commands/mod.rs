@@ -14,6 +14,7 @@ mod graph;
 mod list;
 mod man;
 mod run;
+mod summary;
 mod test;
 mod use_primitive;
 

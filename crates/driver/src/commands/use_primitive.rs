@@ -150,7 +150,8 @@ fn transfer(
         writer: MessageWriter::new(spec),
         message: Some(message),
         has_input: spec.input(Role::Input).is_some(),
-        all: (0..network.inputs.len()).collect(),
+        // What must know its input whole may want to before it takes the strings ahead of it.
+        awaited: if spec.single_chunk { Vec::new() } else { (0..network.inputs.len()).collect() },
         input,
         sent: sent.clone(),
     }));
@@ -318,7 +319,8 @@ struct MessageProvider<'a> {
     /// The message, until what comes before its input was sent.
     message: Option<&'a Message>,
     has_input: bool,
-    all: Vec<usize>,
+    /// Network inputs that must be empty before more is sent.
+    awaited: Vec<usize>,
     input: Input,
     /// Input bytes so far.
     sent: Rc<Cell<u64>>,
@@ -326,7 +328,7 @@ struct MessageProvider<'a> {
 
 impl Provider for MessageProvider<'_> {
     fn inputs(&self) -> &[usize] {
-        &self.all
+        &self.awaited
     }
 
     fn may_wait(&self) -> bool {

@@ -3,12 +3,13 @@
 use super::{Block, End, Level, Wire};
 use headrace_frontend::{End as LinkEnd, Node, PortType};
 
-/// The picture's levels for a network; an actor alone is one block, wired to pins of the same names.
-pub(crate) fn nest(top: &Node) -> Level {
+/// The picture's levels for a network, with what its blocks contain down to `depth` levels; an actor alone is one block,
+/// wired to pins of the same names.
+pub(crate) fn nest(top: &Node, depth: usize) -> Level {
     if matches!(top, Node::Network(_)) {
-        return level(top);
+        return level(top, depth);
     }
-    let content = level(top);
+    let content = level(top, depth);
     let inputs = (0..content.inputs.len()).map(|pin| Wire { from: End::Border(pin), to: End::Block(0, pin) });
     let outputs = (0..content.outputs.len()).map(|pin| Wire { from: End::Block(0, pin), to: End::Border(pin) });
     Level {
@@ -27,14 +28,15 @@ fn names(ports: &[PortType]) -> Vec<String> {
     ports.iter().map(|port| port.name.clone()).collect()
 }
 
-fn level(node: &Node) -> Level {
+fn level(node: &Node, depth: usize) -> Level {
     let mut level = Level { inputs: names(node.inputs()), outputs: names(node.outputs()), ..Level::default() };
     let Node::Network(network) = node else { return level };
+    let Some(below) = depth.checked_sub(1) else { return level };
     for child in &network.children {
         level.blocks.push(Block {
             name: child.name.clone(),
             class: last_part(child.node.class()),
-            content: self::level(&child.node),
+            content: self::level(&child.node, below),
         });
     }
     let end = |end: LinkEnd| end.child.map_or(End::Border(end.port), |child| End::Block(child, end.port));

@@ -9,9 +9,9 @@ mod svg;
 
 use headrace_frontend::Node;
 
-/// The picture of a network as a complete SVG document.
-pub fn draw(title: &str, top: &Node) -> String {
-    svg::document(title, &hierarchy::nest(top))
+/// The picture of a network as a complete SVG document. Networks more than `depth` levels down are closed boxes.
+pub fn draw(title: &str, top: &Node, depth: usize) -> String {
+    svg::document(title, &hierarchy::nest(top, depth))
 }
 
 /// One level of a picture: what a network contains.

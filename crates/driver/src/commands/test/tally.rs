@@ -3,6 +3,7 @@
 use super::super::Context;
 use super::{Done, File, Job, MAX_DESCRIBED};
 use crate::cli::EngineName;
+use crate::commands::summary::{operations, unique};
 use crate::engines;
 use crate::terminal::plural;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
@@ -120,17 +121,9 @@ impl Tally {
             if specs.is_empty() {
                 continue;
             }
-            let own = |name: &str| manifest.sets.iter().any(|set| set.operations.iter().any(|op| op.name == name));
             let bare = specs.iter().all(|spec| spec.framing == Framing::Bare);
             let sets = unique(specs.iter().filter(|_| !bare).map(|spec| format!("`{}`", spec.set)));
-            let mut operations = both_directions(&unique(specs.iter().map(|spec| spec.name.clone())));
-            // The modes are the same for every cipher.
-            if specs.iter().any(|spec| !own(&spec.name)) && !bare {
-                operations = vec!["encrypt/decrypt".into(), "all modes".into()];
-            }
-            if bare {
-                operations = vec![plural(specs.len(), "actor")];
-            }
+            let operations = if bare { vec![plural(specs.len(), "actor")] } else { operations(manifest, &specs) };
             let variants = unique(specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.clone()));
             let mine = |name: &str| specs.iter().any(|spec| name == format!("{} {}", spec.set, spec.name));
             let cells = engines::ALL.iter().map(|engine| self.cell(engines::name(*engine), |name, _| mine(name)));
@@ -192,26 +185,4 @@ impl Tally {
 fn heads() -> (String, String) {
     let names: Vec<&str> = engines::ALL.iter().map(|engine| engines::name(*engine)).collect();
     (names.join(" | "), "--:|".repeat(names.len()))
-}
-
-fn unique(words: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen: Vec<String> = Vec::new();
-    for word in words {
-        if !seen.contains(&word) {
-            seen.push(word);
-        }
-    }
-    seen
-}
-
-/// `x-encrypt` and `x-decrypt` as `x-encrypt/decrypt`.
-fn both_directions(operations: &[String]) -> Vec<String> {
-    let other = |name: &String| name.strip_suffix("encrypt").map(|stem| format!("{stem}decrypt"));
-    let undone: Vec<String> = operations.iter().filter_map(other).collect();
-    let shown = operations.iter().filter(|name| !undone.contains(name));
-    let both = |name: &String| match other(name) {
-        Some(inverse) if operations.contains(&inverse) => format!("{name}/decrypt"),
-        _ => name.clone(),
-    };
-    shown.map(both).collect()
 }

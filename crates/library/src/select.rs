@@ -48,11 +48,15 @@ impl Library {
     }
 
     /// The one operation that a set and the beginning of an operation's name mean, as in `use aes128 ctr`. A set with
-    /// one operation needs none.
+    /// one operation needs none; a primitive stands for its set of the same name.
     pub fn find(&self, set: &str, operation: Option<&str>) -> Result<&OperationSpec, Diagnostic> {
         let mut words = vec![set];
         words.extend(operation);
-        let found = self.select(&words)?;
+        let mut found = self.select(&words)?;
+        // A set that is called as its primitive, `rc5`, is meant before the others of the primitive.
+        if found.iter().any(|spec| spec.set == set) {
+            found.retain(|spec| spec.set == set);
+        }
         let exact = operation.and_then(|name| found.iter().find(|spec| spec.name == name));
         match (exact, found.as_slice()) {
             (Some(one), _) if found.iter().filter(|s| s.name == one.name).count() == 1 => Ok(one),

@@ -253,6 +253,13 @@ fn one_operation_is_found_or_the_choice_shown() {
     let error = library.find("box128", Some("cbc")).unwrap_err();
     assert_eq!(error.message, "`box128 cbc` means 2 operations; one is wanted");
     assert!(library.find("box", Some("encrypt")).is_err(), "two sets have it");
+
+    // The same primitive with its first set called as itself: that set is meant.
+    let named_alike = MANIFESTS[0].1.replace("box128", "box");
+    let (library, problems) = Library::load([(FileId(0), MANIFESTS[0].0, &*named_alike)]);
+    assert_eq!(problems, []);
+    assert_eq!(library.find("box", Some("encrypt")).unwrap().full_name(), "box-encrypt");
+    assert_eq!(library.select(&["box", "encrypt"]).unwrap().len(), 3);
 }
 
 #[test]

@@ -90,15 +90,18 @@ impl<'s> MessageReader<'s> {
                 })
                 .collect(),
         };
-        reader.restart(0);
+        reader.restart();
         reader
     }
 
     /// Says how many bytes the next output of a core or a generator has; without meaning for messages, whose output
     /// says it itself.
     pub fn expect(&mut self, output_bytes: u64) {
-        self.restart(output_bytes);
-        for port in &mut self.ports {
+        let counted = self.is_counted();
+        for port in self.ports.iter_mut().filter(|port| counted && port.spec.role == Role::Output) {
+            port.length = Some(output_bytes);
+            port.string = Vec::new();
+            port.seen = 0;
             port.advance();
         }
     }
@@ -107,12 +110,12 @@ impl<'s> MessageReader<'s> {
         matches!(self.spec.framing, Framing::Core | Framing::Generator)
     }
 
-    fn restart(&mut self, output_bytes: u64) {
+    fn restart(&mut self) {
         let counted = self.is_counted();
         for port in &mut self.ports {
             port.length = match port.spec.role {
                 Role::Verified => Some(1),
-                Role::Output if counted => Some(output_bytes),
+                Role::Output if counted => Some(0),
                 _ if port.spec.companion.is_none() => port.spec.sizes.fixed(),
                 _ => None,
             };
@@ -189,7 +192,7 @@ impl<'s> MessageReader<'s> {
                 strings.push((port.spec.role, string));
             }
         }
-        self.restart(0);
+        self.restart();
         let counted = self.is_counted();
         for port in &mut self.ports {
             // A counted output waits for the next `expect`.

@@ -207,6 +207,35 @@ fn a_forbidden_length_leaves_no_file() {
 }
 
 #[test]
+fn a_forged_message_leaves_nothing() {
+    let message: Vec<u8> = (0..5_003u32).map(|at| (at % 251) as u8).collect();
+    for set in ["aes128-gcm", "aes128-ccm", "aes128-ocb3"] {
+        let folder = folder();
+        write(&folder, "ad", vec![0x5a; 9_001]);
+        let both = |operation, rest: &[&str], input: &[u8]| {
+            let common = ["use", set, operation, "--engine", "interp", "--variant", "lut", "--key", KEY];
+            let strings = ["--nonce", "hex:000102030405060708090a0b", "--ad", "file:ad"];
+            headrace(folder.path(), &[&common[..], &strings[..], rest].concat(), input)
+        };
+        let sealed = both("aead-encrypt", &[], &message);
+        assert_eq!(status(&sealed), 0, "{set}: {}", stderr(&sealed));
+        let sealed = sealed.stdout;
+        assert_eq!(sealed.len(), message.len() + 16, "{set}");
+        let opened = both("aead-decrypt", &[], &sealed);
+        assert!(opened.stdout == message, "{set}: {}", stderr(&opened));
+        for at in [0, message.len() - 1, message.len(), sealed.len() - 1] {
+            let mut forged = sealed.clone();
+            forged[at] ^= 0x40;
+            for rest in [&["--out", "opened"][..], &[][..]] {
+                let refused = both("aead-decrypt", rest, &forged);
+                assert_eq!((status(&refused), refused.stdout.len()), (1, 0), "{set}, byte {at}: {}", stderr(&refused));
+            }
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1, "only `ad` is there, {set}");
+    }
+}
+
+#[test]
 fn keys_come_from_files_and_the_environment() {
     let folder = folder();
     write(

@@ -69,6 +69,8 @@ pub struct OperationSpec {
     pub bare: (Vec<String>, Vec<String>),
     /// Size of a block of the cipher below.
     pub block_bytes: Option<u64>,
+    /// How many bytes the nonce and the number of input bytes share.
+    pub nonce_and_length_bytes: Option<u64>,
     /// Whether the input must be one chunk.
     pub single_chunk: bool,
     /// The token for `Decrypt`, where there is that port.
@@ -343,6 +345,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         outputs: Vec::new(),
         bare: (operation.inputs.clone(), operation.outputs.clone()),
         block_bytes: None,
+        nonce_and_length_bytes: None,
         single_chunk: false,
         decrypt: None,
         inverse: None,
@@ -567,6 +570,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         outputs: output_roles.into_iter().map(port).collect(),
         bare: (Vec::new(), Vec::new()),
         block_bytes: set.block_bytes,
+        nonce_and_length_bytes: set.nonce_and_length_bytes,
         single_chunk: operation.single_chunk,
         decrypt: operation.decrypt,
         inverse: operation.inverse.clone(),

@@ -84,6 +84,14 @@ impl Message {
         self.strings.iter().find(|(other, _)| *other == role).map(|(_, bytes)| &**bytes)
     }
 
+    /// The most bytes of input that there can be beside the nonce.
+    fn most_input_bytes(&self, spec: &OperationSpec) -> u64 {
+        let nonce_bytes = self.get(Role::Nonce).map_or(0, |nonce| nonce.len() as u64);
+        let length_bytes = spec.nonce_and_length_bytes.map(|shared| shared.saturating_sub(nonce_bytes));
+        let length_bytes = length_bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        length_bytes.and_then(|bytes| 256u64.checked_pow(bytes)).map_or(u64::MAX, |beyond| beyond - 1)
+    }
+
     /// Everything wrong with the sizes of the message; nothing when it may be sent. `Input` is left out when
     /// `streamed`, because its length is not known yet.
     pub fn check(&self, spec: &OperationSpec, streamed: bool) -> Vec<Diagnostic> {
@@ -113,6 +121,11 @@ impl Message {
                 None => format!("`{}` needs `{}` ({})", spec.full_name(), port.role.name(), port.sizes),
             });
         }
+        if let Some(input) = self.get(Role::Input).filter(|_| !streamed)
+            && input.len() as u64 > self.most_input_bytes(spec)
+        {
+            wrong(too_long(spec, self.most_input_bytes(spec)));
+        }
         for (role, _) in &self.strings {
             if spec.input(*role).is_none() {
                 wrong(format!("`{}` takes no `{}`", spec.full_name(), role.name()));
@@ -130,6 +143,10 @@ impl Message {
 
 fn size_message(spec: &OperationSpec, port: &PortSpec, length: u64) -> String {
     format!("`{}` of `{}` has {length} bytes; it must have {}", port.role.name(), spec.full_name(), port.sizes)
+}
+
+fn too_long(spec: &OperationSpec, most: u64) -> String {
+    format!("`Input` of `{}` must have at most {most} bytes beside a nonce of this size", spec.full_name())
 }
 
 /// The inputs that are byte strings, in the order of feeding.
@@ -173,6 +190,8 @@ enum State {
     Open {
         /// Input bytes so far.
         length: u64,
+        /// The most that there can be beside the nonce.
+        most: u64,
         /// Input not sent yet: a string that must be one chunk, or the beginning of a block of a core.
         held: Vec<u8>,
         /// The tag to be verified.
@@ -233,6 +252,7 @@ impl<'s> MessageWriter<'s> {
         if self.spec.input(Role::Input).is_some() {
             self.state = State::Open {
                 length: 0,
+                most: message.most_input_bytes(self.spec),
                 held: Vec::new(),
                 tag: message.get(Role::TagIn).unwrap_or_default().to_vec(),
                 burst: message.rekey.then(|| message.get(Role::Key).unwrap_or_default().to_vec()),
@@ -248,12 +268,17 @@ impl<'s> MessageWriter<'s> {
         let Some(port) = spec.input(Role::Input) else {
             return Ok(Vec::new());
         };
-        let State::Open { length, held, tag, burst } = &mut self.state else {
+        let State::Open { length, most, held, tag, burst } = &mut self.state else {
             return Err(Diagnostic::error(MESSAGE_SIZE, "input was given outside a message"));
         };
         *length = length.saturating_add(bytes.len() as u64);
         if *length > port.sizes.max() || (last && !port.sizes.allows(*length)) {
             let problem = Diagnostic::error(MESSAGE_SIZE, size_message(spec, port, *length));
+            self.state = State::Idle;
+            return Err(problem);
+        }
+        if *length > *most {
+            let problem = Diagnostic::error(MESSAGE_SIZE, too_long(spec, *most));
             self.state = State::Idle;
             return Err(problem);
         }

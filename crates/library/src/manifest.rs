@@ -114,6 +114,8 @@
 //! # assert!(problems.is_empty(), "{problems:#?}");
 //! ```
 //!
+//! In a set of an AEAD, `nonce_and_length_bytes = 15` says that nonce and number of input bytes share 15 bytes (CCM).
+//!
 //! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed entropy words input output
 //! tag`, those that the shape has), operations may differ from their set in them; a part has operations with
 //! `network`, `inputs` and `outputs` only.
@@ -215,6 +217,8 @@ pub struct Set {
     pub sizes: Vec<(Role, SizeRule)>,
     /// Size of a block, for block ciphers.
     pub block_bytes: Option<u64>,
+    /// How many bytes the nonce and the number of input bytes share (CCM), so that a long nonce is for short messages.
+    pub nonce_and_length_bytes: Option<u64>,
     /// Its own operations, in the order of the text.
     pub operations: Vec<Operation>,
 }

@@ -67,7 +67,7 @@ block_bytes = 16
     ),
     (
         "ctl/aead/seal/primitive.toml",
-        "title = \"Seal\"\nshape = \"aead\"\nstandard = \"S\"\n[sets.seal]\nkey = 4\nnonce = { min = 1, max = 9 }\ntag = 4\nsecret_nonce = 2\noperations.aead-encrypt = { network = \"Seal\", single_chunk = true }\noperations.aead-decrypt.network = \"Open\"\n",
+        "title = \"Seal\"\nshape = \"aead\"\nstandard = \"S\"\n[sets.seal]\nkey = 4\nnonce = { min = 1, max = 9 }\nnonce_and_length_bytes = 10\ntag = 4\nsecret_nonce = 2\noperations.aead-encrypt = { network = \"Seal\", single_chunk = true }\noperations.aead-decrypt.network = \"Open\"\n",
     ),
     (
         "ctl/prng/count/primitive.toml",

@@ -150,6 +150,16 @@ fn illegal_sizes_are_refused_before_a_token_is_made() {
         whole(&library, "seal", "aead-encrypt", &empty_nonce),
         "`Nonce` of `seal-aead-encrypt` has 0 bytes; it must have 1 to 9 bytes"
     );
+    let long_nonce =
+        Message::new().with(Role::Key, block(4)).with(Role::Nonce, block(9)).with(Role::SecretNonce, [1, 1]);
+    let spec = library.operation("seal", "aead-encrypt").unwrap();
+    assert!(long_nonce.clone().with(Role::Input, vec![0; 255]).check(spec, false).is_empty());
+    let problem = "`Input` of `seal-aead-encrypt` must have at most 255 bytes beside a nonce of this size";
+    assert_eq!(whole(&library, "seal", "aead-encrypt", &long_nonce.clone().with(Role::Input, vec![0; 256])), problem);
+    let mut writer = MessageWriter::new(spec);
+    writer.begin(&long_nonce).unwrap();
+    assert_eq!(shown(&writer.chunk(&[0; 200], false).unwrap()), "");
+    assert_eq!(writer.chunk(&[0; 56], true).unwrap_err().message, problem);
 }
 
 fn bytes(port: &str, bytes: &[u8]) -> (String, Tokens) {

@@ -94,13 +94,18 @@ impl Builder<'_> {
     }
 
     fn case(&self, spec: &OperationSpec, read: &Read, plan: Plan) -> Case {
+        // What every variant's network says already is no argument, so that the record is for that network.
+        let says_more = |(name, value): &&(String, String)| {
+            let mut networks = spec.variants.iter().map(|variant| &variant.network);
+            networks.any(|network| network.clone().with_from_record(name, value.clone()) != *network)
+        };
         Case {
             record: self.index,
             count: self.record.count,
             span: self.record.span,
             set: spec.set.clone(),
             operation: spec.name.clone(),
-            arguments: read.arguments.clone(),
+            arguments: read.arguments.iter().filter(says_more).cloned().collect(),
             plan,
         }
     }

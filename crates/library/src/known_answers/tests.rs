@@ -235,6 +235,20 @@ fn streams_have_offsets_key_streams_parameters_and_byte_orders() {
 }
 
 #[test]
+fn what_the_network_says_already_is_no_argument() {
+    let vectors =
+        "[[vectors]]\nfile = \"pour.rsp\"\noperation = \"stream\"\nargs = { ROUNDS = \"Rounds\", N = \"Taglen\" }\n";
+    let library = library_with(&[("stream/pour", vectors)]);
+    let text = "Count = 1\nKey = 0102\nRounds = 1\nTaglen = 4\nKS = 00\n\n\
+                Count = 2\nKey = 0102\nRounds = 2\nTaglen = 4\nKS = 00\n";
+    let (file, _) = VectorFile::parse(FileId(0), text.as_bytes());
+    let found = cases(&library, "pour.rsp", &file, &library.select(&["pour"]).unwrap());
+    let arguments: Vec<_> = found.cases.iter().map(|case| case.arguments.clone()).collect();
+    let argument = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(arguments, [vec![argument("N", "4")], vec![argument("ROUNDS", "2"), argument("N", "4")]]);
+}
+
+#[test]
 fn generators_are_asked_for_as_many_words_as_are_known() {
     let vectors = "[[vectors]]\nfile = \"count.rsp\"\noperation = \"generate\"\nfields = { X = \"Output@5\" }\n";
     let library = library_with(&[("prng/count", vectors)]);

@@ -202,11 +202,20 @@ impl Reader<'_> {
             };
             let block_bytes = table.take("block_bytes").and_then(|item| self.positive(&item, "block_bytes"));
             let sizes = self.sizes(&mut table, strings(self.shape), block_bytes.is_some());
+            let nonce_and_length_bytes =
+                table.take("nonce_and_length_bytes").and_then(|item| self.positive(&item, "nonce_and_length_bytes"));
             self.check_set(entry.key, &table, &sizes, block_bytes);
             let operations = table.need("operations", "a parameter set", self.problems);
             let operations = self.operations(operations, Place::Set);
             table.finish("a parameter set", self.problems);
-            sets.push(Set { name: entry.key.to_owned(), span: entry.key_span, sizes, block_bytes, operations });
+            sets.push(Set {
+                name: entry.key.to_owned(),
+                span: entry.key_span,
+                sizes,
+                block_bytes,
+                nonce_and_length_bytes,
+                operations,
+            });
         }
         sets
     }

@@ -1,7 +1,7 @@
 //! Block ciphers by the names of their parameter sets, all with one type for a block size.
 
 use cipher::array::{Array, ArraySize};
-use cipher::consts::{U1, U4, U8, U16};
+use cipher::consts::{U1, U2, U4, U8, U16, U32};
 use cipher::{
     BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherDecrypt, BlockCipherEncBackend, BlockCipherEncClosure,
     BlockCipherEncrypt, BlockSizeUser, InOut, KeyInit, ParBlocksSizeUser,
@@ -79,9 +79,11 @@ pub type Rekey<BS> = fn(&[u8]) -> Option<AnyCipher<BS>>;
 /// A block cipher without a key, by the size of its blocks.
 #[derive(Clone, Copy)]
 pub enum Cipher {
+    Bytes2(&'static str, Rekey<U2>),
     Bytes4(&'static str, Rekey<U4>),
     Bytes8(&'static str, Rekey<U8>),
     Bytes16(&'static str, Rekey<U16>),
+    Bytes32(&'static str, Rekey<U32>),
 }
 
 fn of<C>(key: &[u8]) -> Option<AnyCipher<C::BlockSize>>
@@ -117,8 +119,16 @@ macro_rules! rc5 {
     }};
 }
 
+fn rc5_8(key: &[u8]) -> Option<AnyCipher<U2>> {
+    rc5!(u8, U12, key, U1 U2 U3 U4 U5 U8 U16 U32 U64)
+}
+
+fn rc5_128(key: &[u8]) -> Option<AnyCipher<U32>> {
+    rc5!(u128, U28, key, U16 U32 U48 U64 U128)
+}
+
 fn rc5_16(key: &[u8]) -> Option<AnyCipher<U4>> {
-    rc5!(u16, U12, key, U2 U4 U6 U8 U10 U12 U14 U16 U24 U32 U64)
+    rc5!(u16, U16, key, U2 U4 U6 U8 U10 U12 U14 U16 U24 U32 U64)
 }
 
 fn rc5_32(key: &[u8]) -> Option<AnyCipher<U8>> {
@@ -126,7 +136,7 @@ fn rc5_32(key: &[u8]) -> Option<AnyCipher<U8>> {
 }
 
 fn rc5_64(key: &[u8]) -> Option<AnyCipher<U16>> {
-    rc5!(u64, U16, key, U8 U16 U24 U32 U64 U128)
+    rc5!(u64, U24, key, U8 U16 U24 U32 U64 U128)
 }
 
 /// The block cipher of a parameter set.
@@ -140,6 +150,8 @@ pub fn cipher(set: &str) -> Option<Cipher> {
         "blowfish" => Cipher::Bytes8("blowfish", blowfish),
         "rc5" => Cipher::Bytes8("rc5", rc5_32),
         "rc5-16" => Cipher::Bytes4("rc5", rc5_16),
+        "rc5-8" => Cipher::Bytes2("rc5", rc5_8),
+        "rc5-128" => Cipher::Bytes32("rc5", rc5_128),
         "rc5-64" => Cipher::Bytes16("rc5", rc5_64),
         "twofish128" | "twofish192" | "twofish256" | "twofish" => Cipher::Bytes16("twofish", of::<twofish::Twofish>),
         "serpent128" | "serpent192" | "serpent256" | "serpent" => Cipher::Bytes16("serpent", of::<serpent::Serpent>),

@@ -4,10 +4,11 @@ use crate::block::{AnyCipher, Cipher, Rekey, cipher};
 use crate::{Peer, input, key, output, string};
 use cipher::block_padding::{NoPadding, Pkcs7};
 use cipher::common::InnerInit;
-use cipher::consts::{U4, U8, U16};
+use cipher::consts::{U2, U4, U8, U16, U32};
 use cipher::{BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, StreamCipher, StreamCipherCoreWrapper};
 use ctr::CtrFlavor;
 use ctr::flavors::{Ctr32BE, Ctr64BE, Ctr128BE};
+use cts::{CbcCs1, CbcCs2, CbcCs3};
 use digest::block_buffer::BlockSizes;
 use headrace_library::Role;
 use headrace_library::framing::{Message, Outcome};
@@ -15,25 +16,42 @@ use headrace_library::framing::{Message, Outcome};
 /// A mode over a cipher that has its key.
 type Mode<BS> = fn(AnyCipher<BS>, &Message) -> Option<Outcome>;
 
-/// Sizes of blocks, with a counter that fills one.
+/// Sizes of blocks.
 trait Block: BlockSizes {
-    type Counter: CtrFlavor<Self>;
+    /// Counter mode, in which the counter is the whole block. The crate has no counter of two bytes, and none of more than
+    /// sixteen, which is told apart when these overflow.
+    fn counter_mode() -> Option<Mode<Self>>;
 }
 
-impl Block for U4 {
-    type Counter = Ctr32BE;
+fn counter<BS: BlockSizes, F: CtrFlavor<BS>>(cipher: AnyCipher<BS>, message: &Message) -> Option<Outcome> {
+    with_iv(cipher, message, |mode: ctr::CtrCore<_, F>, x| key_stream(StreamCipherCoreWrapper::from_core(mode), x))
 }
 
-impl Block for U8 {
-    type Counter = Ctr64BE;
+macro_rules! blocks {
+    ($($size:ty, $counter:expr;)*) => {
+        $(impl Block for $size {
+            fn counter_mode() -> Option<Mode<Self>> {
+                $counter
+            }
+        })*
+    };
 }
 
-impl Block for U16 {
-    type Counter = Ctr128BE;
+blocks! {
+    U2, None;
+    U4, Some(counter::<_, Ctr32BE>);
+    U8, Some(counter::<_, Ctr64BE>);
+    U16, Some(counter::<_, Ctr128BE>);
+    U32, Some(|cipher, message| {
+        let overflows = string(message, Role::Iv).get(16..28) == Some(&[0xff; 12]);
+        if overflows { None } else { counter::<_, Ctr128BE>(cipher, message) }
+    });
 }
 
 pub fn peer(set: &str, operation: &str) -> Option<Peer> {
     match cipher(set)? {
+        Cipher::Bytes2(name, rekey) => over(name, rekey, operation),
+        Cipher::Bytes32(name, rekey) => over(name, rekey, operation),
         Cipher::Bytes4(name, rekey) => over(name, rekey, operation),
         Cipher::Bytes8(name, rekey) => over(name, rekey, operation),
         Cipher::Bytes16(name, rekey) => over(name, rekey, operation),
@@ -53,6 +71,22 @@ fn with_iv<M: InnerIvInit>(
 ) -> Option<Outcome> {
     let mode = M::inner_iv_slice_init(cipher, string(message, Role::Iv)).ok()?;
     output(apply(mode, input(message))?)
+}
+
+fn steal<M: InnerIvInit + cts::Encrypt>(cipher: M::Inner, message: &Message) -> Option<Outcome> {
+    with_iv(cipher, message, |mode: M, x| {
+        let mut bytes = x.to_vec();
+        mode.encrypt(&mut bytes).ok()?;
+        Some(bytes)
+    })
+}
+
+fn give_back<M: InnerIvInit + cts::Decrypt>(cipher: M::Inner, message: &Message) -> Option<Outcome> {
+    with_iv(cipher, message, |mode: M, x| {
+        let mut bytes = x.to_vec();
+        mode.decrypt(&mut bytes).ok()?;
+        Some(bytes)
+    })
 }
 
 /// The crate and the mode of an operation.
@@ -79,6 +113,30 @@ fn mode<BS: Block>(operation: &str) -> Option<(&'static str, Mode<BS>)> {
             let accepted = with_iv(c, m, |mode: cbc::Decryptor<_>, x| mode.decrypt_padded_vec::<Pkcs7>(x).ok());
             accepted.or(Some(Outcome::Rejected))
         }),
+        "ecb-pad-encrypt" => ("ecb", |c, m| {
+            let mode: ecb::Encryptor<_> = InnerInit::inner_init(c);
+            output(mode.encrypt_padded_vec::<Pkcs7>(input(m)))
+        }),
+        "ecb-pad-decrypt" => ("ecb", |c, m| {
+            let mode: ecb::Decryptor<_> = InnerInit::inner_init(c);
+            Some(mode.decrypt_padded_vec::<Pkcs7>(input(m)).ok().and_then(output).unwrap_or(Outcome::Rejected))
+        }),
+        "cbc-cs1-encrypt" => ("cts", steal::<CbcCs1<_>>),
+        "cbc-cs2-encrypt" => ("cts", steal::<CbcCs2<_>>),
+        // cts 0.7 enciphers a message of one block twice in this form; in all forms it is plain CBC.
+        "cbc-cs3-encrypt" => {
+            (
+                "cts",
+                |c, m| {
+                    if input(m).len() == BS::USIZE { steal::<CbcCs1<_>>(c, m) } else { steal::<CbcCs3<_>>(c, m) }
+                },
+            )
+        }
+        "cbc-cs1-decrypt" => ("cts", give_back::<CbcCs1<_>>),
+        "cbc-cs2-decrypt" => ("cts", give_back::<CbcCs2<_>>),
+        "cbc-cs3-decrypt" => ("cts", |c, m| {
+            if input(m).len() == BS::USIZE { give_back::<CbcCs1<_>>(c, m) } else { give_back::<CbcCs3<_>>(c, m) }
+        }),
         "cfb8-encrypt" => {
             ("cfb8", |c, m| with_iv(c, m, |mode: cfb8::Encryptor<_>, x| Some(mode.encrypt_padded_vec::<NoPadding>(x))))
         }
@@ -99,12 +157,7 @@ fn mode<BS: Block>(operation: &str) -> Option<(&'static str, Mode<BS>)> {
                 Some(bytes)
             })
         }),
-        // The counter is the whole block, whatever its size.
-        "ctr" => ("ctr", |c, m| {
-            with_iv(c, m, |mode: ctr::CtrCore<_, BS::Counter>, x| {
-                key_stream(StreamCipherCoreWrapper::from_core(mode), x)
-            })
-        }),
+        "ctr" => ("ctr", BS::counter_mode()?),
         "ofb" => ("ofb", |c, m| {
             with_iv(c, m, |mode: ofb::OfbCore<_>, x| key_stream(StreamCipherCoreWrapper::from_core(mode), x))
         }),

@@ -105,7 +105,9 @@ impl<'r> Ready<'r> {
         let batch = match engine {
             Engine::Interp => None,
             Engine::Native => {
-                let options = NativeOptions { fifo_tokens, ..NativeOptions::default() };
+                // Most of the time is the compiler's.
+                let flags = ["-std=c11", "-O1", "-ffp-contract=off"].map(str::to_owned).to_vec();
+                let options = NativeOptions { fifo_tokens, flags, ..NativeOptions::default() };
                 let named = [("network", network.as_ref(), fifo_tokens)];
                 Some(Batch::compile(&named, &options).map_err(|error| error.to_string())?)
             }

@@ -22,10 +22,11 @@ pub fn cut(spec: &OperationSpec, data: &mut [PortData], rng: &mut Rng) -> usize 
     n_chunks
 }
 
-/// Whether a string may come in several chunks. The key of a block cipher is preceded by its length.
+/// Whether a string may come in several chunks. What stands before the key of a block cipher, in modes and codes too, is its
+/// length.
 fn may_cut(spec: &OperationSpec, role: Role) -> bool {
     match role {
-        Role::Key => spec.shape != Shape::BlockCipher,
+        Role::Key => spec.shape == Shape::StreamCipher || spec.key_sizes().is_some_and(|sizes| sizes.max() == u64::MAX),
         Role::Input | Role::Ad => !spec.single_chunk,
         _ => spec.framing != Framing::Core,
     }

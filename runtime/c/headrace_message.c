@@ -169,33 +169,44 @@ uint32_t headrace_message_key(const struct headrace_operation *op, struct headra
     return result;
 }
 
+/* Whether a string goes with this message. */
+static bool is_sent(const struct headrace_operation *op, const struct headrace_bytes *strings, int role) {
+    const bool goes_on = is_there(op->reseed) && (role == HEADRACE_SEED || role == HEADRACE_ENTROPY);
+    return is_there(op->strings[role].port) && (!goes_on || strings[role].bytes != NULL);
+}
+
 /* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
    strings ahead of it: `input_size` is that chunk's token. */
 static uint32_t begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
                       const struct headrace_bytes *strings, uint32_t input_size) {
     const bool keyed = is_there(op->rekey);
+    const bool seeds = keyed && is_there(op->strings[HEADRACE_SEED].port) && strings[HEADRACE_SEED].bytes != NULL;
     uint32_t result = HEADRACE_OK;
-    if (keyed && message->state != NEW_KEY && message->state != KEYED) {
+    if (keyed && !seeds && message->state != NEW_KEY && message->state != KEYED) {
         return HEADRACE_ORDER;
     }
     for (int role = HEADRACE_NONCE; role < HEADRACE_INPUT; role++) {
-        if (is_there(op->strings[role].port) && !allows(&op->strings[role], strings[role].n_bytes)) {
+        if (is_sent(op, strings, role) && !allows(&op->strings[role], strings[role].n_bytes)) {
             return HEADRACE_STRING_LENGTH;
         }
     }
-    if (!keyed) {
+    if (!keyed || seeds) {
         op->network->init(c, NULL);
-    } else if (message->state == KEYED) {
-        result = put_flag(op, c, op->rekey, false);
+    }
+    if (keyed && message->state != NEW_KEY) {
+        result = put_flag(op, c, op->rekey, seeds);
     }
     if (result == HEADRACE_OK) {
         result = put_flag(op, c, op->decrypt, op->decrypts);
+    }
+    if (result == HEADRACE_OK) {
+        result = put_flag(op, c, op->reseed, strings[HEADRACE_ENTROPY].bytes != NULL);
     }
     if (result == HEADRACE_OK && op->single_chunk) {
         result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, input_size);
     }
     for (int role = HEADRACE_NONCE; result == HEADRACE_OK && role < HEADRACE_INPUT; role++) {
-        if (is_there(op->strings[role].port)) {
+        if (is_sent(op, strings, role)) {
             result = put_string(op, c, (enum headrace_role)role, strings[role].bytes, strings[role].n_bytes);
         }
     }
@@ -376,8 +387,16 @@ uint32_t headrace_message_blocks(const struct headrace_operation *op, struct hea
 uint32_t headrace_message_words(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                 const struct headrace_bytes *strings, uint32_t n_words, struct headrace_room out) {
     size_t moved = 1;
-    uint32_t result = headrace_message_init(op, message, c, strings);
+    uint8_t token;
+    uint32_t result;
     *out.n_bytes = 0;
+    if (n_words > op->most_words) {
+        return HEADRACE_INPUT_LENGTH;
+    }
+    result = begin(op, message, c, strings, 0);
+    if (result == HEADRACE_ORDER || result == HEADRACE_STRING_LENGTH) {
+        return result;
+    }
     if (result == HEADRACE_OK) {
         result = put_word(op, c, op->blocks, n_words);
     }
@@ -385,13 +404,17 @@ uint32_t headrace_message_words(const struct headrace_operation *op, struct head
         if (op->network->run(c, UINT64_MAX) != HEADRACE_IDLE) {
             result = HEADRACE_STUCK;
         } else if (*out.n_bytes == out.room) {
-            uint8_t more;
-            result = op->network->read(c, op->strings[HEADRACE_OUTPUT].port, &more, 1) == 1 ? HEADRACE_ROOM : HEADRACE_OK;
             moved = 0;
+            if (op->network->read(c, op->strings[HEADRACE_OUTPUT].port, &token, 1) == 1) {
+                result = HEADRACE_ROOM;
+            }
         } else {
             moved = op->network->read(c, op->strings[HEADRACE_OUTPUT].port, out.bytes + *out.n_bytes, out.room - *out.n_bytes);
             *out.n_bytes += moved;
         }
+    }
+    if (result == HEADRACE_OK && is_there(op->verified)) {
+        result = op->network->read(c, op->verified, &token, 1) != 1 ? HEADRACE_STUCK : token ? HEADRACE_OK : HEADRACE_REFUSED;
     }
     return ended(op, message, result);
 }

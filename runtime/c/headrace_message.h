@@ -21,11 +21,12 @@ enum headrace_result {
     HEADRACE_OK = 0,
     HEADRACE_KEY_LENGTH = 1,    /* the key has a length that is not allowed */
     HEADRACE_STRING_LENGTH = 2, /* the initial block, nonce, associated data, seed or tag has */
-    HEADRACE_INPUT_LENGTH = 3,  /* the input has */
+    HEADRACE_INPUT_LENGTH = 3,  /* the input has; or more words are asked for than a request may */
     HEADRACE_ROOM = 4,          /* a buffer for output is too small */
-    HEADRACE_ORDER = 5,         /* no key yet, or `update` or `final` without `init` */
+    HEADRACE_ORDER = 5,         /* no key or seed yet, or `update` or `final` without `init` */
     HEADRACE_STUCK = 6,         /* the network stopped: a mistake of the network */
-    HEADRACE_REFUSED = 7        /* the message is not authentic, or not well-formed: there is no output */
+    HEADRACE_REFUSED = 7        /* the message is not authentic or not well-formed, or the generator must be seeded anew: there
+                                   is no output */
 };
 
 /* The strings of a message. The order is the one in which they are given. */
@@ -36,6 +37,7 @@ enum headrace_role {
     HEADRACE_SECRET_NONCE,
     HEADRACE_AD,
     HEADRACE_SEED,
+    HEADRACE_ENTROPY,
     HEADRACE_INPUT,
     HEADRACE_TAG_IN,
     HEADRACE_SECRET_NONCE_OUT,
@@ -68,8 +70,10 @@ struct headrace_operation {
     struct headrace_string strings[HEADRACE_ROLES];
     uint32_t rekey;
     uint32_t decrypt;
+    uint32_t reseed;
     uint32_t blocks;
     uint32_t verified;
+    uint32_t most_words;  /* that a generator makes at once */
     uint32_t block_bytes; /* of a core */
     bool decrypts;        /* what `decrypt` is told */
     bool single_chunk;    /* the input must be one chunk */
@@ -82,7 +86,7 @@ struct headrace_message {
     uint32_t state;
 };
 
-/* A string that is given. */
+/* A string that is given. A generator that goes on takes neither seed nor entropy where `bytes` is null. */
 struct headrace_bytes {
     const uint8_t *bytes;
     size_t n_bytes;

@@ -426,7 +426,9 @@ fn of_mode(
             if key_varies {
                 network = network.with("KEY_SIZE", "true");
             }
-            VariantSpec { network, ..variant }
+            // How much comes out, and whether it is right, depends on the plaintext.
+            let constant_time = variant.constant_time && !operation.verifies;
+            VariantSpec { network, constant_time, ..variant }
         })
         .collect();
     build(Parts {

@@ -74,7 +74,7 @@
 //! cipher = "decrypt"
 //! iv = "block"
 //! input = { min = "block", multiple = "block" }
-//! verifies = true                     # its network has `Verified`: some messages are refused
+//! verifies = true                     # its network has `Verified`; no variant is constant in time then
 //! # "#;
 //! # let (manifest, problems) = Manifest::parse(Default::default(), "ctl/mode/cbc/primitive.toml", text);
 //! # assert!(problems.is_empty(), "{problems:#?}");

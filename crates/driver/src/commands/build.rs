@@ -10,6 +10,7 @@ use headrace_interp::Interpreter;
 use headrace_ir::{Int, IntType, Network, Scalar};
 use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
+use headrace_library::framing::Message;
 use headrace_library::known_answers::{Plan, cases};
 use headrace_library::vectors::VectorFile;
 use headrace_targets::c::Options;
@@ -173,29 +174,42 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     show_refused(context, made)
 }
 
-/// What the test of a project can hold of a plan: one message that must be accepted or refused.
-fn known_answer(operation: usize, spec: &OperationSpec, plan: &Plan) -> Option<KnownAnswer> {
-    let (message, expected) = match plan {
+/// What the test of a project can hold of a plan: messages that must be accepted or refused.
+fn answers_of(operation: usize, spec: &OperationSpec, plan: &Plan) -> Vec<KnownAnswer> {
+    let answer = |message: &Message, expected: Option<BTreeMap<Role, Vec<u8>>>| {
+        let inputs = spec.inputs.iter().filter(|port| !port.role.is_control());
+        let strings: BTreeMap<Role, Vec<u8>> =
+            inputs.filter_map(|port| Some((port.role, message.get(port.role)?.to_vec()))).collect();
+        let fits = |strings: &BTreeMap<Role, Vec<u8>>| strings.values().all(|bytes| bytes.len() <= MAX_ANSWER_BYTES);
+        let words = u32::try_from(message.words).unwrap_or(u32::MAX);
+        let fit = fits(&strings) && expected.as_ref().is_none_or(fits);
+        fit.then_some(KnownAnswer { operation, strings, words, expected })
+    };
+    let output = |bytes: Vec<u8>| Some(BTreeMap::from([(Role::Output, bytes)]));
+    match plan {
         Plan::Accept(message, expected) => {
             if expected.iter().any(|string| string.skip > 0 || (string.leftmost && string.role != Role::Tag)) {
-                return None;
+                return Vec::new();
             }
             let strings = expected.iter().map(|string| (string.role, string.bytes.clone()));
-            (message, Some(strings.collect::<BTreeMap<Role, Vec<u8>>>()))
+            answer(message, Some(strings.collect())).into_iter().collect()
         }
-        Plan::Reject(message) => (message, None),
-        _ => return None,
-    };
-    let inputs = spec.inputs.iter().filter(|port| !port.role.is_control());
-    let strings: BTreeMap<Role, Vec<u8>> =
-        inputs.map(|port| (port.role, message.get(port.role).unwrap_or_default().to_vec())).collect();
-    let fits = |strings: &BTreeMap<Role, Vec<u8>>| strings.values().all(|bytes| bytes.len() <= MAX_ANSWER_BYTES);
-    (fits(&strings) && expected.as_ref().is_none_or(fits)).then_some(KnownAnswer {
-        operation,
-        strings,
-        words: u32::try_from(message.words).unwrap_or(u32::MAX),
-        expected,
-    })
+        Plan::Reject(message) => answer(message, None).into_iter().collect(),
+        Plan::Words { message, words, .. } => {
+            // The words from the first on, as far as they are known without a gap.
+            let known = words.iter().zip(1..).take_while(|((number, _), at)| number == at).map(|((_, word), _)| word);
+            let known: Vec<&Vec<u8>> = known.collect();
+            let mut first = message.clone();
+            first.words = known.len() as u64;
+            answer(&first, output(known.into_iter().flatten().copied().collect())).into_iter().collect()
+        }
+        // One after another on the same context; all or none.
+        Plan::Requests(requests) => {
+            let answers = requests.iter().map(|(message, made)| answer(message, made.clone().and_then(output)));
+            answers.collect::<Option<Vec<_>>>().unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The library's known answers for these operations: single messages.
@@ -221,7 +235,7 @@ fn known_answers(
             for case in cases(library, name, &file, &scope).cases {
                 let position = scope.iter().position(|spec| spec.set == case.set && spec.name == case.operation);
                 let Some(operation) = position.filter(|_| case.arguments.is_empty()) else { continue };
-                answers.extend(known_answer(operation, scope[operation], &case.plan));
+                answers.extend(answers_of(operation, scope[operation], &case.plan));
             }
         }
     }

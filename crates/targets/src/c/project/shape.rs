@@ -14,13 +14,14 @@ use headrace_library::{PortSpec, Role};
 use std::fmt::Write as _;
 
 /// The strings of a message, in the order of `enum headrace_role`: role, its constant, its name in signatures.
-pub(super) const STRINGS: [(Role, &str, &str); 11] = [
+pub(super) const STRINGS: [(Role, &str, &str); 12] = [
     (Role::Key, "HEADRACE_KEY", "key"),
     (Role::Nonce, "HEADRACE_NONCE", "nonce"),
     (Role::Iv, "HEADRACE_IV", "iv"),
     (Role::SecretNonce, "HEADRACE_SECRET_NONCE", "secret_nonce"),
     (Role::Ad, "HEADRACE_AD", "ad"),
     (Role::Seed, "HEADRACE_SEED", "seed"),
+    (Role::Entropy, "HEADRACE_ENTROPY", "entropy"),
     (Role::Input, "HEADRACE_INPUT", "in"),
     (Role::TagIn, "HEADRACE_TAG_IN", "tag"),
     (Role::SecretNonceOut, "HEADRACE_SECRET_NONCE_OUT", "secret_nonce_out"),
@@ -142,6 +143,10 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
         Function::Blocks => {
             format!("Transforms `n_blocks` blocks of {block} bytes; `in` and `out` do not overlap.")
         }
+        Function::Generate if spec.input(Role::Entropy).is_some() => format!(
+            "Makes `n_words` words. A seed begins anew; without one (NULL) the generator goes on from where it is. Entropy, where\n   there is some (not NULL), is taken in. HEADRACE_REFUSED asks for it.{}",
+            sizes(function)
+        ),
         Function::Generate => format!("Makes `n_words` words.{}", sizes(function)),
         Function::Init => format!("Begins a message.{}", sizes(function)),
         Function::Update if streams(spec) => format!("Takes a piece of input. {comes}{enough}."),
@@ -242,15 +247,17 @@ fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network:
         let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
         number(role.is_output(), port.map(|port| port.name.as_str()))
     };
+    let most_words = spec.input(Role::Blocks).map_or(0, |port| port.sizes.max().min(u32::MAX.into()));
     let core = if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 };
     let _ = write!(
         text,
         "\nstatic const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    \
-         .rekey = {},\n    .decrypt = {},\n    .blocks = {},\n    .verified = {},\n    .block_bytes = {core},\n    .decrypts = {},\n    \
+         .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {most_words}u,\n    .block_bytes = {core},\n    .decrypts = {},\n    \
          .single_chunk = {},\n    .withholds = {},\n}};\n",
         network_prefix(name, spec),
         control(Role::Rekey),
         control(Role::Decrypt),
+        control(Role::Reseed),
         control(Role::Blocks),
         control(Role::Verified),
         spec.decrypt.unwrap_or(false),

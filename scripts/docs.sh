@@ -5,6 +5,14 @@ set -eu
 cd "$(dirname "$0")/.."
 headrace=$1
 "$headrace" graph 'ctl.block.aes.AesEncrypt(NK = 4)' -o docs/aes.svg
+mkdir -p docs/figures
+figure() { "$headrace" graph "$2" --depth "$3" -o "docs/figures/$1.svg"; }
+figure aes-decrypt 'ctl.block.aes.AesDecrypt(NK = 4)' 9
+for mode in cbc.CbcEncrypt cfb.CfbEncrypt ofb.Ofb ctr.Ctr; do
+    figure "${mode%.*}" "ctl.mode.$mode(Cipher = ctl.block.aes.AesEncrypt(NK = 4))" 1
+done
+figure des ctl.block.des.DesEncrypt 9
+figure blowfish ctl.block.blowfish.BlowfishEncrypt 9
 "$headrace" test --into README.md --into docs/known-answers.md
 if ls bench/results/*.json >/dev/null 2>&1; then
     set --

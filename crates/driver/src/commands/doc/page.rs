@@ -12,7 +12,7 @@ body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var
 a { color: var(--link); } h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; } h3 { margin-top: 1.6rem; } .soft { color: var(--soft); }
 table { border-collapse: collapse; } th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; font-size: .9rem; } code, pre { background: var(--code); border-radius: .25rem; } code { padding: .05rem .3rem; } pre { padding: .7rem 1rem; overflow-x: auto; }
-figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; } .warning { border-left: 4px solid #c77700; padding-left: .8rem; }
+figure { margin: 1rem 0; overflow-x: auto; } figure svg { height: auto; } .warning { border-left: 4px solid #c77700; padding-left: .8rem; }
 ";
 
 /// A text in HTML.

@@ -250,6 +250,9 @@ pub struct UseArgs {
     /// Which way of writing the primitive is used [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
+    /// Give a parameter of the network a value, such as TAG_BYTES=12
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
     /// Which engine runs it [default: native when a C compiler is found, else interp]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineName>,

@@ -236,6 +236,25 @@ fn a_forged_message_leaves_nothing() {
 }
 
 #[test]
+fn the_receiver_says_how_long_a_tag_is() {
+    let folder = folder();
+    let gcm = |operation, rest: &[&str], input: &[u8]| {
+        let common = ["use", "aes128-gcm", operation, "--engine", "interp", "--variant", "lut", "--key", KEY];
+        headrace(folder.path(), &[&common[..], &["--nonce", "hex:0001"], rest].concat(), input)
+    };
+    let sealed = gcm("aead-encrypt", &["--set", "TAG_BYTES=12"], b"abc");
+    assert_eq!((status(&sealed), sealed.stdout.len()), (0, 15), "{}", stderr(&sealed));
+    let opened = gcm("aead-decrypt", &["--set", "TAG_BYTES=12"], &sealed.stdout);
+    assert_eq!((status(&opened), stdout(&opened).as_str()), (0, "abc"), "{}", stderr(&opened));
+    let short = gcm("aead-decrypt", &["--tag", "hex:000102030405060708090a0b"], b"abc");
+    assert_eq!((status(&short), short.stdout.len()), (2, 0));
+    assert!(stderr(&short).contains("it must have 16 bytes"), "{}", stderr(&short));
+    let refused = gcm("aead-encrypt", &["--set", "TAG_BYTES=5"], b"abc");
+    assert_eq!((status(&refused), refused.stdout.len()), (2, 0));
+    assert!(stderr(&refused).contains("must be 4, 8, 12"), "{}", stderr(&refused));
+}
+
+#[test]
 fn keys_come_from_files_and_the_environment() {
     let folder = folder();
     write(

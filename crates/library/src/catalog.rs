@@ -71,6 +71,8 @@ pub struct OperationSpec {
     pub block_bytes: Option<u64>,
     /// How many bytes the nonce and the number of input bytes share.
     pub nonce_and_length_bytes: Option<u64>,
+    /// The network parameter that says how many bytes a tag has, and what it may be.
+    pub tag_parameter: Option<(String, Sizes)>,
     /// Whether the input must be one chunk.
     pub single_chunk: bool,
     /// The token for `Decrypt`, where there is that port.
@@ -99,6 +101,43 @@ impl OperationSpec {
         match name {
             None => self.variants.first(),
             Some(name) => self.variants.iter().find(|variant| variant.name == name),
+        }
+    }
+
+    /// The same operation with arguments of its networks set or replaced. Where one of them says how long a tag is, the
+    /// tag is as long as that, and no tag is legal where it may not be so long.
+    pub fn with_arguments(&self, arguments: &[(String, String)]) -> OperationSpec {
+        let mut spec = self.clone();
+        for (name, value) in arguments {
+            for variant in &mut spec.variants {
+                variant.network = variant.network.clone().with_from_record(name, value.clone());
+            }
+        }
+        spec.settle_tag();
+        spec
+    }
+
+    /// The parameter that says how long a tag is and what it may be, where it says something else.
+    pub fn forbidden_tag(&self) -> Option<(&str, &Sizes)> {
+        let port = self.output(Role::Tag).or(self.input(Role::TagIn))?;
+        let (parameter, sizes) = self.tag_parameter.as_ref()?;
+        (port.sizes == Sizes::OneOf(Vec::new())).then_some((parameter, sizes))
+    }
+
+    /// Takes the length of a tag from the argument of the default network that says it.
+    fn settle_tag(&mut self) {
+        let (Some((parameter, sizes)), Some(variant)) = (&self.tag_parameter, self.variants.first()) else {
+            return;
+        };
+        let argument = variant.network.arguments.iter().find(|(name, _)| name == parameter);
+        let Some(length) = argument.and_then(|(_, value)| value.parse().ok()) else {
+            return;
+        };
+        let settled = if sizes.allows(length) { Sizes::exactly(length) } else { Sizes::OneOf(Vec::new()) };
+        for port in self.inputs.iter_mut().chain(&mut self.outputs) {
+            if matches!(port.role, Role::Tag | Role::TagIn) {
+                port.sizes = settled.clone();
+            }
         }
     }
 
@@ -346,6 +385,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         bare: (operation.inputs.clone(), operation.outputs.clone()),
         block_bytes: None,
         nonce_and_length_bytes: None,
+        tag_parameter: None,
         single_chunk: false,
         decrypt: None,
         inverse: None,
@@ -521,6 +561,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
     };
     input_roles.extend(input_sizes.clone().map(|sizes| (Role::Input, sizes)));
     let tag = sizes(Role::Tag, None);
+    let tag_parameter = set.tag_parameter.clone().zip(tag.clone());
     if verifies {
         input_roles.extend(tag.clone().map(|sizes| (Role::TagIn, sizes)));
     }
@@ -559,7 +600,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
             companion,
         }
     };
-    Some(OperationSpec {
+    let mut spec = OperationSpec {
         folder: manifest.folder.clone(),
         primitive: manifest.primitive.clone(),
         set: set.name.clone(),
@@ -573,12 +614,15 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         bare: (Vec::new(), Vec::new()),
         block_bytes: set.block_bytes,
         nonce_and_length_bytes: set.nonce_and_length_bytes,
+        tag_parameter,
         single_chunk: operation.single_chunk,
         decrypt: operation.decrypt,
         inverse: operation.inverse.clone(),
         verifies,
         decrypts,
-    })
+    };
+    spec.settle_tag();
+    Some(spec)
 }
 
 /// Keys, plaintexts, seeds and secret message numbers are secret; on decryption the input is public.

@@ -4,6 +4,8 @@
 //! and is given what came of it, so that chains (Monte Carlo, iterated encryption) and single messages look alike to
 //! an engine.
 
+use std::borrow::Cow;
+
 use headrace_source::{Slug, Span};
 
 use crate::catalog::OperationSpec;
@@ -155,6 +157,10 @@ impl Case {
 
     /// Begins to play the case; `spec` is the operation that it names.
     pub fn play<'c>(&'c self, spec: &'c OperationSpec) -> Play<'c> {
+        let spec = match self.arguments.as_slice() {
+            [] => Cow::Borrowed(spec),
+            arguments => Cow::Owned(spec.with_arguments(arguments)),
+        };
         let chain = match &self.plan {
             Plan::Iterate(start, _) => Some(Chain::Iterate(start.clone())),
             Plan::ModeMonteCarlo { start, key_stream, encrypts, .. } => {
@@ -195,7 +201,7 @@ impl Case {
 /// A case that is being played: [`Play::start`], then [`Play::answer`] until it is done.
 pub struct Play<'c> {
     case: &'c Case,
-    spec: &'c OperationSpec,
+    spec: Cow<'c, OperationSpec>,
     chain: Option<Chain>,
     n_answers: u32,
 }
@@ -211,7 +217,7 @@ impl Play<'_> {
             Plan::Malformed(_) => Step::Done(Verdict::Passed),
             Plan::Ports(inputs, _) => self.case.call(CallInput::Ports(inputs.clone())),
             Plan::Reject(message) => {
-                if message.check(self.spec, false).is_empty() {
+                if message.check(&self.spec, false).is_empty() {
                     self.case.call(CallInput::Message(message.clone()))
                 } else {
                     Step::Done(Verdict::Passed)
@@ -317,13 +323,13 @@ impl Play<'_> {
         let next = usize::try_from(self.n_answers).ok().and_then(|n| requests.get(n));
         match next {
             None => Step::Done(Verdict::Passed),
-            Some((message, None)) if !message.check(self.spec, false).is_empty() => Step::Done(Verdict::Passed),
+            Some((message, None)) if !message.check(&self.spec, false).is_empty() => Step::Done(Verdict::Passed),
             Some((message, _)) => self.send(message.clone()),
         }
     }
 
     fn send(&self, message: Message) -> Step {
-        match message.check(self.spec, false).first() {
+        match message.check(&self.spec, false).first() {
             None => self.case.call(CallInput::Message(message)),
             Some(problem) => failed(format!("refused: {}", problem.message)),
         }

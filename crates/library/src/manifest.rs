@@ -115,6 +115,9 @@
 //! ```
 //!
 //! In a set of an AEAD, `nonce_and_length_bytes = 15` says that nonce and number of input bytes share 15 bytes (CCM).
+//! `tag_parameter = "TAG_BYTES"` says that `tag` is what this network parameter can be, which alone is the length of a
+//! tag: whoever sends a message does not choose how much of its tag counts. The network's ports are those of a string of
+//! variable length.
 //!
 //! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed entropy words input output
 //! tag`, those that the shape has), operations may differ from their set in them; a part has operations with
@@ -219,6 +222,8 @@ pub struct Set {
     pub block_bytes: Option<u64>,
     /// How many bytes the nonce and the number of input bytes share (CCM), so that a long nonce is for short messages.
     pub nonce_and_length_bytes: Option<u64>,
+    /// The network parameter that says how many bytes a tag has; `sizes` says what it may be.
+    pub tag_parameter: Option<String>,
     /// Its own operations, in the order of the text.
     pub operations: Vec<Operation>,
 }

@@ -119,7 +119,7 @@ impl Context {
     }
 
     /// Parameters as `--set` gives them.
-    fn parameters(texts: &[String]) -> Outcome<Vec<(String, String)>> {
+    pub fn parameters(texts: &[String]) -> Outcome<Vec<(String, String)>> {
         texts
             .iter()
             .map(|text| match text.split_once('=') {

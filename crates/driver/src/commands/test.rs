@@ -16,6 +16,7 @@ use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::known_answers::{Case, Verdict, cases};
 use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,7 @@ struct File {
 
 /// All cases of one operation that run on one network and one engine.
 struct Job<'l> {
-    spec: &'l OperationSpec,
+    spec: Cow<'l, OperationSpec>,
     variant: &'l str,
     engine: EngineName,
     network: Result<Arc<Network>, String>,
@@ -185,27 +186,27 @@ fn make_jobs<'l>(
     let mut networks: HashMap<String, Result<Arc<Network>, String>> = HashMap::new();
     let mut jobs = Vec::new();
     for ((spec, arguments), cases) in groups {
-        let spec = &library.operations()[spec];
-        for variant in &spec.variants {
+        let plain = &library.operations()[spec];
+        let spec = match arguments.as_slice() {
+            [] => Cow::Borrowed(plain),
+            arguments => Cow::Owned(plain.with_arguments(arguments)),
+        };
+        for (variant, named) in spec.variants.iter().zip(&plain.variants) {
             if only_variant.is_some_and(|only| only != variant.name) {
                 continue;
             }
-            let mut instantiation = variant.network.clone();
-            for (name, value) in &arguments {
-                instantiation = instantiation.with_from_record(name, value.clone());
-            }
-            let text = instantiation.to_string();
+            let text = variant.network.to_string();
             let network = networks.entry(text.clone()).or_insert_with(|| {
                 let network = context.elaborate(&text, &[]).map_err(|failure| match failure.message.as_str() {
                     "" => format!("`{text}` has errors"),
                     message => message.to_owned(),
                 })?;
-                check_ports(spec, &network).map(|()| network)
+                check_ports(&spec, &network).map(|()| network)
             });
             for engine in engines {
                 jobs.push(Job {
-                    spec,
-                    variant: &variant.name,
+                    spec: spec.clone(),
+                    variant: &named.name,
                     engine: *engine,
                     network: network.clone(),
                     cases: cases.clone(),
@@ -269,12 +270,12 @@ fn play(job: &Job, files: &[File], network: &Network, factory: &engines::Factory
     let mut verdicts = Vec::with_capacity(job.cases.len());
     for (file, case) in &job.cases {
         let case = &files[*file].cases[*case];
-        let verdict = case.perform(job.spec, |call| {
+        let verdict = case.perform(&job.spec, |call| {
             let mut current = match runner.take() {
                 Some(current) => current,
                 None => {
                     let engine: Box<dyn Engine> = factory.engine().map_err(|problem| problem.describe())?;
-                    Runner::new(job.spec, network, engine)
+                    Runner::new(&job.spec, network, engine)
                 }
             };
             let answer = current.perform(&call.input)?;

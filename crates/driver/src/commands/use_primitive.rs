@@ -44,6 +44,10 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
     let library = context.library()?;
     let found = library.find(&arguments.primitive, Some(&arguments.operation));
     let spec = found.map_err(|problem| context.usage(&problem))?;
+    let spec = &spec.with_arguments(&Context::parameters(&arguments.parameters)?);
+    if let Some((parameter, sizes)) = spec.forbidden_tag() {
+        return Err(Failure::usage(format!("--set: `{parameter}` of `{}` must be {sizes}", spec.full_name())));
+    }
     let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
         let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
         Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))

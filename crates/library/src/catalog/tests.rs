@@ -358,3 +358,30 @@ verifies = true
         ["an operation has no key `verifies`"]
     );
 }
+
+#[test]
+fn a_network_parameter_says_how_long_a_tag_is() {
+    let cut = r#"
+title = "Cut"
+shape = "mac"
+standard = "S"
+[sets.cut]
+key = 4
+tag = [4, 8, 16]
+tag_parameter = "TAG_BYTES"
+operations.mac.network = "Cut(Cipher = a.B(N = 1), TAG_BYTES = 16)"
+operations.verify.network = "Verify(Cipher = a.B(N = 1), TAG_BYTES = 16)"
+"#;
+    let (library, problems) = Library::load([(FileId(0), "ctl/mac/cut/primitive.toml", cut)]);
+    assert_eq!(problems, []);
+    let spec = library.operation("cut", "verify").unwrap();
+    let tag = |spec: &OperationSpec| spec.input(Role::TagIn).unwrap().sizes.clone();
+    assert_eq!(ports(&spec.inputs), "Rekey Key Input/InputSize TagIn/TagInSize", "its length could be another");
+    assert_eq!((tag(spec), spec.forbidden_tag()), (Sizes::exactly(16), None));
+    let with = |bytes: &str| spec.with_arguments(&[("TAG_BYTES".to_owned(), bytes.to_owned())]);
+    assert_eq!((tag(&with("8")), with("8").forbidden_tag()), (Sizes::exactly(8), None));
+    assert_eq!(with("8").variants[0].network.to_string(), "ctl.mac.cut.Verify(Cipher = a.B(N = 1), TAG_BYTES = 8)");
+    let refused = with("7");
+    assert!(!tag(&refused).allows(7) && !tag(&refused).allows(8));
+    assert_eq!(refused.forbidden_tag(), Some(("TAG_BYTES", &Sizes::OneOf(vec![4, 8, 16]))));
+}

@@ -204,6 +204,7 @@ impl Reader<'_> {
             let sizes = self.sizes(&mut table, strings(self.shape), block_bytes.is_some());
             let nonce_and_length_bytes =
                 table.take("nonce_and_length_bytes").and_then(|item| self.positive(&item, "nonce_and_length_bytes"));
+            let tag_parameter = self.text(&mut table, "tag_parameter");
             self.check_set(entry.key, &table, &sizes, block_bytes);
             let operations = table.need("operations", "a parameter set", self.problems);
             let operations = self.operations(operations, Place::Set);
@@ -214,6 +215,7 @@ impl Reader<'_> {
                 sizes,
                 block_bytes,
                 nonce_and_length_bytes,
+                tag_parameter,
                 operations,
             });
         }

@@ -125,7 +125,8 @@ impl<'m> Messages<'m> {
             }
         };
         let mut drawn = drawn;
-        drawn.message.rekey = rekey;
+        // A generator that goes on begins anew with every message, because no message may depend on those before it.
+        drawn.message.rekey = rekey || self.spec.input(Role::Entropy).is_some();
         Some(drawn)
     }
 }

@@ -14,7 +14,7 @@
 //! | `summary` | lines and JSON |
 
 mod campaign;
-mod chunks;
+pub mod chunks;
 pub mod library;
 pub mod messages;
 mod shrinking;

@@ -457,6 +457,9 @@ fn manual_pages_completions_and_reference_pages_are_written() {
     let output = headrace(folder.path(), &["doc", "-o", "doc"], b"");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     let page = fs::read_to_string(folder.path().join("doc/ctl-block-aes.html")).expect("it was written");
+    assert!(page.contains("headrace use aes128 encrypt --key") && page.contains("<svg "));
+    assert!(page.contains("constant-time") && page.contains("FIPS 197") && page.contains("Weaknesses"));
+    let page = fs::read_to_string(folder.path().join("doc/ctl-mode-ctr.html")).expect("it was written");
     assert!(page.contains("headrace use aes128 ctr --key") && page.contains("<svg "));
 }
 

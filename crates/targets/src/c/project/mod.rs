@@ -109,10 +109,8 @@ pub fn of_operations(
 
 /// Whether an operation has an interface that [`of_operations`] prints: everything but parts, as long as strings are bytes.
 pub fn is_supported(spec: &OperationSpec) -> bool {
-    let ports = spec.inputs.iter().chain(&spec.outputs);
-    // A generator that goes on from request to request has no functions yet.
-    let goes_on = spec.input(Role::Entropy).is_some();
-    spec.framing != Framing::Bare && !goes_on && ports.clone().all(|port| port.bits == 8 || port.role.is_control())
+    let mut ports = spec.inputs.iter().chain(&spec.outputs);
+    spec.framing != Framing::Bare && ports.all(|port| port.bits == 8 || port.role.is_control())
 }
 
 fn head(options: &Options) -> String {

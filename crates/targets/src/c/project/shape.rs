@@ -136,7 +136,11 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
         if listed.is_empty() { String::new() } else { format!(" {}.", listed.join("; ")) }
     };
     let block = spec.block_bytes.unwrap_or(0);
-    let enough = if block > 0 { format!("; room for `in_bytes` and {block} bytes is enough") } else { String::new() };
+    // A mode holds back two blocks and a byte at most, and padding adds one block.
+    let room = |bytes: &str| match block {
+        0 => String::new(),
+        block => format!("; room for {bytes}{} bytes is always enough", 3 * block),
+    };
     let comes = "What comes out goes to `out`, which has room for `out_room` bytes, and is counted in\n   `*out_bytes`";
     match function {
         Function::Key => format!("Takes a key, which is used from the next message on.{}", sizes(function)),
@@ -149,21 +153,25 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
         ),
         Function::Generate => format!("Makes `n_words` words.{}", sizes(function)),
         Function::Init => format!("Begins a message.{}", sizes(function)),
-        Function::Update if streams(spec) => format!("Takes a piece of input. {comes}{enough}."),
+        Function::Update if streams(spec) => format!("Takes a piece of input. {comes}{}.", room("`in_bytes` and ")),
         Function::Update => "Takes a piece of input.".into(),
         Function::Final if spec.verifies => {
             format!("Ends the message; HEADRACE_REFUSED says that it is not authentic.{}", sizes(function))
         }
         Function::Final => {
             let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
-            format!("Ends the message, whose input must have had {input}. The rest comes out.")
+            let room = if streams(spec) { room("") } else { String::new() };
+            format!("Ends the message, whose input must have had {input}. The rest comes out{room}.")
         }
         Function::Message if withholds(spec) => format!(
             "A whole message; `in` and `out` do not overlap. HEADRACE_REFUSED says that it is not what `{}` makes: `out`\n   is wiped then and `*out_bytes` is 0.{}",
             spec.inverse.as_deref().unwrap_or(op),
             sizes(function)
         ),
-        Function::Message => format!("A whole message; `in` and `out` do not overlap.{}", sizes(function)),
+        Function::Message => {
+            let room = if streams(spec) { room("`in_bytes` and ") } else { String::new() };
+            format!("A whole message; `in` and `out` do not overlap{room}.{}", sizes(function))
+        }
     }
 }
 

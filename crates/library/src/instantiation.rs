@@ -3,6 +3,7 @@
 //! Only the outer shape is read here, so that a folder's package can be put before a name and an argument be
 //! replaced; what an argument means is the front end's business.
 
+use num_bigint::BigUint;
 use std::fmt;
 
 /// An entity with arguments.
@@ -65,10 +66,11 @@ impl Instantiation {
         self
     }
 
-    /// The same with one argument set or replaced.
+    /// The same with one argument set or replaced; a number that stands there already stays as it is written.
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         let value = value.into();
         match self.arguments.iter_mut().find(|(other, _)| other == name) {
+            Some((_, old)) if number(old).is_some_and(|old| number(&value) == Some(old)) => {}
             Some(argument) => argument.1 = value,
             None => self.arguments.push((name.into(), value)),
         }
@@ -84,6 +86,14 @@ impl Instantiation {
             Some(cipher) => self.with("Cipher", cipher.with_from_record(name, value).to_string()),
             None => self.with(name, value),
         }
+    }
+}
+
+/// The number that a decimal or hexadecimal literal is.
+fn number(text: &str) -> Option<BigUint> {
+    match text.strip_prefix("0x") {
+        Some(digits) => BigUint::parse_bytes(digits.as_bytes(), 16),
+        None => BigUint::parse_bytes(text.as_bytes(), 10),
     }
 }
 
@@ -170,6 +180,8 @@ mod tests {
         assert!(read.to_string().starts_with("ctl.mode.ctr.Ctr(Cipher"));
         assert!(read.to_string().ends_with("N = 5, M = 6)"));
         assert_eq!(read.clone().qualified("x"), read, "a qualified name keeps its package");
+        let read = Instantiation::parse("Galois(MASK = 0xb400)").unwrap();
+        assert_eq!(read.clone().with("MASK", "46080"), read, "a number stays as it is written");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{Message, MessageReader, MessageWriter, Outcome as Came};
+use headrace_library::manifest::Shape;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, Read};
@@ -76,7 +77,11 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
     let came = transfer(spec, &network, machine.engine(), &message, input, written.clone(), &mut progress);
     progress.finish();
     let Came::Accepted(strings) = came? else {
-        let message = "verification failed: the message is not authentic; nothing was written";
+        let message = match spec.shape {
+            Shape::Codec => "the input is not well-formed; nothing was written",
+            Shape::Generator => "the generator refused the request; nothing was written",
+            _ => "verification failed: the message is not authentic; nothing was written",
+        };
         return Err(Failure { status: Status::Wrong, message: message.into() });
     };
     let mut writing = written.borrow_mut();

@@ -7,10 +7,10 @@ DEMO_REPORT ?= demo.html
 # How long each fuzz target runs, in seconds.
 FUZZ_SECONDS ?= 1800
 
-.PHONY: help demo test matrix bench fuzz docs build install clean
+.PHONY: help demo test matrix constant-time bench fuzz docs build install clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 build: ## the command, optimised
 	@scripts/tools.sh rust cc
@@ -22,13 +22,18 @@ demo: ## from nothing to an encrypted file, through every engine, compared with 
 	$(HEADRACE) demo -o $(DEMO_REPORT)
 
 test: ## everything that tests the project
-	@scripts/tools.sh rust cc openssl
+	@scripts/tools.sh rust cc openssl python3 valgrind
 	@scripts/test.sh
 
 matrix: ## known answers of every primitive, on every engine and target, with every compiler found here
 	@scripts/tools.sh rust cc
 	$(CARGO) build --release --locked -p headrace-driver
 	scripts/matrix.sh $(HEADRACE)
+
+constant-time: ## what is declared constant-time, under valgrind
+	@scripts/tools.sh rust cc python3 valgrind
+	$(CARGO) build --release --locked -p headrace-driver
+	scripts/constant_time.sh $(HEADRACE)
 
 bench: ## measurements with gcc and clang; results in bench/results, tables in the documents
 	@scripts/tools.sh rust cc openssl clang

@@ -65,6 +65,12 @@ sanitized_projects() {
     return $status
 }
 step "projects in C under sanitizers" sanitized_projects
+if command -v valgrind >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1; then
+    step "constant time of one set of each shape" scripts/constant_time.sh "$headrace" \
+        serpent128 aes128-gcm hmac-sha256 sha3-256 chacha20-poly1305 hash-drbg-sha256
+else
+    skip "constant time of one set of each shape" "no valgrind or no python3"
+fi
 step "differential, $cases cases" "$testkit" differential --cases "$cases"
 step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"
 

@@ -56,6 +56,11 @@ for tool in "$@"; do
     openssl)
         command -v openssl >/dev/null 2>&1 ||
             install "OpenSSL is the independent implementation that outputs are compared with" openssl ;;
+    python3)
+        command -v python3 >/dev/null 2>&1 || install "a script reads what the command lists" python3 ;;
+    valgrind)
+        command -v valgrind >/dev/null 2>&1 ||
+            install "valgrind reports branches and addresses that depend on secrets" valgrind ;;
     clang)
         command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
     *)

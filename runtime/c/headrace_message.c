@@ -248,6 +248,7 @@ static uint32_t finish(const struct headrace_operation *op, void *c, const struc
         if (op->network->read(c, op->verified, &verified, 1) != 1) {
             return HEADRACE_STUCK;
         }
+        HEADRACE_PUBLIC(&verified, sizeof verified);
         result = verified ? HEADRACE_OK : HEADRACE_REFUSED;
     }
     return result;
@@ -414,7 +415,11 @@ uint32_t headrace_message_words(const struct headrace_operation *op, struct head
         }
     }
     if (result == HEADRACE_OK && is_there(op->verified)) {
-        result = op->network->read(c, op->verified, &token, 1) != 1 ? HEADRACE_STUCK : token ? HEADRACE_OK : HEADRACE_REFUSED;
+        result = op->network->read(c, op->verified, &token, 1) == 1 ? HEADRACE_OK : HEADRACE_STUCK;
+        HEADRACE_PUBLIC(&token, sizeof token);
+        if (result == HEADRACE_OK && !token) {
+            result = HEADRACE_REFUSED;
+        }
     }
     return ended(op, message, result);
 }

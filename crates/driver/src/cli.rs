@@ -279,6 +279,9 @@ pub struct BuildArgs {
     /// Which way of writing the primitive is used [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
+    /// Only the operations that are declared constant-time in this variant
+    #[arg(long)]
+    pub claims_constant_time: bool,
 }
 
 /// Arguments of `test`.

@@ -120,6 +120,7 @@ fn options(arguments: &BuildArgs) -> Options {
     words.extend(["--target".into(), arguments.target.clone()]);
     words.extend(arguments.parameters.iter().flat_map(|parameter| ["--set".to_owned(), parameter.clone()]));
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
+    words.extend(arguments.claims_constant_time.then(|| "--claims-constant-time".to_owned()));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
     Options { command: words.join(" "), fifo_tokens: arguments.fifo, ..Options::default() }
 }
@@ -156,6 +157,9 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
             let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
             Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
         })?;
+        if arguments.claims_constant_time && !variant.constant_time {
+            continue;
+        }
         operations.push((spec, context.elaborate(&variant.network.to_string(), &[])?));
     }
     if operations.is_empty() {

@@ -4,8 +4,8 @@ use super::shape::{Function, Parameter, STRINGS, functions, parameters, streams}
 use super::{KnownAnswer, Recording, operation_prefix};
 use crate::c::ctype;
 use headrace_ir::{Int, Network, Scalar};
-use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
+use headrace_library::{Class, Role};
 use std::fmt::Write as _;
 
 /// The test of a network: what the recording says goes in, piece by piece as there is room, and what comes out must be
@@ -134,7 +134,17 @@ pub(super) fn of_operations(
             continue;
         }
         tested.push(op.clone());
-        let _ = write!(text, "\nstatic const struct answer {op}_answers[] = {{\n");
+        let secrets = spec.inputs.iter().filter(|port| port.class == Class::Secret && !port.role.is_control());
+        let secrets: Vec<String> = STRINGS
+            .iter()
+            .filter(|(role, ..)| secrets.clone().any(|port| port.role == *role))
+            .map(|(_, constant, _)| format!("[{constant}] = true"))
+            .collect();
+        let secrets = if secrets.is_empty() { "false".into() } else { secrets.join(", ") };
+        let _ = write!(
+            text,
+            "\nstatic const bool {op}_secrets[HEADRACE_ROLES] = {{{secrets}}};\n\nstatic const struct answer {op}_answers[] = {{\n"
+        );
         for (at, answer) in &mine {
             let given: Vec<String> = STRINGS
                 .iter()
@@ -150,7 +160,7 @@ pub(super) fn of_operations(
         let _ = write!(
             text,
             "}};\n\nstatic void test_{op}(void) {{\n    static struct {op}_context context;\n    \
-             for (size_t i = 0; i < {}; i++) {{\n        uint32_t result = HEADRACE_OK;\n        current = &{op}_answers[i];\n        start();\n",
+             for (size_t i = 0; i < {}; i++) {{\n        uint32_t result = HEADRACE_OK;\n        current = &{op}_answers[i];\n        start({op}_secrets);\n",
             mine.len()
         );
         let functions = functions(spec);
@@ -203,7 +213,7 @@ pub(super) fn of_operations(
             };
             let _ = write!(
                 text,
-                "        if ({again}) {{\n            {counted}\n            start();\n            result = {op}_init(&context{});\n            \
+                "        if ({again}) {{\n            {counted}\n            start({op}_secrets);\n            result = {op}_init(&context{});\n            \
                  while (result == HEADRACE_OK && at < GIVEN_BYTES(HEADRACE_INPUT)) {{\n                \
                  const size_t left = GIVEN_BYTES(HEADRACE_INPUT) - at;\n                const size_t n = piece < left ? piece : left;\n                \
                  result = {op}_update(&context, GIVEN(HEADRACE_INPUT) + at, n{out});\n{add}                at += n;\n                piece++;\n            }}\n            \
@@ -227,7 +237,8 @@ pub(super) fn of_operations(
     text
 }
 
-/// What all tests of operations are judged with. Of a tag the record may hold the first bytes only.
+/// What all tests of operations are judged with. Of a tag the record may hold the first bytes only. The strings are copied,
+/// so that a test of constant time can count the secret ones as unknown.
 const HARNESS: &str = "
 struct answer {
     struct headrace_bytes strings[HEADRACE_ROLES]; /* those that go in and those that must come out */
@@ -237,19 +248,30 @@ struct answer {
 
 static const struct answer *current;
 static unsigned passed, failed;
+static uint8_t given[HEADRACE_TAG_IN + 1][1 << 13];
 static uint8_t got[HEADRACE_ROLES][1 << 16];
 static size_t got_bytes[HEADRACE_ROLES];
 
-#define GIVEN(role) current->strings[role].bytes
+#define GIVEN(role) (current->strings[role].bytes == NULL ? NULL : given[role])
 #define GIVEN_BYTES(role) current->strings[role].n_bytes
 
-static void start(void) {
+static void start(const bool *secret) {
+    for (int role = 0; role <= HEADRACE_TAG_IN; role++) {
+        if (GIVEN_BYTES(role) > 0) {
+            memcpy(given[role], current->strings[role].bytes, GIVEN_BYTES(role));
+        }
+        if (secret[role]) {
+            HEADRACE_SECRET(given[role], GIVEN_BYTES(role));
+        }
+    }
     memset(got, 0xa5, sizeof got);
     memset(got_bytes, 0, sizeof got_bytes);
 }
 
 static void judge(const char *operation, uint32_t result) {
-    bool right = current->refused ? result != HEADRACE_OK && result != HEADRACE_STUCK : result == HEADRACE_OK;
+    bool right;
+    HEADRACE_PUBLIC(got, sizeof got);
+    right = current->refused ? result != HEADRACE_OK && result != HEADRACE_STUCK : result == HEADRACE_OK;
     for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
         const struct headrace_bytes wanted = current->strings[role];
         if (current->refused) {

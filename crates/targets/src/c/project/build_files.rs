@@ -113,6 +113,9 @@ make test
 cmake -B build && cmake --build build && ctest --test-dir build
 ```
 
+`make clean test/test CFLAGS='-O2 -DHEADRACE_CONSTANT_TIME' && valgrind -q ./test/test` reports every branch and address that
+depends on a secret: those of a variant that is declared constant-time are none.
+
 `cmake --install build --prefix P` installs the library, its headers, a CMake package (`find_package({name})`, target
 `{name}::{name}`) and a file for pkg-config. `src/{name}.h` documents every function.
 "

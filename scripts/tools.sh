@@ -60,7 +60,7 @@ for tool in "$@"; do
         command -v python3 >/dev/null 2>&1 || install "a script reads what the command lists" python3 ;;
     valgrind)
         command -v valgrind >/dev/null 2>&1 ||
-            install "valgrind reports branches and addresses that depend on secrets" valgrind ;;
+            install "valgrind reports branches and addresses that depend on secrets" valgrind libc6-dbg ;;
     clang)
         command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
     *)

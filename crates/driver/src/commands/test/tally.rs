@@ -3,7 +3,7 @@
 use super::super::Context;
 use super::{Done, File, Job, MAX_DESCRIBED};
 use crate::cli::EngineName;
-use crate::commands::summary::{operations, unique};
+use crate::commands::summary::unique;
 use crate::engines;
 use crate::terminal::plural;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
@@ -110,31 +110,27 @@ impl Tally {
         }
     }
 
-    /// A row for each primitive: its parameter sets and operations, and how many records passed on each engine, all
-    /// variants together.
+    /// A row for each family of primitives: its parameter sets, and how many records passed on each engine, all operations
+    /// and variants together.
     pub(super) fn overview(&self, library: &Library) -> String {
         let (head, rules) = heads();
-        let mut text = format!("| primitive | sets | operations | variants | {head} |\n|---|---|---|---|{rules}\n");
-        for manifest in library.manifests() {
+        let mut text = format!("| family | parameter sets | {head} |\n|---|---|{rules}\n");
+        for family in unique(library.manifests().iter().map(|manifest| manifest.family.clone())) {
+            let folders: Vec<&str> =
+                library.manifests().iter().filter(|m| m.family == family).map(|m| m.folder.as_str()).collect();
             let specs: Vec<&OperationSpec> =
-                library.operations().iter().filter(|spec| spec.folder == manifest.folder).collect();
+                library.operations().iter().filter(|spec| folders.contains(&spec.folder.as_str())).collect();
             if specs.is_empty() {
                 continue;
             }
-            let bare = specs.iter().all(|spec| spec.framing == Framing::Bare);
-            let sets = unique(specs.iter().filter(|_| !bare).map(|spec| format!("`{}`", spec.set)));
-            let operations = if bare { vec![plural(specs.len(), "actor")] } else { operations(manifest, &specs) };
-            let variants = unique(specs.iter().flat_map(|spec| &spec.variants).map(|variant| variant.name.clone()));
-            let mine = |name: &str| specs.iter().any(|spec| name == format!("{} {}", spec.set, spec.name));
-            let cells = engines::ALL.iter().map(|engine| self.cell(engines::name(*engine), |name, _| mine(name)));
-            text.push_str(&format!(
-                "| {} | {} | {} | {} | {} |\n",
-                manifest.title,
-                sets.join(" "),
-                operations.join(", "),
-                variants.join(", "),
-                cells.collect::<Vec<_>>().join(" | ")
-            ));
+            let what = match specs.iter().all(|spec| spec.framing == Framing::Bare) {
+                true => plural(specs.len(), "actor"),
+                false => unique(specs.iter().map(|spec| format!("`{}`", spec.set))).join(" "),
+            };
+            let names: BTreeSet<String> = specs.iter().map(|spec| format!("{} {}", spec.set, spec.name)).collect();
+            let cells =
+                engines::ALL.iter().map(|engine| self.cell(engines::name(*engine), |name, _| names.contains(name)));
+            text.push_str(&format!("| {family} | {what} | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
         }
         text
     }

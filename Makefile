@@ -7,7 +7,7 @@ DEMO_REPORT ?= demo.html
 # How long each fuzz target runs, in seconds.
 FUZZ_SECONDS ?= 1800
 
-.PHONY: help demo test matrix constant-time bench fuzz docs build install clean
+.PHONY: help demo test peers matrix constant-time bench fuzz docs build install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,6 +24,11 @@ demo: ## from nothing to an encrypted file, through every engine, compared with 
 test: ## everything that tests the project
 	@scripts/tools.sh rust cc openssl python3 valgrind
 	@scripts/test.sh
+
+peers: ## 10,000 random messages through every primitive, compared with other implementations
+	@scripts/tools.sh rust cc
+	$(CARGO) build --release --locked -p headrace-testkit
+	$(CARGO_TARGET_DIR)/release/headrace-testkit peers
 
 matrix: ## known answers of every primitive, on every engine and target, with every compiler found here
 	@scripts/tools.sh rust cc

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 cases=${DIFFERENTIAL_CASES:-2000}
+messages=${PEER_MESSAGES:-30}
 sanitized=${SANITIZED_CASES:-40}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
@@ -71,6 +72,7 @@ if command -v valgrind >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1; th
 else
     skip "constant time of one set of each shape" "no valgrind or no python3"
 fi
+step "peers, $messages messages an operation" "$testkit" peers --engine interp --messages "$messages" --seconds 110
 step "differential, $cases cases" "$testkit" differential --cases "$cases"
 step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"
 

@@ -1,6 +1,9 @@
 //! Size rules of every operation that this repository ships: what lies just outside is refused before there is a token,
 //! with the rule in the message; what lies just inside is taken.
 
+// As the library itself: a diagnostic is made once, where something is refused.
+#![allow(clippy::result_large_err)]
+
 mod loading;
 
 use headrace_library::catalog::{Framing, OperationSpec};
@@ -51,8 +54,7 @@ fn refusal(spec: &OperationSpec, message: &Message) -> Option<Vec<String>> {
 /// A refusal is one sentence that names string, operation, length and rule.
 fn assert_names_the_rule(spec: &OperationSpec, port: &PortSpec, length: u64, said: &[String]) {
     let name = spec.full_name();
-    let expected =
-        format!("`{}` of `{name}` has {length} bytes; it must have {}", port.role.name(), port.sizes);
+    let expected = format!("`{}` of `{name}` has {length} bytes; it must have {}", port.role.name(), port.sizes);
     assert_eq!(said, [expected]);
 }
 
@@ -107,7 +109,12 @@ fn input_whose_length_is_not_known_ahead_is_refused_as_soon_as_it_is_wrong() {
                 Ok(_) => assert!(port.sizes.allows(length), "{}: {length}", spec.full_name()),
                 Err(problem) => {
                     assert!(!port.sizes.allows(length), "{}", problem.message);
-                    assert_names_the_rule(spec, port, length.min(port.sizes.max().saturating_add(1)), &[problem.message]);
+                    assert_names_the_rule(
+                        spec,
+                        port,
+                        length.min(port.sizes.max().saturating_add(1)),
+                        &[problem.message],
+                    );
                 }
             }
         }

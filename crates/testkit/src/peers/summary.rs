@@ -39,6 +39,9 @@ impl Report {
         if let Some(failure) = &self.failure {
             return format!("{head}  FAILED\n  {failure}");
         }
+        if let (Some(why), 0) = (&self.not_run, self.messages) {
+            return format!("{head}  not run: {why}");
+        }
         let mut text = match &self.peer {
             Some(peer) if self.alone > 0 => {
                 format!("{head}  {} with {peer}, {} of the others alone", self.with_peer, self.alone)

@@ -49,7 +49,7 @@ else
     skip "lints" "no clippy"
 fi
 step "build" $cargo build --locked --workspace --profile checked
-step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet
+step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet --no-fail-fast
 step "the library checks" "$headrace" -L . check ctl std
 step "the library is formatted" "$headrace" fmt --check ctl std
 step "known answers, all engines" "$headrace" test

@@ -211,6 +211,20 @@ impl Roots {
         })
     }
 
+    /// The path of a file below the root that it stands in; below the working folder, or whole, when it is in none.
+    pub fn below(&self, file: &Path) -> String {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let roots = self.all().filter_map(|root| match root {
+            Root::Folder(folder) | Root::Library(folder) => std::path::absolute(folder).ok(),
+            Root::BuiltIn => None,
+        });
+        let found =
+            roots.chain(std::env::current_dir().ok()).find_map(|root| file.strip_prefix(root).ok().map(Path::to_owned));
+        let below = found.unwrap_or(file);
+        let parts = below.components().filter(|part| matches!(part, std::path::Component::Normal(_)));
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
+    }
+
     fn all(&self) -> impl Iterator<Item = &Root> {
         self.given.iter().chain(&self.implied).chain(std::iter::once(&self.library))
     }

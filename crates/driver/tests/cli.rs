@@ -169,6 +169,11 @@ fn all_problems_of_a_folder_come_at_once() {
     assert_eq!(status(&output), 1);
     assert!(text.contains("A.cal:1:") && text.contains("B.cal:1:"), "{text}");
     assert!(text.contains("2 errors in 2 files"), "{text}");
+    fs::create_dir_all(folder.path().join("ctl/hash/mine")).expect("the folder is writable");
+    write(&folder, "ctl/hash/mine/primitive.toml", "title = \"Mine\"\nshape = \"hush\"\n");
+    let output = headrace(folder.path(), &["check", "ctl"], b"");
+    let text = stderr(&output);
+    assert!(status(&output) == 1 && text.contains("manifest-value") && text.contains("in 1 file"), "{text}");
 }
 
 #[test]

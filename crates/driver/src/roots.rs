@@ -109,6 +109,16 @@ fn is_qualified_name(name: &str) -> bool {
     })
 }
 
+/// What a manifest is called.
+pub const MANIFEST: &str = "primitive.toml";
+
+/// True for the path of a manifest below a root: of a file of that name whose folder can be a package.
+pub fn is_manifest(path: &str) -> bool {
+    let folder =
+        path.strip_suffix(MANIFEST).and_then(|folder| folder.strip_suffix('/').or(folder.is_empty().then_some("")));
+    folder.is_some_and(|folder| folder.is_empty() || is_qualified_name(&folder.replace('/', ".")))
+}
+
 /// The parts of the name in `package a.b;`, which stands before everything but blanks and comments.
 fn declared_package(text: &str) -> Vec<String> {
     let mut rest = text.trim_start();
@@ -421,6 +431,16 @@ mod tests {
         assert!(roots.similar("a.b.Cpoy").contains(&"a.b.Copy".to_owned()) || roots.similar("Copi")[0] == "a.b.Copy");
         for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy"] {
             assert!(roots.find(missing).expect("nothing to read").is_none(), "{missing}");
+        }
+    }
+
+    #[test]
+    fn manifests_stand_in_packages() {
+        for path in ["primitive.toml", "ctl/block/aes/primitive.toml"] {
+            assert!(is_manifest(path), "{path}");
+        }
+        for path in ["tests/no-package/x/primitive.toml", "x.toml", "aprimitive.toml", "ctl/primitive.toml/x"] {
+            assert!(!is_manifest(path), "{path}");
         }
     }
 

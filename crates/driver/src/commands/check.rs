@@ -3,15 +3,12 @@
 use super::Context;
 use crate::cli::CheckArgs;
 use crate::failure::{Failure, Outcome};
-use crate::roots::{files_below, kind_of, read_source};
+use crate::roots::{MANIFEST, files_below, is_manifest, kind_of, read_source};
 use crate::terminal::plural;
 use headrace_frontend::Top;
 use headrace_library::catalog::Library;
 use headrace_source::{Diagnostic, FileId};
 use std::path::Path;
-
-/// What a manifest is called.
-const MANIFEST: &str = "primitive.toml";
 
 /// Checks files, folders and networks, and shows all problems at once.
 pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
@@ -71,7 +68,6 @@ fn check_manifests(context: &mut Context, folder: &Path) -> Outcome<(usize, usiz
         }
     }
     let own: Vec<FileId> = files.iter().map(|(id, _)| *id).collect();
-    let is_manifest = |path: &str| path.rsplit('/').next() == Some(MANIFEST);
     for (path, display, text) in context.roots.texts(is_manifest, &["toml"]) {
         // What stands below the folder may be what a root has, too.
         let here = files.iter().any(|(_, own)| *own == path || own.ends_with(&format!("/{path}")));

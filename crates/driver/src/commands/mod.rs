@@ -21,7 +21,7 @@ mod use_primitive;
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Outcome, Status};
 use crate::output;
-use crate::roots::{Roots, kind_of, read_source};
+use crate::roots::{Roots, is_manifest, kind_of, read_source};
 use crate::terminal::{Counts, Terminal};
 use headrace_engine::Trap;
 use headrace_frontend::{Expanded, Node, Session, SourceText, Top};
@@ -175,7 +175,7 @@ impl Context {
 
     /// All manifests below the source roots, with problems shown.
     pub fn library(&mut self) -> Outcome<Library> {
-        let texts = self.roots.texts(|path| path == "primitive.toml" || path.ends_with("/primitive.toml"), &["toml"]);
+        let texts = self.roots.texts(is_manifest, &["toml"]);
         let mut files = Vec::new();
         for (path, display, text) in texts {
             let id = self.session.sources.add(display, text.map_err(Failure::wrong)?);

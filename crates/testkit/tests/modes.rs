@@ -2,9 +2,8 @@
 //! undoes. Known answers and peers say that the bytes are the right ones where there are any; this holds for every block
 //! size and every length of key, also of ciphers that nobody else has.
 
-use headrace_exchange::Running;
-use headrace_interp::{Interpreter, Options};
-use headrace_ir::Network;
+mod support;
+
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{Message, Outcome};
@@ -14,16 +13,10 @@ use headrace_testkit::peers::messages::length;
 use headrace_testkit::rng::Rng;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use support::running;
 
 /// Messages through each pair of networks, which run on from one to the next.
 const MESSAGES: usize = 4;
-
-fn running<'a>(spec: &'a OperationSpec, network: &'a Arc<Network>) -> Running<'a> {
-    let interpreter = Interpreter::new(network.clone(), Options::default());
-    let interpreter = interpreter.unwrap_or_else(|problems| panic!("{}: {problems:?}", spec.full_name()));
-    Running::new(spec, network, Box::new(interpreter))
-}
 
 fn drawn(spec: &OperationSpec, rng: &mut Rng) -> Message {
     let mut message = Message::new();

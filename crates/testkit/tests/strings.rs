@@ -1,8 +1,8 @@
 //! Input that is shorter or longer than its sizes say, through every message operation of the library: what is missing is
 //! waited for, and what is there beyond a message is the beginning of the next one.
 
-use headrace_exchange::Running;
-use headrace_interp::{Interpreter, Options};
+mod support;
+
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
@@ -12,12 +12,7 @@ use headrace_testkit::peers::messages::length;
 use headrace_testkit::rng::Rng;
 use std::path::Path;
 use std::sync::Arc;
-
-fn running<'a>(spec: &'a OperationSpec, network: &'a Arc<Network>) -> Running<'a> {
-    let interpreter = Interpreter::new(network.clone(), Options::default());
-    let interpreter = interpreter.unwrap_or_else(|problems| panic!("{}: {problems:?}", spec.full_name()));
-    Running::new(spec, network, Box::new(interpreter))
-}
+use support::running;
 
 /// A message with some input.
 fn drawn(spec: &OperationSpec, rng: &mut Rng) -> Message {

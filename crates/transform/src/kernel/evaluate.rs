@@ -1,0 +1,209 @@
+//! What kernels mean: the judge of every pass and printer.
+
+use super::graph::{Graph, NodeId, ObjectId, Op, mask, signed};
+use super::{Effect, Loop};
+use std::collections::HashMap;
+
+/// What a kernel reads.
+pub trait Environment {
+    /// A token of an input port; see [`Op::Input`].
+    fn input(&self, port: u32, offset: i64) -> u128;
+    /// What an element held when the kernel began; 0 outside.
+    fn entry(&self, object: ObjectId, index: u128) -> u128;
+    /// What a load read.
+    fn loaded(&self, _id: u32) -> u128 {
+        0
+    }
+    /// What an instruction of a machine gives.
+    fn instruction(&self, _description: u32, _operands: &[u128]) -> u128 {
+        0
+    }
+}
+
+/// The values of nodes, all that `roots` need, operands first.
+pub fn values(graph: &Graph, roots: &[NodeId], environment: &dyn Environment) -> HashMap<NodeId, u128> {
+    let mut values = HashMap::new();
+    for id in graph.reachable(roots.iter().copied()) {
+        let value = value(graph, id, &values, environment);
+        values.insert(id, value);
+    }
+    values
+}
+
+fn value(graph: &Graph, id: NodeId, known: &HashMap<NodeId, u128>, environment: &dyn Environment) -> u128 {
+    let node = graph.node(id);
+    let of = |id: &NodeId| known.get(id).copied().unwrap_or(0);
+    let width_of = |id: &NodeId| graph.width(*id);
+    let amount = |id: &NodeId| of(id).min(255) as u32;
+    let result = match &node.op {
+        Op::Const(value) => *value,
+        Op::Input { port, offset } => environment.input(*port, *offset),
+        Op::Entry { object, index } => environment.entry(*object, of(index)),
+        Op::Loaded(id) => environment.loaded(*id),
+        Op::Not(a) => !of(a),
+        Op::And(a, b) => of(a) & of(b),
+        Op::Or(a, b) => of(a) | of(b),
+        Op::Xor(a, b) => of(a) ^ of(b),
+        Op::Add(a, b) => of(a).wrapping_add(of(b)),
+        Op::Sub(a, b) => of(a).wrapping_sub(of(b)),
+        Op::Mul(a, b) => of(a).wrapping_mul(of(b)),
+        Op::Divide(a, b) => of(a).checked_div(of(b)).unwrap_or(0),
+        Op::Remainder(a, b) => of(a).checked_rem(of(b)).unwrap_or(0),
+        Op::ShiftLeft(a, b) => of(a).checked_shl(amount(b)).unwrap_or(0),
+        Op::ShiftRight(a, b) => of(a).checked_shr(amount(b)).unwrap_or(0),
+        Op::ShiftRightSigned(a, b) => (signed(of(a), width_of(a)) >> amount(b).min(127)) as u128,
+        Op::RotateLeft(a, b) => {
+            let count = (of(b) % u128::from(node.width)) as u32;
+            let value = of(a);
+            if count == 0 { value } else { value << count | value >> (node.width - count) }
+        }
+        Op::Extract(a, lo) => of(a) >> lo,
+        Op::Concat(parts) => parts.iter().fold(0, |high, part| match width_of(part) {
+            128.. => of(part),
+            width => high << width | of(part),
+        }),
+        Op::SignExtend(a) => signed(of(a), width_of(a)) as u128,
+        Op::Equal(a, b) => u128::from(of(a) == of(b)),
+        Op::Less(a, b) => u128::from(of(a) < of(b)),
+        Op::LessSigned(a, b) => u128::from(signed(of(a), width_of(a)) < signed(of(b), width_of(b))),
+        Op::Select(c, a, b) => {
+            if of(c) == 1 {
+                of(a)
+            } else {
+                of(b)
+            }
+        }
+        Op::Lookup(table, index) => graph.table(*table).elements.get(of(index) as usize).copied().unwrap_or(0),
+        Op::Instruction { description, operands } => {
+            let operands: Vec<u128> = operands.iter().map(of).collect();
+            environment.instruction(*description, &operands)
+        }
+    };
+    result & mask(node.width)
+}
+
+/// What lies outside of a kernel: tokens and memory.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Tokens of each input port, from the first one.
+    pub inputs: Vec<Vec<u128>>,
+    /// How many of them are consumed.
+    pub consumed: Vec<usize>,
+    /// Tokens of each output port.
+    pub outputs: Vec<Vec<u128>>,
+    /// Elements of each object.
+    pub objects: Vec<Vec<u128>>,
+}
+
+struct At<'a> {
+    world: &'a World,
+    entry: &'a [Vec<u128>],
+    loaded: &'a HashMap<u32, u128>,
+}
+
+impl Environment for At<'_> {
+    fn input(&self, port: u32, offset: i64) -> u128 {
+        let from = self.world.consumed.get(port as usize).copied().unwrap_or(0) as i64;
+        let tokens = self.world.inputs.get(port as usize);
+        let at = usize::try_from(from + offset).ok();
+        at.and_then(|at| tokens.and_then(|tokens| tokens.get(at))).copied().unwrap_or(0)
+    }
+
+    fn entry(&self, object: ObjectId, index: u128) -> u128 {
+        self.entry.get(object.0 as usize).and_then(|elements| elements.get(index as usize)).copied().unwrap_or(0)
+    }
+
+    fn loaded(&self, id: u32) -> u128 {
+        self.loaded.get(&id).copied().unwrap_or(0)
+    }
+}
+
+/// Does what a list of effects says; tokens consumed are counted by the caller. At most `budget` effects; `false` when
+/// that is spent.
+pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
+    let entry = world.objects.clone();
+    let mut loaded = HashMap::new();
+    let starts: Vec<usize> = world.outputs.iter().map(Vec::len).collect();
+    run_list(graph, effects, world, &entry, &starts, &mut loaded, budget)
+}
+
+fn run_list(
+    graph: &Graph,
+    effects: &[Effect],
+    world: &mut World,
+    entry: &[Vec<u128>],
+    starts: &[usize],
+    loaded: &mut HashMap<u32, u128>,
+    budget: &mut u64,
+) -> bool {
+    for effect in effects {
+        if *budget == 0 {
+            return false;
+        }
+        *budget -= 1;
+        let uses = effect.uses();
+        let now = values(graph, &uses, &At { world, entry, loaded });
+        let of = |id: &NodeId| now.get(id).copied().unwrap_or(0);
+        match effect {
+            Effect::Load { id, object, index } => {
+                let elements = &world.objects[object.0 as usize];
+                loaded.insert(*id, elements.get(of(index) as usize).copied().unwrap_or(0));
+            }
+            Effect::Store { object, index, value } => {
+                if let Some(element) = world.objects[object.0 as usize].get_mut(of(index) as usize) {
+                    *element = of(value);
+                }
+            }
+            Effect::Output { port, offset, value } => {
+                let tokens = &mut world.outputs[*port as usize];
+                let at = starts[*port as usize] + *offset as usize;
+                if tokens.len() <= at {
+                    tokens.resize(at + 1, 0);
+                }
+                tokens[at] = of(value);
+            }
+            Effect::If { condition, then, otherwise } => {
+                let chosen = if of(condition) == 1 { then } else { otherwise };
+                if !run_list(graph, chosen, world, entry, starts, loaded, budget) {
+                    return false;
+                }
+            }
+            Effect::While { before, condition, body } => loop {
+                if *budget == 0 || !run_list(graph, before, world, entry, starts, loaded, budget) {
+                    return false;
+                }
+                *budget -= 1;
+                let now = values(graph, &[*condition], &At { world, entry, loaded });
+                if now.get(condition) != Some(&1) {
+                    break;
+                }
+                if !run_list(graph, body, world, entry, starts, loaded, budget) {
+                    return false;
+                }
+            },
+        }
+    }
+    true
+}
+
+/// Runs passes of a loop. The tokens are there.
+pub fn run_loop(body: &Loop, world: &mut World, passes: u64) {
+    for _ in 0..passes {
+        let now = values(&body.graph, &body.roots(), &At { world, entry: &world.objects, loaded: &HashMap::new() });
+        let of = |id: &NodeId| now.get(id).copied().unwrap_or(0);
+        for (port, tokens) in world.outputs.iter_mut().enumerate() {
+            let n = body.produces.get(port).map_or(0, |produces| produces.0) as usize;
+            let start = tokens.len();
+            tokens.resize(start + n, 0);
+            for (_, offset, value) in body.outputs.iter().filter(|output| output.0 as usize == port) {
+                tokens[start + *offset as usize] = of(value);
+            }
+        }
+        for carried in &body.carried {
+            world.objects[carried.object.0 as usize][carried.index] = of(&carried.next);
+        }
+        for (port, consumed) in world.consumed.iter_mut().enumerate() {
+            *consumed += body.consumes.get(port).map_or(0, |consumes| consumes.0) as usize;
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Kernels: what a network does between two decisions, as values and a list of effects.
+//!
+//! FIFOs, guards and firings are gone. A kernel reads tokens of input ports ([`Op::Input`]) and objects
+//! ([`Op::Entry`]), computes ([`Graph`]), and has [`Effect`]s in order: tokens of output ports, stores to objects, and, where
+//! a list is written at places that are not known, loads and structured loops.
+
+pub mod evaluate;
+pub mod graph;
+
+pub use graph::{Graph, Node, NodeId, ObjectId, Op, Table, TableId};
+
+/// Something in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Name for readers, unique in the kernel's network: an identifier of C.
+    pub name: String,
+    /// Bits of an element.
+    pub width: u32,
+    /// Number of elements.
+    pub length: usize,
+    /// Whether it lives from kernel to kernel; the others are zero when a kernel begins and end with it.
+    pub persistent: bool,
+}
+
+/// What a kernel does, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Reads an element: the value is [`Op::Loaded`] with this number.
+    Load {
+        /// Number, unique in the kernel.
+        id: u32,
+        /// The object.
+        object: ObjectId,
+        /// Which element; less than the length.
+        index: NodeId,
+    },
+    /// Writes an element.
+    Store {
+        /// The object.
+        object: ObjectId,
+        /// Which element; less than the length.
+        index: NodeId,
+        /// What, of the width of the object.
+        value: NodeId,
+    },
+    /// A token of an output port, counted from the first that this run of the kernel produces.
+    Output {
+        /// Position of the port in the network.
+        port: u32,
+        /// Which token.
+        offset: u64,
+        /// What.
+        value: NodeId,
+    },
+    /// Runs `before`, ends if the condition is 0, runs the body, and again. Nodes that hold [`Op::Loaded`] of a load
+    /// inside have a new value in every pass.
+    While {
+        /// What the condition needs.
+        before: Vec<Effect>,
+        /// 1 bit.
+        condition: NodeId,
+        /// The body.
+        body: Vec<Effect>,
+    },
+    /// One of two lists.
+    If {
+        /// 1 bit.
+        condition: NodeId,
+        /// Where it is 1.
+        then: Vec<Effect>,
+        /// Where it is 0.
+        otherwise: Vec<Effect>,
+    },
+}
+
+impl Effect {
+    /// Every effect of a list, those inside of loops and choices too, in the order of the text.
+    pub fn walk<'a>(effects: &'a [Effect], visit: &mut dyn FnMut(&'a Effect)) {
+        for effect in effects {
+            visit(effect);
+            match effect {
+                Effect::While { before, body, .. } => {
+                    Effect::walk(before, visit);
+                    Effect::walk(body, visit);
+                }
+                Effect::If { then, otherwise, .. } => {
+                    Effect::walk(then, visit);
+                    Effect::walk(otherwise, visit);
+                }
+                Effect::Load { .. } | Effect::Store { .. } | Effect::Output { .. } => {}
+            }
+        }
+    }
+
+    /// The nodes that this effect itself uses, without those of effects inside it.
+    pub fn uses(&self) -> Vec<NodeId> {
+        match self {
+            Effect::Load { index, .. } => vec![*index],
+            Effect::Store { index, value, .. } => vec![*index, *value],
+            Effect::Output { value, .. } => vec![*value],
+            Effect::While { condition, .. } | Effect::If { condition, .. } => vec![*condition],
+        }
+    }
+}
+
+/// A kernel without decisions about tokens: fixed numbers of tokens in and out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// What it does. Values are nodes of the graph that it was made in.
+    pub effects: Vec<Effect>,
+    /// Tokens consumed, for each input port of the network.
+    pub consumes: Vec<u64>,
+    /// Tokens produced, for each output port of the network.
+    pub produces: Vec<u64>,
+}
+
+/// How a value goes from one pass of a loop to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// A constant is added in each pass, modulo 2^width: pass p begins with entry + p * step.
+    Counter {
+        /// What is added.
+        step: u128,
+    },
+    /// The next value depends on tokens of this pass and on what no pass changes only: any pass but the first can
+    /// compute it from the tokens of the pass before.
+    Delay,
+    /// Anything else: passes must run one after the other.
+    True,
+}
+
+/// An element of an object that passes of a loop change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The object.
+    pub object: ObjectId,
+    /// Which element.
+    pub index: usize,
+    /// What it holds at the end of a pass; [`Op::Entry`] of it is what it held at the beginning.
+    pub next: NodeId,
+    /// How.
+    pub carry: Carry,
+}
+
+/// A kernel that is repeated as often as tokens and counters allow, without a decision in between.
+///
+/// [`Op::Input`] offsets count from the first token of the pass; [`Op::Entry`] of a carried element is its value at the
+/// beginning of the pass, of anything else what no pass changes. There are no loads and stores but those of `carried`.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The values.
+    pub graph: Graph,
+    /// What [`ObjectId`]s are.
+    pub objects: Vec<Object>,
+    /// Tokens consumed in a pass, for each input port of the network, and bits of a token.
+    pub consumes: Vec<(u64, u32)>,
+    /// Tokens produced in a pass, for each output port of the network, and bits of a token.
+    pub produces: Vec<(u64, u32)>,
+    /// Port, offset and value of each token produced.
+    pub outputs: Vec<(u32, u64, NodeId)>,
+    /// What goes from pass to pass.
+    pub carried: Vec<Carried>,
+}
+
+impl Loop {
+    /// Whether passes can run in any order, or at once.
+    pub fn is_independent(&self) -> bool {
+        self.carried.iter().all(|carried| carried.carry != Carry::True)
+    }
+
+    /// Values that the loop is there for: tokens and what is carried on.
+    pub fn roots(&self) -> Vec<NodeId> {
+        let outputs = self.outputs.iter().map(|output| output.2);
+        outputs.chain(self.carried.iter().map(|carried| carried.next)).collect()
+    }
+}

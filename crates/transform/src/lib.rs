@@ -1,0 +1,5 @@
+//! From networks to code without FIFOs, guards and firings.
+//!
+//! [`control`] executes the control of a network and makes an automaton of what it may do; its edges are [`kernel`]s.
+
+pub mod kernel;

@@ -3,5 +3,7 @@
 
 pub mod basis;
 pub mod circuit;
+pub mod known;
 mod random;
+pub mod synthesis;
 pub mod truth_table;

@@ -1,0 +1,54 @@
+//! Walks from the known circuits of one function to smaller ones and prints each that is better than all before:
+//! `cargo run --release --example shrink -- NAME two|three SECONDS [SEED] [FILE]`, where the file has a circuit to begin with.
+
+use headrace_boolean::basis::Basis;
+use headrace_boolean::circuit::{lookup_tables::cover, text};
+use headrace_boolean::known::{self, Gates};
+use headrace_boolean::synthesis::resubstitution::{Walk, shrink};
+use std::time::{Duration, Instant};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, basis, seconds, rest @ ..] = arguments.as_slice() else {
+        eprintln!("usage: shrink NAME two|three SECONDS [SEED] [FILE]");
+        return;
+    };
+    let Some(known) = known::all().iter().find(|k| k.name == name) else {
+        eprintln!("there is no function {name}");
+        return;
+    };
+    let wide = basis == "three";
+    let basis = if wide { Basis::THREE_INPUT } else { Basis::TWO_INPUT };
+    let limit = Duration::from_secs(seconds.parse().unwrap_or(10));
+    let mut seed: u64 = rest.first().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let mut starts: Vec<_> = known
+        .circuits
+        .iter()
+        .filter(|c| wide || c.gates == Gates::TwoInput)
+        .map(|c| cover(&c.circuit, &basis, 50))
+        .collect();
+    if let Some(path) = rest.get(1)
+        && let Ok(Ok(c)) = std::fs::read_to_string(path).map(|t| text::read(&t))
+    {
+        starts = vec![cover(&c, &basis, 50)];
+    }
+    let begin = Instant::now();
+    let Some(mut best) = starts.iter().min_by_key(|c| basis.cost(c)).cloned() else { return };
+    eprintln!("{name}: begins with {}", basis.cost(&best));
+    let mut pool = starts;
+    while begin.elapsed() < limit {
+        seed += 1;
+        let slot = (seed % pool.len() as u64) as usize;
+        let slack = (seed / 7 % 3) as usize;
+        let c = shrink(&pool[slot], &basis, Walk { steps: 2000, seed, slack });
+        assert_eq!(c.prove(&known.table), Ok(()));
+        if basis.cost(&c) <= basis.cost(&pool[slot]) {
+            pool[slot] = c.clone();
+        }
+        if basis.cost(&c) < basis.cost(&best) {
+            best = c;
+            eprintln!("{name}: {} after {:?}", basis.cost(&best), begin.elapsed());
+            println!("# {name} {}\n{}", basis.cost(&best), text::write(&best));
+        }
+    }
+}

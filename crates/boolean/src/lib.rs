@@ -4,6 +4,7 @@
 pub mod basis;
 pub mod circuit;
 pub mod known;
+pub mod matrix;
 mod random;
 pub mod synthesis;
 pub mod truth_table;

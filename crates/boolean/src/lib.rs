@@ -1,10 +1,13 @@
 //! Boolean functions of a few bits as tables, as circuits and as matrices, and the ways between them. Nothing here knows
 //! what a function is used for: a circuit is found by what it computes, and it is proved to compute it.
 
+pub mod affine_equivalence;
 pub mod basis;
 pub mod circuit;
 pub mod known;
+mod linear_layer;
 pub mod matrix;
 mod random;
+pub mod realisation;
 pub mod synthesis;
 pub mod truth_table;

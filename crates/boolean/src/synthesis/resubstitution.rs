@@ -181,11 +181,11 @@ impl<const W: usize> Net<W> {
         }
         let mut kept = Net { n_inputs: n, nodes: new.nodes[..n].to_vec(), outputs: Vec::new() };
         let mut place: Vec<u32> = (0..n as u32).collect();
-        for i in n..new.nodes.len() {
+        for (node, live) in new.nodes.iter().zip(&live).skip(n) {
             place.push(kept.nodes.len() as u32);
-            if live[i] {
-                let operands = new.nodes[i].operands.map(|o| if o == NONE { NONE } else { place[o as usize] });
-                kept.nodes.push(Node { operands, value: new.nodes[i].value });
+            if *live {
+                let operands = node.operands.map(|o| if o == NONE { NONE } else { place[o as usize] });
+                kept.nodes.push(Node { operands, value: node.value });
             }
         }
         kept.outputs = new.outputs.iter().map(|(o, i)| (place[*o as usize], *i)).collect();

@@ -11,3 +11,4 @@ mod random;
 pub mod realisation;
 pub mod synthesis;
 pub mod truth_table;
+pub mod xor_network;

@@ -17,6 +17,7 @@ mod code;
 mod ctype;
 mod filled;
 mod functions;
+pub mod kernel;
 mod names;
 mod network;
 mod node;

@@ -1,0 +1,53 @@
+//! Kernels printed as C.
+//!
+//! | file | what is settled there |
+//! | --- | --- |
+//! | `pieces` | what a node reads when it is printed: loads of several bytes, shifted and masked values, byte swaps |
+//! | `expression` | one node as a C expression |
+//! | `place` | where in a list of effects a node gets its local variable |
+//! | `scalar` | a list of effects as statements |
+//! | `prelude` | what the printed text expects above it |
+
+mod expression;
+mod pieces;
+mod place;
+mod prelude;
+mod scalar;
+
+pub use prelude::prelude;
+pub use scalar::{element_type, statements, tables};
+
+use headrace_transform::kernel::{Object, TableId};
+
+/// How what lies outside of a kernel is written in C.
+pub trait Names {
+    /// The value of a token of an input port: an expression of an unsigned type without operators outside brackets.
+    fn input(&self, port: u32, offset: i64) -> String;
+
+    /// A pointer to `n` tokens of an input port that lie one beside the other as bytes, from this one on; `None` where
+    /// they do not.
+    fn input_bytes(&self, _port: u32, _offset: i64, _n: u32) -> Option<String> {
+        None
+    }
+
+    /// A statement that produces a token of an output port; `value` is an expression that is less than 2^width.
+    fn output(&self, port: u32, offset: u64, value: &str) -> String;
+
+    /// A pointer to where `n` tokens of an output port go that lie one beside the other as bytes; `None` where they do
+    /// not.
+    fn output_bytes(&self, _port: u32, _offset: u64, _n: u32) -> Option<String> {
+        None
+    }
+
+    /// An element of an object that lives from kernel to kernel: an expression that can be assigned to. Elements have the
+    /// type [`element_type`] and lie one beside the other.
+    fn element(&self, object: &Object, index: &str) -> String;
+
+    /// The array that holds a table.
+    fn table(&self, table: TableId) -> String;
+
+    /// An instruction of a machine; operands and result are of the type that computes with their width.
+    fn instruction(&self, _description: u32, _operands: &[String]) -> String {
+        String::new()
+    }
+}

@@ -1,0 +1,136 @@
+//! What printed kernels expect above them.
+
+/// Loads and stores of several bytes, and operations whose meaning C leaves open for some operands. `u128` is there where
+/// the compiler has it.
+pub fn prelude() -> String {
+    let mut text = String::from(HEAD);
+    for bits in [16, 32, 64] {
+        text.push_str(&BYTES.replace('@', &bits.to_string()));
+    }
+    for bits in [32, 64] {
+        text.push_str(&ARITHMETIC.replace("$T", &format!("uint{bits}_t")).replace('@', &bits.to_string()));
+    }
+    text.push_str("#ifdef __SIZEOF_INT128__\n");
+    text.push_str(WIDE);
+    text.push_str(&ARITHMETIC.replace("$T", "u128").replace('@', "128"));
+    text.push_str("#endif\n#endif\n");
+    text
+}
+
+const HEAD: &str = "\
+#ifndef HEADRACE_KERNEL_H
+#define HEADRACE_KERNEL_H
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+";
+
+const BYTES: &str = "\
+static inline uint@_t hr_le@(const void *p)
+{
+  uint@_t v;
+  memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  v = __builtin_bswap@(v);
+#endif
+  return v;
+}
+
+static inline uint@_t hr_be@(const void *p)
+{
+  return __builtin_bswap@(hr_le@(p));
+}
+
+static inline void hr_put_le@(void *p, uint@_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  v = __builtin_bswap@(v);
+#endif
+  memcpy(p, &v, sizeof v);
+}
+
+static inline void hr_put_be@(void *p, uint@_t v)
+{
+  hr_put_le@(p, __builtin_bswap@(v));
+}
+
+";
+
+const WIDE: &str = "\
+__extension__ typedef unsigned __int128 u128;
+
+static inline uint64_t hr_count(u128 n)
+{
+  return n > 255 ? 255 : (uint64_t)n;
+}
+
+static inline u128 hr_swap128(u128 v)
+{
+  return (u128)__builtin_bswap64((uint64_t)v) << 64 | __builtin_bswap64((uint64_t)(v >> 64));
+}
+
+static inline u128 hr_le128(const void *p)
+{
+  return (u128)hr_le64((const unsigned char *)p + 8) << 64 | hr_le64(p);
+}
+
+static inline u128 hr_be128(const void *p)
+{
+  return (u128)hr_be64(p) << 64 | hr_be64((const unsigned char *)p + 8);
+}
+
+static inline void hr_put_le128(void *p, u128 v)
+{
+  hr_put_le64(p, (uint64_t)v);
+  hr_put_le64((unsigned char *)p + 8, (uint64_t)(v >> 64));
+}
+
+static inline void hr_put_be128(void *p, u128 v)
+{
+  hr_put_be64(p, (uint64_t)(v >> 64));
+  hr_put_be64((unsigned char *)p + 8, (uint64_t)v);
+}
+
+";
+
+// Choices are made with masks: what is chosen by may be secret. `w` is the width of the value that is shifted.
+const ARITHMETIC: &str = "\
+static inline $T hr_select@($T c, $T a, $T b)
+{
+  return b ^ ((a ^ b) & (0 - c));
+}
+
+static inline $T hr_left@($T a, uint64_t n, unsigned w)
+{
+  return (a << (n & (@ - 1))) & (0 - ($T)(n < w));
+}
+
+static inline $T hr_right@($T a, uint64_t n, unsigned w)
+{
+  return (a >> (n & (@ - 1))) & (0 - ($T)(n < w));
+}
+
+static inline $T hr_right_signed@($T a, uint64_t n, unsigned w)
+{
+  unsigned m = (unsigned)(n ^ ((n ^ (w - 1)) & (0 - (uint64_t)(n > w - 1))));
+  $T top = ($T)1 << (w - 1 - m);
+  return ((a >> m) ^ top) - top;
+}
+
+static inline $T hr_rotate@($T a, uint64_t n, unsigned w)
+{
+  return a << (n & (w - 1)) | a >> ((0 - n) & (w - 1));
+}
+
+static inline $T hr_divide@($T a, $T b)
+{
+  return b ? a / b : 0;
+}
+
+static inline $T hr_remainder@($T a, $T b)
+{
+  return b ? a % b : 0;
+}
+
+";

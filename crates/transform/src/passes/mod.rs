@@ -1,0 +1,4 @@
+//! Passes on kernels and what they need to know about them, one file each.
+
+pub mod linear;
+pub mod select_instructions;

@@ -1,10 +1,12 @@
-//! Walks from the known circuits of one function to smaller ones and prints each that is better than all before:
-//! `cargo run --release --example shrink -- NAME two|three SECONDS [SEED] [FILE]`, where the file has a circuit to begin with.
+//! Walks from circuits for one known function to smaller ones and prints each that is better than all before:
+//! `cargo run --release --example shrink -- NAME two|three SECONDS [SEED] [FILE]`. The walk begins with what is known, with what
+//! arithmetic in composite fields and synthesis give, or with the circuit in the file.
 
 use headrace_boolean::basis::Basis;
-use headrace_boolean::circuit::{lookup_tables::cover, text};
+use headrace_boolean::circuit::{Circuit, lookup_tables::cover, text};
 use headrace_boolean::known::{self, Gates};
 use headrace_boolean::synthesis::resubstitution::{Walk, shrink};
+use headrace_boolean::{composite_field, synthesis};
 use std::time::{Duration, Instant};
 
 fn main() {
@@ -21,20 +23,23 @@ fn main() {
     let basis = if wide { Basis::THREE_INPUT } else { Basis::TWO_INPUT };
     let limit = Duration::from_secs(seconds.parse().unwrap_or(10));
     let mut seed: u64 = rest.first().and_then(|s| s.parse().ok()).unwrap_or(1);
-    let mut starts: Vec<_> = known
-        .circuits
-        .iter()
-        .filter(|c| wide || c.gates == Gates::TwoInput)
-        .map(|c| cover(&c.circuit, &basis, 50))
-        .collect();
-    if let Some(path) = rest.get(1)
-        && let Ok(Ok(c)) = std::fs::read_to_string(path).map(|t| text::read(&t))
-    {
-        starts = vec![cover(&c, &basis, 50)];
+    let mut starts: Vec<Circuit> = Vec::new();
+    match rest.get(1).map(|path| std::fs::read_to_string(path).map(|t| text::read(&t))) {
+        Some(Ok(Ok(c))) => starts.push(cover(&c, &basis, 50)),
+        Some(problem) => eprintln!("the file is no circuit: {problem:?}"),
+        None => {
+            let fits = known.circuits.iter().filter(|c| wide || c.gates == Gates::TwoInput);
+            starts.extend(fits.map(|c| cover(&c.circuit, &basis, 50)));
+            starts.extend(composite_field::circuits(&known.table, 60).iter().take(20).map(|c| cover(c, &basis, 50)));
+            if known.table.n_inputs() <= 6 {
+                starts.push(synthesis::synthesise(&known.table, &basis, 2000));
+            }
+        }
     }
     let begin = Instant::now();
     let Some(mut best) = starts.iter().min_by_key(|c| basis.cost(c)).cloned() else { return };
     eprintln!("{name}: begins with {}", basis.cost(&best));
+    println!("# {name} {}\n{}", basis.cost(&best), text::write(&best));
     let mut pool = starts;
     while begin.elapsed() < limit {
         seed += 1;
@@ -49,6 +54,13 @@ fn main() {
             best = c;
             eprintln!("{name}: {} after {:?}", basis.cost(&best), begin.elapsed());
             println!("# {name} {}\n{}", basis.cost(&best), text::write(&best));
+        }
+        // The worst is given up from time to time.
+        if seed.is_multiple_of(64)
+            && pool.len() > 3
+            && let Some(i) = (0..pool.len()).max_by_key(|i| basis.cost(&pool[*i]))
+        {
+            pool.swap_remove(i);
         }
     }
 }

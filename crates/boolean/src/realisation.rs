@@ -10,6 +10,7 @@ use crate::basis::Basis;
 use crate::circuit::lookup_tables::cover;
 use crate::circuit::simplify::simplify;
 use crate::circuit::{Circuit, Gate, Signal};
+use crate::composite_field;
 use crate::known::{self, Gates, Known};
 use crate::linear_layer::push_sums;
 use crate::synthesis::resubstitution::{Walk, shrink};
@@ -79,6 +80,8 @@ pub enum How {
         /// What that function is to this one.
         relation: Relation,
     },
+    /// By arithmetic in subfields of GF(2⁸).
+    CompositeField,
     /// By search.
     Synthesised,
 }
@@ -158,7 +161,18 @@ fn cores(table: &Table, basis: &Basis, effort: Effort) -> Vec<(Circuit, How)> {
             }
         }
     }
-    if found.is_empty() || effort != Effort::Quick && table.n_inputs() <= 6 {
+    let exact = found.iter().any(|(_, how)| !matches!(how, How::Known { relation: Relation::Affine, .. }));
+    if !exact {
+        let (n_builds, n_kept) = match effort {
+            Effort::Quick => (12, 2),
+            Effort::Normal => (200, 6),
+            Effort::Thorough => (1200, 30),
+        };
+        for c in composite_field::circuits(table, n_builds).iter().take(n_kept) {
+            found.push((fit(c, basis, effort, table), How::CompositeField));
+        }
+    }
+    if found.is_empty() || !exact && table.n_inputs() <= 6 {
         found.push((synthesise(table, basis, effort.steps(table.n_inputs())), How::Synthesised));
     }
     found
@@ -303,6 +317,19 @@ mod tests {
         assert_eq!(r.circuit.prove(&table), Ok(()));
         assert!(matches!(r.how, How::Known { .. }), "{:?}", r.how);
         assert!(r.cost < 200, "{}", r.cost);
+    }
+
+    #[test]
+    fn an_unknown_inversion_is_found_by_arithmetic_or_by_what_is_known() {
+        let s = &known("aes_s").table;
+        let turn = |x: u64| (x << 3 | x >> 5) & 0xff;
+        let entries: Vec<u64> = (0..256u64).map(|x| turn(s.entries()[(turn(x) ^ 0x35) as usize])).collect();
+        let table = Table::new(8, 8, &entries).expect("a table");
+        for basis in [Basis::TWO_INPUT, Basis::THREE_INPUT] {
+            let r = circuit_for(&table, &basis, Effort::Quick);
+            assert_eq!(r.circuit.prove(&table), Ok(()));
+            assert!(r.cost <= if basis.lut3.is_some() { 100 } else { 160 }, "{}: {:?}", r.cost, r.how);
+        }
     }
 
     #[test]

@@ -138,12 +138,13 @@ impl Builder {
 /// A circuit with the same outputs and at most as many gates.
 pub fn simplify(circuit: &Circuit) -> Circuit {
     let best = rebuild(circuit, None);
-    let best = if best.counts().total() <= circuit.counts().total() { best } else { without_dead_gates(circuit) };
-    fewer_inverters(best)
+    if best.counts().total() <= circuit.counts().total() { best } else { without_dead_gates(circuit) }
 }
 
-/// Puts an inverter right behind some gate if that leaves fewer of them in all.
-fn fewer_inverters(mut best: Circuit) -> Circuit {
+/// A simplified circuit in which, as long as that helps, an inverter stands right behind a gate and so serves several
+/// outputs. This tries every signal of the circuit.
+pub fn with_fewer_inverters(circuit: &Circuit) -> Circuit {
+    let mut best = simplify(circuit);
     while best.counts().not > 1 {
         let total = best.counts().total();
         let n = best.n_inputs() + best.gates().len();
@@ -294,7 +295,8 @@ mod tests {
 
     #[test]
     fn one_inverter_serves_several_outputs() {
-        let c = simplified("in a b c d\np = and a b\nn = not p\nx = xor n c\ny = xor n d\nz = xor n a\nout x y z");
+        let source = "in a b c d\np = and a b\nn = not p\nx = xor n c\ny = xor n d\nz = xor n a\nout x y z";
+        let c = with_fewer_inverters(&simplified(source));
         assert_eq!(c.counts().not, 1);
         assert_eq!(c.counts().total(), 5);
     }

@@ -11,7 +11,7 @@
 //! and AND-NOT of such signals are such signals again, so that only outputs may need inverters.
 
 use crate::basis::Basis;
-use crate::circuit::simplify::simplify;
+use crate::circuit::simplify::{simplify, with_fewer_inverters};
 use crate::circuit::{Circuit, Gate, Signal};
 use crate::random::Random;
 use crate::truth_table::{Function, MAX_INPUTS};
@@ -286,7 +286,8 @@ pub fn shrink(circuit: &Circuit, basis: &Basis, walk: Walk) -> Circuit {
     } else {
         shrink_words::<4>(&simple, basis, walk)
     };
-    if basis.cost(&result) < basis.cost(&simple) { result } else { simple }
+    let best = if basis.cost(&result) < basis.cost(&simple) { result } else { simple };
+    if walk.steps > 0 { with_fewer_inverters(&best) } else { best }
 }
 
 fn shrink_words<const W: usize>(circuit: &Circuit, basis: &Basis, walk: Walk) -> Circuit {

@@ -11,5 +11,6 @@ pub mod matrix;
 mod random;
 pub mod realisation;
 pub mod synthesis;
+pub mod table_form;
 pub mod truth_table;
 pub mod xor_network;

@@ -141,6 +141,17 @@ impl OperationSpec {
         }
     }
 
+    /// The class of a port of its network: what the manifest says, and that sizes are public. `None`: it is none of the
+    /// ports of this operation.
+    pub fn class_of(&self, port: &str) -> Option<Class> {
+        let mut ports = self.inputs.iter().chain(&self.outputs);
+        ports.find_map(|spec| match spec.companion.as_deref() {
+            _ if spec.name == port => Some(spec.class),
+            Some(companion) if companion == port => Some(Class::Public),
+            _ => None,
+        })
+    }
+
     /// `aes128-ctr`: how commands and reports call it.
     pub fn full_name(&self) -> String {
         format!("{}-{}", self.set, self.name)
@@ -594,7 +605,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
                 Role::Blocks => 32,
                 _ => 8,
             }),
-            class: given.and_then(|port| port.class).unwrap_or_else(|| default_class(role, decrypts)),
+            class: given.and_then(|port| port.class).unwrap_or_else(|| Class::of_role(role, decrypts)),
             name,
             sizes,
             companion,
@@ -623,16 +634,6 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
     };
     spec.settle_tag();
     Some(spec)
-}
-
-/// Keys, plaintexts, seeds and secret message numbers are secret; on decryption the input is public.
-fn default_class(role: Role, decrypts: bool) -> Class {
-    match role {
-        Role::Key | Role::Seed | Role::Entropy => Class::Secret,
-        Role::Input | Role::SecretNonce if !decrypts => Class::Secret,
-        Role::Output | Role::SecretNonceOut if decrypts => Class::Secret,
-        _ => Class::Public,
-    }
 }
 
 #[cfg(test)]

@@ -111,6 +111,29 @@ pub enum Class {
     Secret,
 }
 
+impl Class {
+    /// Keys, plaintexts, seeds and secret message numbers are secret; on decryption the input is public and the output
+    /// secret.
+    pub fn of_role(role: Role, decrypts: bool) -> Class {
+        match role {
+            Role::Key | Role::Seed | Role::Entropy => Class::Secret,
+            Role::Input | Role::SecretNonce if !decrypts => Class::Secret,
+            Role::Output | Role::SecretNonceOut if decrypts => Class::Secret,
+            _ => Class::Public,
+        }
+    }
+
+    /// The class of a port of a network that no manifest speaks of, by its name: those of the roles, sizes are public,
+    /// and of a port with another name nobody knows that it is public. What verifies a message decrypts it.
+    pub fn of_name(port: &str, verifies: bool) -> Class {
+        match Role::named(port) {
+            Some(role) => Class::of_role(role, verifies),
+            None if port.ends_with("Size") => Class::Public,
+            None => Class::Secret,
+        }
+    }
+}
+
 /// One port of an operation's network, without its size companion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {

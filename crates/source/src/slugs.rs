@@ -68,6 +68,7 @@ pub const SLUGS: &[(Slug, &str)] = &[
     ("regexp-with-priorities", "an actor has both a regular expression as schedule and priorities"),
     ("repeat-out-of-range", "the count of a `repeat` is not positive or too large"),
     ("schedule-too-large", "a regular expression needs too many states"),
+    ("secret-dependent", "a secret decides how long something takes or what it touches"),
     ("several-schedules", "an actor has more than one schedule"),
     ("state-too-large", "the variables of all instances need too much memory"),
     ("state-without-transition", "the initial state of a schedule has no transition"),

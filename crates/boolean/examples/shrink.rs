@@ -30,7 +30,8 @@ fn main() {
         None => {
             let fits = known.circuits.iter().filter(|c| wide || c.gates == Gates::TwoInput);
             starts.extend(fits.map(|c| cover(&c.circuit, &basis, 50)));
-            starts.extend(composite_field::circuits(&known.table, 60).iter().take(20).map(|c| cover(c, &basis, 50)));
+            let search = composite_field::Search { n_builds: 1200, n_kept: 24, work: 500_000 };
+            starts.extend(composite_field::circuits(&known.table, search).iter().map(|c| cover(c, &basis, 50)));
             if known.table.n_inputs() <= 6 {
                 starts.push(synthesis::synthesise(&known.table, &basis, 2000));
             }

@@ -46,6 +46,24 @@ impl Effort {
         }
     }
 
+    /// What `xor_network` may do for a linear layer.
+    fn sum_work(self) -> u64 {
+        match self {
+            Effort::Quick => 20_000,
+            Effort::Normal => 1_000_000,
+            Effort::Thorough => 20_000_000,
+        }
+    }
+
+    fn field_search(self) -> composite_field::Search {
+        let (n_builds, n_kept) = match self {
+            Effort::Quick => (20, 3),
+            Effort::Normal => (300, 8),
+            Effort::Thorough => (1200, 40),
+        };
+        composite_field::Search { n_builds, n_kept, work: self.sum_work() }
+    }
+
     fn n_covers(self) -> usize {
         match self {
             Effort::Quick => 4,
@@ -99,28 +117,44 @@ pub struct Realisation {
     pub depth: usize,
 }
 
+/// A circuit for the core of a table.
+struct Candidate {
+    circuit: Circuit,
+    /// What turns its outputs into those of the core; nothing if they are these.
+    after: Option<Affine>,
+    how: How,
+    /// Whether it is made of the basis's gates and as small as is known.
+    finished: bool,
+}
+
 /// The cheapest circuit for a table that can be had with so much effort.
 pub fn circuit_for(table: &Table, basis: &Basis, effort: Effort) -> Realisation {
     let reduced = Reduced::new(table);
-    let mut candidates: Vec<(Circuit, How)> = Vec::new();
-    if reduced.core.n_outputs() == 0 {
-        candidates.push((reduced.whole(&Circuit::new(reduced.core.n_inputs()), table), How::Linear));
+    let candidates = if reduced.core.n_outputs() == 0 {
+        let circuit = Circuit::new(reduced.core.n_inputs());
+        vec![Candidate { circuit, after: None, how: How::Linear, finished: true }]
     } else {
-        for (core, how) in cores(&reduced.core, basis, effort) {
-            candidates.push((reduced.whole(&core, table), how));
+        candidates(&reduced.core, basis, effort)
+    };
+    let mut best: Option<(u64, usize, Circuit, How)> = None;
+    for c in candidates {
+        let circuit = if c.finished && reduced.core == *table {
+            c.circuit
+        } else {
+            fit(&reduced.whole(&c, table, effort), basis, effort, table)
+        };
+        let (cost, depth) = (basis.cost(&circuit), circuit.depth());
+        if best.as_ref().is_none_or(|(n, d, ..)| (cost, depth) < (*n, *d)) && circuit.prove(table).is_ok() {
+            best = Some((cost, depth, circuit, c.how));
         }
     }
-    let plain = |c: &Circuit| if reduced.is_trivial(table) { c.clone() } else { fit(c, basis, effort, table) };
-    let best = candidates
-        .iter()
-        .map(|(circuit, how)| (plain(circuit), how))
-        .filter(|(circuit, _)| circuit.prove(table).is_ok())
-        .min_by_key(|(circuit, _)| (basis.cost(circuit), circuit.depth()));
-    let (circuit, how) = match best {
-        Some((circuit, how)) => (circuit, how.clone()),
-        None => (synthesise(table, basis, 0), How::Synthesised),
-    };
-    Realisation { cost: basis.cost(&circuit), depth: circuit.depth(), circuit, how }
+    match best {
+        Some((cost, depth, circuit, how)) => Realisation { circuit, how, cost, depth },
+        None => {
+            let circuit = synthesise(table, basis, 0);
+            Realisation { cost: basis.cost(&circuit), depth: circuit.depth(), circuit, how: How::Synthesised }
+        }
+    }
 }
 
 /// A circuit in the gates of a basis, made smaller as far as the effort goes.
@@ -131,49 +165,55 @@ fn fit(circuit: &Circuit, basis: &Basis, effort: Effort, table: &Table) -> Circu
 }
 
 /// Circuits for a table without idle inputs and dependent outputs.
-fn cores(table: &Table, basis: &Basis, effort: Effort) -> Vec<(Circuit, How)> {
-    let mut found: Vec<(Circuit, How)> = Vec::new();
-    let from = |known: &Known, relation: Relation, wrap: &dyn Fn(&Circuit) -> Circuit| {
-        let mut list: Vec<(Circuit, How)> = Vec::new();
-        for c in &known.circuits {
-            let how = How::Known { name: known.name, source: c.source.clone(), relation };
-            let circuit = wrap(&c.circuit);
-            let as_it_is = relation != Relation::Affine && (c.gates == Gates::TwoInput) == basis.lut3.is_none();
-            list.push((if as_it_is { circuit } else { fit(&circuit, basis, effort, table) }, how));
-        }
-        list
+fn candidates(table: &Table, basis: &Basis, effort: Effort) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    // Circuits of two-input gates need not be looked at where those of three are known.
+    let fitting = |known: &'static Known| {
+        let gates = if basis.lut3.is_some() { Gates::ThreeInput } else { Gates::TwoInput };
+        let any = known.circuits.iter().any(|c| c.gates == gates);
+        known.circuits.iter().filter(move |c| c.gates == gates || !any && basis.lut3.is_some()).map(move |c| (c, any))
     };
     for known in known::all().iter().filter(|k| k.table == *table) {
-        found.extend(from(known, Relation::Itself, &|c| simplify(c)));
+        for (c, finished) in fitting(known) {
+            let how = How::Known { name: known.name, source: c.source.clone(), relation: Relation::Itself };
+            found.push(Candidate { circuit: simplify(&c.circuit), after: None, how, finished });
+        }
     }
-    if found.is_empty() {
-        let invariant = table.affine_invariant();
-        let alike = |k: &&Known| {
-            k.table.n_inputs() == table.n_inputs()
-                && k.table.n_outputs() == table.n_outputs()
-                && k.table.affine_invariant() == invariant
-        };
-        for known in known::all().iter().filter(alike) {
-            if let Some(r) = reordered(&known.table, table) {
-                found.extend(from(known, Relation::Reordered, &|c| with_order(c, &r)));
-            } else if let Some(e) = equivalences(&known.table, table, 1).first() {
-                found.extend(from(known, Relation::Affine, &|c| between(c, &e.before, &e.after)));
+    if !found.is_empty() {
+        return found;
+    }
+    let invariant = table.affine_invariant();
+    let alike = |k: &&Known| {
+        k.table.n_inputs() == table.n_inputs()
+            && k.table.n_outputs() == table.n_outputs()
+            && k.table.affine_invariant() == invariant
+    };
+    for known in known::all().iter().filter(alike) {
+        if let Some(r) = reordered(&known.table, table) {
+            for (c, finished) in fitting(known) {
+                let how = How::Known { name: known.name, source: c.source.clone(), relation: Relation::Reordered };
+                // Complemented inputs and outputs may take gates that the walk can save.
+                let plain = r.inputs.iter().chain(&r.outputs).all(|(_, inverted)| !inverted);
+                let circuit = with_order(&c.circuit, &r);
+                found.push(Candidate { circuit, after: None, how, finished: finished && plain });
+            }
+        } else if let Some(e) = equivalences(&known.table, table, 1).pop() {
+            for c in &known.circuits {
+                let how = How::Known { name: known.name, source: c.source.clone(), relation: Relation::Affine };
+                let circuit = behind(&e.before, &c.circuit, effort);
+                found.push(Candidate { circuit, after: Some(e.after.clone()), how, finished: false });
             }
         }
     }
-    let exact = found.iter().any(|(_, how)| !matches!(how, How::Known { relation: Relation::Affine, .. }));
-    if !exact {
-        let (n_builds, n_kept) = match effort {
-            Effort::Quick => (12, 2),
-            Effort::Normal => (200, 6),
-            Effort::Thorough => (1200, 30),
-        };
-        for c in composite_field::circuits(table, n_builds).iter().take(n_kept) {
-            found.push((fit(c, basis, effort, table), How::CompositeField));
-        }
+    if found.iter().any(|c| matches!(c.how, How::Known { relation: Relation::Reordered, .. })) {
+        return found;
     }
-    if found.is_empty() || !exact && table.n_inputs() <= 6 {
-        found.push((synthesise(table, basis, effort.steps(table.n_inputs())), How::Synthesised));
+    for circuit in composite_field::circuits(table, effort.field_search()) {
+        found.push(Candidate { circuit, after: None, how: How::CompositeField, finished: false });
+    }
+    if found.is_empty() || table.n_inputs() <= 6 {
+        let circuit = synthesise(table, basis, effort.steps(table.n_inputs()));
+        found.push(Candidate { circuit, after: None, how: How::Synthesised, finished: true });
     }
     found
 }
@@ -198,17 +238,14 @@ fn with_order(circuit: &Circuit, r: &Reordering) -> Circuit {
     simplify(&result)
 }
 
-/// A circuit with affine maps before and after it.
-fn between(circuit: &Circuit, before: &Affine, after: &Affine) -> Circuit {
+/// A circuit that reads its inputs through an affine map.
+fn behind(map: &Affine, circuit: &Circuit, effort: Effort) -> Circuit {
     let n = circuit.n_inputs();
     let mut result = Circuit::new(n);
-    let rows = |map: &Affine, n_rows: usize| -> Vec<(u128, bool)> {
-        (0..n_rows).map(|j| (u128::from(map.row(j).0), map.row(j).1)).collect()
-    };
+    let rows: Vec<(u128, bool)> = (0..n).map(|j| (u128::from(map.row(j).0), map.row(j).1)).collect();
     let inputs: Vec<Signal> = (0..n).map(Signal::from).collect();
-    let inner = push_sums(&mut result, &inputs, &rows(before, n), None);
-    let outputs = result.append(circuit, &inner);
-    for s in push_sums(&mut result, &outputs, &rows(after, outputs.len()), None) {
+    let inner = push_sums(&mut result, &inputs, &rows, effort.sum_work());
+    for s in result.append(circuit, &inner) {
         result.push_output(s);
     }
     simplify(&result)
@@ -260,25 +297,29 @@ impl Reduced {
         Reduced { core, inputs, outputs }
     }
 
-    /// Whether there was nothing to reduce.
-    fn is_trivial(&self, table: &Table) -> bool {
-        self.core == *table
-    }
-
     /// A circuit for the table from one for the core.
-    fn whole(&self, core: &Circuit, table: &Table) -> Circuit {
+    fn whole(&self, core: &Candidate, table: &Table, effort: Effort) -> Circuit {
         let n = table.n_inputs();
         let mut result = Circuit::new(n);
         let inputs: Vec<Signal> = self.inputs.iter().map(|i| Signal::from(*i)).collect();
-        let mut signals = result.append(core, &inputs);
+        let mut signals = result.append(&core.circuit, &inputs);
         let n_core = signals.len();
         signals.extend((0..n).map(Signal::from));
+        // Output k of the core as a sum of what the circuit computes.
+        let parts: Vec<(u64, bool)> = match &core.after {
+            None => (0..n_core).map(|k| (1 << k, false)).collect(),
+            Some(map) => (0..n_core).map(|k| map.row(k)).collect(),
+        };
         let rows: Vec<(u128, bool)> = self
             .outputs
             .iter()
-            .map(|(sum, mask, constant)| (u128::from(*sum) | u128::from(*mask) << n_core, *constant))
+            .map(|(sum, mask, constant)| {
+                let chosen = (0..n_core).filter(|k| sum >> k & 1 == 1).map(|k| parts[k]);
+                let (sum, constant) = chosen.fold((0, *constant), |(s, c), (m, d)| (s ^ m, c ^ d));
+                (u128::from(sum) | u128::from(*mask) << n_core, constant)
+            })
             .collect();
-        for s in push_sums(&mut result, &signals, &rows, None) {
+        for s in push_sums(&mut result, &signals, &rows, effort.sum_work()) {
             result.push_output(s);
         }
         simplify(&result)

@@ -26,7 +26,7 @@ pub fn expand(table: &Table) -> Option<Circuit> {
         .iter()
         .map(|f| (terms.iter().enumerate().fold(0, |m, (i, u)| m | u128::from(f.at(*u)) << i), f.at(0)))
         .collect();
-    for s in push_sums(&mut circuit, &signals, &rows, None) {
+    for s in push_sums(&mut circuit, &signals, &rows, 20_000) {
         circuit.push_output(s);
     }
     Some(simplify(&circuit))

@@ -4,4 +4,6 @@ pub mod constant_time;
 pub mod control;
 pub mod flow;
 pub mod order_dependence;
+pub mod partition;
 pub mod rates;
+pub mod work;

@@ -164,10 +164,11 @@ pub struct RunArgs {
     /// Which engine runs it [default: native when a C compiler is found, else interp]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineName>,
-    /// Capacity of FIFOs that ask for none, in tokens; raised to twice the largest burst on a connection
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
-    pub fifo: u32,
-    /// Number of threads that may be used
+    /// Capacity of FIFOs that ask for none, in tokens; raised to twice the largest burst on a connection [default: 512;
+    /// more between threads]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub fifo: Option<u32>,
+    /// Number of threads that may be used: the network is divided among them by the work of its instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
     /// Order in which the interpreter fires: round-robin, demand-driven or random:SEED

@@ -7,7 +7,7 @@ use crate::output::Output;
 use headrace_engine::Engine;
 use headrace_interp::trace::{JsonLines, TraceSink, ValueChangeDump};
 use headrace_interp::{Interpreter, Options, Order};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network};
 use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options as NativeOptions};
 use headrace_source::Diagnostic;
 use std::io::{self, BufWriter, Write};
@@ -59,6 +59,14 @@ pub enum Choice {
     Named(EngineName),
 }
 
+/// Whether this choice comes to compiled code here.
+pub fn is_native(choice: Choice) -> bool {
+    match choice {
+        Choice::Named(engine) => engine == EngineName::Native,
+        Choice::Best => matches!(availability(EngineName::Native), Available::Here(_)),
+    }
+}
+
 /// How an engine is started.
 #[derive(Debug)]
 pub struct Settings {
@@ -70,11 +78,14 @@ pub struct Settings {
     pub order: Order,
     /// Where a trace goes.
     pub trace: Option<Output>,
+    /// Which instance runs on which thread, for the native engine.
+    pub mapping: Option<Arc<Mapping>>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { choice: Choice::Best, fifo_tokens: DEFAULT_FIFO_TOKENS, order: Order::RoundRobin, trace: None }
+        let order = Order::RoundRobin;
+        Self { choice: Choice::Best, fifo_tokens: DEFAULT_FIFO_TOKENS, order, trace: None, mapping: None }
     }
 }
 
@@ -99,6 +110,14 @@ impl Machine {
         match self {
             Machine::Interp(interpreter, _) => interpreter.as_mut(),
             Machine::Native(native) => native.as_mut(),
+        }
+    }
+
+    /// Threads that it runs on.
+    pub fn threads(&self) -> usize {
+        match self {
+            Machine::Interp(..) => 1,
+            Machine::Native(native) => native.threads(),
         }
     }
 
@@ -195,7 +214,8 @@ pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trac
     let started = match engine {
         EngineName::Interp => start_interpreter(network, settings, trace_path)?,
         EngineName::Native => {
-            let options = NativeOptions { fifo_tokens: settings.fifo_tokens, ..NativeOptions::default() };
+            let (fifo_tokens, mapping) = (settings.fifo_tokens, settings.mapping.clone());
+            let options = NativeOptions { fifo_tokens, mapping, ..NativeOptions::default() };
             match NativeEngine::new(network.clone(), &options) {
                 Ok(native) => Ok(Machine::Native(Box::new(native))),
                 // Whoever did not ask for native code gets the engine that takes every program.

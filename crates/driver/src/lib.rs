@@ -7,6 +7,7 @@ pub mod engines;
 pub mod failure;
 pub mod feed;
 pub mod inputs;
+pub mod mapping;
 pub mod output;
 pub mod picture;
 pub mod ports;

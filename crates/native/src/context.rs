@@ -59,6 +59,27 @@ pub(crate) struct Network {
     pub control: unsafe extern "C" fn(*const c_void) -> *const Control,
 }
 
+/// How the threads of a run wait for each other.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub user: *mut c_void,
+    pub wait: unsafe extern "C" fn(*mut c_void, u32),
+    pub wake: unsafe extern "C" fn(*mut c_void, u32),
+    pub spins: u32,
+}
+
+/// A network with partitions.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Partitions {
+    pub n_partitions: u32,
+    pub caller: u32,
+    pub begin: unsafe extern "C" fn(*mut c_void, *const Waiting, u64),
+    pub work: unsafe extern "C" fn(*mut c_void, u32),
+    pub end: unsafe extern "C" fn(*mut c_void) -> u32,
+}
+
 /// Memory of a context, released with it.
 #[derive(Debug)]
 pub(crate) struct Memory {

@@ -1,12 +1,14 @@
 //! [`NativeEngine`]: a compiled network behind the interface that every engine has.
 
 use crate::compiler::{Compiler, default_cache};
-use crate::context::{Control, Host, Memory, Network as Table};
+use crate::context::{Control, Host, Memory, Network as Table, Partitions};
+use crate::crew::Crew;
 use crate::host::{self, Bridge};
 use headrace_engine::{Blocked, Engine, Host as EngineHost, Leftover, Outcome, Report, Trap, Wait};
-use headrace_ir::{Action, Endpoint, InstanceId, Network};
+use headrace_ir::{Action, Endpoint, InstanceId, Mapping, Network};
 use headrace_natives::Session;
 use headrace_source::Diagnostic;
+pub use headrace_targets::c::Member;
 use headrace_targets::c::{self, TrapPlace};
 use libloading::Library;
 use std::fmt;
@@ -28,6 +30,8 @@ pub struct Options {
     pub flags: Vec<String>,
     /// Where libraries are kept.
     pub cache: PathBuf,
+    /// For a network that is compiled alone, the partitions that threads run; `None`: one thread runs all of it.
+    pub mapping: Option<Arc<Mapping>>,
 }
 
 impl Default for Options {
@@ -39,6 +43,7 @@ impl Default for Options {
             compiler: None,
             flags: ["-std=c11", "-O3", "-ffp-contract=off"].map(str::to_owned).to_vec(),
             cache: default_cache(),
+            mapping: None,
         }
     }
 }
@@ -76,6 +81,7 @@ impl std::error::Error for NativeError {}
 pub struct Batch {
     library: Arc<Library>,
     tables: Vec<Table>,
+    partitions: Vec<Option<Partitions>>,
     places: Vec<Vec<TrapPlace>>,
     fifo_tokens: Vec<u32>,
 }
@@ -88,27 +94,51 @@ impl Batch {
     ///
     /// No compiler, a network that the target cannot compile, or what the compiler said.
     pub fn compile(networks: &[(&str, &Network, u32)], options: &Options) -> Result<Batch, NativeError> {
+        let members: Vec<Member<'_>> = networks
+            .iter()
+            .map(|&(prefix, network, fifo_tokens)| Member { prefix, network, fifo_tokens, mapping: None })
+            .collect();
+        Batch::compile_mapped(&members, options)
+    }
+
+    /// The same for networks that several threads may run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::compile`]; also a mapping that does not fit its network.
+    pub fn compile_mapped(networks: &[Member<'_>], options: &Options) -> Result<Batch, NativeError> {
         let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
         let emit =
             c::Options { checked: options.checked, count_firings: options.count_firings, ..c::Options::default() };
         let c::Together { source, places } = c::emit_together(networks, &emit).map_err(|errors| {
             NativeError::Unsupported(errors.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect())
         })?;
-        let path =
-            compiler.library(&source, c::RUNTIME, &options.flags, &options.cache).map_err(NativeError::Failed)?;
+        let mut headers = c::RUNTIME.to_vec();
+        headers.extend(networks.iter().any(|member| member.mapping.is_some()).then_some(c::RUNTIME_PARALLEL));
+        let path = compiler.library(&source, &headers, &options.flags, &options.cache).map_err(NativeError::Failed)?;
         // SAFETY: the library was made from our own source and has no initialisers.
         let library = unsafe { Library::new(&path) }
             .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))?;
         let mut tables = Vec::with_capacity(networks.len());
-        for (prefix, _, _) in networks {
-            let symbol = format!("{prefix}_network");
+        let mut partitions = Vec::with_capacity(networks.len());
+        for member in networks {
+            let missing = |symbol: &str, error| NativeError::Failed(format!("cannot find `{symbol}`: {error}"));
+            let symbol = format!("{}_network", member.prefix);
             // SAFETY: the symbol is a constant of this type in the runtime's header.
             let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
-            let table = table.map_err(|error| NativeError::Failed(format!("cannot find `{symbol}`: {error}")))?;
-            tables.push(table);
+            tables.push(table.map_err(|error| missing(&symbol, error))?);
+            let symbol = format!("{}_partitions", member.prefix);
+            partitions.push(match member.mapping {
+                None => None,
+                Some(_) => {
+                    // SAFETY: as above.
+                    let found = unsafe { library.get::<*const Partitions>(symbol.as_bytes()).map(|found| **found) };
+                    Some(found.map_err(|error| missing(&symbol, error))?)
+                }
+            });
         }
-        let fifo_tokens = networks.iter().map(|(_, _, tokens)| *tokens).collect();
-        Ok(Batch { library: Arc::new(library), tables, places, fifo_tokens })
+        let fifo_tokens = networks.iter().map(|member| member.fifo_tokens).collect();
+        Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
     }
 
     /// An engine for one of the networks, which must be the one that was compiled at this position.
@@ -127,7 +157,10 @@ impl Batch {
         let host = Box::new(host::table(user));
         // SAFETY: the memory has the size and alignment that the table asks for; the host lives as long as the engine.
         unsafe { (table.init)(memory.pointer(), &*host) };
+        let partitions = self.partitions.get(position).copied().flatten();
         Ok(NativeEngine {
+            crew: None,
+            partitions: partitions.filter(|partitions| partitions.n_partitions > 1),
             table: *table,
             memory,
             bridge,
@@ -143,6 +176,10 @@ impl Batch {
 
 /// A network that runs as compiled code.
 pub struct NativeEngine {
+    /// Before the context, which the threads use: dropped first.
+    crew: Option<Crew>,
+    /// What several threads can run.
+    partitions: Option<Partitions>,
     table: Table,
     memory: Memory,
     bridge: Box<Bridge>,
@@ -181,7 +218,14 @@ impl NativeEngine {
     /// No compiler, a network that the target cannot compile, or what the compiler said.
     pub fn new(network: impl Into<Arc<Network>>, options: &Options) -> Result<NativeEngine, NativeError> {
         let network = network.into();
-        Batch::compile(&[(ALONE, &network, options.fifo_tokens)], options)?.engine(0, network)
+        let mapping = options.mapping.as_ref();
+        let member = Member { prefix: ALONE, network: &network, fifo_tokens: options.fifo_tokens, mapping };
+        Batch::compile_mapped(&[member], options)?.engine(0, network)
+    }
+
+    /// Threads that a run takes.
+    pub fn threads(&self) -> usize {
+        self.partitions.map_or(1, |partitions| partitions.n_partitions as usize)
     }
 
     /// Puts the network back to its beginning.
@@ -192,6 +236,15 @@ impl NativeEngine {
         let host: *const Host = &*self._host;
         // SAFETY: as in `Batch::engine`.
         unsafe { (self.table.init)(self.memory.pointer(), host) }
+    }
+
+    /// The threads, started at the first run in this thread. Without threads to be had, one runs all partitions.
+    fn crew(&mut self) -> Option<&mut Crew> {
+        let partitions = self.partitions?;
+        if !self.crew.as_ref().is_some_and(Crew::is_here) {
+            self.crew = Crew::new(partitions).ok();
+        }
+        self.crew.as_mut()
     }
 
     fn control(&self) -> &Control {
@@ -332,8 +385,14 @@ impl Engine for NativeEngine {
         let host: *mut (dyn EngineHost + 'static) =
             unsafe { std::mem::transmute::<*mut (dyn EngineHost + '_), *mut (dyn EngineHost + 'static)>(host) };
         self.bridge.host = Some(host);
-        // SAFETY: the context is initialised and used by nobody else.
-        let status = unsafe { (self.table.run)(self.memory.pointer(), max_firings.unwrap_or(u64::MAX)) };
+        let limit = max_firings.unwrap_or(u64::MAX);
+        let context = self.memory.pointer();
+        let status = match self.crew() {
+            // SAFETY: the context is initialised and used by nobody else; it is one of this network.
+            Some(crew) => unsafe { crew.run(context, limit) },
+            // SAFETY: as above.
+            None => unsafe { (self.table.run)(context, limit) },
+        };
         self.bridge.host = None;
         match status {
             host::EXITED => Ok(Outcome::Exited(self.control().exit_status)),

@@ -6,8 +6,9 @@
 
 mod compiler;
 mod context;
+mod crew;
 mod engine;
 mod host;
 
 pub use compiler::{Compiler, default_cache};
-pub use engine::{Batch, NativeEngine, NativeError, Options};
+pub use engine::{Batch, Member, NativeEngine, NativeError, Options};

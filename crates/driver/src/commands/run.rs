@@ -6,6 +6,7 @@ use crate::engines::{self, Choice};
 use crate::failure::{Failure, Outcome, Status};
 use crate::feed::{Dropped, End, Feed, Sink, count_firings};
 use crate::inputs::{Fixed, Strings};
+use crate::mapping;
 use crate::output::Output;
 use crate::ports::{self, Binding, Destination, Source};
 use crate::program::ProgramHost;
@@ -14,11 +15,13 @@ use crate::silence::Silence;
 use crate::sinks::{ByteSink, LineSink, SharedOutput};
 use crate::tokens::Encoding;
 use crate::waiting;
+use headrace_analysis::partition::Division;
 use headrace_engine::Engine;
 use headrace_exchange::input_named;
 use headrace_interp::Order;
-use headrace_ir::{IntType, Network, Port, Scalar};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Network, Port, Scalar};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs a network until nothing can fire.
@@ -44,9 +47,20 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         None => Choice::Best,
     };
     let mut host = ProgramHost::open(arguments)?;
-    let settings = engines::Settings { choice, fifo_tokens: arguments.fifo, order, trace };
+    let fifo_tokens = arguments.fifo.unwrap_or(DEFAULT_FIFO_TOKENS);
+    let mut settings = engines::Settings { choice, fifo_tokens, order, trace, mapping: None };
+    let division =
+        (arguments.threads > 1 && engines::is_native(choice)).then(|| mapping::automatic(&network, arguments.threads));
+    let network = match &division {
+        None => network,
+        Some(division) => {
+            settings.mapping = Some(Arc::new(division.mapping.clone()));
+            let room = arguments.fifo.is_none();
+            if room { Arc::new(mapping::with_room(&network, &division.mapping)) } else { network }
+        }
+    };
     let mut machine = engines::start(context, &network, settings, arguments.trace.as_deref().unwrap_or(Path::new("")))?;
-    if arguments.threads > 1 {
+    if arguments.threads > 1 && machine.threads() == 1 {
         context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
     }
     let printed = host.printed();
@@ -68,6 +82,11 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     if arguments.stats {
         let name = machine.name();
         context.terminal.say(&statistics(&network, machine.engine(), name, seconds));
+        if let Some(division) = division.filter(|_| machine.threads() > 1) {
+            let firings = machine.engine().firings();
+            let division = Division::of(&network, division.mapping, &firings);
+            context.terminal.say(&format!("threads\n{}", mapping::describe(&network, &division)));
+        }
     }
     conclude(context, feed, machine.engine(), host, end)
 }

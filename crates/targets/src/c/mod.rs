@@ -11,6 +11,7 @@
 //! | `scheduler` | what fires when, for one actor |
 //! | `project` | build files, interface and test around what is printed |
 //! | `network` | the context, its FIFOs, and the functions that move tokens and run it |
+//! | `partition` | the same for a network that several threads run |
 
 mod assigned;
 mod code;
@@ -21,6 +22,7 @@ pub mod kernel;
 mod names;
 mod network;
 mod node;
+mod partition;
 mod plan;
 pub mod project;
 mod range;
@@ -29,16 +31,21 @@ mod statement;
 mod value;
 mod wide;
 
-use headrace_ir::Network;
+use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// The headers that generated programs ship with: name and text.
 pub const RUNTIME: &[(&str, &str)] = &[
     ("headrace.h", include_str!("../../../../runtime/c/headrace.h")),
     ("headrace_wide.h", include_str!("../../../../runtime/c/headrace_wide.h")),
 ];
+
+/// The header of programs with a mapping.
+pub const RUNTIME_PARALLEL: (&str, &str) =
+    ("headrace_parallel.h", include_str!("../../../../runtime/c/headrace_parallel.h"));
 
 /// Switches off the warnings about comparisons that always come out the same, values that nothing reads, and what gcc
 /// suspects after folding them. The program may say such things, and its ranges are exact: they are no slips of the code
@@ -70,6 +77,8 @@ pub struct Options {
     pub checked: bool,
     /// Count the firings of each action, and keep exactly to the limit of a run.
     pub count_firings: bool,
+    /// Which instance runs in which partition; `None`: one thread runs them all.
+    pub mapping: Option<Arc<Mapping>>,
 }
 
 impl Default for Options {
@@ -80,6 +89,7 @@ impl Default for Options {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: false,
             count_firings: false,
+            mapping: None,
         }
     }
 }
@@ -147,8 +157,9 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
     }
     let head = format!("/* Made by `{}`. Changes here will be lost. */\n", options.command.replace("*/", "* /"));
     let guard = format!("{}_H", prefix.to_uppercase());
+    let runtime = if options.mapping.is_some() { RUNTIME_PARALLEL.0 } else { "headrace.h" };
     let header = format!(
-        "{head}#ifndef {guard}\n#define {guard}\n\n#include \"headrace.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        "{head}#ifndef {guard}\n#define {guard}\n\n#include \"{runtime}\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
         printed.declarations
     );
     let source = format!(
@@ -157,6 +168,9 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
     );
     let mut files: BTreeMap<String, Vec<u8>> =
         RUNTIME.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
+    if options.mapping.is_some() {
+        files.insert(RUNTIME_PARALLEL.0.to_owned(), RUNTIME_PARALLEL.1.as_bytes().to_vec());
+    }
     files.insert(format!("{prefix}.h"), header.into_bytes());
     files.insert(format!("{prefix}.c"), source.into_bytes());
     Ok(Emission { files, places: places.into_inner().places, prefix })
@@ -171,26 +185,41 @@ pub struct Together {
     pub places: Vec<Vec<TrapPlace>>,
 }
 
+/// One of several networks in a source text.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// Beginning of its names.
+    pub prefix: &'a str,
+    /// The network.
+    pub network: &'a Network,
+    /// Capacity of FIFOs whose source does not say one, in tokens.
+    pub fifo_tokens: u32,
+    /// Which instance runs in which partition.
+    pub mapping: Option<&'a Arc<Mapping>>,
+}
+
 /// One source text with several networks, each under its own prefix and with its own capacity of FIFOs, for those who
 /// compile many at once.
 ///
 /// # Errors
 ///
 /// What the target cannot compile, with the position of the network.
-pub fn emit_together(
-    networks: &[(&str, &Network, u32)],
-    options: &Options,
-) -> Result<Together, Vec<(usize, Vec<Diagnostic>)>> {
+pub fn emit_together(networks: &[Member<'_>], options: &Options) -> Result<Together, Vec<(usize, Vec<Diagnostic>)>> {
+    let parallel = if networks.iter().any(|member| member.mapping.is_some()) {
+        format!("#include \"{}\"\n", RUNTIME_PARALLEL.0)
+    } else {
+        String::new()
+    };
     let mut text = format!(
-        "/* Made by `{}`. */\n#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}",
+        "/* Made by `{}`. */\n{parallel}#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}",
         options.command.replace("*/", "* /")
     );
     let mut all_places = Vec::new();
     let mut errors = Vec::new();
-    for (at, (prefix, network, fifo_tokens)) in networks.iter().enumerate() {
+    for (at, &Member { prefix, network, fifo_tokens, mapping }) in networks.iter().enumerate() {
         let places = RefCell::new(PlaceTable::default());
         let diagnostics = RefCell::new(Vec::new());
-        let own = Options { fifo_tokens: *fifo_tokens, ..options.clone() };
+        let own = Options { fifo_tokens, mapping: mapping.cloned(), ..options.clone() };
         let printed = network::print(network, prefix, &own, &places, &diagnostics);
         let diagnostics = diagnostics.into_inner();
         if !diagnostics.is_empty() {

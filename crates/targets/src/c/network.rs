@@ -9,7 +9,7 @@ use super::plan::{Plan, Tables, element_text, initializer};
 use super::range::Unit;
 use super::scheduler::{ActionFunctions, Reader, Ring, Wiring, convert_through, scheduler};
 use super::{Options, PlaceTable};
-use headrace_ir::{Actor, Connection, Endpoint, InstanceId, Int, Network, Scalar, Type, Value};
+use headrace_ir::{Actor, Connection, Endpoint, InstanceId, Int, Mapping, Network, Scalar, Type, Value};
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -25,10 +25,44 @@ pub struct PrintedNetwork {
     pub definitions: String,
 }
 
+/// Bytes that a thread moves through a FIFO to another before it publishes its index.
+const SHARED_BYTES: u64 = 4096;
+
 /// A FIFO of the network.
-struct Fifo {
-    field: String,
-    ring: Ring,
+pub(super) struct Fifo {
+    pub(super) field: String,
+    pub(super) ring: Ring,
+}
+
+impl Fifo {
+    /// Tokens in it, as an expression, while nobody moves any.
+    fn fill(&self) -> String {
+        let field = &self.field;
+        match self.ring.shared {
+            None => format!("context->{field}.written - context->{field}.read"),
+            Some(_) => format!("hr_own(&context->{field}.written) - hr_own(&context->{field}.read)"),
+        }
+    }
+
+    /// The index of the side that moves tokens across the boundary, as an expression.
+    fn index(&self, which: &str) -> String {
+        let field = &self.field;
+        match self.ring.shared {
+            None => format!("context->{field}.{which}"),
+            Some(_) => format!("hr_own(&context->{field}.{which})"),
+        }
+    }
+
+    /// The statement that moves it.
+    fn advance(&self, which: &str) -> String {
+        let field = &self.field;
+        match self.ring.shared {
+            None => format!("context->{field}.{which} += (uint32_t)n_tokens;"),
+            Some(_) => format!(
+                "hr_publish(&context->{field}.{which}, hr_own(&context->{field}.{which}) + (uint32_t)n_tokens);"
+            ),
+        }
+    }
 }
 
 struct ActorText {
@@ -50,7 +84,9 @@ pub fn print(
     diagnostics: &RefCell<Vec<Diagnostic>>,
 ) -> PrintedNetwork {
     let mut names = Names::default();
-    for taken in ["init", "run", "clear", "network", "write", "read", "inspect", "firings", "control"] {
+    let all =
+        ["init", "run", "clear", "network", "write", "read", "inspect", "firings", "control", "part", "partitions"];
+    for taken in all {
         names.fresh(&format!("{prefix}_{taken}"));
     }
     names.fresh(prefix);
@@ -60,8 +96,17 @@ pub fn print(
         names.fresh(&format!("{prefix}_waiting_{}", port.name));
     }
     let mut tables = Tables::default();
-    let mut writer =
-        Writer { network, prefix, options, rings: Vec::new(), ring_text: String::new(), ring_names: HashSet::new() };
+    let mapping = options.mapping.as_deref();
+    let mut writer = Writer {
+        network,
+        prefix,
+        options,
+        mapping,
+        rings: Vec::new(),
+        ring_text: String::new(),
+        ring_names: HashSet::new(),
+    };
+    writer.check_mapping(diagnostics);
     writer.lay_out_rings(diagnostics);
     let mut actors = Vec::new();
     let mut plans = Vec::new();
@@ -253,11 +298,12 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-struct Writer<'a> {
-    network: &'a Network,
-    prefix: &'a str,
-    options: &'a Options,
-    rings: Vec<Fifo>,
+pub(super) struct Writer<'a> {
+    pub(super) network: &'a Network,
+    pub(super) prefix: &'a str,
+    pub(super) options: &'a Options,
+    pub(super) mapping: Option<&'a Mapping>,
+    pub(super) rings: Vec<Fifo>,
     ring_text: String,
     ring_names: HashSet<String>,
 }
@@ -283,9 +329,13 @@ impl Writer<'_> {
             let (reads, writes) = self.bursts(connection);
             let read_aligned = aligned(&reads, size);
             let write_aligned = aligned(&writes, size);
+            let shared = self.mapping.is_some_and(|mapping| mapping.crosses(connection)).then(|| {
+                let wanted = (SHARED_BYTES / scalar.storage_bytes() as u64).min(capacity / 4);
+                wanted.max(self.network.largest_burst(connection))
+            });
             let mut tail = 0;
-            for (bursts, aligned) in [(&reads, read_aligned), (&writes, write_aligned)] {
-                if !aligned {
+            for (bursts, aligned, writes) in [(&reads, read_aligned, false), (&writes, write_aligned, true)] {
+                if !aligned && !(writes && shared.is_some()) {
                     tail = bursts.iter().copied().max().unwrap_or(1).saturating_sub(1).max(tail);
                 }
             }
@@ -293,17 +343,21 @@ impl Writer<'_> {
             let short = element.trim_end_matches("_t");
             let wide = if words > 1 { format!("x{words}") } else { String::new() };
             let more = if tail > 0 { format!("_{tail}") } else { String::new() };
-            let name = format!("{}_fifo_{short}{wide}_{size}{more}", self.prefix);
+            let apart = if shared.is_some() { "_shared" } else { "" };
+            let name = format!("{}_fifo_{short}{wide}_{size}{more}{apart}", self.prefix);
             if self.ring_names.insert(name.clone()) {
-                self.ring_text.push_str(&format!(
-                    "struct {name} {{\n    uint32_t read;\n    uint32_t written;\n    {element} tokens[{}];\n}};\n\n",
-                    (size + tail) * words
-                ));
+                let indices = match shared {
+                    None => "    uint32_t read;\n    uint32_t written;\n",
+                    Some(_) => super::partition::INDICES,
+                };
+                let n_elements = (size + tail) * words;
+                self.ring_text
+                    .push_str(&format!("struct {name} {{\n{indices}    {element} tokens[{n_elements}];\n}};\n\n"));
             }
             let (_, target) = self.network.describe(connection);
             let (source, _) = self.network.describe(connection);
             let field = fields.fresh(&format!("{}_to_{}", identifier(&source), identifier(&target)));
-            let ring = Ring { name, scalar, size, capacity, read_aligned, write_aligned };
+            let ring = Ring { name, scalar, size, capacity, read_aligned, write_aligned, shared };
             self.rings.push(Fifo { field, ring });
         }
     }
@@ -343,7 +397,7 @@ impl Writer<'_> {
     }
 
     /// The FIFOs of an instance in the order of the parameters of its scheduler.
-    fn arguments(&self, instance: InstanceId) -> Vec<String> {
+    pub(super) fn arguments(&self, instance: InstanceId) -> Vec<String> {
         let actor = self.network.actor_of(instance);
         let mut inputs = vec![None; actor.inputs.len()];
         let mut outputs = vec![Vec::new(); actor.outputs.len()];
@@ -362,34 +416,40 @@ impl Writer<'_> {
         inputs.into_iter().flatten().chain(outputs.into_iter().flatten()).collect()
     }
 
-    fn news_words(&self) -> usize {
+    pub(super) fn news_words(&self) -> usize {
         self.network.instances.len().div_ceil(64).max(1)
     }
 
     fn context(&self, plans: &[Plan<'_>], out: &mut String) {
         let prefix = self.prefix;
         out.push_str(&format!(
-            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct headrace_control control;\n    uint64_t news[{}]; /* instances that something happened to since they last ran */\n",
-            self.news_words()
+            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n"
         ));
-        let mut names = Names::default();
-        for (at, instance) in self.network.instances.iter().enumerate() {
-            let field = names.fresh(&format!("{}_", instance.name));
-            let _ = field;
+        if let Some(mapping) = self.mapping {
+            self.partition_fields(mapping, plans, out);
+        } else {
             out.push_str(&format!(
-                "    struct {} i{at}; /* {} */\n",
-                plans[instance.actor.index()].prefix,
-                instance.name
+                "    struct headrace_control control;\n    uint64_t news[{}]; /* instances that something happened to since they last ran */\n",
+                self.news_words()
             ));
-        }
-        for fifo in &self.rings {
-            out.push_str(&format!("    struct {} {};\n", fifo.ring.name, fifo.field));
+            for at in 0..self.network.instances.len() {
+                self.instance_field(at, plans, "", out);
+            }
+            for fifo in &self.rings {
+                out.push_str(&format!("    struct {} {};\n", fifo.ring.name, fifo.field));
+            }
         }
         out.push_str("};\n\n");
     }
 
+    pub(super) fn instance_field(&self, at: usize, plans: &[Plan<'_>], align: &str, out: &mut String) {
+        let instance = &self.network.instances[at];
+        let ty = &plans[instance.actor.index()].prefix;
+        out.push_str(&format!("    {align}struct {ty} i{at}; /* {} */\n", instance.name));
+    }
+
     /// Instances in an order in which tokens flow: sources first, loops cut where they come back.
-    fn order(&self) -> Vec<usize> {
+    pub(super) fn order(&self) -> Vec<usize> {
         let n = self.network.instances.len();
         let mut successors = vec![Vec::new(); n];
         let mut starts = Vec::new();
@@ -427,7 +487,7 @@ impl Writer<'_> {
     }
 
     /// Instances that a firing of this one concerns.
-    fn neighbours(&self, instance: usize) -> Vec<usize> {
+    pub(super) fn neighbours(&self, instance: usize) -> Vec<usize> {
         let mut all = Vec::new();
         for connection in &self.network.connections {
             match (connection.source, connection.target) {
@@ -464,7 +524,10 @@ impl Writer<'_> {
         for (at, port) in self.network.outputs.iter().enumerate() {
             reads.push(self.read(at, &port.name, port.ty, declarations, definitions));
         }
-        self.run(runs, declarations, definitions);
+        match self.mapping {
+            None => self.run(runs, declarations, definitions),
+            Some(mapping) => self.partitioned_run(mapping, runs, declarations, definitions),
+        }
         declarations.push_str(&format!(
             "/* Overwrites the context, which may hold keys; use `{prefix}_init` before using it again. */\nvoid {prefix}_clear(struct {prefix} *context);\n\n/* The network for those who handle many. */\nextern const struct headrace_network {prefix}_network;\n\n"
         ));
@@ -480,8 +543,14 @@ impl Writer<'_> {
             "/* Prepares a context. `host` may be null for a network that neither prints nor calls natives; it must outlive\n   the context. */\nvoid {prefix}_init(struct {prefix} *context, const struct headrace_host *host);\n\n"
         ));
         definitions.push_str(&format!(
-            "void {prefix}_init(struct {prefix} *context, const struct headrace_host *host) {{\n    memset(context, 0, sizeof *context);\n    context->control.host = host;\n    memset(context->news, 0xff, sizeof context->news);\n"
+            "void {prefix}_init(struct {prefix} *context, const struct headrace_host *host) {{\n    memset(context, 0, sizeof *context);\n"
         ));
+        match self.mapping {
+            None => definitions.push_str(
+                "    context->control.host = host;\n    memset(context->news, 0xff, sizeof context->news);\n",
+            ),
+            Some(mapping) => definitions.push_str(&self.partition_init(mapping)),
+        }
         for (at, instance) in self.network.instances.iter().enumerate() {
             let plan = &plans[instance.actor.index()];
             if has_init(plan) {
@@ -527,12 +596,8 @@ impl Writer<'_> {
             return self.write_nothing(&own, &core, element, definitions);
         }
         for (_, fifo) in &targets {
-            let field = &fifo.field;
             code.open("{");
-            code.line(&format!(
-                "const size_t room = {}u - (context->{field}.written - context->{field}.read);",
-                fifo.ring.capacity
-            ));
+            code.line(&format!("const size_t room = {}u - ({});", fifo.ring.capacity, fifo.fill()));
             code.line("n_tokens = n_tokens < room ? n_tokens : room;");
             code.close("}");
         }
@@ -540,7 +605,7 @@ impl Writer<'_> {
             let field = &fifo.field;
             let ring = &fifo.ring;
             code.open("{");
-            code.line(&format!("const size_t at = context->{field}.written & {}u;", ring.size - 1));
+            code.line(&format!("const size_t at = {} & {}u;", fifo.index("written"), ring.size - 1));
             let plain = ring.scalar == scalar && connection.via.is_empty() && full_width(scalar);
             let bytes = scalar.storage_bytes();
             if plain {
@@ -586,8 +651,8 @@ impl Writer<'_> {
                 }
                 code.close("}");
             }
-            code.line(&format!("context->{field}.written += (uint32_t)n_tokens;"));
-            if let Endpoint::Instance(instance, _) = connection.target {
+            code.line(&fifo.advance("written"));
+            if let (Endpoint::Instance(instance, _), None) = (connection.target, ring.shared) {
                 code.line(&news(instance.index()));
             }
             code.close("}");
@@ -642,7 +707,7 @@ impl Writer<'_> {
             "/* Tokens that wait at the output `{name}`. */\nsize_t {waiting}(const struct {prefix} *context);\n\n"
         ));
         let count = match found {
-            Some((_, Fifo { field, .. })) => format!("    return context->{field}.written - context->{field}.read;\n"),
+            Some((_, fifo)) => format!("    return {};\n", fifo.fill()),
             None => "    (void)context;\n    return 0;\n".to_owned(),
         };
         definitions.push_str(&format!("size_t {waiting}(const struct {prefix} *context) {{\n{count}}}\n\n"));
@@ -656,12 +721,13 @@ impl Writer<'_> {
             Some((connection, fifo)) => {
                 let field = &fifo.field;
                 let size = fifo.ring.size;
-                let mark = match connection.source {
-                    Endpoint::Instance(instance, _) => format!("    {}\n", news(instance.index())),
-                    Endpoint::Boundary(_) => String::new(),
+                let mark = match (connection.source, fifo.ring.shared) {
+                    (Endpoint::Instance(instance, _), None) => format!("    {}\n", news(instance.index())),
+                    _ => String::new(),
                 };
+                let (fill, index, advance) = (fifo.fill(), fifo.index("read"), fifo.advance("read"));
                 definitions.push_str(&format!(
-                    "    const size_t there = context->{field}.written - context->{field}.read;\n    const size_t at = context->{field}.read & {mask}u;\n    n_tokens = n_tokens < there ? n_tokens : there;\n    const size_t first = {size}u - at < n_tokens ? {size}u - at : n_tokens;\n    if (n_tokens != 0) {{\n        memcpy(bytes, &context->{field}.tokens[{words} * at], first * {bytes}u);\n        memcpy(bytes + first * {bytes}u, context->{field}.tokens, (n_tokens - first) * {bytes}u);\n    }}\n    context->{field}.read += (uint32_t)n_tokens;\n{mark}    return n_tokens;\n}}\n\n",
+                    "    const size_t there = {fill};\n    const size_t at = {index} & {mask}u;\n    n_tokens = n_tokens < there ? n_tokens : there;\n    const size_t first = {size}u - at < n_tokens ? {size}u - at : n_tokens;\n    if (n_tokens != 0) {{\n        memcpy(bytes, &context->{field}.tokens[{words} * at], first * {bytes}u);\n        memcpy(bytes + first * {bytes}u, context->{field}.tokens, (n_tokens - first) * {bytes}u);\n    }}\n    {advance}\n{mark}    return n_tokens;\n}}\n\n",
                     mask = size - 1
                 ));
             }
@@ -672,9 +738,8 @@ impl Writer<'_> {
         core
     }
 
-    fn run(&self, runs: &[(String, bool)], declarations: &mut String, definitions: &mut String) {
+    pub(super) fn declare_run(&self, declarations: &mut String) {
         let prefix = self.prefix;
-        let words = self.news_words();
         let exact = if self.options.count_firings {
             "at most `max_firings` times"
         } else {
@@ -683,6 +748,12 @@ impl Writer<'_> {
         declarations.push_str(&format!(
             "/* Fires until nothing can fire, {exact}; returns a value of `enum headrace_status`. */\nuint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings);\n\n"
         ));
+    }
+
+    fn run(&self, runs: &[(String, bool)], declarations: &mut String, definitions: &mut String) {
+        let prefix = self.prefix;
+        let words = self.news_words();
+        self.declare_run(declarations);
         let mut text = format!(
             "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n    struct headrace_control *const control = &context->control;\n    uint64_t news[{words}];\n    if (control->stopped != 0) {{\n        return control->stopped;\n    }}\n    control->budget = max_firings;\n    control->limited = 0;\n    memcpy(news, context->news, sizeof news);\n"
         );
@@ -698,42 +769,7 @@ impl Writer<'_> {
             text.push_str("        if (control->budget == 0) {\n            control->limited = 1;\n            break;\n        }\n        control->budget--;\n");
         }
         for at in self.order() {
-            let (function, stops) = &runs[at];
-            let (word, bit) = (at / 64, 1u64 << (at % 64));
-            let instance = &self.network.instances[at];
-            text.push_str(&format!(
-                "        if ((news[{word}] & UINT64_C({bit:#x})) != 0) {{ /* {} */\n",
-                instance.name
-            ));
-            text.push_str(&format!("            news[{word}] &= ~UINT64_C({bit:#x});\n"));
-            if *stops {
-                text.push_str(&format!("            control->instance = {at};\n"));
-            }
-            let mut arguments = vec![format!("&context->i{at}")];
-            arguments.extend(self.arguments(InstanceId(at as u32)));
-            arguments.push("control".to_owned());
-            let call = format!("{function}({})", arguments.join(", "));
-            let mut masks = vec![0u64; words];
-            for neighbour in self.neighbours(at) {
-                masks[neighbour / 64] |= 1 << (neighbour % 64);
-            }
-            let marks: Vec<String> = masks
-                .iter()
-                .enumerate()
-                .filter(|(_, mask)| **mask != 0)
-                .map(|(word, mask)| format!("                news[{word}] |= UINT64_C({mask:#x});\n"))
-                .collect();
-            if marks.is_empty() {
-                text.push_str(&format!("            (void){call};\n"));
-            } else {
-                text.push_str(&format!("            if ({call}) {{\n{}            }}\n", marks.concat()));
-            }
-            if *stops {
-                text.push_str(
-                    "            if (control->stopped != 0) {\n                goto stopped;\n            }\n",
-                );
-            }
-            text.push_str("        }\n");
+            text.push_str(&self.visit(at, &runs[at], None));
         }
         text.push_str("        if (control->limited != 0) {\n            break;\n        }\n    }\n");
         if any_stops {
@@ -780,8 +816,7 @@ impl Writer<'_> {
             "static void {prefix}_any_inspect(const void *any, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    const struct {prefix} *const context = (const struct {prefix} *)any;\n    (void)context;\n    (void)fills;\n    (void)states;\n    (void)blocked;\n"
         ));
         for (at, fifo) in self.rings.iter().enumerate() {
-            let field = &fifo.field;
-            text.push_str(&format!("    fills[{at}] = context->{field}.written - context->{field}.read;\n"));
+            text.push_str(&format!("    fills[{at}] = {};\n", fifo.fill()));
         }
         for at in 0..self.network.instances.len() {
             text.push_str(&format!(
@@ -808,8 +843,12 @@ impl Writer<'_> {
             at_count += n;
         }
         text.push_str("}\n\n");
+        let control = match self.mapping {
+            None => format!("    return &((const struct {prefix} *)context)->control;\n"),
+            Some(mapping) => self.stopped_control(mapping),
+        };
         text.push_str(&format!(
-            "static const struct headrace_control *{prefix}_any_control(const void *context) {{\n    return &((const struct {prefix} *)context)->control;\n}}\n\n"
+            "static const struct headrace_control *{prefix}_any_control(const void *context) {{\n{control}}}\n\n"
         ));
         text.push_str(&format!(
             "const struct headrace_network {prefix}_network = {{\n    {}, sizeof(struct {prefix}), _Alignof(struct {prefix}),\n    {prefix}_any_init, {prefix}_any_write, {prefix}_any_read, {prefix}_any_run, {prefix}_any_clear,\n    {prefix}_any_inspect, {prefix}_any_firings, {prefix}_any_control\n}};\n",

@@ -29,6 +29,15 @@ pub struct Ring {
     pub read_aligned: bool,
     /// The writer never makes a burst across the end.
     pub write_aligned: bool,
+    /// For a FIFO between two threads, how many tokens either of them moves before it publishes its index.
+    pub shared: Option<u64>,
+}
+
+impl Ring {
+    /// The writer cannot make a burst in place: the tail belongs to the reader, who is another thread.
+    fn scattered(&self, tokens: u64) -> bool {
+        self.shared.is_some() && tokens > 1 && !self.write_aligned
+    }
 }
 
 /// A connection of an output port.
@@ -216,18 +225,36 @@ impl Scheduler<'_> {
             code.line("(void)control;");
         }
         for input in self.inputs.iter().flatten() {
-            let Input { fifo, read, there, .. } = input;
-            code.line(&format!("uint32_t {read} = {fifo}->read;"));
-            code.line(&format!("uint32_t {there} = {fifo}->written - {read};"));
+            let Input { fifo, read, there, ring } = input;
+            match ring.shared {
+                None => {
+                    code.line(&format!("uint32_t {read} = {fifo}->read;"));
+                    code.line(&format!("uint32_t {there} = {fifo}->written - {read};"));
+                }
+                Some(at_once) => {
+                    code.line(&format!("uint32_t {read} = hr_own(&{fifo}->read);"));
+                    code.line(&format!("uint32_t {there} = {fifo}->written_seen - {read};"));
+                    code.line(&format!("{there} = {there} < {at_once}u ? {there} : {at_once}u;"));
+                }
+            }
         }
         for output in self.outputs.iter().flatten() {
             let Output { fifos, written, room, readers } = output;
-            code.line(&format!("uint32_t {written} = {}->written;", fifos[0]));
-            let rooms: Vec<String> = fifos
+            let own = match readers[0].ring.shared {
+                None => format!("{}->written", fifos[0]),
+                Some(_) => format!("hr_own(&{}->written)", fifos[0]),
+            };
+            code.line(&format!("uint32_t {written} = {own};"));
+            let mut rooms: Vec<String> = fifos
                 .iter()
                 .zip(readers)
-                .map(|(fifo, reader)| format!("{}u - ({written} - {fifo}->read)", reader.ring.capacity))
+                .map(|(fifo, Reader { ring, .. })| {
+                    let read = if ring.shared.is_some() { "read_seen" } else { "read" };
+                    format!("{}u - ({written} - {fifo}->{read})", ring.capacity)
+                })
                 .collect();
+            let at_once = readers.iter().filter_map(|reader| reader.ring.shared).min();
+            rooms.extend(at_once.map(|tokens| format!("{tokens}u")));
             code.line(&format!("uint32_t {room} = {};", rooms[0]));
             for other in &rooms[1..] {
                 code.line(&format!("{room} = {room} < {other} ? {room} : {other};"));
@@ -253,11 +280,17 @@ impl Scheduler<'_> {
         let code = &mut self.code;
         code.splice("out:\n");
         for input in self.inputs.iter().flatten() {
-            code.line(&format!("{}->read = {};", input.fifo, input.read));
+            match input.ring.shared {
+                None => code.line(&format!("{}->read = {};", input.fifo, input.read)),
+                Some(_) => code.line(&format!("hr_publish(&{}->read, {});", input.fifo, input.read)),
+            }
         }
         for output in self.outputs.iter().flatten() {
-            for fifo in &output.fifos {
-                code.line(&format!("{fifo}->written = {};", output.written));
+            for (fifo, reader) in output.fifos.iter().zip(&output.readers) {
+                match reader.ring.shared {
+                    None => code.line(&format!("{fifo}->written = {};", output.written)),
+                    Some(_) => code.line(&format!("hr_publish(&{fifo}->written, {});", output.written)),
+                }
             }
         }
         if self.uses_v && self.local_state {
@@ -542,7 +575,7 @@ impl Scheduler<'_> {
             let made_type = Type::list(port, vec![u32::try_from(n).unwrap_or(u32::MAX)]);
             let direct = self.outputs[output.port].as_ref().is_some_and(|connected| {
                 let first = &connected.readers[0];
-                first.via.is_empty() && first.ring.scalar == port
+                first.via.is_empty() && first.ring.scalar == port && !first.ring.scattered(n)
             });
             if !direct {
                 let like = format!("{}_made", self.plan.actor.outputs[output.port].name);
@@ -639,6 +672,18 @@ fn put(
     let words = ctype::words(ring.scalar);
     let from_words = ctype::words(from);
     let base = if source.starts_with('&') { format!("({source})") } else { source.to_owned() };
+    if ring.scattered(n) && ring.scalar == from && via.is_empty() {
+        let (at, first) = (code.temporary("at"), code.temporary("first"));
+        let size = ring.size;
+        code.open("{");
+        code.line(&format!("const uint32_t {at} = {written} & {}u;", size - 1));
+        code.line(&format!("const uint32_t {first} = {size}u - {at} < {n}u ? {size}u - {at} : {n}u;"));
+        let bytes = format!("{words} * sizeof {fifo}->tokens[0]");
+        code.line(&format!("memcpy(&{fifo}->tokens[{words} * {at}], {base}, {first} * {bytes});"));
+        code.line(&format!("memcpy({fifo}->tokens, {base} + {words} * {first}, ({n}u - {first}) * {bytes});"));
+        code.close("}");
+        return;
+    }
     code.open(&format!("for (uint32_t {i} = 0; {i} < {n}u; {i}++) {{"));
     let token = match from_words {
         1 => format!("{base}[{i}]"),

@@ -26,6 +26,7 @@ usage: headrace-testkit COMMAND
     --interp               the interpreter alone
     --cc CC                the C compiler (default: $CC, or cc)
     --sanitize             native code under the address and undefined-behaviour sanitizers
+    --threads              native code on two to four threads, with a random mapping for each case
     --strict               warnings of the C compiler are failures
     --batch N              cases in one process (default 200: 100 in one compilation of either form)
     --jobs N               batches at a time (default: processors)
@@ -43,7 +44,7 @@ usage: headrace-testkit COMMAND
     --jobs N               operations at a time (default: processors)
     --library DIR          the repository (default: this folder)
     --json FILE            results as data
-  judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict,
+  judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict, --threads,
                            --work DIR (compiled code goes there and stays)";
 
 fn main() -> ExitCode {
@@ -105,6 +106,7 @@ struct Options {
     compiler: Option<String>,
     sanitize: bool,
     strict: bool,
+    threads: bool,
     batch: u64,
     jobs: Option<usize>,
     out: Option<PathBuf>,
@@ -146,6 +148,7 @@ impl Options {
             compiler: None,
             sanitize: false,
             strict: false,
+            threads: false,
             batch: 200,
             jobs: None,
             out: None,
@@ -166,6 +169,7 @@ impl Options {
                 "--cc" => options.compiler = Some(value()?.to_owned()),
                 "--sanitize" => options.sanitize = true,
                 "--strict" => options.strict = true,
+                "--threads" => options.threads = true,
                 "--batch" => options.batch = number::<u64>(value()?)?.max(1),
                 "--jobs" => options.jobs = Some(number(value()?)?),
                 "--out" => options.out = Some(value()?.into()),
@@ -204,7 +208,13 @@ impl Options {
         } else {
             Some(Native::new(self.compiler.as_deref(), self.sanitize, self.strict, place)?)
         };
-        let work = Work { first_seed: self.seed, cases: self.cases.unwrap_or(1), cuts: self.cuts, native };
+        let work = Work {
+            first_seed: self.seed,
+            cases: self.cases.unwrap_or(1),
+            cuts: self.cuts,
+            native,
+            threads: self.threads,
+        };
         let mut out = std::io::stdout();
         judge::run(&work, &mut |line| {
             // Without a reader there is nobody to tell.
@@ -237,6 +247,9 @@ impl Options {
         }
         if self.strict {
             judge_options.push("--strict".to_owned());
+        }
+        if self.threads {
+            judge_options.push("--threads".to_owned());
         }
         let campaign = Campaign {
             program,

@@ -2,7 +2,8 @@
 //! supervisor knows which case a crash belongs to.
 
 use super::interpreted;
-use super::native::{Compiled, Form, Native};
+use super::mapping;
+use super::native::{Compiled, Form, Native, Wanted};
 use super::observe::{Observed, Stopped, difference, observe};
 use super::program;
 use super::verdict::{Kind, Verdict};
@@ -22,6 +23,8 @@ pub struct Work {
     pub cuts: Cuts,
     /// How to make native code, if it is compared.
     pub native: Option<Native>,
+    /// Native code runs on several threads, with a random mapping for each case.
+    pub threads: bool,
 }
 
 /// A case that the interpreter agrees with itself on.
@@ -49,8 +52,8 @@ pub fn run(work: &Work, say: &mut dyn FnMut(String)) {
     if let Some(native) = &work.native {
         // The form follows the seed, so that a case fails alone as it fails among others.
         let (checked, delivered): (Vec<_>, Vec<_>) = judged.into_iter().partition(|one| one.seed % 2 == 0);
-        compare_native(native, Form::Checked, &checked, say);
-        compare_native(native, Form::Delivered, &delivered, say);
+        compare_native(native, work.threads, Form::Checked, &checked, say);
+        compare_native(native, work.threads, Form::Delivered, &delivered, say);
     }
 }
 
@@ -75,11 +78,15 @@ fn interpreted(seed: u64, cuts: &Cuts) -> Result<Judged, Verdict> {
     Ok(Judged { seed, case, network, fifo_tokens, expected })
 }
 
-fn compare_native(native: &Native, form: Form, judged: &[Judged], say: &mut dyn FnMut(String)) {
+fn compare_native(native: &Native, threads: bool, form: Form, judged: &[Judged], say: &mut dyn FnMut(String)) {
     if judged.is_empty() {
         return;
     }
-    let networks: Vec<(Arc<Network>, u32)> = judged.iter().map(|one| (one.network.clone(), one.fifo_tokens)).collect();
+    let wanted = |one: &Judged| {
+        let mapping = threads.then(|| Arc::new(mapping::random(&one.network, one.seed)));
+        (one.network.clone(), one.fifo_tokens, mapping)
+    };
+    let networks: Vec<Wanted> = judged.iter().map(wanted).collect();
     match native.compile(&networks, form) {
         Ok(compiled) => {
             for (at, one) in judged.iter().enumerate() {
@@ -94,8 +101,8 @@ fn compare_native(native: &Native, form: Form, judged: &[Judged], say: &mut dyn 
         // One of them spoils the rest: each half by itself.
         Err(_) => {
             let (a, b) = judged.split_at(judged.len() / 2);
-            compare_native(native, form, a, say);
-            compare_native(native, form, b, say);
+            compare_native(native, threads, form, a, say);
+            compare_native(native, threads, form, b, say);
         }
     }
 }

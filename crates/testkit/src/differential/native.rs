@@ -1,8 +1,8 @@
 //! Native code for many networks at a time, in the two forms that the C target has.
 
 use headrace_engine::Engine;
-use headrace_ir::Network;
-use headrace_native::{Batch, Compiler, Options};
+use headrace_ir::{Mapping, Network};
+use headrace_native::{Batch, Compiler, Member, Options};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +25,9 @@ pub enum Form {
     Delivered,
 }
 
+/// A network to compile, the capacity of FIFOs whose source does not say one, and its mapping.
+pub type Wanted = (Arc<Network>, u32, Option<Arc<Mapping>>);
+
 /// A library with the code of some networks.
 pub struct Compiled {
     batch: Batch,
@@ -43,8 +46,8 @@ impl Native {
         Ok(Self { compiler, sanitize, strict, work: work.to_owned() })
     }
 
-    /// Compiles networks, each with the size of its FIFOs, into one library.
-    pub fn compile(&self, networks: &[(Arc<Network>, u32)], form: Form) -> Result<Compiled, String> {
+    /// Compiles networks, each with the size of its FIFOs and with a mapping if threads run it, into one library.
+    pub fn compile(&self, networks: &[Wanted], form: Form) -> Result<Compiled, String> {
         let mut flags = vec!["-std=c11", "-ffp-contract=off"];
         flags.extend(if self.strict { &WARNINGS[..] } else { &["-w"] });
         // Most of the time of a comparison is the compiler's.
@@ -62,12 +65,17 @@ impl Native {
             ..Options::default()
         };
         let prefixes: Vec<String> = (0..networks.len()).map(|i| format!("case{i}")).collect();
-        let named: Vec<(&str, &Network, u32)> = prefixes
+        let members: Vec<Member<'_>> = prefixes
             .iter()
             .zip(networks)
-            .map(|(prefix, (network, fifo_tokens))| (prefix.as_str(), network.as_ref(), *fifo_tokens))
+            .map(|(prefix, (network, fifo_tokens, mapping))| Member {
+                prefix,
+                network,
+                fifo_tokens: *fifo_tokens,
+                mapping: mapping.as_ref(),
+            })
             .collect();
-        let batch = Batch::compile(&named, &options).map_err(|error| error.to_string())?;
+        let batch = Batch::compile_mapped(&members, &options).map_err(|error| error.to_string())?;
         Ok(Compiled { batch })
     }
 }

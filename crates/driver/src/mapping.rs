@@ -1,0 +1,123 @@
+//! Which instance runs on which thread: chosen here, from a trial run.
+
+use headrace_analysis::partition::{self, Division};
+use headrace_engine::Engine;
+use headrace_exchange::{SilentHost, input_named};
+use headrace_interp::{Interpreter, Options};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Scalar};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Firings of the trial run.
+const TRIAL_FIRINGS: u64 = 100_000;
+
+/// Bytes of the message that the trial run announces for a byte string with chunk sizes: far more than it gets to.
+const TRIAL_BYTES: u32 = 1 << 24;
+
+/// Bytes that a FIFO between two threads holds when neither the user nor the source says a capacity.
+const SHARED_BYTES: u64 = 1 << 16;
+
+/// The same for a FIFO at the boundary: all threads rest when it runs dry.
+const BOUNDARY_BYTES: u64 = 1 << 20;
+
+/// How often each action of each instance fires in a trial run with made-up tokens: any byte strings, one long message,
+/// one key. What matters is what happens again and again, and that shows in such a run as well as in any other.
+pub fn trial(network: &Arc<Network>) -> Vec<Vec<u64>> {
+    let options = Options { fifo_tokens: DEFAULT_FIFO_TOKENS, ..Options::default() };
+    let Ok(mut engine) = Interpreter::new(network.clone(), options) else { return Vec::new() };
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = move || {
+        // xorshift64* (Vigna 2016): the same tokens in every trial.
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    };
+    let mut first = true;
+    let mut done = 0;
+    let mut dropped = Vec::new();
+    while done < TRIAL_FIRINGS {
+        for (input, port) in network.inputs.iter().enumerate() {
+            let size = port.ty.storage_bytes();
+            let tokens: Vec<u8> = match role(network, input) {
+                Role::Size if first => ((1u32 << 31) | TRIAL_BYTES).to_le_bytes().to_vec(),
+                Role::Rekey => vec![u8::from(first)],
+                Role::Size => continue,
+                Role::Data => (0..256 * size).map(|_| random() as u8).collect(),
+            };
+            engine.write(input, &tokens);
+        }
+        first = false;
+        let stopped = engine.run(Some(TRIAL_FIRINGS - done), &mut SilentHost);
+        for output in 0..network.outputs.len() {
+            dropped.clear();
+            engine.read(output, &mut dropped);
+        }
+        let now = engine.firings().iter().flatten().sum();
+        // Made-up tokens may make a program fail; what it did until then counts.
+        if stopped.is_err() || now == done {
+            break;
+        }
+        done = now;
+    }
+    engine.firings()
+}
+
+/// What an input is by the conventions of the library.
+enum Role {
+    /// Chunk sizes of a byte string.
+    Size,
+    /// Whether a new key comes with the message.
+    Rekey,
+    /// Anything else.
+    Data,
+}
+
+fn role(network: &Network, input: usize) -> Role {
+    let port = &network.inputs[input];
+    let string = port.name.strip_suffix("Size").and_then(|name| input_named(network, name));
+    let bytes = string.is_some_and(|string| network.inputs[string].ty == Scalar::Int(IntType::unsigned(8)));
+    match port.ty {
+        Scalar::Int(ty) if bytes && ty == IntType::unsigned(32) => Role::Size,
+        Scalar::Bool if port.name == "Rekey" => Role::Rekey,
+        _ => Role::Data,
+    }
+}
+
+/// The division of a network among threads that its work suggests.
+pub fn automatic(network: &Arc<Network>, threads: u32) -> Division {
+    partition::divide(network, threads as usize, &trial(network))
+}
+
+/// The network with larger FIFOs where threads meet, unless their capacities were asked for.
+pub fn with_room(network: &Network, mapping: &Mapping) -> Network {
+    let mut network = network.clone();
+    let types: Vec<Scalar> = network.connections.iter().map(|connection| network.target_port(connection).ty).collect();
+    for (connection, ty) in network.connections.iter_mut().zip(types) {
+        if connection.fifo_tokens.is_none() && mapping.crosses(connection) {
+            let inner = mapping.at(connection.source).is_some() && mapping.at(connection.target).is_some();
+            let bytes = if inner { SHARED_BYTES } else { BOUNDARY_BYTES };
+            connection.fifo_tokens = u32::try_from(bytes / ty.storage_bytes() as u64).ok();
+        }
+    }
+    network
+}
+
+/// A division as text: partitions, their shares of the work, their instances.
+pub fn describe(network: &Network, division: &Division) -> String {
+    let loads = division.loads();
+    let total: u64 = loads.iter().sum::<u64>().max(1);
+    let mut text = String::new();
+    for (at, name) in division.mapping.partitions.iter().enumerate() {
+        let share = 100.0 * loads[at] as f64 / total as f64;
+        let members = division.mapping.of.iter().zip(&network.instances).filter(|(partition, _)| **partition == at);
+        let members: Vec<&str> = members.map(|(_, instance)| instance.name.as_str()).collect();
+        let members = if members.is_empty() { "nothing".to_owned() } else { members.join(", ") };
+        let _ = writeln!(text, "  {name}  {share:5.1} % of the work: {members}");
+    }
+    let crossing = division.crossing_tokens(network);
+    let all: u64 = division.tokens.iter().fold(0, |sum, &tokens| sum.saturating_add(tokens));
+    let share = 100.0 * crossing as f64 / all.max(1) as f64;
+    let _ = write!(text, "  {share:.1} % of the tokens go from one partition to another");
+    text
+}

@@ -1,0 +1,269 @@
+//! A network whose instances are divided among partitions: the context with what belongs to one thread apart from what
+//! belongs to another, and one function for each partition that fires what it can.
+//!
+//! `runtime/c/headrace_parallel.h` has what threads do with these functions, and how a run ends.
+
+use super::network::{Fifo, Writer};
+use super::plan::Plan;
+use headrace_ir::{Connection, Endpoint, InstanceId, Mapping};
+use headrace_source::Diagnostic;
+use std::cell::RefCell;
+
+/// Beginning of the struct of a FIFO between threads. `..._seen` is what one side last saw of the index of the other.
+pub(super) const INDICES: &str = "    HR_ALIGNED(HR_LINE) hr_atomic32 written;\n    uint32_t read_seen;\n    HR_ALIGNED(HR_LINE) hr_atomic32 read;\n    uint32_t written_seen;\n    HR_ALIGNED(HR_LINE)\n";
+
+/// What the two ends of a connection must look at when a partition begins to look for work.
+struct Watched<'a> {
+    fifo: &'a Fifo,
+    instance: usize,
+    /// The instance reads: it waits for tokens.
+    reads: bool,
+}
+
+impl Writer<'_> {
+    /// A mapping that this network can be printed for.
+    pub(super) fn check_mapping(&self, diagnostics: &RefCell<Vec<Diagnostic>>) {
+        let Some(mapping) = self.mapping else { return };
+        let n = mapping.partitions.len();
+        if mapping.of.len() != self.network.instances.len() || mapping.of.iter().any(|&partition| partition >= n) {
+            diagnostics.borrow_mut().push(
+                Diagnostic::error("unsupported-by-target", "the mapping is that of another network")
+                    .at(self.network.span, "it names other instances or partitions"),
+            );
+        }
+        if let Some((one, other)) = mapping.split_actors(self.network) {
+            let name = |instance: InstanceId| &self.network.instances[instance.index()].name;
+            let place = |instance: InstanceId| {
+                mapping.partitions.get(mapping.partition(instance)).map_or("", String::as_str).to_owned()
+            };
+            diagnostics.borrow_mut().push(
+                Diagnostic::error(
+                    "unsupported-by-target",
+                    format!("`{}` and `{}` print or call natives, in two partitions", name(one), name(other)),
+                )
+                .at(self.network.instances[other.index()].span, format!("this one is in `{}`", place(other)))
+                .note(format!(
+                    "`{}` is in `{}`; what they do outside has an order",
+                    name(one),
+                    place(one)
+                )),
+            );
+        }
+    }
+
+    fn members<'m>(&self, mapping: &'m Mapping, partition: usize) -> impl Iterator<Item = usize> + 'm {
+        mapping.of.iter().enumerate().filter(move |(_, of)| **of == partition).map(|(at, _)| at)
+    }
+
+    pub(super) fn partition_fields(&self, mapping: &Mapping, plans: &[Plan<'_>], out: &mut String) {
+        let n = mapping.partitions.len();
+        out.push_str(&format!(
+            "    struct headrace_team team;\n    struct headrace_member members[{n}];\n    struct {{\n        HR_ALIGNED(HR_LINE) struct headrace_control control;\n        uint64_t news[{}]; /* instances that something happened to since they last ran */\n    }} parts[{n}];\n",
+            self.news_words()
+        ));
+        for partition in 0..n {
+            let mut align = "HR_ALIGNED(HR_LINE) ";
+            for at in self.members(mapping, partition) {
+                self.instance_field(at, plans, align, out);
+                align = "";
+            }
+            for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
+                if fifo.ring.shared.is_none() && mapping.at(connection.source) == Some(partition) {
+                    out.push_str(&format!("    {align}struct {} {};\n", fifo.ring.name, fifo.field));
+                    align = "";
+                }
+            }
+        }
+        for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
+            if fifo.ring.shared.is_some() || mapping.at(connection.source).is_none() {
+                out.push_str(&format!("    struct {} {};\n", fifo.ring.name, fifo.field));
+            }
+        }
+    }
+
+    pub(super) fn partition_init(&self, mapping: &Mapping) -> String {
+        format!(
+            "    for (uint32_t part = 0; part < {}; part++) {{\n        context->parts[part].control.host = host;\n        memset(context->parts[part].news, 0xff, sizeof context->parts[part].news);\n    }}\n",
+            mapping.partitions.len()
+        )
+    }
+
+    /// The control of the partition that stopped, else of the first.
+    pub(super) fn stopped_control(&self, mapping: &Mapping) -> String {
+        let prefix = self.prefix;
+        format!(
+            "    const struct {prefix} *const own = (const struct {prefix} *)context;\n    for (uint32_t part = 0; part < {}; part++) {{\n        if (own->parts[part].control.stopped != 0) {{\n            return &own->parts[part].control;\n        }}\n    }}\n    return &own->parts[0].control;\n",
+            mapping.partitions.len()
+        )
+    }
+
+    /// The statements of a round that look after one instance.
+    pub(super) fn visit(&self, at: usize, run: &(String, bool), mapping: Option<&Mapping>) -> String {
+        let (function, stops) = run;
+        let (word, bit) = (at / 64, 1u64 << (at % 64));
+        let mut text = format!(
+            "        if ((news[{word}] & UINT64_C({bit:#x})) != 0) {{ /* {} */\n            news[{word}] &= ~UINT64_C({bit:#x});\n",
+            self.network.instances[at].name
+        );
+        if *stops {
+            text.push_str(&format!("            control->instance = {at};\n"));
+        }
+        let mut arguments = vec![format!("&context->i{at}")];
+        arguments.extend(self.arguments(InstanceId(at as u32)));
+        arguments.push("control".to_owned());
+        let call = format!("{function}({})", arguments.join(", "));
+        let mut masks = vec![0u64; self.news_words()];
+        let mut others = Vec::new();
+        for neighbour in self.neighbours(at) {
+            match mapping {
+                Some(mapping) if mapping.of[neighbour] != mapping.of[at] => others.push(mapping.of[neighbour]),
+                _ => masks[neighbour / 64] |= 1 << (neighbour % 64),
+            }
+        }
+        // It leaves after some tokens to publish its indices, though it could go on.
+        if self.touches_shared(at) {
+            masks[word] |= bit;
+        }
+        let mut after: String = masks
+            .iter()
+            .enumerate()
+            .filter(|(_, mask)| **mask != 0)
+            .map(|(word, mask)| format!("                news[{word}] |= UINT64_C({mask:#x});\n"))
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        if !others.is_empty() {
+            after.push_str("                hr_published(&context->team);\n");
+        }
+        for other in others {
+            after.push_str(&format!("                hr_notify(&context->team, {other});\n"));
+        }
+        if mapping.is_some() {
+            after.push_str("                any = true;\n");
+        }
+        if after.is_empty() {
+            text.push_str(&format!("            (void){call};\n"));
+        } else {
+            text.push_str(&format!("            if ({call}) {{\n{after}            }}\n"));
+        }
+        if *stops {
+            text.push_str("            if (control->stopped != 0) {\n                goto stopped;\n            }\n");
+        }
+        text.push_str("        }\n");
+        text
+    }
+
+    fn touches_shared(&self, instance: usize) -> bool {
+        let touches = |endpoint: Endpoint| matches!(endpoint, Endpoint::Instance(own, _) if own.index() == instance);
+        let mut connections = self.network.connections.iter().zip(&self.rings);
+        connections.any(|(connection, fifo)| {
+            fifo.ring.shared.is_some() && (touches(connection.source) || touches(connection.target))
+        })
+    }
+
+    fn watched(&self, mapping: &Mapping, partition: usize) -> Vec<Watched<'_>> {
+        let own = |endpoint: Endpoint| match endpoint {
+            Endpoint::Instance(instance, _) if mapping.partition(instance) == partition => Some(instance.index()),
+            _ => None,
+        };
+        let shared = self.network.connections.iter().zip(&self.rings).filter(|(_, fifo)| fifo.ring.shared.is_some());
+        let ends = |(connection, fifo): (&Connection, _)| {
+            let reader = own(connection.target).map(|instance| Watched { fifo, instance, reads: true });
+            let writer = own(connection.source).map(|instance| Watched { fifo, instance, reads: false });
+            reader.into_iter().chain(writer)
+        };
+        shared.flat_map(ends).collect()
+    }
+
+    /// The functions of the partitions, and those that run them in one thread or in many.
+    pub(super) fn partitioned_run(
+        &self,
+        mapping: &Mapping,
+        runs: &[(String, bool)],
+        declarations: &mut String,
+        definitions: &mut String,
+    ) {
+        let prefix = self.prefix;
+        let n = mapping.partitions.len();
+        self.declare_run(declarations);
+        declarations.push_str(&format!(
+            "/* Its partitions, for a thread each. */\nextern const struct headrace_partitions {prefix}_partitions;\n\n"
+        ));
+        for partition in 0..n {
+            self.part(mapping, partition, runs, definitions);
+        }
+        let parts: Vec<String> = (0..n).map(|at| format!("{prefix}_part_{at}")).collect();
+        let controls: Vec<String> = (0..n).map(|at| format!("&context->parts[{at}].control")).collect();
+        let controls = format!("    struct headrace_control *const controls[{n}] = {{{}}};\n", controls.join(", "));
+        let caller = Mapping::acting(self.network).first().map_or(0, |&instance| mapping.partition(instance));
+        definitions.push_str(&format!("static const hr_part {prefix}_parts[{n}] = {{{}}};\n\n", parts.join(", ")));
+        definitions.push_str(&format!(
+            "static void {prefix}_begin(void *any, const struct headrace_waiting *waiting, uint64_t max_firings) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    hr_start(&context->team, context->members, {n}, controls, waiting, max_firings);\n}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "static void {prefix}_work(void *any, uint32_t partition) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, partition, {prefix}_parts[partition], context, &context->parts[partition].control);\n}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "static uint32_t {prefix}_end(void *any) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    return hr_status(&context->team, controls);\n}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n{controls}    {prefix}_begin(context, NULL, max_firings);\n    hr_work_alone(&context->team, {prefix}_parts, context, controls);\n    return {prefix}_end(context);\n}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "const struct headrace_partitions {prefix}_partitions = {{\n    {n}, {caller}, {prefix}_begin, {prefix}_work, {prefix}_end\n}};\n\n"
+        ));
+    }
+
+    fn part(&self, mapping: &Mapping, partition: usize, runs: &[(String, bool)], definitions: &mut String) {
+        let prefix = self.prefix;
+        let words = self.news_words();
+        let mut own = vec![0u64; words];
+        for at in self.members(mapping, partition) {
+            own[at / 64] |= 1 << (at % 64);
+        }
+        let mut text = format!(
+            "/* Partition {}. */\nstatic bool {prefix}_part_{partition}(void *any_context) {{\n    struct {prefix} *const context = (struct {prefix} *)any_context;\n    struct headrace_control *const control = &context->parts[{partition}].control;\n    uint64_t news[{words}];\n    bool any = false;\n    memcpy(news, context->parts[{partition}].news, sizeof news);\n    while (!hr_over(&context->team)) {{\n",
+            super::scheduler::comment(&mapping.partitions[partition])
+        );
+        for Watched { fifo, instance, reads } in self.watched(mapping, partition) {
+            let (index, seen) = if reads { ("written", "written_seen") } else { ("read", "read_seen") };
+            let field = &fifo.field;
+            text.push_str(&format!(
+                "        if (hr_moved(&context->{field}.{index}, &context->{field}.{seen})) {{\n            news[{}] |= UINT64_C({:#x});\n        }}\n",
+                instance / 64,
+                1u64 << (instance % 64)
+            ));
+        }
+        let idle: Vec<String> = own
+            .iter()
+            .enumerate()
+            .filter(|(_, mask)| **mask != 0)
+            .map(|(word, mask)| format!("(news[{word}] & UINT64_C({mask:#x})) == 0"))
+            .collect();
+        if !idle.is_empty() {
+            text.push_str(&format!("        if ({}) {{\n            break;\n        }}\n", idle.join(" && ")));
+        } else {
+            text.push_str("        break;\n");
+        }
+        if !self.options.count_firings && !idle.is_empty() {
+            text.push_str("        if (control->budget == 0) {\n            control->limited = 1;\n            break;\n        }\n        control->budget--;\n");
+        }
+        let members = self.order().into_iter().filter(|&at| mapping.of[at] == partition);
+        let mut stops = false;
+        for at in members {
+            stops |= runs[at].1;
+            text.push_str(&self.visit(at, &runs[at], Some(mapping)));
+        }
+        if !idle.is_empty() {
+            text.push_str("        if (control->limited != 0) {\n            break;\n        }\n");
+        }
+        text.push_str("    }\n");
+        if stops {
+            text.push_str("stopped:\n");
+        }
+        text.push_str(&format!(
+            "    if (control->limited != 0) {{\n        memset(news, 0xff, sizeof news);\n    }}\n    memcpy(context->parts[{partition}].news, news, sizeof news);\n    return any;\n}}\n\n"
+        ));
+        definitions.push_str(&text);
+    }
+}

@@ -172,33 +172,9 @@ impl<'a> Feed<'a> {
         let mut told = Instant::now();
         loop {
             let mut moved = false;
-            let mut failed = None;
-            waiting.retain(|&at| {
-                let provider = &mut self.providers[at];
-                if provider.may_wait() || !is_due(provider.as_ref(), &self.pending) {
-                    return true;
-                }
-                match provider.provide(&mut self.pending) {
-                    Ok(more) => {
-                        moved = true;
-                        more
-                    }
-                    Err(failure) => {
-                        failed = Some(failure);
-                        false
-                    }
-                }
-            });
-            if let Some(failure) = failed {
-                return Err(failure);
-            }
-            for (input, pending) in self.pending.iter_mut().enumerate() {
-                if !pending.is_empty() {
-                    let n_bytes = engine.write(input, &pending.tokens[pending.at..]) * pending.token_bytes;
-                    pending.at += n_bytes;
-                    delivered += n_bytes as u64;
-                    moved |= n_bytes > 0;
-                }
+            // As much as there is room for, so that whoever fires has enough to do.
+            while self.give(engine, &mut waiting, &mut delivered)? {
+                moved = true;
             }
             let left = self.max_firings.map(|most| most.saturating_sub(count_firings(engine)));
             self.silence.iter().for_each(Silence::turn);
@@ -236,6 +212,40 @@ impl<'a> Feed<'a> {
                 waiting.remove(position);
             }
         }
+    }
+
+    /// Asks whoever need not wait for others, and writes what there is room for. True when something moved.
+    fn give(&mut self, engine: &mut dyn Engine, waiting: &mut Vec<usize>, delivered: &mut u64) -> Outcome<bool> {
+        let mut moved = false;
+        let mut failed = None;
+        waiting.retain(|&at| {
+            let provider = &mut self.providers[at];
+            if failed.is_some() || provider.may_wait() || !is_due(provider.as_ref(), &self.pending) {
+                return true;
+            }
+            match provider.provide(&mut self.pending) {
+                Ok(more) => {
+                    moved = true;
+                    more
+                }
+                Err(failure) => {
+                    failed = Some(failure);
+                    false
+                }
+            }
+        });
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        for (input, pending) in self.pending.iter_mut().enumerate() {
+            if !pending.is_empty() {
+                let n_bytes = engine.write(input, &pending.tokens[pending.at..]) * pending.token_bytes;
+                pending.at += n_bytes;
+                *delivered += n_bytes as u64;
+                moved |= n_bytes > 0;
+            }
+        }
+        Ok(moved)
     }
 
     fn take_all(&mut self, engine: &mut dyn Engine, taken: &mut Vec<u8>) -> Outcome<bool> {

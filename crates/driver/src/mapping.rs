@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Firings of the trial run.
-const TRIAL_FIRINGS: u64 = 100_000;
+const TRIAL_FIRINGS: u64 = 10_000;
 
 /// Bytes of the message that the trial run announces for a byte string with chunk sizes: far more than it gets to.
 const TRIAL_BYTES: u32 = 1 << 24;

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
 
-/// How often a thread looks for work before it sleeps, where each thread has a core.
-const SPINS: u32 = 400;
+/// How often a thread looks for work before it sleeps, where each thread has a core: some tens of microseconds, which is
+/// what it takes to sleep and be woken.
+const SPINS: u32 = 2000;
 
 /// What the threads of a crew share.
 struct Shared {

@@ -335,7 +335,8 @@ impl Writer<'_> {
             });
             let mut tail = 0;
             for (bursts, aligned, writes) in [(&reads, read_aligned, false), (&writes, write_aligned, true)] {
-                if !aligned && !(writes && shared.is_some()) {
+                let others = writes && shared.is_some();
+                if !aligned && !others {
                     tail = bursts.iter().copied().max().unwrap_or(1).saturating_sub(1).max(tail);
                 }
             }

@@ -40,8 +40,9 @@ constant-time: ## what is declared constant-time, under valgrind
 	$(CARGO) build --release --locked -p headrace-driver
 	scripts/constant_time.sh $(HEADRACE)
 
-bench: ## measurements with gcc and clang; results in bench/results, tables in the documents
+bench: ## measurements beside other libraries; results in bench/results, tables in the documents
 	@scripts/tools.sh rust cc openssl clang
+	scripts/peers.sh
 	$(CARGO) build --release --locked --workspace
 	scripts/bench.sh $(CARGO_TARGET_DIR)/release
 

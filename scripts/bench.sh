@@ -8,7 +8,8 @@ sources=$(mktemp -d)
 trap 'rm -rf "$sources"' EXIT
 "$1/headrace-testkit" bench-source "$sources"
 mkdir -p bench/results
-"$headrace" bench aes --json bench/results/aes.json
+"$headrace" bench networks --json bench/results/aes.json
 "$headrace" bench interpreter --json bench/results/interpreter.json
 "$headrace" bench check --sources "$sources" --json bench/results/check.json
+"$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
 scripts/docs.sh "$headrace"

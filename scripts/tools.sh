@@ -63,6 +63,21 @@ for tool in "$@"; do
             install "valgrind reports branches and addresses that depend on secrets" valgrind libc6-dbg ;;
     clang)
         command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
+    c++)
+        command -v c++ >/dev/null 2>&1 ||
+            install "a C++ compiler compiles the adapters of libraries in C++" g++ ;;
+    pkg-config)
+        command -v pkg-config >/dev/null 2>&1 || install "pkg-config says where libraries are" pkg-config ;;
+    cmake)
+        command -v cmake >/dev/null 2>&1 || install "CMake builds AWS-LC, which measurements compare with" cmake ;;
+    perl)
+        command -v perl >/dev/null 2>&1 || install "Perl builds OpenSSL 4, which measurements compare with" perl ;;
+    libraries)
+        for library in libssl-dev:libcrypto libgcrypt20-dev:libgcrypt libbotan-2-dev:botan-2 libcrypto++-dev:libcrypto++ \
+            nettle-dev:nettle; do
+            pkg-config --exists "${library#*:}" ||
+                install "${library#*:} is a library that measurements compare with" "${library%:*}"
+        done ;;
     *)
         echo "unknown tool $tool" >&2
         exit 2 ;;

@@ -11,6 +11,7 @@ const PACKED: &[(&str, &[&str])] = &[
     ("std", &["cal", "nl", "xdf"]),
     ("docs/diagnostics", &["md"]),
     ("bench/reference", &["c", "h"]),
+    ("bench/peers", &["c", "cpp", "h"]),
 ];
 
 fn main() -> io::Result<()> {

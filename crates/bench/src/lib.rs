@@ -3,9 +3,15 @@
 //! Runs alternate, so that a machine that becomes slower or faster does so for all contenders; a ratio is the median of
 //! the ratios of the pairs. What is measured and what counts as correct is the caller's business.
 
+pub mod contender;
+pub mod contest;
+pub mod cycles;
 pub mod machine;
 pub mod measure;
+pub mod peers;
 pub mod reference;
 pub mod report;
 pub mod results;
+pub mod rules;
 pub mod tables;
+pub mod verdict;

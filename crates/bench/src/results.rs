@@ -13,6 +13,74 @@ pub struct Results {
     /// Goals and how far they are reached.
     #[serde(default)]
     pub ratios: Vec<Ratio>,
+    /// What the referee says of each row of its rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<Verdict>,
+}
+
+/// What the referee says of one operation of one row.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Verdict {
+    /// The row of the rules.
+    pub row: String,
+    /// The parameter set, or what else is measured.
+    pub primitive: String,
+    /// The operation.
+    pub operation: String,
+    /// The variant of ours that counts, with what it was compiled by.
+    pub variant: String,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// Messages at once.
+    pub streams: u32,
+    /// Our figure: cycles a byte of the fastest run, or what the marks say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ours: Option<f64>,
+    /// What it is compared with.
+    pub other: String,
+    /// The figure of that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub others: Option<f64>,
+    /// Median of the ratios of the pairs, above 1 when ours is ahead.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ratio: Option<f64>,
+    /// What must be reached.
+    pub must: String,
+    /// What is wanted.
+    pub goal: String,
+    /// How far it came.
+    pub status: Status,
+    /// Why, where that needs words.
+    pub note: String,
+}
+
+/// How far a row came.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Outputs differ, or something else is wrong.
+    Error,
+    /// Something that it needs is not there.
+    NotMeasured,
+    /// Less than it must.
+    Missed,
+    /// What it must.
+    Must,
+    /// What is wanted.
+    Goal,
+}
+
+impl Status {
+    /// The word for tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Error => "error",
+            Status::NotMeasured => "not measured",
+            Status::Missed => "missed",
+            Status::Must => "must reached",
+            Status::Goal => "goal reached",
+        }
+    }
 }
 
 /// The machine, and the versions of all that takes part.
@@ -167,6 +235,23 @@ impl Row {
     }
 }
 
+impl Row {
+    /// The row of a subject whose runs took these times and cycles, for `streams` messages of `subject.bytes` each.
+    pub fn of_times(subject: Subject, times: &crate::contest::Times, streams: u32) -> Self {
+        let all_bytes = subject.bytes as f64 * f64::from(streams);
+        let row = Row::new(subject, times.seconds.clone(), f64::NAN);
+        Row {
+            streams,
+            cycles_per_byte_best: crate::measure::least(&times.cycles) / all_bytes,
+            cycles_per_byte_median: crate::measure::median(&times.cycles) / all_bytes,
+            mb_per_s_best: row.mb_per_s_best * f64::from(streams),
+            mb_per_s_median: row.mb_per_s_median * f64::from(streams),
+            spread: crate::measure::spread(&times.cycles),
+            ..row
+        }
+    }
+}
+
 impl Results {
     /// Reads what [`Results::to_json`] wrote.
     pub fn from_json(text: &str) -> Result<Self, String> {
@@ -208,7 +293,7 @@ mod tests {
             pairs: 11,
         };
         assert!(!ratio.is_met());
-        let results = Results { machine, rows: vec![row], ratios: vec![ratio] };
+        let results = Results { machine, rows: vec![row], ratios: vec![ratio], verdicts: Vec::new() };
         assert_eq!(Results::from_json(&results.to_json()), Ok(results));
     }
 }

@@ -1,6 +1,6 @@
 //! Tables of results in Markdown, for documents and the terminal.
 
-use crate::results::{Ratio, Results, Row};
+use crate::results::{Ratio, Results, Row, Verdict};
 use std::fmt::Write as _;
 
 /// Marks where a generated table begins in a document; what follows, up to [`END`], is replaced.
@@ -81,6 +81,34 @@ pub fn ratios(ratios: &[Ratio]) -> String {
             if ratio.at_most { "≤" } else { "≥" },
             figure(ratio.goal),
             if ratio.is_met() { "yes" } else { "no" }
+        );
+    }
+    text
+}
+
+/// What the referee says, row by row.
+pub fn verdicts(verdicts: &[Verdict]) -> String {
+    let mut text = String::from(
+        "| row | operation | bytes | ours, cycles/byte | best other | cycles/byte | ratio | must | goal | |\n|---|---|--:|--:|---|--:|--:|---|---|---|\n",
+    );
+    let number = |value: Option<f64>| value.map_or("–".into(), figure);
+    for verdict in verdicts {
+        let _ = writeln!(
+            text,
+            "| {} | {} {} | {}{} | {} | {} | {} | {} | {} | {} | {}{} |",
+            verdict.row,
+            verdict.primitive,
+            verdict.operation,
+            if verdict.streams > 1 { format!("{} × ", verdict.streams) } else { String::new() },
+            verdict.bytes,
+            number(verdict.ours),
+            verdict.other,
+            number(verdict.others),
+            number(verdict.ratio),
+            verdict.must,
+            verdict.goal,
+            verdict.status.word(),
+            if verdict.note.is_empty() { String::new() } else { format!(" ({})", verdict.note) }
         );
     }
     text

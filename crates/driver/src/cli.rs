@@ -88,7 +88,8 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
     Analyze(AnalyzeArgs),
     /// Measure side by side with the peers found here
     #[command(after_help = "Examples:
-  headrace bench aes --json aes.json
+  headrace bench aes128 ctr --json ctr.json
+  headrace bench networks
   headrace bench interpreter
   headrace bench check")]
     Bench(BenchArgs),
@@ -325,21 +326,25 @@ pub struct AnalyzeArgs {
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// What to measure: primitives (aes), `interpreter`, `check`; everything when absent
+    /// What to measure: operations of the library beside other libraries (`aes128 ctr`, `sha2`), `networks`, `interpreter`,
+    /// `check`; everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Write machine and rows
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// Only these C compilers [default: gcc and clang, as far as present]
+    /// Only these C compilers [default: the one that is found first; for `networks` gcc and clang]
     #[arg(long = "compiler", value_name = "CC", value_delimiter = ',')]
     pub compilers: Vec<String>,
     /// A folder of sources whose checking is measured, besides that of the library
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub sources: Option<PathBuf>,
     /// Pairs of alternating runs; the median counts
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=1001))]
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1001))]
     pub pairs: u32,
+    /// Bytes of a message, beside those that the rows are about [default: 64, 1 KiB, 16 KiB, 1 MiB, 16 MiB]
+    #[arg(long = "sizes", value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
+    pub sizes: Vec<u64>,
     /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,

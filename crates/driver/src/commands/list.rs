@@ -25,7 +25,7 @@ pub fn list(context: &mut Context, arguments: &ListArgs) -> Outcome {
         Listing::Primitives => primitives(context)?,
         Listing::Engines => engines(),
         Listing::Targets => targets(),
-        Listing::Peers => peers(),
+        Listing::Peers => peers()?,
         Listing::Platforms | Listing::Passes => Vec::new(),
     };
     if arguments.json {
@@ -126,12 +126,26 @@ fn targets() -> Vec<Row> {
 }
 
 /// Independent implementations that measurements and the demonstration compare with.
-fn peers() -> Vec<Row> {
+fn peers() -> Outcome<Vec<Row>> {
     let openssl = version_of("openssl");
-    vec![Row {
+    let mut rows = vec![Row {
         name: "openssl".into(),
         here: openssl.is_some(),
         about: openssl.unwrap_or_else(|| "apt-get install openssl".into()),
         details: Value::Null,
-    }]
+    }];
+    let adapters = super::bench::referee::adapters();
+    for (name, spec) in super::bench::referee::rules()?.peers {
+        let found = headrace_bench::peers::find(&name, &spec, &adapters);
+        let details = json!({
+            "title": spec.title, "minimum": spec.minimum, "get": spec.get, "bound": spec.bound,
+            "version": found.as_ref().ok().map(|peer| peer.object.version.clone()), "problem": found.as_ref().err(),
+        });
+        let about = match &found {
+            Ok(peer) => peer.title.clone(),
+            Err(why) => format!("{} {} or later; {why}; {}", spec.title, spec.minimum, spec.get),
+        };
+        rows.push(Row { name, here: found.is_ok(), about, details });
+    }
+    Ok(rows)
 }

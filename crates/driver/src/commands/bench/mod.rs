@@ -3,20 +3,23 @@
 mod blocks;
 mod checking;
 mod interpreter;
+mod ours;
+pub mod referee;
 
 use super::Context;
 use crate::cli::BenchArgs;
 use crate::failure::{Failure, Outcome, describe};
 use crate::output::{self, write_file};
+use headrace_bench::cycles;
 use headrace_bench::machine;
-use headrace_bench::results::{Machine, Ratio, Results, Row};
+use headrace_bench::results::{Machine, Ratio, Results, Row, Verdict};
 use headrace_bench::tables;
 use std::fs;
 use std::path::Path;
 
 /// What is measured, by the word on the command line.
 const SUBJECTS: &[(&str, Measure)] =
-    &[("aes", blocks::measure), ("interpreter", interpreter::measure), ("check", checking::measure)];
+    &[("networks", blocks::measure), ("interpreter", interpreter::measure), ("check", checking::measure)];
 
 /// Measures a subject.
 type Measure = fn(&mut Context, &BenchArgs, &Machine) -> Outcome<Measured>;
@@ -26,6 +29,7 @@ type Measure = fn(&mut Context, &BenchArgs, &Machine) -> Outcome<Measured>;
 pub struct Measured {
     rows: Vec<Row>,
     ratios: Vec<Ratio>,
+    verdicts: Vec<Verdict>,
 }
 
 /// Tools whose versions belong to a result.
@@ -36,14 +40,24 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     if !arguments.table.is_empty() {
         return show_earlier(arguments);
     }
-    let subjects = chosen(&arguments.primitives)?;
-    let machine = machine::describe(TOOLS, Path::new("."));
-    let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new() };
-    for (name, measure) in subjects {
-        context.terminal.status(&format!("measuring {name}"));
-        let measured = measure(context, arguments, &results.machine)?;
+    let (subjects, primitives) = chosen(&arguments.primitives);
+    let mut machine = machine::describe(TOOLS, Path::new("."));
+    if primitives.is_some() {
+        machine.clock_source = format!("{}; rows of the referee: {}", machine.clock_source, cycles::SOURCE);
+    }
+    let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new(), verdicts: Vec::new() };
+    let mut add = |measured: Measured| {
         results.rows.extend(measured.rows);
         results.ratios.extend(measured.ratios);
+        results.verdicts.extend(measured.verdicts);
+    };
+    let machine = results.machine.clone();
+    for (name, measure) in subjects {
+        context.terminal.status(&format!("measuring {name}"));
+        add(measure(context, arguments, &machine)?);
+    }
+    if let Some(primitives) = primitives {
+        add(referee::measure(context, arguments, &primitives)?);
     }
     context.terminal.status("");
     output::print(render(&results, None).as_bytes())?;
@@ -53,22 +67,15 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     }
 }
 
-fn chosen(words: &[String]) -> Outcome<Vec<(&'static str, Measure)>> {
+/// The subjects that are named, and the words for the referee; everything when nothing is named.
+fn chosen(words: &[String]) -> (Vec<(&'static str, Measure)>, Option<Vec<String>>) {
     if words.is_empty() {
-        return Ok(SUBJECTS.to_vec());
+        return (SUBJECTS.to_vec(), Some(Vec::new()));
     }
-    words
-        .iter()
-        .map(|word| {
-            // A parameter set is measured with its primitive.
-            let found = SUBJECTS.iter().find(|(name, _)| word == name || (*name == "aes" && word == blocks::SET));
-            found.copied().ok_or_else(|| {
-                let known: Vec<&str> = SUBJECTS.iter().map(|(name, _)| *name).collect();
-                let word = word.escape_debug();
-                Failure::usage(format!("there is no measurement of `{word}`; there are {}", known.join(", ")))
-            })
-        })
-        .collect()
+    let named = |word: &String| SUBJECTS.iter().find(|(name, _)| word == name).copied();
+    let primitives: Vec<String> = words.iter().filter(|word| named(word).is_none()).cloned().collect();
+    let subjects = words.iter().filter_map(named).collect();
+    (subjects, (!primitives.is_empty()).then_some(primitives))
 }
 
 /// The machine, if it is not that of the results before, and all tables.
@@ -84,6 +91,9 @@ fn render(results: &Results, before: Option<&Results>) -> String {
     }
     if !results.ratios.is_empty() {
         text.push_str(&format!("\n{}", tables::ratios(&results.ratios)));
+    }
+    if !results.verdicts.is_empty() {
+        text.push_str(&format!("\n{}", tables::verdicts(&results.verdicts)));
     }
     text
 }

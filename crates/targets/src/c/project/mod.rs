@@ -128,8 +128,13 @@ fn identifier(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name }
 }
 
-/// The prefix of the functions of an operation.
-fn operation_prefix(name: &str, spec: &OperationSpec) -> String {
+/// The name of a parameter set in C: that of its header and of what its functions begin with.
+pub fn set_name(set: &str) -> String {
+    identifier(set)
+}
+
+/// The prefix of the functions of an operation; `name` is that of its set in C ([`set_name`]).
+pub fn operation_prefix(name: &str, spec: &OperationSpec) -> String {
     format!("{name}_{}", identifier(&spec.name))
 }
 

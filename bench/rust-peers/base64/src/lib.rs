@@ -1,0 +1,1 @@
+//! Adapter of base64-turbo.

@@ -1,0 +1,182 @@
+//! A contest: contenders that process the same message take turns, and every turn is timed in cycles of the core.
+
+use crate::contender::{Buffer, Prepared, ROOM_BYTES};
+use crate::{cycles, measure};
+use std::time::Instant;
+
+/// How long a turn should take at least, in seconds: long enough for the clock, short enough to fit between interruptions.
+const TURN_SECONDS: f64 = 100e-6;
+/// Attempts of a turn, of which the fastest counts; a turn that takes longer than [`LONG_TURN_SECONDS`] has one.
+const ATTEMPTS: usize = 3;
+/// See [`ATTEMPTS`].
+const LONG_TURN_SECONDS: f64 = 2e-3;
+/// What all turns of a contender may take, in seconds: slower ones have fewer, but not fewer than [`LEAST_PAIRS`].
+const CONTENDER_SECONDS: f64 = 0.5;
+/// See [`CONTENDER_SECONDS`].
+const LEAST_PAIRS: usize = 5;
+
+/// What a contender processes in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Bytes of a message.
+    pub bytes: usize,
+    /// Messages at once; 1 takes the way for one message.
+    pub messages: usize,
+}
+
+/// Times of a contender.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Seconds of a run, by pair.
+    pub seconds: Vec<f64>,
+    /// Cycles of a run, by pair.
+    pub cycles: Vec<f64>,
+}
+
+/// One of those who take turns.
+#[derive(Debug)]
+pub struct Entrant {
+    /// The operation with its key.
+    pub prepared: Prepared,
+    outputs: Vec<Buffer>,
+    output_pointers: Vec<*mut u8>,
+}
+
+impl Entrant {
+    /// One with room for results of `output_bytes`.
+    pub fn new(prepared: Prepared, output_bytes: usize, messages: usize) -> Self {
+        let mut outputs: Vec<Buffer> = (0..messages).map(|_| Buffer::new(output_bytes + ROOM_BYTES)).collect();
+        let output_pointers = outputs.iter_mut().map(|buffer| buffer.bytes_mut().as_mut_ptr()).collect();
+        Self { prepared, outputs, output_pointers }
+    }
+
+    /// One run. Gives the bytes that came out of each message.
+    fn run(&mut self, inputs: &Inputs, load: Load) -> Option<usize> {
+        match (load.messages, self.outputs.as_mut_slice()) {
+            (1, [output, ..]) => self.prepared.run(inputs.first(load.bytes)?, output.bytes_mut()),
+            // SAFETY: the inputs have that many bytes each, and the outputs were made with the room for it.
+            (_, _) => unsafe { self.prepared.run_many(&inputs.pointers, &self.output_pointers, load.bytes) },
+        }
+    }
+
+    /// One run; the results of all messages.
+    pub fn results(&mut self, inputs: &Inputs, load: Load) -> Option<Vec<Vec<u8>>> {
+        let n = self.run(inputs, load)?;
+        self.outputs.iter().map(|output| output.bytes().get(..n).map(<[u8]>::to_vec)).collect()
+    }
+}
+
+/// The messages that all contenders process.
+#[derive(Debug)]
+pub struct Inputs {
+    buffers: Vec<Buffer>,
+    pointers: Vec<*const u8>,
+}
+
+impl Inputs {
+    /// These messages, each in an aligned buffer.
+    pub fn new(messages: &[Vec<u8>]) -> Self {
+        let buffers: Vec<Buffer> = messages
+            .iter()
+            .map(|message| {
+                let mut buffer = Buffer::new(message.len());
+                buffer.bytes_mut().copy_from_slice(message);
+                buffer
+            })
+            .collect();
+        let pointers = buffers.iter().map(|buffer| buffer.bytes().as_ptr()).collect();
+        Self { buffers, pointers }
+    }
+
+    /// The first `n_bytes` of the first message.
+    pub fn first(&self, n_bytes: usize) -> Option<&[u8]> {
+        self.buffers.first()?.bytes().get(..n_bytes)
+    }
+}
+
+/// Bytes without a pattern, the same each time.
+pub fn noise(n_bytes: usize, seed: u64) -> Vec<u8> {
+    // Marsaglia's xorshift of 64 bits.
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..n_bytes)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        })
+        .collect()
+}
+
+/// Seconds and cycles of one run, from a batch of them.
+fn batch(entrant: &mut Entrant, inputs: &Inputs, load: Load, n_runs: usize) -> Option<(f64, f64)> {
+    let start = Instant::now();
+    for _ in 0..n_runs {
+        entrant.run(inputs, load)?;
+    }
+    let seconds = start.elapsed().as_secs_f64() / n_runs as f64;
+    Some((seconds, seconds * cycles::hertz()))
+}
+
+/// The same for batches that are longer than the system leaves a thread alone: only what it ran counts.
+fn long_batch(entrant: &mut Entrant, inputs: &Inputs, load: Load) -> Option<(f64, f64)> {
+    let before = cycles::hertz();
+    let start = measure::seconds();
+    entrant.run(inputs, load)?;
+    let seconds = (measure::seconds() - start).max(f64::MIN_POSITIVE);
+    Some((seconds, seconds * before.max(cycles::hertz())))
+}
+
+/// Lets all take turns, `pairs` times where they are fast enough; every one has as many turns.
+///
+/// # Errors
+///
+/// The position of one that failed.
+pub fn hold(entrants: &mut [Entrant], inputs: &Inputs, load: Load, pairs: usize) -> Result<Vec<Times>, usize> {
+    let mut n_runs = Vec::with_capacity(entrants.len());
+    let mut slowest = 0.0_f64;
+    for (at, entrant) in entrants.iter_mut().enumerate() {
+        // Once to be warm, once to know how long it takes.
+        batch(entrant, inputs, load, 1).ok_or(at)?;
+        let (seconds, _) = batch(entrant, inputs, load, 1).ok_or(at)?;
+        n_runs.push((TURN_SECONDS / seconds.max(1e-9)).ceil().clamp(1.0, 1e6) as usize);
+        slowest = slowest.max(seconds);
+    }
+    let affordable = (CONTENDER_SECONDS / slowest.max(1e-9)) as usize;
+    let pairs = pairs.min(affordable.max(LEAST_PAIRS));
+    let mut times = vec![Times::default(); entrants.len()];
+    for _ in 0..pairs {
+        for (at, (entrant, times)) in entrants.iter_mut().zip(&mut times).enumerate() {
+            let mut best: Option<(f64, f64)> = None;
+            for _ in 0..ATTEMPTS {
+                let is_long = best.is_some_and(|(seconds, _)| seconds * n_runs[at] as f64 > LONG_TURN_SECONDS);
+                if is_long {
+                    break;
+                }
+                let time = if n_runs[at] == 1 && slowest > LONG_TURN_SECONDS {
+                    long_batch(entrant, inputs, load)
+                } else {
+                    batch(entrant, inputs, load, n_runs[at])
+                };
+                let time = time.ok_or(at)?;
+                best = Some(best.map_or(time, |best| if time.1 < best.1 { time } else { best }));
+            }
+            let (seconds, cycles) = best.ok_or(at)?;
+            times.seconds.push(seconds);
+            times.cycles.push(cycles);
+        }
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_the_same_each_time_and_differs_by_seed() {
+        assert_eq!(noise(100, 1), noise(100, 1));
+        assert_ne!(noise(100, 1), noise(100, 2));
+        assert_eq!(noise(200, 5)[..100], noise(100, 5));
+    }
+}

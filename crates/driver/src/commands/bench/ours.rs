@@ -1,0 +1,171 @@
+//! Our side of a contest: the functions of a generated project, as its users call them, in a shared object with the
+//! interface of all contenders.
+
+use crate::commands::Context;
+use crate::failure::{Failure, Outcome, describe};
+use headrace_bench::contender::Object;
+use headrace_library::Role;
+use headrace_library::catalog::{Framing, OperationSpec, VariantSpec};
+use headrace_targets::c::Options;
+use headrace_targets::c::project::{Files, of_operations, operation_prefix, set_name};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// What the compiler is told, for the machine that it runs on.
+pub const FLAGS: &[&str] = &["-O3", "-march=native"];
+
+/// A variant of an operation, compiled and loaded.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The loaded object.
+    pub object: Arc<Object>,
+    /// Name of the variant.
+    pub variant: String,
+    /// Whether the manifest declares it constant-time.
+    pub constant_time: bool,
+    /// Compiler and flags.
+    pub engine: String,
+    /// Where it lies.
+    _folder: TempDir,
+}
+
+/// Compiles a variant of an operation.
+pub fn compile(
+    context: &mut Context,
+    spec: &OperationSpec,
+    variant: &VariantSpec,
+    compiler: &str,
+    flags: &[String],
+) -> Outcome<Compiled> {
+    let network = context.elaborate(&variant.network.to_string(), &[])?;
+    let options = Options { command: format!("headrace bench {}", spec.full_name()), ..Options::default() };
+    let files = of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options).map_err(|problems| {
+        context.show(&problems);
+        Failure::said()
+    })?;
+    let folder = tempfile::tempdir().map_err(|error| Failure::wrong(describe(&error)))?;
+    let object = folder.path().join("ours.so");
+    compile_files(&files, &shim(spec), folder.path(), &object, compiler, flags).map_err(Failure::wrong)?;
+    Ok(Compiled {
+        object: Object::load(&object).map_err(Failure::wrong)?,
+        variant: variant.name.clone(),
+        constant_time: variant.constant_time,
+        engine: format!("c by {compiler} {}", flags.join(" ")),
+        _folder: folder,
+    })
+}
+
+fn compile_files(
+    files: &Files,
+    shim: &str,
+    folder: &Path,
+    object: &Path,
+    compiler: &str,
+    flags: &[String],
+) -> Result<(), String> {
+    let mut sources: Vec<OsString> = vec!["shim.c".into()];
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).map_err(|error| error.to_string());
+    write("shim.c", shim.as_bytes())?;
+    if let Some(header) = crate::embedded::file("bench/peers/peer.h") {
+        write("peer.h", header)?;
+    }
+    for (path, bytes) in files {
+        let Some(name) = path.strip_prefix("src/") else { continue };
+        write(name, bytes)?;
+        if name.ends_with(".c") {
+            sources.push(name.into());
+        }
+    }
+    let mut command = Command::new(compiler);
+    command.current_dir(folder).args(["-std=c11", "-shared", "-fPIC", "-Wl,-Bsymbolic"]).args(flags);
+    command.args(sources).arg("-o").arg(object).args(["-lm", "-pthread"]);
+    let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().take(10).collect();
+    Err(format!("{compiler} did not compile the project:\n{}", lines.join("\n")))
+}
+
+/// The functions of `peer.h` over those of the project.
+fn shim(spec: &OperationSpec) -> String {
+    let set = set_name(&spec.set);
+    let op = operation_prefix(&set, spec);
+    let mut text = format!(
+        "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
+         struct context {{\n    struct {op}_context operation;\n    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
+         const char *peer_version(void)\n{{\n    return \"{}\";\n}}\n\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let key = match spec.input(Role::Key) {
+        Some(_) => format!(
+            "    if ({op}_key(&context->operation, strings->key, strings->key_bytes) != HEADRACE_OK) {{\n        free(context);\n        return NULL;\n    }}\n"
+        ),
+        None => String::new(),
+    };
+    let _ = write!(
+        text,
+        "void *peer_open(const char *operation, const struct peer_strings *strings)\n{{\n    void *made = NULL;\n    (void)operation;\n    \
+         if (strings->iv_bytes > sizeof ((struct context *)0)->iv || posix_memalign(&made, 64, sizeof(struct context)) != 0)\n        return NULL;\n    \
+         struct context *context = made;\n    memset(context, 0, sizeof *context);\n    context->iv_bytes = strings->iv_bytes;\n    \
+         if (strings->iv_bytes > 0)\n        memcpy(context->iv, strings->iv, strings->iv_bytes);\n{key}    return context;\n}}\n\n"
+    );
+    let _ = write!(
+        text,
+        "size_t peer_run(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes)\n{{\n    struct context *context = given;\n{}}}\n\n",
+        body(spec, &op)
+    );
+    let _ = write!(
+        text,
+        "void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
+    );
+    text
+}
+
+/// One message, whole.
+fn body(spec: &OperationSpec, op: &str) -> String {
+    if spec.framing == Framing::Core {
+        let block = spec.block_bytes.unwrap_or(1);
+        return format!(
+            "    return {op}_blocks(&context->operation, in, out, (uint32_t)(n_bytes / {block})) == HEADRACE_OK ? n_bytes : PEER_FAILED;\n"
+        );
+    }
+    let verifies = spec.input(Role::TagIn).is_some();
+    let text_bytes = if verifies { "n_bytes - PEER_TAG_BYTES" } else { "n_bytes" };
+    let has_output = spec.output(Role::Output).is_some();
+    let has_tag = spec.output(Role::Tag).is_some();
+    let mut arguments = String::from("&context->operation");
+    // The functions of a project take strings in the order of the roles; the key was given before.
+    for role in Role::ALL.into_iter().filter(|role| !role.is_control() && *role != Role::Key) {
+        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
+        if port.is_none() {
+            continue;
+        }
+        arguments.push_str(match role {
+            Role::Nonce | Role::Iv => ", context->iv, context->iv_bytes",
+            Role::Input => ", in, text_bytes",
+            Role::TagIn => ", in + text_bytes, PEER_TAG_BYTES",
+            // No result is longer than twice its input and the room behind it.
+            Role::Output => ", out, 2 * n_bytes + 64, &out_bytes",
+            Role::Tag if has_output => ", out + out_bytes_expected, PEER_TAG_BYTES, &tag_bytes",
+            Role::Tag => ", out, 64, &tag_bytes",
+            _ if role.is_output() => ", NULL, 0, &none_bytes",
+            _ => ", NULL, 0",
+        });
+    }
+    let mut text = format!("    size_t text_bytes = {text_bytes}, out_bytes = 0, tag_bytes = 0, none_bytes = 0;\n");
+    if has_tag && has_output {
+        text.push_str("    size_t out_bytes_expected = text_bytes;\n");
+    }
+    let _ = write!(
+        text,
+        "    (void)none_bytes;\n    if ({op}_message({arguments}) != HEADRACE_OK)\n        return PEER_FAILED;\n    return out_bytes + tag_bytes;\n"
+    );
+    text
+}

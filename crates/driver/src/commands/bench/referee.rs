@@ -1,0 +1,377 @@
+//! The referee: operations of generated projects and of other libraries side by side, in one process, with the same
+//! messages; and what the rules (`bench/peers.toml`) say of the figures.
+
+use super::{Measured, ours};
+use crate::cli::BenchArgs;
+use crate::commands::Context;
+use crate::embedded;
+use crate::failure::{Failure, Outcome};
+use headrace_bench::contender::{Prepared, Strings, TAG_BYTES};
+use headrace_bench::contest::{Entrant, Inputs, Load, Times, hold, noise};
+use headrace_bench::cycles;
+use headrace_bench::peers::{self, Peer};
+use headrace_bench::results::{Row, Subject};
+use headrace_bench::rules::{RowSpec, Rules};
+use headrace_bench::verdict::{self, Ours, Theirs, judge};
+use headrace_library::catalog::{Library, OperationSpec};
+use ours::Compiled;
+use std::collections::BTreeMap;
+
+/// Sizes of a message, in bytes.
+const SIZES: &[usize] = &[64, 1 << 10, 16 << 10, 1 << 20, 16 << 20];
+
+/// Sizes at which all outputs must be equal.
+const COMPARED: &[usize] = &[64, 1 << 10, 16 << 10];
+
+/// The rules that the command carries.
+pub fn rules() -> Outcome<Rules> {
+    Rules::parse(include_str!("../../../../../bench/peers.toml"))
+        .map_err(|problem| Failure::wrong(format!("bench/peers.toml: {problem}")))
+}
+
+/// The sources of the adapters, by file name.
+pub fn adapters() -> Vec<(&'static str, &'static [u8])> {
+    let folder = "bench/peers/";
+    embedded::below(folder).map(|(path, text)| (path.trim_start_matches(folder), text)).collect()
+}
+
+/// One operation as one row asks for it.
+struct Point<'r> {
+    set: &'r str,
+    operation: &'r str,
+    row: &'r RowSpec,
+    /// Peers that must be there.
+    peers: &'r [String],
+    /// Peers that take part where they are there.
+    also: &'r [String],
+}
+
+/// All that a session of measuring keeps.
+struct Referee<'c> {
+    context: &'c mut Context,
+    arguments: &'c BenchArgs,
+    library: &'c Library,
+    rules: &'c Rules,
+    compilers: Vec<String>,
+    peers: BTreeMap<String, Result<Peer, String>>,
+    measured: Measured,
+}
+
+/// Measures the rows of the operations that the words name; all of them when there are none.
+pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -> Outcome<Measured> {
+    let rules = rules()?;
+    let library = context.library()?;
+    let selected: Vec<&str> = words.iter().map(String::as_str).collect();
+    let scope = library.select(&selected).map_err(|problem| context.usage(&problem))?;
+    let in_scope = |point: &Point| scope.iter().any(|spec| spec.set == point.set && spec.name == point.operation);
+    let points: Vec<Point> = points(&rules).filter(in_scope).collect();
+    if points.is_empty() {
+        return Err(Failure::usage(format!("no row of the referee is about `{}`", words.join(" ").escape_debug())));
+    }
+    let compilers = match arguments.compilers.as_slice() {
+        [] => vec![headrace_native::Compiler::find().ok_or_else(no_compiler)?.name()],
+        named => named.to_vec(),
+    };
+    let library = &library;
+    let mut referee = Referee {
+        context,
+        arguments,
+        library,
+        rules: &rules,
+        compilers,
+        peers: BTreeMap::new(),
+        measured: Measured::default(),
+    };
+    cycles::pin();
+    let outcome = points.iter().try_for_each(|point| referee.measure(point));
+    cycles::unpin();
+    outcome.map(|()| referee.measured)
+}
+
+fn no_compiler() -> Failure {
+    Failure::missing("there is no C compiler: apt-get install gcc libc6-dev")
+}
+
+/// Every set with every operation of every row.
+fn points(rules: &Rules) -> impl Iterator<Item = Point<'_>> {
+    rules.rows.iter().flat_map(|row| {
+        row.measures.iter().flat_map(move |measure| {
+            measure.sets.iter().flat_map(move |set| {
+                measure.operations.iter().map(move |operation| Point {
+                    set,
+                    operation,
+                    row,
+                    peers: &measure.peers,
+                    also: &measure.also,
+                })
+            })
+        })
+    })
+}
+
+/// Who takes part in a contest.
+enum Side {
+    Ours(usize),
+    Theirs(String),
+}
+
+impl Referee<'_> {
+    fn measure(&mut self, point: &Point) -> Outcome {
+        let spec = self
+            .library
+            .operation(point.set, point.operation)
+            .ok_or_else(|| Failure::wrong(format!("the library has no `{} {}`", point.set, point.operation)))?;
+        self.context.terminal.status(&format!("measuring {}", spec.full_name()));
+        let strings = self.strings(point.set);
+        let compiled = self.compile(point, spec)?;
+        let mut found = verdict::Measured::default();
+        let mut sides = Vec::new();
+        let mut prepared = Vec::new();
+        let operation = format!("{} {}", point.set, point.operation);
+        let many = point.row.messages > 1;
+        for (at, ours) in compiled.iter().enumerate() {
+            match Prepared::open(&ours.object, &operation, &strings) {
+                Some(opened) if !many || opened.has_many() => {
+                    sides.push(Side::Ours(at));
+                    prepared.push(opened);
+                }
+                Some(_) => found.missing.push(("headrace".into(), "no function for many messages yet".into())),
+                None => found.error = Some(format!("variant {} refuses its key", ours.variant)),
+            }
+        }
+        for name in point.peers.iter().chain(point.also) {
+            let required = point.peers.contains(name);
+            match self.open_peer(name, &operation, &strings, many) {
+                Ok(opened) => {
+                    sides.push(Side::Theirs(name.clone()));
+                    prepared.push(opened);
+                }
+                Err(why) if required => found.missing.push((name.clone(), why)),
+                Err(_) => {}
+            }
+        }
+        found.missing.dedup();
+        let mut sizes: Vec<usize> = match self.arguments.sizes.as_slice() {
+            // Many messages at once, and code for other machines, are about the size of the row.
+            [] if many || !point.row.flags.is_empty() => vec![point.row.bytes],
+            [] => SIZES.to_vec(),
+            given => given.iter().filter_map(|size| usize::try_from(*size).ok()).collect(),
+        };
+        sizes.retain(|size| *size != point.row.bytes);
+        sizes.push(point.row.bytes);
+        if let Err(problem) = self.compare(point, spec, &sides, &mut prepared, &compiled) {
+            found.error = Some(problem);
+        }
+        for bytes in sizes {
+            let load = Load { bytes, messages: point.row.messages };
+            let (names, times) = self.contest(point, spec, load, &sides, &mut prepared, &compiled)?;
+            let verified = (found.error.is_none() && sides.len() > 1).then(|| format!("equal outputs: {names}"));
+            self.add_rows(point, load, &sides, &compiled, &times, verified.as_deref());
+            if bytes == point.row.bytes {
+                for (side, times) in sides.iter().zip(times) {
+                    match side {
+                        Side::Ours(at) => found.ours.push(Ours {
+                            variant: compiled[*at].variant.clone(),
+                            engine: compiled[*at].engine.clone(),
+                            constant_time: compiled[*at].constant_time,
+                            times,
+                        }),
+                        Side::Theirs(name) => {
+                            let Some(Ok(peer)) = self.peers.get(name) else { continue };
+                            let (title, bound) = (peer.title.clone(), peer.bound);
+                            found.peers.push(Theirs { name: name.clone(), title, bound, times });
+                        }
+                    }
+                }
+            }
+        }
+        let first = spec.variants.first().map_or("", |variant| variant.name.as_str());
+        let subject = verdict::Subject { set: point.set, operation: point.operation };
+        self.measured.verdicts.push(judge(point.row, subject, first, &found));
+        Ok(())
+    }
+
+    fn strings(&self, set: &str) -> Strings {
+        let lengths = self.rules.sets.get(set).copied().unwrap_or_default();
+        Strings { key: noise(lengths.key, 1), iv: noise(lengths.iv, 2) }
+    }
+
+    /// Every variant, by every compiler.
+    fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Compiled>> {
+        let flags: Vec<String> = match point.row.flags.as_slice() {
+            [] => ours::FLAGS.iter().map(|flag| (*flag).to_owned()).collect(),
+            given => given.to_vec(),
+        };
+        let mut compiled = Vec::new();
+        for compiler in self.compilers.clone() {
+            for variant in &spec.variants {
+                let made = ours::compile(self.context, spec, variant, &compiler, &flags)?;
+                compiled.push(made);
+            }
+        }
+        Ok(compiled)
+    }
+
+    fn open_peer(&mut self, name: &str, operation: &str, strings: &Strings, many: bool) -> Result<Prepared, String> {
+        let spec = self.rules.peers.get(name).ok_or("not in the rules")?;
+        let found = self.peers.entry(name.to_owned()).or_insert_with(|| peers::find(name, spec, &adapters()));
+        let peer = found.as_ref().map_err(|why| format!("{why} ({})", spec.get))?;
+        let opened = Prepared::open(&peer.object, operation, strings);
+        let opened = opened.ok_or_else(|| format!("{} has no `{operation}`", peer.title))?;
+        if many && !opened.has_many() {
+            return Err(format!("{} takes no messages together", peer.title));
+        }
+        Ok(opened)
+    }
+
+    /// The messages of a load: noise, or what the inverse operation makes of noise, so that it is accepted.
+    fn messages(&mut self, point: &Point, spec: &OperationSpec, load: Load) -> Outcome<Vec<Vec<u8>>> {
+        let wants_made = spec.verifies || point.operation == "decode";
+        let Some(inverse) = spec.inverse.as_deref().filter(|_| wants_made) else {
+            return Ok((0..load.messages).map(|at| noise(load.bytes, 3 + at as u64)).collect());
+        };
+        let operation = format!("{} {inverse}", point.set);
+        let strings = self.strings(point.set);
+        let names: Vec<String> = point.peers.iter().chain(point.also).cloned().collect();
+        for name in names {
+            let Ok(mut opened) = self.open_peer(&name, &operation, &strings, false) else { continue };
+            // Text of so many characters is made of fewer bytes.
+            let plain = if point.operation == "decode" { load.bytes / 4 * 3 } else { load.bytes };
+            let made = (0..load.messages).map(|at| {
+                let inputs = Inputs::new(&[noise(plain, 3 + at as u64)]);
+                let mut output = vec![0; 2 * load.bytes + 2 * TAG_BYTES + 64];
+                let n = opened.run(inputs.first(plain)?, &mut output)?;
+                output.truncate(n);
+                Some(output)
+            });
+            if let Some(made) = made.collect() {
+                return Ok(made);
+            }
+        }
+        Err(Failure::wrong(format!("nobody here can make messages for `{} {}`", point.set, point.operation)))
+    }
+
+    fn entrants(&self, prepared: &mut Vec<Prepared>, load: Load) -> Vec<Entrant> {
+        prepared.drain(..).map(|one| Entrant::new(one, 2 * load.bytes + TAG_BYTES, load.messages)).collect()
+    }
+
+    /// Holds all outputs against each other.
+    fn compare(
+        &mut self,
+        point: &Point,
+        spec: &OperationSpec,
+        sides: &[Side],
+        prepared: &mut Vec<Prepared>,
+        compiled: &[Compiled],
+    ) -> Result<(), String> {
+        let bounds: Vec<bool> = sides.iter().map(|side| self.is_bound(side)).collect();
+        for bytes in COMPARED {
+            let load = Load { bytes: *bytes, messages: point.row.messages };
+            let messages = self.messages(point, spec, load).map_err(|failure| failure.message)?;
+            let input = Load { bytes: messages.first().map_or(0, Vec::len), ..load };
+            let inputs = Inputs::new(&messages);
+            let mut entrants = self.entrants(prepared, load);
+            let results: Vec<Option<Vec<Vec<u8>>>> =
+                entrants.iter_mut().map(|entrant| entrant.results(&inputs, input)).collect();
+            prepared.extend(entrants.into_iter().map(|entrant| entrant.prepared));
+            let counted = || results.iter().zip(sides).zip(&bounds).filter(|(_, bound)| !**bound).map(|(pair, _)| pair);
+            let Some(first) = counted().find_map(|(result, _)| result.as_ref()) else { continue };
+            for (result, side) in counted() {
+                let name = self.side_name(side, compiled);
+                match result {
+                    None => return Err(format!("{name} fails on {bytes} bytes")),
+                    Some(result) if result != first => {
+                        let (against, _) = counted()
+                            .next()
+                            .map_or(("the first".into(), 0), |(_, side)| (self.side_name(side, compiled), 0));
+                        return Err(format!("outputs differ on {bytes} bytes: {name} and {against}"));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_bound(&self, side: &Side) -> bool {
+        matches!(side, Side::Theirs(name) if self.rules.peers.get(name).is_some_and(|peer| peer.bound))
+    }
+
+    fn side_name(&self, side: &Side, compiled: &[Compiled]) -> String {
+        match side {
+            Side::Ours(at) => format!("headrace {}", compiled[*at].variant),
+            Side::Theirs(name) => match self.peers.get(name) {
+                Some(Ok(peer)) => peer.title.clone(),
+                _ => name.clone(),
+            },
+        }
+    }
+
+    /// Lets all take turns. Gives the names of who took part, and their times.
+    fn contest(
+        &mut self,
+        point: &Point,
+        spec: &OperationSpec,
+        load: Load,
+        sides: &[Side],
+        prepared: &mut Vec<Prepared>,
+        compiled: &[Compiled],
+    ) -> Outcome<(String, Vec<Times>)> {
+        let messages = self.messages(point, spec, load)?;
+        let input = Load { bytes: messages.first().map_or(0, Vec::len), ..load };
+        let inputs = Inputs::new(&messages);
+        let mut entrants = self.entrants(prepared, load);
+        let times = hold(&mut entrants, &inputs, input, self.arguments.pairs as usize);
+        prepared.extend(entrants.into_iter().map(|entrant| entrant.prepared));
+        let times = times.map_err(|at| {
+            let name = sides.get(at).map(|side| self.side_name(side, compiled)).unwrap_or_default();
+            Failure::wrong(format!("{name} fails on {} of {} bytes", spec.full_name(), load.bytes))
+        })?;
+        let counted = sides.iter().filter(|side| !self.is_bound(side));
+        let names: Vec<String> = counted.map(|side| self.side_name(side, compiled)).collect();
+        Ok((names.join(", "), times))
+    }
+
+    fn add_rows(
+        &mut self,
+        point: &Point,
+        load: Load,
+        sides: &[Side],
+        compiled: &[Compiled],
+        times: &[Times],
+        verified: Option<&str>,
+    ) {
+        let streams = u32::try_from(load.messages).unwrap_or(u32::MAX);
+        for (side, times) in sides.iter().zip(times) {
+            let (variant, implementation, engine) = match side {
+                Side::Ours(at) => {
+                    let ours = &compiled[*at];
+                    (ours.variant.clone(), "headrace".to_owned(), ours.engine.clone())
+                }
+                Side::Theirs(_) if self.is_bound(side) => {
+                    ("bound".into(), self.side_name(side, compiled), "native".into())
+                }
+                Side::Theirs(_) => ("library".into(), self.side_name(side, compiled), "native".into()),
+            };
+            let subject = Subject {
+                primitive: point.set.into(),
+                operation: point.operation.into(),
+                variant,
+                implementation,
+                engine,
+                bytes: load.bytes as u64,
+                verified: verified.filter(|_| !self.is_bound(side)).map(str::to_owned),
+            };
+            let row = Row::of_times(subject, times, streams);
+            // Rows of the rules may ask for the same measurement.
+            let same = |other: &Row| {
+                (&other.primitive, &other.operation, &other.variant, &other.implementation, &other.engine)
+                    == (&row.primitive, &row.operation, &row.variant, &row.implementation, &row.engine)
+                    && (other.bytes, other.streams) == (row.bytes, row.streams)
+            };
+            if !self.measured.rows.iter().any(same) {
+                self.measured.rows.push(row);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Gets and builds what `headrace bench` compares with, as far as it can be had here. Says what it installs and why, leaves
+# alone what is there already; what cannot be had is named, and its rows count as not measured.
+# Usage: scripts/peers.sh [openssl4 rustcrypto aws-lc base64 libraries ipsec-mb ascon-c …]   all of them when none is named
+set -eu
+cd "$(dirname "$0")/.."
+peers=${HEADRACE_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/headrace/peers}
+target=${CARGO_TARGET_DIR:-target}/peers
+mkdir -p "$peers"
+failed=
+
+rust_peer() { # rust_peer NAME: an adapter that comes as a crate, for this processor
+    echo "building the adapter of $1 and what it compares with"
+    CARGO_TARGET_DIR=$target RUSTFLAGS="-C target-cpu=native" cargo build --quiet --release --locked \
+        --manifest-path bench/rust-peers/Cargo.toml -p "headrace-peer-$1" || return 1
+    object=libheadrace_peer_$(echo "$1" | tr - _).so
+    # A new file, because the old one may be loaded somewhere.
+    rm -f "$peers/$object"
+    cp "$target/release/$object" "$peers/$object"
+}
+
+openssl4() {
+    scripts/tools.sh rust cc
+    command -v perl >/dev/null 2>&1 || scripts/tools.sh perl
+    echo "building OpenSSL 4 from the crate openssl-src: distributions still have version 3"
+    CARGO_TARGET_DIR=$target cargo build --quiet --release --locked \
+        --manifest-path bench/rust-peers/Cargo.toml -p headrace-peer-openssl4 || return 1
+    from=$("$target/release/headrace-peer-openssl4")
+    rm -rf "$peers/openssl4"
+    mkdir -p "$peers/openssl4"
+    cp -R "$from/include" "$from/lib" "$peers/openssl4/"
+}
+
+# The packages of a later Debian: they need nothing of the system but the C library, so they are only unpacked.
+ipsec_mb() {
+    command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 || return 1
+    echo "fetching intel-ipsec-mb 2 from Debian 13: the many-message rows ask for it, Debian 12 has version 1.3"
+    work=$(mktemp -d)
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    echo "deb [signed-by=$keys] http://deb.debian.org/debian trixie main" >"$work/sources.list"
+    mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial"
+    set -- -qq -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+        -o "Dir::State=$work/state" -o "Dir::Cache=$work/cache" -o Dir::State::status=/var/lib/dpkg/status \
+        -o APT::Sandbox::User=root
+    if apt-get "$@" update && (cd "$work" && apt-get "$@" download libipsec-mb2 libipsec-mb-dev); then
+        for package in "$work"/*.deb; do dpkg-deb -x "$package" "$work/unpacked"; done
+        rm -rf "$peers/ipsec-mb"
+        mkdir -p "$peers/ipsec-mb/lib"
+        cp -R "$work/unpacked/usr/include" "$peers/ipsec-mb/"
+        find "$work/unpacked/usr/lib" -name 'libIPSec_MB.so*' -exec cp -P {} "$peers/ipsec-mb/lib/" \;
+        done=0
+    else
+        done=1
+    fi
+    rm -rf "$work"
+    return $done
+}
+
+# The authors' implementation has no releases that registries carry; its source lies beside the adapters.
+ascon_c() {
+    [ -d "$peers/ascon-c/crypto_aead" ] && return 0
+    command -v git >/dev/null 2>&1 || return 1
+    echo "fetching ascon-c: its authors' own optimised implementation"
+    git clone --quiet --depth 1 https://github.com/ascon/ascon-c "$peers/ascon-c"
+}
+
+for peer in ${*:-openssl4 rustcrypto aws-lc base64 libraries ipsec-mb ascon-c}; do
+    case $peer in
+    openssl4) openssl4 ;;
+    rustcrypto | base64) scripts/tools.sh rust cc && rust_peer "$peer" ;;
+    aws-lc) scripts/tools.sh rust cc cmake && rust_peer "$peer" ;;
+    libraries) scripts/tools.sh cc c++ pkg-config libraries ;;
+    ipsec-mb) ipsec_mb ;;
+    ascon-c) ascon_c ;;
+    *)
+        echo "unknown peer $peer" >&2
+        exit 2 ;;
+    esac || failed="$failed $peer"
+done
+if [ -n "$failed" ]; then
+    echo "not here:$failed; rows that need them are not measured" >&2
+fi

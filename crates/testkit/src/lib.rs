@@ -13,3 +13,4 @@ pub mod generate;
 pub mod peers;
 pub mod rng;
 pub mod shrink;
+pub mod taint;

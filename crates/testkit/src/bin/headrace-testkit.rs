@@ -7,6 +7,7 @@ use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise::{self, Campaign};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use headrace_testkit::peers;
+use headrace_testkit::taint;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -44,6 +45,13 @@ usage: headrace-testkit COMMAND
     --jobs N               operations at a time (default: processors)
     --library DIR          the repository (default: this folder)
     --json FILE            results as data
+  taint FILE OPTIONS       where machine code shows a secret in its branches, addresses and times; see docs/machine-code.md
+    --region NAME=WHAT     memory that holds secret, public or zero bytes, or pointers to another region (&REGION)
+    --secret PART          a part of a region is secret: REGION[FROM..TO], or REGION:STRUCT.FIELD by debug information
+    --public PART          a part is public
+    --call TEXT            walks a call like 'f(&region, &region+64, 16, public, secret, *secret, *public)'; several in turn
+    --budget N             instructions that are executed at most (default 100000000)
+    --json                 the findings as data
   judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict, --threads,
                            --work DIR (compiled code goes there and stays)";
 
@@ -59,6 +67,7 @@ fn main() -> ExitCode {
         ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
         ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
         ["peers", rest @ ..] => compare_with_peers(rest),
+        ["taint", file, rest @ ..] => walk_machine_code(file, rest),
         ["judge", rest @ ..] => Options::parse(rest).and_then(|options| options.judge()),
         _ => Err(USAGE.to_owned()),
     };
@@ -315,6 +324,35 @@ fn compare_with_peers(words: &[&str]) -> Result<ExitCode, String> {
         std::fs::write(&path, reports.json()).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(if reports.are_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Walks compiled code with secrets marked.
+fn walk_machine_code(file: &str, words: &[&str]) -> Result<ExitCode, String> {
+    let mut options = taint::Options { file: file.into(), ..taint::Options::default() };
+    let mut json = false;
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().map(str::to_owned).ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--region" => options.steps.push(taint::Step::Region(value()?)),
+            "--secret" => options.steps.push(taint::Step::Secret(value()?)),
+            "--public" => options.steps.push(taint::Step::Public(value()?)),
+            "--call" => options.steps.push(taint::Step::Call(value()?)),
+            "--budget" => options.budget = Some(number(&value()?)?),
+            "--json" => json = true,
+            _ => return Err(format!("unknown option {word}\n{USAGE}")),
+        }
+    }
+    let report = taint::walk(&options)?;
+    if json {
+        println!("{}", taint::json(&report));
+    } else {
+        for finding in &report.findings {
+            println!("{finding}");
+        }
+        println!("{} findings in {} instructions", report.findings.len(), report.instructions);
+    }
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn time(text: &str, unit: f64) -> Result<Duration, String> {

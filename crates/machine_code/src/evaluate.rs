@@ -1,0 +1,421 @@
+//! What an instruction writes to its first operand, where that can be told more closely than «secret if anything it reads is».
+//!
+//! Nothing has to stand here for the walk to be right: an instruction that is not here makes what it writes secret as a whole,
+//! and unknown.
+
+use crate::memory::{Loaded, low};
+use crate::state::{Compared, Side};
+use crate::step::Step;
+use crate::value::{Numbers, Region, Value};
+use iced_x86::{ConditionCode, Instruction, Mnemonic, OpKind, Register};
+use std::rc::Rc;
+
+/// What an instruction does with bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Copies them to the lowest place; above is zero.
+    Copy,
+    /// Makes each of those that stand in the same place.
+    Bitwise,
+    /// Zero, of an operand with itself.
+    Difference,
+    /// Ones, of an operand with itself.
+    Equality,
+    Other,
+}
+
+fn shape(mnemonic: Mnemonic) -> Shape {
+    use Mnemonic as M;
+    match mnemonic {
+        M::Mov | M::Movzx | M::Movbe | M::Movd | M::Movq | M::Movnti | M::Vmovd | M::Vmovq | M::Movaps | M::Movapd => {
+            Shape::Copy
+        }
+        M::Movups
+        | M::Movupd
+        | M::Movdqa
+        | M::Movdqu
+        | M::Lddqu
+        | M::Movntdq
+        | M::Movntps
+        | M::Movntpd
+        | M::Movntdqa => Shape::Copy,
+        M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu | M::Vlddqu | M::Vmovntdq => {
+            Shape::Copy
+        }
+        M::Vmovdqa32 | M::Vmovdqa64 | M::Vmovdqu8 | M::Vmovdqu16 | M::Vmovdqu32 | M::Vmovdqu64 | M::Vmovntdqa => {
+            Shape::Copy
+        }
+        M::Pand | M::Por | M::Andps | M::Andpd | M::Orps | M::Orpd | M::Pandn | M::Andnps | M::Andnpd => Shape::Bitwise,
+        M::Vpand | M::Vpor | M::Vandps | M::Vandpd | M::Vorps | M::Vorpd | M::Vpandn | M::Vandnps | M::Vandnpd => {
+            Shape::Bitwise
+        }
+        M::Vpandd | M::Vpandq | M::Vpord | M::Vporq | M::Vpandnd | M::Vpandnq => Shape::Bitwise,
+        M::Pxor | M::Xorps | M::Xorpd | M::Vpxor | M::Vxorps | M::Vxorpd | M::Vpxord | M::Vpxorq => Shape::Difference,
+        M::Psubb | M::Psubw | M::Psubd | M::Psubq | M::Pcmpgtb | M::Pcmpgtw | M::Pcmpgtd | M::Pcmpgtq => {
+            Shape::Difference
+        }
+        M::Vpsubb | M::Vpsubw | M::Vpsubd | M::Vpsubq | M::Vpcmpgtb | M::Vpcmpgtw | M::Vpcmpgtd | M::Vpcmpgtq => {
+            Shape::Difference
+        }
+        M::Kxorb | M::Kxorw | M::Kxord | M::Kxorq => Shape::Difference,
+        M::Pcmpeqb | M::Pcmpeqw | M::Pcmpeqd | M::Pcmpeqq | M::Vpcmpeqb | M::Vpcmpeqw | M::Vpcmpeqd | M::Vpcmpeqq => {
+            Shape::Equality
+        }
+        M::Kxnorb | M::Kxnorw | M::Kxnord | M::Kxnorq => Shape::Equality,
+        _ => Shape::Other,
+    }
+}
+
+/// The difference of one vector and itself is zero bit by bit where it is an exclusive or.
+fn is_exclusive_or(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(mnemonic, M::Pxor | M::Xorps | M::Xorpd | M::Vpxor | M::Vxorps | M::Vxorpd | M::Vpxord | M::Vpxorq)
+}
+
+fn constant(byte: u8, bytes: usize) -> Loaded {
+    let mut known = [0; 64];
+    if let Some(filled) = known.get_mut(..bytes) {
+        filled.fill(byte);
+    }
+    let number = if byte == 0 { Value::number(0) } else { Value::any_of(bytes) };
+    Loaded { secret: 0, value: number, known: Some(Rc::new(known)) }
+}
+
+impl Step<'_> {
+    /// The registers that the last two operands name are the same one, and nothing masks what is written.
+    fn of_one_register(&self, instruction: &Instruction) -> bool {
+        let n = instruction.op_count();
+        if n < 2 || instruction.has_op_mask() {
+            return false;
+        }
+        let (a, b) = (n - 2, n - 1);
+        instruction.op_kind(a) == OpKind::Register
+            && instruction.op_kind(b) == OpKind::Register
+            && instruction.op_register(a) == instruction.op_register(b)
+    }
+
+    /// Whether the result is the same whatever the operands are.
+    pub(crate) fn depends_on_nothing(&self, instruction: &Instruction) -> bool {
+        self.of_one_register(instruction)
+            && (matches!(instruction.mnemonic(), Mnemonic::Xor | Mnemonic::Sub)
+                || matches!(shape(instruction.mnemonic()), Shape::Difference | Shape::Equality))
+    }
+
+    /// What the first operand becomes; nothing where the general rule applies.
+    pub(crate) fn evaluate(&mut self, instruction: &Instruction) -> Option<Loaded> {
+        if instruction.op_count() == 0 {
+            return self.implicit(instruction);
+        }
+        let bytes = self.bits(instruction, 0) as usize / 8;
+        if self.depends_on_nothing(instruction) {
+            let ones = shape(instruction.mnemonic()) == Shape::Equality;
+            return Some(constant(if ones { 0xff } else { 0 }, bytes));
+        }
+        if matches!(instruction.mnemonic(), Mnemonic::Vpternlogd | Mnemonic::Vpternlogq) {
+            return self.ternary(instruction, bytes);
+        }
+        if instruction.has_op_mask() || instruction.is_broadcast() {
+            return None;
+        }
+        if self.is_wide(instruction) {
+            return self.vector(instruction, bytes);
+        }
+        self.number(instruction)
+    }
+
+    /// Whether any operand is a vector or a mask.
+    fn is_wide(&self, instruction: &Instruction) -> bool {
+        (0..instruction.op_count()).any(|at| {
+            let register = instruction.op_register(at);
+            instruction.op_kind(at) == OpKind::Register
+                && (register.is_vector_register() || register.is_k() || register.is_mm() || register.is_st())
+        })
+    }
+
+    fn vector(&mut self, instruction: &Instruction, bytes: usize) -> Option<Loaded> {
+        let n = instruction.op_count();
+        match shape(instruction.mnemonic()) {
+            Shape::Copy if n == 2 && !instruction.op0_register().is_k() => {
+                let source = self.operand(instruction, 1);
+                let taken = bytes.min(self.bits(instruction, 1) as usize / 8);
+                // `movq` between vectors takes eight bytes of the sixteen.
+                let quad = matches!(instruction.mnemonic(), Mnemonic::Movq | Mnemonic::Vmovq);
+                let taken = if quad { taken.min(8) } else { taken };
+                let known = match (&source.known, &source.value) {
+                    (Some(known), _) => Some(**known),
+                    (None, Value { base: None, numbers: Numbers::One(n) }) if source.secret == 0 && taken <= 8 => {
+                        let mut known = [0; 64];
+                        known[..8].copy_from_slice(&n.to_le_bytes());
+                        Some(known)
+                    }
+                    _ => None,
+                };
+                let known = known.map(|mut known| {
+                    known[taken..].fill(0);
+                    Rc::new(known)
+                });
+                let value = if taken <= 8 { source.value } else { Value::any_of(bytes) };
+                Some(Loaded { secret: source.secret & low(taken), value, known })
+            }
+            Shape::Bitwise => {
+                let (a, b) = (self.operand(instruction, n - 2), self.operand(instruction, n - 1));
+                Some(Loaded { secret: a.secret | b.secret, value: Value::ANY, known: None })
+            }
+            Shape::Difference if is_exclusive_or(instruction.mnemonic()) => {
+                let (a, b) = (self.operand(instruction, n - 2), self.operand(instruction, n - 1));
+                Some(Loaded { secret: a.secret | b.secret, value: Value::ANY, known: None })
+            }
+            _ => self.rearranged(instruction, bytes),
+        }
+    }
+
+    /// Copies that put bytes elsewhere.
+    fn rearranged(&mut self, instruction: &Instruction, bytes: usize) -> Option<Loaded> {
+        use Mnemonic as M;
+        let n = instruction.op_count();
+        let last = n - 1;
+        let imm = || instruction.try_immediate(last).ok().and_then(|imm| usize::try_from(imm).ok());
+        let secret = match instruction.mnemonic() {
+            M::Movss | M::Vmovss | M::Movsd | M::Vmovsd if n == 2 => {
+                let taken = bytes.min(self.bits(instruction, 1) as usize / 8);
+                let scalar = if matches!(instruction.mnemonic(), M::Movss | M::Vmovss) { 4 } else { 8 };
+                if instruction.op_kind(0) == OpKind::Register && instruction.op_kind(1) == OpKind::Register {
+                    return None;
+                }
+                self.operand(instruction, 1).secret & low(taken.min(scalar))
+            }
+            M::Punpcklqdq | M::Vpunpcklqdq | M::Unpcklpd | M::Movlhps | M::Vmovlhps if bytes == 16 => {
+                let (a, b) = (self.operand(instruction, n - 2), self.operand(instruction, last));
+                (a.secret & 0xff) | ((b.secret & 0xff) << 8)
+            }
+            M::Movhps | M::Movhpd | M::Vmovhps | M::Vmovhpd if instruction.op_kind(0) == OpKind::Register => {
+                let (a, b) = (self.operand(instruction, n - 2), self.operand(instruction, last));
+                (a.secret & 0xff) | ((b.secret & 0xff) << 8)
+            }
+            M::Movhps | M::Movhpd | M::Vmovhps | M::Vmovhpd => self.operand(instruction, 1).secret >> 8,
+            M::Pinsrq | M::Vpinsrq | M::Pinsrd | M::Vpinsrd => {
+                let width = if matches!(instruction.mnemonic(), M::Pinsrq | M::Vpinsrq) { 8 } else { 4 };
+                let at = (imm()? & (16 / width - 1)) * width;
+                let (a, b) = (self.operand(instruction, last.checked_sub(2)?), self.operand(instruction, last - 1));
+                (a.secret & low(16) & !(low(width) << at)) | ((b.secret & low(width)) << at)
+            }
+            M::Pextrq | M::Vpextrq => (self.operand(instruction, 1).secret >> ((imm()? & 1) * 8)) & low(8),
+            M::Pextrd | M::Vpextrd => (self.operand(instruction, 1).secret >> ((imm()? & 3) * 4)) & low(4),
+            M::Vinserti128 | M::Vinsertf128 if bytes == 32 => {
+                let at = (imm()? & 1) * 16;
+                let (a, b) = (self.operand(instruction, 1), self.operand(instruction, 2));
+                (a.secret & low(32) & !(low(16) << at)) | ((b.secret & low(16)) << at)
+            }
+            M::Vextracti128 | M::Vextractf128 => (self.operand(instruction, 1).secret >> ((imm()? & 1) * 16)) & low(16),
+            _ => return None,
+        };
+        Some(Loaded { secret, value: Value::ANY, known: None })
+    }
+
+    /// Ternary logic reads only the operands that its truth table depends on.
+    fn ternary(&mut self, instruction: &Instruction, bytes: usize) -> Option<Loaded> {
+        let table = instruction.try_immediate(3).ok()? & 0xff;
+        // The first operand is the most significant bit of the index into the table.
+        let depends = [(4, 0x0f), (2, 0x33), (1, 0x55)].map(|(shift, half)| (table >> shift) & half != table & half);
+        if instruction.has_op_mask() {
+            return None;
+        }
+        let mut secret = 0;
+        for (at, depends) in (0..).zip(depends) {
+            if depends {
+                let read = self.operand(instruction, at).secret;
+                secret |= if instruction.is_broadcast() && at == 2 && read != 0 { low(bytes) } else { read };
+            }
+        }
+        Some(match (depends, table) {
+            ([false, false, false], 0) => constant(0, bytes),
+            ([false, false, false], _) => constant(0xff, bytes),
+            _ => Loaded { secret, value: Value::ANY, known: None },
+        })
+    }
+
+    /// Results of instructions without operands that are written out.
+    fn implicit(&mut self, _: &Instruction) -> Option<Loaded> {
+        None
+    }
+
+    fn number(&mut self, instruction: &Instruction) -> Option<Loaded> {
+        use Mnemonic as M;
+        let bits = self.bits(instruction, 0);
+        if bits > 64 {
+            return None;
+        }
+        let bytes = bits as usize / 8;
+        let all = |secret: bool| if secret { low(bytes) } else { 0 };
+        let n = instruction.op_count();
+        if instruction.mnemonic() == M::Lea {
+            let secret = [instruction.memory_base(), instruction.memory_index()]
+                .iter()
+                .any(|register| *register != Register::None && self.state.secret(*register) != 0);
+            return Some(Loaded { secret: all(secret), value: self.named_address(instruction), known: None });
+        }
+        let (first, second) = (self.operand(instruction, 0), self.operand(instruction, n.min(2) - 1));
+        let (a, b) = (&first.value, &second.value);
+        let both = first.secret != 0 || second.secret != 0;
+        let numeric = |f: fn(&Numbers, &Numbers) -> Numbers| match (a.base, b.base) {
+            (None, None) => Value::of(f(&a.numbers, &b.numbers)),
+            _ => Value::ANY,
+        };
+        let (secret, value) = match instruction.mnemonic() {
+            M::Mov | M::Movnti => (second.secret, b.clone()),
+            M::Movzx => (second.secret & low(self.bits(instruction, 1) as usize / 8), b.clone()),
+            M::Movsx | M::Movsxd => {
+                let from = self.bits(instruction, 1);
+                let taken = second.secret & low(from as usize / 8);
+                let sign = taken & (1 << (from / 8 - 1)) != 0;
+                let extended = if sign { low(bytes) & !low(from as usize / 8) } else { 0 };
+                (taken | extended, b.map(|numbers| numbers.truncate(from).extend(from)))
+            }
+            M::Add => (all(both), a.add(b)),
+            M::Sub => (all(both), a.sub(b)),
+            M::Inc => (all(first.secret != 0), a.add(&Value::number(1))),
+            M::Dec => (all(first.secret != 0), a.sub(&Value::number(1))),
+            M::Neg => (all(first.secret != 0), a.map(|numbers| Numbers::One(0).sub(numbers))),
+            M::Not => (first.secret, a.map(|numbers| Numbers::One(-1).sub(numbers))),
+            M::And => {
+                // Bytes that a constant clears are the same whatever they were.
+                let kept = |other: &Loaded| match other.value.numbers.one() {
+                    Some(n) if other.value.base.is_none() && other.secret == 0 => {
+                        n.to_le_bytes().iter().enumerate().map(|(at, byte)| u64::from(*byte != 0) << at).sum()
+                    }
+                    _ => u64::MAX,
+                };
+                ((first.secret & kept(&second)) | (second.secret & kept(&first)), aligned(a, b))
+            }
+            M::Or => (first.secret | second.secret, numeric(|a, b| a.or_like(b, |a, b| a | b))),
+            M::Xor => (first.secret | second.secret, numeric(|a, b| a.or_like(b, |a, b| a ^ b))),
+            M::Shl | M::Sal | M::Shr | M::Sar if n == 2 => {
+                let by = second.value.numbers.one().filter(|_| second.secret == 0 && second.value.base.is_none());
+                let Some(by) = by.and_then(|by| u32::try_from(by & if bits == 64 { 63 } else { 31 }).ok()) else {
+                    return Some(Loaded { secret: all(both), value: Value::ANY, known: None });
+                };
+                let value = match instruction.mnemonic() {
+                    M::Shr => a.map(|numbers| numbers.shr(by)),
+                    M::Sar => a.map(|numbers| numbers.extend(bits).sar(by)),
+                    _ => a.map(|numbers| numbers.shl(by)),
+                };
+                // A byte moves to one place or is spread over two.
+                let (whole, parts) = (by as usize / 8, u64::from(by % 8 != 0));
+                let secret = match instruction.mnemonic() {
+                    M::Shr => (first.secret >> whole) | (first.secret >> whole >> parts),
+                    M::Sar => all(both),
+                    _ => (first.secret << whole) | (first.secret << whole << parts),
+                };
+                (secret & low(bytes), value)
+            }
+            M::Imul if n == 2 => (all(both), numeric(Numbers::mul)),
+            M::Imul if n == 3 => {
+                let by = self.operand(instruction, 2).value;
+                (all(second.secret != 0), b.map(|numbers| numbers.mul(&by.numbers)))
+            }
+            M::Bsf | M::Bsr | M::Tzcnt | M::Lzcnt | M::Popcnt => (all(both), Value::of(Numbers::Between(0, 64))),
+            _ if is_conditional_move(instruction) => {
+                return Some(self.conditional(instruction, &first, &second, bytes));
+            }
+            _ if is_set(instruction) => {
+                let secret = instruction.rflags_read() & self.state.flags != 0;
+                let can = |holds| self.state.assume(instruction.condition_code(), holds, self.image).is_some();
+                let value = match (can(true), can(false)) {
+                    (true, false) => Value::number(1),
+                    (false, true) => Value::number(0),
+                    _ => Value::of(Numbers::of(vec![0, 1])),
+                };
+                (all(secret), value)
+            }
+            _ => return None,
+        };
+        Some(Loaded { secret, value, known: None })
+    }
+
+    fn conditional(&mut self, instruction: &Instruction, old: &Loaded, new: &Loaded, bytes: usize) -> Loaded {
+        if instruction.rflags_read() & self.state.flags != 0 {
+            return Loaded { secret: low(bytes), value: old.value.join(&new.value), known: None };
+        }
+        let can = |holds| self.state.assume(instruction.condition_code(), holds, self.image).is_some();
+        match (can(true), can(false)) {
+            (true, false) => new.clone(),
+            (false, true) => old.clone(),
+            _ => Loaded { secret: old.secret | new.secret, value: old.value.join(&new.value), known: None },
+        }
+    }
+
+    /// What the flags tell after this instruction; asked before it writes.
+    pub(crate) fn compared(&mut self, instruction: &Instruction, result: Option<&Loaded>) -> Option<Compared> {
+        use Mnemonic as M;
+        if instruction.op_count() == 0 || self.is_wide(instruction) {
+            return None;
+        }
+        let bits = self.bits(instruction, 0);
+        let zero = || Side { value: Value::number(0), origin: None };
+        // What is written stands in the first operand afterwards, if it is a register and the number fits.
+        let written = |value: &Value| {
+            let narrow = if bits < 64 { value.map(|numbers| numbers.truncate(bits)) } else { value.clone() };
+            Side { value: narrow, origin: None }
+        };
+        match instruction.mnemonic() {
+            M::Cmp => {
+                let (a, mut b) = (self.side(instruction, 0), self.side(instruction, 1));
+                if bits < 64 && b.value.base.is_none() {
+                    b.value = b.value.map(|numbers| numbers.truncate(bits));
+                }
+                Some(Compared { bits, sides: Some((a, b)), result: None })
+            }
+            M::Test if self.of_one_register(instruction) => {
+                let side = self.side(instruction, 0);
+                Some(Compared { bits, sides: Some((side.clone(), zero())), result: Some(side) })
+            }
+            M::Test => {
+                let (a, b) = (self.operand(instruction, 0).value, self.operand(instruction, 1).value);
+                let side = written(&aligned(&a, &b));
+                Some(Compared { bits, sides: Some((side.clone(), zero())), result: Some(side) })
+            }
+            M::And | M::Or | M::Xor => {
+                let side = written(&result?.value);
+                Some(Compared { bits, sides: Some((side.clone(), zero())), result: Some(side) })
+            }
+            M::Sub => {
+                let (mut a, mut b) = (self.side(instruction, 0), self.side(instruction, 1));
+                (a.origin, b.origin) = (None, None);
+                if bits < 64 && b.value.base.is_none() {
+                    b.value = b.value.map(|numbers| numbers.truncate(bits));
+                }
+                Some(Compared { bits, sides: Some((a, b)), result: Some(written(&result?.value)) })
+            }
+            M::Add | M::Inc | M::Dec | M::Shl | M::Shr | M::Sar | M::Neg => {
+                Some(Compared { bits, sides: None, result: Some(written(&result?.value)) })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `a & b`, where one of them may be a pointer.
+fn aligned(a: &Value, b: &Value) -> Value {
+    let (pointer, mask) = match (a.base, b.base) {
+        (None, None) => return Value::of(a.numbers.and(&b.numbers)),
+        (Some(_), None) => (a, &b.numbers),
+        (None, Some(_)) => (b, &a.numbers),
+        _ => return Value::ANY,
+    };
+    match (pointer.base, mask.one()) {
+        // Where the stack lies is up to us: as well as it can be aligned. What is left out below is never used.
+        (Some(Region::Stack), Some(mask)) if mask < 0 => {
+            Value { base: pointer.base, numbers: pointer.numbers.map(|n| n & mask).unwrap_or(Numbers::Any) }
+        }
+        (base, Some(mask)) if mask < 0 => Value { base, numbers: Numbers::Any },
+        _ => Value::of(Numbers::Any.and(mask)),
+    }
+}
+
+fn is_conditional_move(instruction: &Instruction) -> bool {
+    instruction.condition_code() != ConditionCode::None && format!("{:?}", instruction.mnemonic()).starts_with("Cmov")
+}
+
+fn is_set(instruction: &Instruction) -> bool {
+    instruction.condition_code() != ConditionCode::None && format!("{:?}", instruction.mnemonic()).starts_with("Set")
+}

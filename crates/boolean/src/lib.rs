@@ -3,6 +3,7 @@
 
 pub mod affine_equivalence;
 pub mod basis;
+pub mod bilinear;
 pub mod circuit;
 pub mod composite_field;
 pub mod known;

@@ -4,6 +4,7 @@
 pub mod affine_equivalence;
 pub mod basis;
 pub mod bilinear;
+pub mod byte_permute;
 pub mod circuit;
 pub mod composite_field;
 pub mod known;

@@ -5,6 +5,7 @@
 use headrace_boolean::basis::Basis;
 use headrace_boolean::circuit::{Circuit, lookup_tables::cover, text};
 use headrace_boolean::known::{self, Gates};
+use headrace_boolean::synthesis::recursive_selection::{Selection, select};
 use headrace_boolean::synthesis::resubstitution::{Walk, shrink};
 use headrace_boolean::{composite_field, synthesis};
 use std::time::{Duration, Instant};
@@ -56,7 +57,12 @@ fn main() {
             eprintln!("{name}: {} after {:?}", basis.cost(&best), begin.elapsed());
             println!("# {name} {}\n{}", basis.cost(&best), text::write(&best));
         }
-        // The worst is given up from time to time.
+        // A new one comes in from time to time, and the worst is given up.
+        if seed.is_multiple_of(64) && known.table.n_inputs() <= 6 {
+            let options = Selection { n_branches: 2, n_pairs: 40, seed };
+            let c = select(&known.table, &basis, options);
+            pool.push(shrink(&c, &basis, Walk { steps: 20_000, seed, slack: 1 }));
+        }
         if seed.is_multiple_of(64)
             && pool.len() > 3
             && let Some(i) = (0..pool.len()).max_by_key(|i| basis.cost(&pool[*i]))

@@ -5,17 +5,18 @@
 //! `t2` are gone if only `t3` read them. A replacement that saves nothing is taken as well: it opens the next (Mishchenko
 //! and Brayton, «Scalable logic synthesis using a simple circuit structure», 2006, call it resubstitution; the test with
 //! five signals for two gates is that of Kwan, «Reducing the gate count of bitslice DES», 2000). All signals are known as
-//! truth tables, so every step is exact.
+//! truth tables, so every step is exact. The new gate has to agree with the old one only at those inputs where an output
+//! would change with it, which is found by complementing it and looking.
 //!
 //! Signals are kept such that they are 0 at input 0. For gates of three inputs complements cost nothing, and AND, OR, XOR
 //! and AND-NOT of such signals are such signals again, so that only outputs may need inverters.
 
+use super::net::{NONE, Net, Node, and, and_not, emit, evaluate, is_zero, load, rest, separates};
 use crate::basis::Basis;
+use crate::circuit::Circuit;
 use crate::circuit::simplify::{simplify, with_fewer_inverters};
-use crate::circuit::{Circuit, Gate, Signal};
 use crate::random::Random;
-use crate::truth_table::{Function, MAX_INPUTS};
-use std::collections::HashMap;
+use crate::truth_table::MAX_INPUTS;
 
 /// How far to walk and where to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,176 +30,46 @@ pub struct Walk {
     pub slack: usize,
 }
 
-#[derive(Clone, Debug)]
-struct Node<const W: usize> {
-    operands: [u32; 3],
-    value: [u64; W],
-}
-
-/// A circuit as a list of signals: inputs, then gates, each after what it reads.
-#[derive(Clone, Debug)]
-struct Net<const W: usize> {
-    n_inputs: usize,
-    nodes: Vec<Node<W>>,
-    /// The signal behind each output and whether the output is its complement.
-    outputs: Vec<(u32, bool)>,
-}
-
-const NONE: u32 = u32::MAX;
-
-fn and<const W: usize>(a: &[u64; W], b: &[u64; W]) -> [u64; W] {
-    std::array::from_fn(|i| a[i] & b[i])
-}
-
-fn and_not<const W: usize>(a: &[u64; W], b: &[u64; W]) -> [u64; W] {
-    std::array::from_fn(|i| a[i] & !b[i])
-}
-
-fn is_zero<const W: usize>(a: &[u64; W]) -> bool {
-    a.iter().fold(0, |s, w| s | w) == 0
-}
-
-/// The parts of `on` and `off` that two signals do not tell apart: pairs of sets of which one signal more must tell one
-/// from the other, or nothing if some are left after `limit`.
-struct Rest<const W: usize> {
-    parts: [([u64; W], [u64; W]); 4],
-    n: usize,
-}
-
-fn rest<const W: usize>(on: &[u64; W], off: &[u64; W], a: &[u64; W], b: &[u64; W]) -> Rest<W> {
-    let mut r = Rest { parts: [([0; W], [0; W]); 4], n: 0 };
-    let (on_a, off_a, on_n, off_n) = (and(on, a), and(off, a), and_not(on, a), and_not(off, a));
-    for (x, y) in [
-        (and(&on_a, b), and(&off_a, b)),
-        (and_not(&on_a, b), and_not(&off_a, b)),
-        (and(&on_n, b), and(&off_n, b)),
-        (and_not(&on_n, b), and_not(&off_n, b)),
-    ] {
-        if !is_zero(&x) && !is_zero(&y) {
-            r.parts[r.n] = (x, y);
-            r.n += 1;
-        }
-    }
-    r
-}
-
-/// Whether a signal tells all parts of a rest apart.
-fn separates<const W: usize>(r: &Rest<W>, c: &[u64; W]) -> bool {
-    r.parts[..r.n].iter().all(|(x, y)| {
-        let (mut below, mut above) = (0u64, 0u64);
-        for i in 0..W {
-            below |= x[i] & !c[i] | y[i] & c[i];
-            above |= x[i] & c[i] | y[i] & !c[i];
-        }
-        below == 0 || above == 0
-    })
-}
-
-impl<const W: usize> Net<W> {
-    fn n_gates(&self) -> usize {
-        self.nodes.len() - self.n_inputs
-    }
-
-    /// Signals that depend on signal `v`, itself included.
-    fn above(&self, v: usize) -> Vec<bool> {
-        let mut flags = vec![false; self.nodes.len()];
-        flags[v] = true;
-        for i in v.max(self.n_inputs)..self.nodes.len() {
-            flags[i] |= self.nodes[i].operands.iter().any(|o| *o != NONE && flags[*o as usize]);
-        }
-        flags
-    }
-
-    /// Gates that nothing would read if gate `v` went, itself included.
-    fn cone(&self, v: usize) -> Vec<bool> {
-        let mut outside = vec![false; self.nodes.len()];
-        self.outputs.iter().for_each(|(o, _)| outside[*o as usize] = true);
-        outside[v] = false;
-        let mut inside = vec![false; self.nodes.len()];
-        inside[v] = true;
-        for i in (self.n_inputs..self.nodes.len()).rev() {
-            if i > v {
-                self.nodes[i].operands.iter().filter(|o| **o != NONE).for_each(|o| outside[*o as usize] = true);
-                continue;
-            }
-            inside[i] = i == v || (!outside[i] && i < v);
-            if !inside[i] {
-                self.nodes[i].operands.iter().filter(|o| **o != NONE).for_each(|o| outside[*o as usize] = true);
-            }
-        }
-        (0..self.n_inputs).for_each(|i| inside[i] = false);
-        inside
-    }
-
-    /// The same net in order, without dead gates, and with equal signals made one.
-    fn tidy(&self) -> Net<W> {
-        let n = self.n_inputs;
-        let mut new = Net { n_inputs: n, nodes: self.nodes[..n].to_vec(), outputs: Vec::new() };
-        let mut known: HashMap<[u64; W], u32> = HashMap::new();
-        let mut map = vec![NONE; self.nodes.len()];
-        for (i, slot) in map.iter_mut().enumerate().take(n) {
-            known.insert(self.nodes[i].value, i as u32);
-            *slot = i as u32;
-        }
-        // Depth first from the outputs, with equal values sharing whichever comes first.
-        for (o, inverted) in &self.outputs {
-            let mut stack = vec![(*o as usize, false)];
-            while let Some((s, ready)) = stack.pop() {
-                if map[s] != NONE {
-                    continue;
-                }
-                if let Some(same) = known.get(&self.nodes[s].value) {
-                    map[s] = *same;
-                    continue;
-                }
-                let operands = self.nodes[s].operands;
-                if ready {
-                    let at = |o: u32| if o == NONE { NONE } else { map[o as usize] };
-                    let index = new.nodes.len() as u32;
-                    new.nodes.push(Node {
-                        operands: [at(operands[0]), at(operands[1]), at(operands[2])],
-                        value: self.nodes[s].value,
-                    });
-                    known.insert(self.nodes[s].value, index);
-                    map[s] = index;
-                } else {
-                    stack.push((s, true));
-                    stack.extend(operands.iter().filter(|o| **o != NONE).map(|o| (*o as usize, false)));
-                }
-            }
-            new.outputs.push((map[*o as usize], *inverted));
-        }
-        // Sharing may have left gates that nobody reads.
-        let mut live = vec![false; new.nodes.len()];
-        new.outputs.iter().for_each(|(o, _)| live[*o as usize] = true);
-        for i in (n..new.nodes.len()).rev() {
-            if live[i] {
-                new.nodes[i].operands.iter().filter(|o| **o != NONE).for_each(|o| live[*o as usize] = true);
-            }
-        }
-        if live[n..].iter().all(|l| *l) {
-            return new;
-        }
-        let mut kept = Net { n_inputs: n, nodes: new.nodes[..n].to_vec(), outputs: Vec::new() };
-        let mut place: Vec<u32> = (0..n as u32).collect();
-        for (node, live) in new.nodes.iter().zip(&live).skip(n) {
-            place.push(kept.nodes.len() as u32);
-            if *live {
-                let operands = node.operands.map(|o| if o == NONE { NONE } else { place[o as usize] });
-                kept.nodes.push(Node { operands, value: node.value });
-            }
-        }
-        kept.outputs = new.outputs.iter().map(|(o, i)| (place[*o as usize], *i)).collect();
-        kept
-    }
-}
-
 struct Search<'a, const W: usize> {
     wide: bool,
     random: &'a mut Random,
 }
 
 impl<const W: usize> Search<'_, W> {
+    /// The table of a gate that is 1 on `on` and 0 on `off`; where neither says anything, anything.
+    fn table(&mut self, net: &Net<W>, operands: [u32; 3], on: &[u64; W], off: &[u64; W]) -> u8 {
+        if is_zero(on) || is_zero(off) {
+            return if is_zero(on) { 0 } else { 0xff };
+        }
+        let used = operands.iter().filter(|o| **o != NONE).count();
+        let anything = self.random.next() as u8;
+        let (mut table, mut fixed) = (0u8, 0u8);
+        for place in 0..8u8 {
+            let mut block = [u64::MAX; W];
+            for (k, o) in operands.iter().enumerate() {
+                let zero = [0; W];
+                let value = if *o == NONE { &zero } else { &net.nodes[*o as usize].value };
+                block = if place >> k & 1 == 1 { and(&block, value) } else { and_not(&block, value) };
+            }
+            let (ones, zeros) = (!is_zero(&and(&block, on)), !is_zero(&and(&block, off)));
+            table |= u8::from(ones) << place;
+            fixed |= u8::from(ones || zeros) << place;
+        }
+        if used == 1 {
+            // A signal or its complement.
+            return if table & !0xaa == 0 && !fixed & 2 | table & 2 != 0 { 0xaa } else { 0x55 };
+        }
+        table | anything & !fixed
+    }
+
+    /// One signal of a list that separates `on` from `off`.
+    fn signal(&mut self, net: &Net<W>, list: &[u32], on: &[u64; W], off: &[u64; W]) -> Option<[u32; 3]> {
+        let r = rest(on, off, &[0; W], &[0; W]);
+        let turn = self.random.below(list.len());
+        let at = |i: usize| list[(i + turn) % list.len()];
+        (0..list.len()).map(at).find(|s| separates(&r, &net.nodes[*s as usize].value)).map(|s| [s, NONE, NONE])
+    }
+
     /// Three signals of a list (or two) of which a gate separates `on` from `off`; looks at most at `n_pairs` pairs for the
     /// first two, all of them if that is `usize::MAX`.
     fn gate(
@@ -318,42 +189,49 @@ fn step<const W: usize>(net: &Net<W>, wide: bool, limit: usize, random: &mut Ran
     let above = net.above(v);
     let cone = net.cone(v);
     let cone_size = cone.iter().filter(|c| **c).count();
-    let on = net.nodes[v].value;
-    let off: [u64; W] = std::array::from_fn(|i| !on[i]);
+    let care = net.care(v, &above);
+    let value = net.nodes[v].value;
+    let (on, off) = (and(&care, &value), and_not(&care, &value));
     let mut search = Search { wide, random };
     let current = sorted(net.nodes[v].operands);
     let free: Vec<u32> = (0..net.nodes.len() as u32).filter(|s| !above[*s as usize]).collect();
     let beyond: Vec<u32> = free.iter().copied().filter(|s| !cone[*s as usize]).collect();
-    // What saves gates first: without the cone below.
+    // A signal that is there already, or a constant, for which any will do.
+    if let Some(operands) = search.signal(net, &free, &on, &off) {
+        return Some(replaced(net, v, operands, &on, &off, &mut search));
+    }
+    // What saves gates next: without the cone below.
     if cone_size > 1
         && let Some(operands) = search.gate(net, &beyond, &on, &off, if W == 1 { usize::MAX } else { 600 }, current)
     {
-        return Some(replaced(net, v, operands));
+        return Some(replaced(net, v, operands, &on, &off, &mut search));
     }
     let room = limit.saturating_sub(net.n_gates());
     match search.random.below(3) {
         0 => {
             let operands = search.gate(net, &free, &on, &off, 200, current)?;
-            Some(replaced(net, v, operands))
+            Some(replaced(net, v, operands, &on, &off, &mut search))
         }
-        _ => {
-            // Two gates: the upper one reads p, q and the new one. That may use what the cone holds.
-            let within = cone_size + room >= 2;
-            if !within {
-                return None;
-            }
+        // Two gates: the upper one reads p, q and the new one. That may use what the cone holds.
+        _ if cone_size + room >= 2 => {
             let list = if search.random.below(2) == 0 { &free } else { &beyond };
-            two_gates(net, v, list, &mut search)
+            two_gates(net, v, list, &on, &off, &mut search)
         }
+        _ => None,
     }
 }
 
-fn two_gates<const W: usize>(net: &Net<W>, v: usize, list: &[u32], search: &mut Search<'_, W>) -> Option<Net<W>> {
+fn two_gates<const W: usize>(
+    net: &Net<W>,
+    v: usize,
+    list: &[u32],
+    on: &[u64; W],
+    off: &[u64; W],
+    search: &mut Search<'_, W>,
+) -> Option<Net<W>> {
     if list.len() < 2 {
         return None;
     }
-    let on = net.nodes[v].value;
-    let off: [u64; W] = std::array::from_fn(|i| !on[i]);
     let operands = net.nodes[v].operands;
     for _ in 0..4 {
         let mut pick = |slot: usize| {
@@ -364,14 +242,13 @@ fn two_gates<const W: usize>(net: &Net<W>, v: usize, list: &[u32], search: &mut 
                 list[search.random.below(list.len())]
             }
         };
-        let slot = if search.wide { 3 } else { 2 };
         let first = pick(0);
-        let second = if search.wide { pick(1 + usize::from(slot == 3 && first == operands[0])) } else { first };
+        let second = if search.wide { pick(1 + usize::from(first == operands[0])) } else { first };
         if search.wide && first == second {
             continue;
         }
         let value = |s: u32| &net.nodes[s as usize].value;
-        let r = rest(&on, &off, value(first), value(second));
+        let r = rest(on, off, value(first), value(second));
         if r.n == 0 {
             continue;
         }
@@ -386,158 +263,32 @@ fn two_gates<const W: usize>(net: &Net<W>, v: usize, list: &[u32], search: &mut 
             }
         }
         if let Some(lower) = search.gate(net, list, &new_on, &new_off, if W == 1 { 60 } else { 30 }, [NONE; 3]) {
-            let upper = if search.wide { [first, second, NONE] } else { [first, NONE, NONE] };
-            return Some(replaced_by_two(net, v, upper, lower, &new_on, &new_off));
+            let mut new = net.clone();
+            let table = search.table(net, lower, &new_on, &new_off);
+            let value = evaluate(table, lower, |o| net.nodes[o as usize].value);
+            let index = new.nodes.len() as u32;
+            new.nodes.push(Node { operands: lower, table, value });
+            let upper = if search.wide { [first, second, index] } else { [first, index, NONE] };
+            new.nodes[v].operands = upper;
+            new.nodes[v].table = search.table(&new, upper, on, off);
+            return Some(new.tidy());
         }
     }
     None
 }
 
-/// The value of a gate of these operands that is 1 on `on` and 0 on `off`, turned so that it is 0 at input 0.
-fn gate_value<const W: usize>(net: &Net<W>, operands: [u32; 3], on: &[u64; W], off: &[u64; W]) -> [u64; W] {
-    let ones = [u64::MAX; W];
-    let mut sum = [0u64; W];
-    for place in 0..8u32 {
-        let mut block = ones;
-        for (k, o) in operands.iter().enumerate() {
-            if *o == NONE {
-                if place >> k & 1 == 1 {
-                    block = [0; W];
-                }
-                continue;
-            }
-            let value = &net.nodes[*o as usize].value;
-            block = if place >> k & 1 == 1 { and(&block, value) } else { and_not(&block, value) };
-        }
-        // A part that is neither on nor off is 0 where the operands are all 0.
-        if !is_zero(&and(&block, on)) && is_zero(&and(&block, off)) {
-            for i in 0..W {
-                sum[i] |= block[i];
-            }
-        }
-    }
-    if sum[0] & 1 == 1 { std::array::from_fn(|i| !sum[i]) } else { sum }
-}
-
-fn replaced<const W: usize>(net: &Net<W>, v: usize, operands: [u32; 3]) -> Net<W> {
-    let mut new = net.clone();
-    new.nodes[v].operands = operands;
-    new.tidy()
-}
-
-fn replaced_by_two<const W: usize>(
+fn replaced<const W: usize>(
     net: &Net<W>,
     v: usize,
-    mut upper: [u32; 3],
-    lower: [u32; 3],
+    operands: [u32; 3],
     on: &[u64; W],
     off: &[u64; W],
+    search: &mut Search<'_, W>,
 ) -> Net<W> {
     let mut new = net.clone();
-    let value = gate_value(net, lower, on, off);
-    let index = new.nodes.len() as u32;
-    new.nodes.push(Node { operands: lower, value });
-    if let Some(slot) = upper.iter_mut().find(|o| **o == NONE) {
-        *slot = index;
-    }
-    new.nodes[v].operands = upper;
+    new.nodes[v].operands = operands;
+    new.nodes[v].table = search.table(net, operands, on, off);
     new.tidy()
-}
-
-fn load<const W: usize>(circuit: &Circuit, wide: bool) -> Option<Net<W>> {
-    let n = circuit.n_inputs();
-    let mut net: Net<W> = Net { n_inputs: n, nodes: Vec::new(), outputs: Vec::new() };
-    // For each signal of the circuit, what stands for it and whether complemented; a constant has nothing.
-    let mut map: Vec<Option<(u32, bool)>> = Vec::new();
-    let values = circuit.signals();
-    let words = |f: &Function| -> ([u64; W], bool) {
-        let turned = f.at(0);
-        (std::array::from_fn(|i| if turned { !f.0[i] } else { f.0[i] }), turned)
-    };
-    for (i, f) in values.iter().enumerate().take(n) {
-        net.nodes.push(Node { operands: [NONE; 3], value: words(f).0 });
-        map.push(Some((i as u32, false)));
-    }
-    for (gate, f) in circuit.gates().iter().zip(&values[n..]) {
-        let (value, turned) = words(f);
-        let entry = match gate {
-            Gate::Constant(_) => None,
-            Gate::Not(a) => map[a.index()].map(|(s, t)| (s, !t)),
-            Gate::Lut3(..) if !wide => return None,
-            _ => {
-                let mut operands = [NONE; 3];
-                for (slot, s) in operands.iter_mut().zip(gate.operands()) {
-                    *slot = map[s.index()]?.0;
-                }
-                net.nodes.push(Node { operands, value });
-                Some((net.nodes.len() as u32 - 1, turned))
-            }
-        };
-        map.push(entry);
-    }
-    for o in circuit.outputs() {
-        net.outputs.push(map[o.index()]?);
-    }
-    Some(net)
-}
-
-/// The circuit that a net stands for.
-fn emit<const W: usize>(net: &Net<W>, basis: &Basis) -> Circuit {
-    let wide = basis.lut3.is_some();
-    let n = net.n_inputs;
-    // A gate of three inputs whose outputs are all complemented is made complemented.
-    let mut plain = vec![false; net.nodes.len()];
-    let mut turned = vec![false; net.nodes.len()];
-    for (o, inverted) in &net.outputs {
-        if *inverted { turned[*o as usize] = true } else { plain[*o as usize] = true }
-    }
-    let flipped = |s: usize| wide && s >= n && turned[s] && !plain[s];
-    let value = |s: usize| -> [u64; W] {
-        let v = net.nodes[s].value;
-        if flipped(s) { std::array::from_fn(|i| !v[i]) } else { v }
-    };
-    let mut circuit = Circuit::new(n);
-    let mut map: Vec<Signal> = (0..n).map(Signal::from).collect();
-    for s in n..net.nodes.len() {
-        let operands = net.nodes[s].operands;
-        let first = operands[0] as usize;
-        let places: Vec<usize> = operands.iter().map(|o| if *o == NONE { first } else { *o as usize }).collect();
-        let f = value(s);
-        let mut table = 0u8;
-        let mut seen = 0u8;
-        for place in 0..8u8 {
-            let mut block = [u64::MAX; W];
-            for (k, p) in places.iter().enumerate() {
-                let v = value(*p);
-                block = if place >> (2 - k) & 1 == 1 { and(&block, &v) } else { and_not(&block, &v) };
-            }
-            if !is_zero(&block) {
-                seen |= 1 << place;
-                if !is_zero(&and(&block, &f)) {
-                    table |= 1 << place;
-                }
-            }
-        }
-        let at = [map[places[0]], map[places[1]], map[places[2]]];
-        // Places that never occur are filled such that the gate is as cheap as can be.
-        let gate = (0..=255u8)
-            .filter(|t| t & seen == table)
-            .filter_map(|t| basis.gate(t, at))
-            .min_by_key(|g| basis.gate_cost(g))
-            .unwrap_or(Gate::Lut3(table, at[0], at[1], at[2]));
-        map.push(circuit.push(gate));
-    }
-    let mut inverters: HashMap<u32, Signal> = HashMap::new();
-    for (o, inverted) in &net.outputs {
-        let signal = map[*o as usize];
-        let signal = if *inverted && !flipped(*o as usize) {
-            *inverters.entry(*o).or_insert_with(|| circuit.push(Gate::Not(signal)))
-        } else {
-            signal
-        };
-        circuit.push_output(signal);
-    }
-    simplify(&circuit)
 }
 
 #[cfg(test)]

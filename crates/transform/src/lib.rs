@@ -2,5 +2,6 @@
 //!
 //! [`control`] executes the control of a network and makes an automaton of what it may do; its edges are [`kernel`]s.
 
+pub mod control;
 pub mod kernel;
 pub mod passes;

@@ -119,7 +119,7 @@ impl Environment for At<'_> {
 }
 
 /// Does what a list of effects says; tokens consumed are counted by the caller. At most `budget` effects; `false` when
-/// that is spent.
+/// that is spent or a check fails.
 pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
     let entry = world.objects.clone();
     let mut loaded = HashMap::new();
@@ -161,6 +161,11 @@ fn run_list(
                     tokens.resize(at + 1, 0);
                 }
                 tokens[at] = of(value);
+            }
+            Effect::Check { condition, .. } => {
+                if of(condition) == 0 {
+                    return false;
+                }
             }
             Effect::If { condition, then, otherwise } => {
                 let chosen = if of(condition) == 1 { then } else { otherwise };

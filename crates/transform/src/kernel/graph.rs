@@ -12,6 +12,9 @@ use std::rc::Rc;
 /// Widest node in bits.
 pub const MAX_BITS: u32 = 128;
 
+/// How many operations a choice looks through for its own condition.
+const ASSUMED_DEPTH: u32 = 4;
+
 /// A node of a [`Graph`]. Operands always have smaller numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
@@ -355,29 +358,32 @@ impl Graph {
                 self.concat(&taken)
             }
             Op::SignExtend(inner) if lo + width <= self.width(inner) => self.extract(inner, lo, width),
-            // Low bits of a sum depend on low bits only.
-            Op::Add(x, y) if lo == 0 => {
-                let (x, y) = (self.extract(x, 0, width), self.extract(y, 0, width));
-                self.sum(x, y)
+            // Low bits depend on low bits only. Sums of other things are not computed twice for their parts.
+            Op::Add(x, y) if lo + width < self.width(a) && self.moves_bits(x) && self.moves_bits(y) => {
+                let (x, y) = (self.extract(x, 0, lo + width), self.extract(y, 0, lo + width));
+                let sum = self.sum(x, y);
+                self.extract(sum, lo, width)
             }
-            Op::Sub(x, y) if lo == 0 => {
-                let (x, y) = (self.extract(x, 0, width), self.extract(y, 0, width));
-                self.difference(x, y)
+            Op::Sub(x, y) if lo + width < self.width(a) && self.moves_bits(x) && self.moves_bits(y) => {
+                let (x, y) = (self.extract(x, 0, lo + width), self.extract(y, 0, lo + width));
+                let difference = self.difference(x, y);
+                self.extract(difference, lo, width)
             }
-            Op::Mul(x, y) if lo == 0 => {
-                let (x, y) = (self.extract(x, 0, width), self.extract(y, 0, width));
-                self.product(x, y)
+            Op::Mul(x, y) if lo + width < self.width(a) && self.moves_bits(x) && self.moves_bits(y) => {
+                let (x, y) = (self.extract(x, 0, lo + width), self.extract(y, 0, lo + width));
+                let product = self.product(x, y);
+                self.extract(product, lo, width)
             }
             // Where one side is constant or mostly made of parts, bits are followed through.
-            Op::Xor(x, y) if self.moves_bits(x) || self.moves_bits(y) => {
+            Op::Xor(x, y) if self.splits(x, y) => {
                 let (x, y) = (self.extract(x, lo, width), self.extract(y, lo, width));
                 self.xor(x, y)
             }
-            Op::And(x, y) if self.moves_bits(x) || self.moves_bits(y) => {
+            Op::And(x, y) if self.splits(x, y) => {
                 let (x, y) = (self.extract(x, lo, width), self.extract(y, lo, width));
                 self.and(x, y)
             }
-            Op::Or(x, y) if self.moves_bits(x) || self.moves_bits(y) => {
+            Op::Or(x, y) if self.splits(x, y) => {
                 let (x, y) = (self.extract(x, lo, width), self.extract(y, lo, width));
                 self.or(x, y)
             }
@@ -398,6 +404,11 @@ impl Graph {
                 self.add(Op::Extract(a, lo), width)
             }
         }
+    }
+
+    /// Whether a bitwise operation on the two falls into parts.
+    fn splits(&self, a: NodeId, b: NodeId) -> bool {
+        (self.moves_bits(a) && self.moves_bits(b)) || self.constant(a).is_some() || self.constant(b).is_some()
     }
 
     fn moves_bits(&self, a: NodeId) -> bool {
@@ -682,8 +693,31 @@ impl Graph {
         if let Some(merged) = self.disjoint(a, b) {
             return merged;
         }
+        if let Some(wide) = self.carried_in(a, b).or_else(|| self.carried_in(b, a)) {
+            return wide;
+        }
         let (a, b) = self.ordered(a, b);
         self.add(Op::Add(a, b), width)
+    }
+
+    /// A value plus the carry of a sum of lower digits is part of the sum of all digits: counters that are kept in bytes
+    /// become one number. `high + carry(low + r)` is `((high, low) + r) >> n`, n being the bits of `low`.
+    fn carried_in(&mut self, high: NodeId, carry: NodeId) -> Option<NodeId> {
+        let Op::Extract(sum, n) = *self.op(self.without_zeros(carry)) else { return None };
+        let Op::Add(low, r) = *self.op(sum) else { return None };
+        let width = self.width(high);
+        if self.width(sum) != n + 1 || width + n > MAX_BITS {
+            return None;
+        }
+        if self.bounds(low).1 > mask(n) || self.bounds(r).1 > mask(n) {
+            return None;
+        }
+        let low = self.extract(low, 0, n);
+        let both = self.concat(&[high, low]);
+        let r = self.extract(r, 0, n);
+        let r = self.zero_extend(r, width + n);
+        let wide = self.sum(both, r);
+        Some(self.extract(wide, n, width))
     }
 
     /// Difference modulo 2^width.
@@ -877,6 +911,11 @@ impl Graph {
         if a == b || a_low >= b_high {
             return self.bit(false);
         }
+        if a_high <= 1 && b_high <= 1 {
+            let (a, b) = (self.extract(a, 0, 1), self.extract(b, 0, 1));
+            let not_a = self.not(a);
+            return self.and(not_a, b);
+        }
         // Zeros in front of both say nothing.
         let most = a_high.max(b_high);
         let width = (128 - most.leading_zeros()).max(1);
@@ -923,7 +962,32 @@ impl Graph {
                 _ => {}
             }
         }
+        // A side that the other becomes wherever it is not chosen is the value in both cases.
+        let a_where_not = self.assuming(a, condition, false, ASSUMED_DEPTH);
+        if a_where_not == self.assuming(b, condition, false, ASSUMED_DEPTH) {
+            return a;
+        }
+        if self.assuming(a, condition, true, ASSUMED_DEPTH) == self.assuming(b, condition, true, ASSUMED_DEPTH) {
+            return b;
+        }
         self.add(Op::Select(condition, a, b), self.width(a))
+    }
+
+    /// The value where a condition is known, as far as a few operations show.
+    fn assuming(&mut self, a: NodeId, condition: NodeId, holds: bool, depth: u32) -> NodeId {
+        if a == condition {
+            return self.bit(holds);
+        }
+        if depth == 0 || a < condition {
+            return a;
+        }
+        let op = self.op(a).clone();
+        let operands = op.operands();
+        if operands.len() > 4 {
+            return a;
+        }
+        let known: Vec<NodeId> = operands.iter().map(|&x| self.assuming(x, condition, holds, depth - 1)).collect();
+        if known == operands { a } else { self.rebuild(&op, self.width(a), &known) }
     }
 
     /// An element of a constant table. The index is less than its length.

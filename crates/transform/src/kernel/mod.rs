@@ -52,6 +52,17 @@ pub enum Effect {
         /// What.
         value: NodeId,
     },
+    /// Ends the run with an error of the program if the condition is 0: an index was outside of its list.
+    Check {
+        /// 1 bit.
+        condition: NodeId,
+        /// The index.
+        index: NodeId,
+        /// The number of elements.
+        length: usize,
+        /// Where the program says so.
+        span: headrace_source::Span,
+    },
     /// Runs `before`, ends if the condition is 0, runs the body, and again. Nodes that hold [`Op::Loaded`] of a load
     /// inside have a new value in every pass.
     While {
@@ -87,7 +98,7 @@ impl Effect {
                     Effect::walk(then, visit);
                     Effect::walk(otherwise, visit);
                 }
-                Effect::Load { .. } | Effect::Store { .. } | Effect::Output { .. } => {}
+                Effect::Load { .. } | Effect::Store { .. } | Effect::Output { .. } | Effect::Check { .. } => {}
             }
         }
     }
@@ -98,6 +109,7 @@ impl Effect {
             Effect::Load { index, .. } => vec![*index],
             Effect::Store { index, value, .. } => vec![*index, *value],
             Effect::Output { value, .. } => vec![*value],
+            Effect::Check { condition, index, .. } => vec![*condition, *index],
             Effect::While { condition, .. } | Effect::If { condition, .. } => vec![*condition],
         }
     }
@@ -117,16 +129,28 @@ pub struct Kernel {
 /// How a value goes from one pass of a loop to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carry {
-    /// A constant is added in each pass, modulo 2^width: pass p begins with entry + p * step.
+    /// Bits of a counter: pass p begins with bits `lo` to `lo + width - 1` of [`Counter`] `counter`.
     Counter {
-        /// What is added.
-        step: u128,
+        /// Position in [`Loop::counters`].
+        counter: usize,
+        /// Least significant bit.
+        lo: u32,
     },
     /// The next value depends on tokens of this pass and on what no pass changes only: any pass but the first can
     /// compute it from the tokens of the pass before.
     Delay,
     /// Anything else: passes must run one after the other.
     True,
+}
+
+/// A number to which each pass adds the same, modulo 2^width. It may be kept in several elements, such as the bytes of a
+/// counter block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// What it was when the loop began: a `Concat` of [`Op::Entry`]s, or one.
+    pub start: NodeId,
+    /// What is added in each pass, less than 2^width.
+    pub step: u128,
 }
 
 /// An element of an object that passes of a loop change.
@@ -160,6 +184,8 @@ pub struct Loop {
     pub outputs: Vec<(u32, u64, NodeId)>,
     /// What goes from pass to pass.
     pub carried: Vec<Carried>,
+    /// Numbers that go on by a constant.
+    pub counters: Vec<Counter>,
 }
 
 impl Loop {

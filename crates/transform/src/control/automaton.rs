@@ -1,0 +1,117 @@
+//! The control automaton of a network.
+
+use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId};
+use headrace_ir::{InstanceId, VariableId};
+
+/// What may happen in a state, as a tree of decisions with a kernel at each leaf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A decision on values that are public, or else reported.
+    Branch {
+        /// What the condition needs: loads and checks.
+        before: Vec<Effect>,
+        /// 1 bit.
+        condition: NodeId,
+        /// Where it is 1.
+        then: Box<Step>,
+        /// Where it is 0.
+        otherwise: Box<Step>,
+    },
+    /// Input is needed: the first port that has enough tokens decides. When none has, the run ends here.
+    Wait(Vec<Awaited>),
+    /// A kernel, and where it leads.
+    Go {
+        /// What is done.
+        kernel: Kernel,
+        /// Position in [`Automaton::states`].
+        target: usize,
+    },
+    /// Nothing can ever fire again.
+    End,
+}
+
+/// Input that a state can go on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    /// Position in the network's input ports.
+    pub port: usize,
+    /// Tokens that must be there.
+    pub tokens: u64,
+    /// What then.
+    pub step: Step,
+}
+
+/// A state of the control.
+#[derive(Clone, Debug)]
+pub struct ControlState {
+    /// What may happen in it.
+    pub step: Step,
+    /// What is known in it, for readers: states of actors, tokens in FIFOs, values.
+    pub description: String,
+}
+
+/// What an object of an automaton holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// A state variable.
+    Variable(InstanceId, VariableId),
+    /// Tokens of a FIFO, by its position in the network's connections.
+    Fifo(usize),
+    /// A list of a firing.
+    Local,
+}
+
+/// The control automaton: state 0 is the first.
+#[derive(Clone, Debug)]
+pub struct Automaton {
+    /// The values of all kernels.
+    pub graph: Graph,
+    /// Memory. Persistent objects of variables begin with the initial values in `initial`.
+    pub objects: Vec<Object>,
+    /// What each object holds.
+    pub holds: Vec<Holds>,
+    /// Elements of each persistent object before the first kernel.
+    pub initial: Vec<Vec<u128>>,
+    /// The states.
+    pub states: Vec<ControlState>,
+}
+
+impl Step {
+    /// Every kernel of the tree with its target.
+    pub fn kernels<'a>(&'a self, visit: &mut dyn FnMut(&'a Kernel, usize)) {
+        match self {
+            Step::Branch { then, otherwise, .. } => {
+                then.kernels(visit);
+                otherwise.kernels(visit);
+            }
+            Step::Wait(awaited) => awaited.iter().for_each(|awaited| awaited.step.kernels(visit)),
+            Step::Go { kernel, target } => visit(kernel, *target),
+            Step::End => {}
+        }
+    }
+}
+
+impl Automaton {
+    /// The object that a number stands for.
+    pub fn object(&self, id: ObjectId) -> &Object {
+        &self.objects[id.0 as usize]
+    }
+
+    /// Number of kernels.
+    pub fn n_kernels(&self) -> usize {
+        let mut n = 0;
+        for state in &self.states {
+            state.step.kernels(&mut |_, _| n += 1);
+        }
+        n
+    }
+
+    /// Number of effects of all kernels.
+    pub fn n_effects(&self) -> usize {
+        let mut n = 0;
+        for state in &self.states {
+            state.step.kernels(&mut |kernel, _| Effect::walk(&kernel.effects, &mut |_| n += 1));
+        }
+        n
+    }
+}

@@ -1,0 +1,482 @@
+//! From a network to its automaton: states are explored until there are no new ones.
+
+use super::NotFused;
+use super::automaton::{Automaton, Awaited, ControlState, Holds, Step};
+use super::execute::{State, Walk};
+use super::expression::bits_of_value;
+use super::lists::{List, ListId};
+use super::schedule::{Progress, Scheduler, Wiring, token_width};
+use super::tracked::Tracked;
+use crate::kernel::graph::{MAX_BITS, mask};
+use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op, TableId};
+use headrace_analysis::order_dependence::{Dependence, findings};
+use headrace_ir::{Endpoint, InstanceId, Network, Scalar, StateId, Value, VariableId};
+use headrace_source::Span;
+use std::collections::{HashMap, HashSet};
+
+/// How far an exploration goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// States of the automaton.
+    pub states: usize,
+    /// Nodes of the graph.
+    pub nodes: usize,
+    /// Firings of one kernel.
+    pub firings: usize,
+    /// Values that a variable may be known to have in otherwise equal states.
+    pub values: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 8 }
+    }
+}
+
+/// What tells one state from another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    shape: Shape,
+    /// Values of scalar variables of control, where they are known, then of tokens of control.
+    known: Vec<Option<u128>>,
+}
+
+/// What is always known of a state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    fsm: Vec<StateId>,
+    fills: Vec<usize>,
+}
+
+/// The control automaton of a network.
+///
+/// # Errors
+///
+/// Why the network cannot do without a run-time scheduler.
+pub fn automaton_of(network: &Network, limits: &Limits) -> Result<Automaton, NotFused> {
+    for (at, instance) in network.instances.iter().enumerate() {
+        let actor = network.actor_of(InstanceId(at as u32));
+        if findings(actor).iter().any(|finding| matches!(finding.dependence, Dependence::Time { .. })) {
+            let reason = format!("what `{}` does depends on when tokens come", instance.name);
+            return Err(NotFused::new(reason, instance.span));
+        }
+    }
+    let tracked = Tracked::of(network);
+    let wiring = Wiring::of(network);
+    // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
+    let mut general: HashMap<Shape, HashSet<usize>> = HashMap::new();
+    loop {
+        let explorer = Explorer::new(network, &tracked, &wiring, limits, &general)?;
+        match explorer.explore()? {
+            Explored::Automaton(automaton) => return Ok(*automaton),
+            Explored::TooManyValues(shape, slots) => general.entry(shape).or_default().extend(slots),
+        }
+    }
+}
+
+enum Explored {
+    Automaton(Box<Automaton>),
+    /// At this shape these values vary too much.
+    TooManyValues(Shape, Vec<usize>),
+}
+
+struct Explorer<'a> {
+    network: &'a Network,
+    tracked: &'a Tracked,
+    wiring: &'a Wiring,
+    limits: &'a Limits,
+    general: &'a HashMap<Shape, HashSet<usize>>,
+    graph: Graph,
+    objects: Vec<Object>,
+    holds: Vec<Holds>,
+    initial: Vec<Vec<u128>>,
+    /// The list of each variable of each instance.
+    variables: Vec<Vec<Option<ListId>>>,
+    lists: Vec<std::rc::Rc<List>>,
+    /// Scalar variables of control.
+    scalars: Vec<ListId>,
+    /// The object that holds the tokens of each connection between two kernels.
+    fifos: Vec<Option<ObjectId>>,
+    tables: HashMap<(usize, VariableId), TableId>,
+    n_loads: u32,
+    keys: HashMap<Key, usize>,
+    order: Vec<Key>,
+    by_shape: HashMap<Shape, Vec<usize>>,
+    too_many: Option<(Shape, Vec<usize>)>,
+}
+
+impl<'a> Explorer<'a> {
+    fn new(
+        network: &'a Network,
+        tracked: &'a Tracked,
+        wiring: &'a Wiring,
+        limits: &'a Limits,
+        general: &'a HashMap<Shape, HashSet<usize>>,
+    ) -> Result<Self, NotFused> {
+        let mut explorer = Explorer {
+            network,
+            tracked,
+            wiring,
+            limits,
+            general,
+            graph: Graph::new(),
+            objects: Vec::new(),
+            holds: Vec::new(),
+            initial: Vec::new(),
+            variables: Vec::new(),
+            lists: Vec::new(),
+            scalars: Vec::new(),
+            fifos: Vec::new(),
+            tables: HashMap::new(),
+            n_loads: 0,
+            keys: HashMap::new(),
+            order: Vec::new(),
+            by_shape: HashMap::new(),
+            too_many: None,
+        };
+        for at in 0..network.instances.len() {
+            explorer.add_variables(at)?;
+        }
+        for (at, connection) in network.connections.iter().enumerate() {
+            let port = network.target_port(connection);
+            let Some(width) = token_width(port.ty) else {
+                return Err(NotFused::new("a port is of a type that kernels do not have", port.span));
+            };
+            let object = matches!(connection.target, Endpoint::Instance(..)).then(|| {
+                let (_, target) = network.describe(connection);
+                let name = format!("fifo_{}", target.replace('.', "_"));
+                explorer.add_object(name, width, 0, Holds::Fifo(at), Vec::new())
+            });
+            explorer.fifos.push(object);
+        }
+        Ok(explorer)
+    }
+
+    fn add_object(&mut self, name: String, width: u32, length: usize, holds: Holds, initial: Vec<u128>) -> ObjectId {
+        let name = if self.objects.iter().any(|object| object.name == name) {
+            format!("{name}_{}", self.objects.len())
+        } else {
+            name
+        };
+        self.objects.push(Object { name, width, length, persistent: true });
+        self.holds.push(holds);
+        self.initial.push(initial);
+        ObjectId(self.objects.len() as u32 - 1)
+    }
+
+    fn add_variables(&mut self, at: usize) -> Result<(), NotFused> {
+        let instance = &self.network.instances[at];
+        let actor = self.network.actor_of(InstanceId(at as u32));
+        let mut lists = Vec::with_capacity(actor.variables.len());
+        for (number, variable) in actor.variables.iter().enumerate() {
+            if !variable.mutable {
+                lists.push(None);
+                continue;
+            }
+            let width = variable.ty.element.width();
+            if width == 0 || width > MAX_BITS || matches!(variable.ty.element, Scalar::Real(_)) {
+                return Err(NotFused::new("a variable is of a type that kernels do not have", variable.span));
+            }
+            let initial: Vec<u128> = match &variable.initial {
+                Value::List(elements) => elements.iter().map(|value| bits_of_value(value) & mask(width)).collect(),
+                value => vec![bits_of_value(value) & mask(width)],
+            };
+            let name = format!("{}_{}", instance.name, variable.name.replace('.', "_"));
+            let length = variable.ty.len();
+            let holds = Holds::Variable(InstanceId(at as u32), VariableId(number as u32));
+            let object = self.add_object(name, width, length, holds, initial);
+            let list = ListId(self.lists.len() as u32);
+            self.lists.push(List::in_object(object, width, length));
+            if !variable.ty.is_list() && self.tracked.variables[at][number] {
+                self.scalars.push(list);
+            }
+            lists.push(Some(list));
+        }
+        self.variables.push(lists);
+        Ok(())
+    }
+
+    fn explore(mut self) -> Result<Explored, NotFused> {
+        let mut states: Vec<ControlState> = Vec::new();
+        // The first state knows what the variables of control begin with.
+        let known = self
+            .scalars
+            .iter()
+            .map(|list| {
+                let object = self.lists[list.0 as usize].object;
+                object.and_then(|object| self.initial[object.0 as usize].first().copied())
+            })
+            .collect();
+        let shape = Shape {
+            fsm: (0..self.network.instances.len())
+                .map(|at| self.network.actor_of(InstanceId(at as u32)).schedule.initial)
+                .collect(),
+            fills: vec![0; self.network.connections.len()],
+        };
+        let initializes = self.network.actors.iter().any(|actor| !actor.initializers.is_empty());
+        self.state_of(Key { shape, known });
+        let mut next = 0;
+        while next < self.order.len() {
+            let key = self.order[next].clone();
+            let state = self.begin(&key);
+            let step = self.step(state, next == 0 && initializes)?;
+            if let Some((shape, slots)) = self.too_many {
+                return Ok(Explored::TooManyValues(shape, slots));
+            }
+            states.push(ControlState { step, description: self.describe(&key) });
+            next += 1;
+            if next > self.limits.states {
+                return Err(NotFused::new("the control has too many states", self.network.span));
+            }
+        }
+        // Objects that kernels added live in one kernel only.
+        while self.holds.len() < self.objects.len() {
+            self.holds.push(Holds::Local);
+            self.initial.push(Vec::new());
+        }
+        Ok(Explored::Automaton(Box::new(Automaton {
+            graph: self.graph,
+            objects: self.objects,
+            holds: self.holds,
+            initial: self.initial,
+            states,
+        })))
+    }
+
+    /// The position of a state, a new one if it has not been met.
+    fn state_of(&mut self, key: Key) -> usize {
+        if let Some(&known) = self.keys.get(&key) {
+            return known;
+        }
+        let at = self.order.len();
+        let same = self.by_shape.entry(key.shape.clone()).or_default();
+        same.push(at);
+        if same.len() > self.limits.values && self.too_many.is_none() {
+            let varies: Vec<usize> = (0..key.known.len())
+                .filter(|&slot| {
+                    let values: HashSet<_> = same
+                        .iter()
+                        .map(|&other| self.order.get(other).map_or(key.known[slot], |other| other.known[slot]))
+                        .collect();
+                    values.len() > 1 && !values.contains(&None) || values.len() > 2
+                })
+                .collect();
+            if !varies.is_empty() {
+                self.too_many = Some((key.shape.clone(), varies));
+            }
+        }
+        self.keys.insert(key.clone(), at);
+        self.order.push(key);
+        at
+    }
+
+    /// What is there when a state begins.
+    fn begin(&mut self, key: &Key) -> State {
+        let ports = (self.network.inputs.len(), self.network.outputs.len());
+        let mut state =
+            State::new(key.shape.fsm.clone(), self.network.connections.len(), self.lists.clone(), ports);
+        for (slot, &list) in self.scalars.iter().enumerate() {
+            if let Some(value) = key.known[slot] {
+                let width = state.list(list).width;
+                let node = self.graph.number(value, width);
+                let list = state.list_mut(list);
+                list.elements[0] = Some(node);
+                // Memory does not hold what the state knows.
+                list.dirty[0] = true;
+            }
+        }
+        let mut slot = self.scalars.len();
+        for (connection, &fill) in key.shape.fills.iter().enumerate() {
+            let Some(object) = self.fifos[connection] else { continue };
+            let width = self.objects[object.0 as usize].width;
+            for at in 0..fill {
+                let known = match self.tracked.connections[connection] {
+                    true => {
+                        slot += 1;
+                        key.known[slot - 1]
+                    }
+                    false => None,
+                };
+                let token = match known {
+                    Some(value) => self.graph.number(value, width),
+                    None => {
+                        let index = self.graph.number(at as u128, 32);
+                        self.graph.entry(object, index, width)
+                    }
+                };
+                state.queues[connection].push_back(token);
+            }
+        }
+        state
+    }
+
+    fn scheduler<'s>(&'s mut self) -> Scheduler<'s, 'a, 's> {
+        let n_lists = self.lists.len();
+        let walk = Walk {
+            network: self.network,
+            graph: &mut self.graph,
+            objects: &mut self.objects,
+            variables: &self.variables,
+            tables: &mut self.tables,
+            n_loads: &mut self.n_loads,
+            budget: self.limits.nodes,
+            span: Span::default(),
+        };
+        Scheduler::new(walk, self.wiring, n_lists)
+    }
+
+    fn step(&mut self, mut state: State, initializes: bool) -> Result<Step, NotFused> {
+        if initializes {
+            let network = self.network;
+            let mut scheduler = self.scheduler();
+            for at in 0..network.instances.len() {
+                for action in &network.actor_of(InstanceId(at as u32)).initializers {
+                    scheduler.initialize(&mut state, at, action)?;
+                }
+            }
+            return self.arrive(state);
+        }
+        self.decide(state, None, 0)
+    }
+
+    /// What may happen in a state before its first firing, and the kernel that the first firing begins.
+    fn decide(&mut self, mut state: State, reading: Option<(usize, usize)>, depth: u32) -> Result<Step, NotFused> {
+        if depth > 64 {
+            return Err(NotFused::new("too many decisions before a firing", self.network.span));
+        }
+        let mut wanted = Vec::new();
+        let mut scheduler = self.scheduler();
+        scheduler.reading = reading;
+        match scheduler.step(&mut state, &mut wanted)? {
+            Progress::Fired => self.go_on(state),
+            Progress::Fork(condition) => {
+                let before = std::mem::take(&mut state.effects[0]);
+                let mut other = state.clone();
+                state.facts.assume(&self.graph, condition, true);
+                other.facts.assume(&self.graph, condition, false);
+                let then = Box::new(self.decide(state, None, depth + 1)?);
+                let otherwise = Box::new(self.decide(other, None, depth + 1)?);
+                Ok(Step::Branch { before, condition, then, otherwise })
+            }
+            Progress::Input { .. } => {
+                let mut awaited = Vec::with_capacity(wanted.len());
+                for (port, tokens) in wanted {
+                    let step = self.decide(state.clone(), Some((port, tokens)), depth + 1)?;
+                    let tokens = state.consumed[port] + tokens as u64;
+                    awaited.push(Awaited { port, tokens, step });
+                }
+                Ok(Step::Wait(awaited))
+            }
+            Progress::Blocked => Ok(Step::End),
+        }
+    }
+
+    /// After the first firing: on until something must be decided.
+    fn go_on(&mut self, mut state: State) -> Result<Step, NotFused> {
+        let mut wanted = Vec::new();
+        let mut firings = 1;
+        let mut met: HashSet<Key> = HashSet::new();
+        let mut visits: HashMap<Shape, usize> = HashMap::new();
+        loop {
+            // A state that comes again without a decision is a loop without an end but that of room for output.
+            let key = self.key_of(&state);
+            let count = visits.entry(key.shape.clone()).or_default();
+            *count += 1;
+            if *count > 300 || firings > self.limits.firings || !met.insert(key) {
+                return self.arrive(state);
+            }
+            let mut scheduler = self.scheduler();
+            match scheduler.step(&mut state, &mut wanted)? {
+                Progress::Fired => firings += 1,
+                _ => return self.arrive(state),
+            }
+        }
+    }
+
+    /// Values of control slots, where they are known.
+    fn key_of(&mut self, state: &State) -> Key {
+        let shape = Shape { fsm: state.fsm.clone(), fills: state.queues.iter().map(|queue| queue.len()).collect() };
+        let general = self.general.get(&shape);
+        let mut known = Vec::with_capacity(self.scalars.len());
+        let is_general = |slot: usize| general.is_some_and(|slots| slots.contains(&slot));
+        let value_of = |graph: &Graph, node: NodeId| {
+            let (low, high) = state.facts.range(graph, node);
+            (low == high).then_some(low)
+        };
+        for (slot, &list) in self.scalars.iter().enumerate() {
+            let node = state.list(list).elements[0];
+            known.push(node.filter(|_| !is_general(slot)).and_then(|node| value_of(&self.graph, node)));
+        }
+        for (connection, queue) in state.queues.iter().enumerate() {
+            if self.tracked.connections[connection] && self.fifos[connection].is_some() {
+                for &token in queue {
+                    let slot = known.len();
+                    known.push(if is_general(slot) { None } else { value_of(&self.graph, token) });
+                }
+            }
+        }
+        Key { shape, known }
+    }
+
+    /// Ends a kernel: what the next one finds goes into memory.
+    fn arrive(&mut self, mut state: State) -> Result<Step, NotFused> {
+        let key = self.key_of(&state);
+        let lists = self.lists.len();
+        let known: HashMap<ListId, bool> =
+            self.scalars.iter().enumerate().map(|(slot, &list)| (list, key.known[slot].is_some())).collect();
+        {
+            let mut scheduler = self.scheduler();
+            for at in 0..lists {
+                let list = ListId(at as u32);
+                if known.get(&list) != Some(&true) {
+                    scheduler.walk.flush(&mut state, list);
+                }
+            }
+        }
+        let mut slot = self.scalars.len();
+        for connection in 0..state.queues.len() {
+            let Some(object) = self.fifos[connection] else { continue };
+            let tokens: Vec<NodeId> = state.queues[connection].iter().copied().collect();
+            let length = &mut self.objects[object.0 as usize].length;
+            *length = (*length).max(tokens.len());
+            for (at, value) in tokens.into_iter().enumerate() {
+                if self.tracked.connections[connection] {
+                    slot += 1;
+                    if key.known[slot - 1].is_some() {
+                        continue;
+                    }
+                }
+                let index = self.graph.number(at as u128, 32);
+                if *self.graph.op(value) != (Op::Entry { object, index }) {
+                    state.push(Effect::Store { object, index, value });
+                }
+            }
+        }
+        let target = self.state_of(key);
+        let effects = std::mem::take(&mut state.effects[0]);
+        let kernel = Kernel { effects, consumes: state.consumed, produces: state.produced };
+        Ok(Step::Go { kernel, target })
+    }
+
+    fn describe(&self, key: &Key) -> String {
+        let mut parts = Vec::new();
+        for (at, instance) in self.network.instances.iter().enumerate() {
+            let actor = self.network.actor_of(InstanceId(at as u32));
+            if actor.schedule.states.len() > 1 {
+                parts.push(format!("{}: {}", instance.name, actor.schedule.states[key.shape.fsm[at].index()].name));
+            }
+        }
+        for (slot, list) in self.scalars.iter().enumerate() {
+            if let (Some(value), Some(object)) = (key.known[slot], self.lists[list.0 as usize].object) {
+                parts.push(format!("{} = {value}", self.objects[object.0 as usize].name));
+            }
+        }
+        for (connection, &fill) in key.shape.fills.iter().enumerate() {
+            if fill > 0 {
+                let (_, target) = self.network.describe(&self.network.connections[connection]);
+                parts.push(format!("{fill} in {target}"));
+            }
+        }
+        parts.join(", ")
+    }
+}

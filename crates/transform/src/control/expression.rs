@@ -1,0 +1,696 @@
+//! Expressions as nodes.
+//!
+//! Integers of the representation are exact, nodes have a width. Who needs only the low bits of a result says so, and
+//! what it is computed from is then computed in as many bits where that gives the same low bits; everything else is
+//! computed in as many bits as its range needs. Example: in `wrap 32 (a + b + c)` both sums are of 32 bits; in
+//! `(a + b) >> 8` on bytes the sum has 9.
+
+use super::NotFused;
+use super::execute::{Frame, State, Walk};
+use super::lists::ListId;
+use crate::kernel::graph::{MAX_BITS, mask, signed};
+use crate::kernel::{Effect, NodeId};
+use headrace_ir::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Place, ProcedureId, Root, Scalar, Value};
+use headrace_source::Span;
+
+/// An integer: exact, or known in its low bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number {
+    pub node: NodeId,
+    /// Bounds if the node holds the integer exactly: unsigned where the lower bound is not negative, else as two's
+    /// complement.
+    pub range: Option<(i128, i128)>,
+}
+
+/// A place of a list: the list, the index of its first element, and the number of elements from there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub list: ListId,
+    pub start: usize,
+}
+
+/// Bits that a range takes.
+fn bits_of(low: i128, high: i128) -> u32 {
+    let magnitude = |value: i128| 128 - if value < 0 { (!value).leading_zeros() } else { value.leading_zeros() };
+    if low >= 0 { magnitude(high).max(1) } else { magnitude(low).max(magnitude(high)) + 1 }
+}
+
+impl Walk<'_, '_> {
+    /// The node of an integer in as many bits.
+    pub fn in_bits(&mut self, number: Number, bits: u32) -> NodeId {
+        let width = self.graph.width(number.node);
+        if bits <= width {
+            return self.graph.extract(number.node, 0, bits);
+        }
+        match number.range {
+            Some((low, _)) if low < 0 => self.graph.sign_extend(number.node, bits),
+            _ => self.graph.zero_extend(number.node, bits),
+        }
+    }
+
+    fn exact(&mut self, low: i128, high: i128, node: NodeId) -> Number {
+        let bits = bits_of(low, high);
+        let node = if bits < self.graph.width(node) { self.graph.extract(node, 0, bits) } else { node };
+        if let (true, Some(value)) = (low < high, self.graph.constant(node)) {
+            let width = self.graph.width(node);
+            let value = if low < 0 { signed(value, width) } else { value as i128 };
+            return Number { node, range: Some((value, value)) };
+        }
+        Number { node, range: Some((low, high)) }
+    }
+
+    /// An integer constant.
+    pub fn integer(&mut self, value: i128) -> Number {
+        let node = self.graph.number(value as u128, bits_of(value, value));
+        Number { node, range: Some((value, value)) }
+    }
+
+    /// What a variable of a type holds, as an integer.
+    pub fn of_type(&mut self, state: &State, node: NodeId, ty: Scalar) -> Number {
+        let width = self.graph.width(node);
+        let (low, high) = state.facts.range(&self.graph, node);
+        if low == high {
+            let value = if matches!(ty, Scalar::Int(int) if int.signed) { signed(low, width) } else { low as i128 };
+            return self.integer(value);
+        }
+        match ty {
+            Scalar::Int(int) if int.signed && high > mask(width - 1) => {
+                let most = mask(width - 1) as i128;
+                Number { node, range: Some((-most - 1, most)) }
+            }
+            _ if high > i128::MAX as u128 => Number { node, range: None },
+            _ => self.exact(low as i128, high as i128, node),
+        }
+    }
+
+    /// An integer that is exact.
+    fn number(&mut self, state: &mut State, frame: &Frame, expr: &Expr) -> Result<Number, NotFused> {
+        let number = self.evaluate(state, frame, expr, None)?;
+        if number.range.is_none() {
+            return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
+        }
+        Ok(number)
+    }
+
+    /// Bounds of an integer.
+    pub fn range_of_expression(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        expr: &Expr,
+    ) -> Result<(i128, i128), NotFused> {
+        Ok(self.number(state, frame, expr)?.range.unwrap_or_default())
+    }
+
+    /// The low bits of an integer.
+    pub fn low_bits(&mut self, state: &mut State, frame: &Frame, expr: &Expr, bits: u32) -> Result<NodeId, NotFused> {
+        if bits > MAX_BITS {
+            return Err(NotFused::new("a value has more bits than kernels have", expr.span));
+        }
+        let number = self.evaluate(state, frame, expr, Some(bits))?;
+        Ok(self.in_bits(number, bits))
+    }
+
+    /// The value of an expression as a variable of a type stores it.
+    pub fn scalar(&mut self, state: &mut State, frame: &Frame, expr: &Expr, ty: Scalar) -> Result<NodeId, NotFused> {
+        match ty {
+            Scalar::Bool => self.condition(state, frame, expr),
+            Scalar::Int(int) => self.low_bits(state, frame, expr, int.width),
+            Scalar::Real(_) | Scalar::String => Err(NotFused::new("reals and texts are not in kernels", expr.span)),
+        }
+    }
+
+    /// Operands of an exact operation in a common width, or in the width that is wanted.
+    fn both(&mut self, a: Number, b: Number, bits: u32) -> (NodeId, NodeId) {
+        (self.in_bits(a, bits), self.in_bits(b, bits))
+    }
+
+    fn evaluate(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        expr: &Expr,
+        want: Option<u32>,
+    ) -> Result<Number, NotFused> {
+        let wanted = |bits: u32| want.is_some_and(|want| want <= bits);
+        match &expr.kind {
+            ExprKind::Int(value) => match value.to_i64().map(i128::from).or(value.to_u64().map(i128::from)) {
+                Some(value) => Ok(self.integer(value)),
+                None => {
+                    let bytes = value.to_le_bytes(16);
+                    let low = bytes.iter().rev().fold(0_u128, |value, &byte| value << 8 | u128::from(byte));
+                    if !value.is_negative() && value.magnitude_bits() < 127 {
+                        return Ok(self.integer(low as i128));
+                    }
+                    match want {
+                        Some(bits) => Ok(Number { node: self.graph.number(low, bits), range: None }),
+                        None => Err(NotFused::new("a constant has more bits than kernels have", expr.span)),
+                    }
+                }
+            },
+            ExprKind::Load(place) => {
+                let (node, ty) = self.load(state, frame, place)?;
+                let number = self.of_type(state, node, ty);
+                Ok(number)
+            }
+            ExprKind::Negate(a) => {
+                let zero = self.integer(0);
+                let a = self.evaluate(state, frame, a, want)?;
+                self.arithmetic(BinaryOp::Sub, zero, a, want, expr.span)
+            }
+            ExprKind::Complement(a) => {
+                let a = self.evaluate(state, frame, a, want)?;
+                match (a.range, want) {
+                    (_, Some(bits)) => {
+                        let node = self.in_bits(a, bits);
+                        Ok(Number { node: self.graph.not(node), range: None })
+                    }
+                    (Some((low, high)), None) => {
+                        let bits = bits_of(!high, !low);
+                        let node = self.in_bits(a, bits.max(self.graph.width(a.node)));
+                        let node = self.graph.not(node);
+                        Ok(self.exact(!high, !low, node))
+                    }
+                    _ => Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
+                }
+            }
+            ExprKind::Binary(op, a, b) => self.binary(state, frame, *op, a, b, want, expr.span),
+            ExprKind::ShiftLeft(ty, a, count) => {
+                let count = self.number(state, frame, count)?;
+                let known = self.graph.constant(count.node).filter(|_| count.range.is_some_and(|range| range.0 >= 0));
+                if wanted(ty.width) || ty.width > MAX_BITS {
+                    let Some(bits) = want.filter(|_| wanted(ty.width)) else {
+                        // Wider than kernels are, but perhaps not what can come out.
+                        let a = self.number(state, frame, a)?;
+                        if let (Some((low, high)), Some(count)) = (a.range, known) {
+                            let fits = low >= 0 && bits_of(low, high) + (count.min(200) as u32) < MAX_BITS;
+                            if fits {
+                                let bits = bits_of(low, high) + count as u32;
+                                let node = self.in_bits(a, bits);
+                                let node = self.graph.shift_left_by(node, count as u32);
+                                return Ok(self.exact(low << count, high << count, node));
+                            }
+                        }
+                        return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
+                    };
+                    let a = self.low_bits(state, frame, a, bits)?;
+                    let node = self.graph.shift_left(a, count.node);
+                    return Ok(Number { node, range: None });
+                }
+                let a = self.evaluate(state, frame, a, Some(ty.width))?;
+                if let (Some((low, high)), Some(count)) = (a.range, known) {
+                    // No bit is lost.
+                    if low >= 0 && bits_of(low, high) + (count.min(200) as u32) <= ty.width - u32::from(ty.signed) {
+                        let bits = bits_of(low, high) + count as u32;
+                        let node = self.in_bits(a, bits);
+                        let node = self.graph.shift_left_by(node, count as u32);
+                        return Ok(self.exact(low << count, high << count, node));
+                    }
+                }
+                let a = self.in_bits(a, ty.width);
+                let node = self.graph.shift_left(a, count.node);
+                Ok(self.of_type(state, node, Scalar::Int(*ty)))
+            }
+            ExprKind::Wrap(ty, a) => {
+                if wanted(ty.width) {
+                    return self.evaluate(state, frame, a, want);
+                }
+                if ty.width > MAX_BITS {
+                    return self.evaluate(state, frame, a, None);
+                }
+                let a = self.evaluate(state, frame, a, Some(ty.width))?;
+                if let Some((low, high)) = a.range {
+                    let fits = if ty.signed {
+                        let most = mask(ty.width - 1) as i128;
+                        low >= -most - 1 && high <= most
+                    } else {
+                        low >= 0 && bits_of(low, high) <= ty.width
+                    };
+                    if fits {
+                        return Ok(a);
+                    }
+                }
+                let node = self.in_bits(a, ty.width);
+                Ok(self.of_type(state, node, Scalar::Int(*ty)))
+            }
+            ExprKind::If(condition, a, b) => {
+                let condition = self.condition(state, frame, condition)?;
+                if let Some(holds) = state.facts.decide(&self.graph, condition) {
+                    return self.evaluate(state, frame, if holds { a } else { b }, want);
+                }
+                let a = self.under(state, condition, true, |walk, state| walk.evaluate(state, frame, a, want))?;
+                let b = self.under(state, condition, false, |walk, state| walk.evaluate(state, frame, b, want))?;
+                match (a.range, b.range, want) {
+                    (Some((a_low, a_high)), Some((b_low, b_high)), _) => {
+                        let (low, high) = (a_low.min(b_low), a_high.max(b_high));
+                        let (x, y) = self.both(a, b, bits_of(low, high));
+                        let node = self.graph.select(condition, x, y);
+                        Ok(self.exact(low, high, node))
+                    }
+                    (_, _, Some(bits)) => {
+                        let (x, y) = self.both(a, b, bits);
+                        Ok(Number { node: self.graph.select(condition, x, y), range: None })
+                    }
+                    _ => Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
+                }
+            }
+            ExprKind::Call(procedure, arguments) => {
+                let (node, ty) = self.call_function(state, frame, *procedure, arguments, expr.span)?;
+                Ok(self.of_type(state, node, ty))
+            }
+            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Compare(..) | ExprKind::And(..) | ExprKind::Or(..) => {
+                let node = self.condition(state, frame, expr)?;
+                Ok(self.exact(0, 1, node))
+            }
+            _ => Err(NotFused::new("reals and texts are not in kernels", expr.span)),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // the operation and where it stands
+    fn binary(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        op: BinaryOp,
+        a: &Expr,
+        b: &Expr,
+        want: Option<u32>,
+        span: Span,
+    ) -> Result<Number, NotFused> {
+        match op {
+            BinaryOp::ShiftRight => {
+                let count = self.number(state, frame, b)?;
+                let Some((least, most)) = count.range.filter(|range| range.0 >= 0) else {
+                    return Err(NotFused::new("a shift count may be negative", span));
+                };
+                if least == most && least < i128::from(MAX_BITS) {
+                    let count = least as u32;
+                    if let Some(bits) = want.filter(|bits| bits + count <= MAX_BITS) {
+                        // The bits above the low ones come down.
+                        let a = self.evaluate(state, frame, a, Some(bits + count))?;
+                        if let Some((low, high)) = a.range {
+                            return Ok(self.shifted(a, low, high, count));
+                        }
+                        let node = self.in_bits(a, bits + count);
+                        return Ok(Number { node: self.graph.extract(node, count, bits), range: None });
+                    }
+                    let a = self.number(state, frame, a)?;
+                    let (low, high) = a.range.unwrap_or_default();
+                    return Ok(self.shifted(a, low, high, count));
+                }
+                let a = self.number(state, frame, a)?;
+                let (low, high) = a.range.unwrap_or_default();
+                if low < 0 {
+                    let node = self.graph.shift_right_signed(a.node, count.node);
+                    return Ok(self.exact(low, high.max(-1), node));
+                }
+                let node = self.graph.shift_right(a.node, count.node);
+                Ok(self.exact(0, high, node))
+            }
+            BinaryOp::Mod => {
+                let modulus = self.number(state, frame, b)?;
+                let Some((least, most)) = modulus.range.filter(|range| range.0 > 0) else {
+                    return Err(NotFused::new("a modulus may not be positive", span));
+                };
+                if least == most && (least as u128).is_power_of_two() {
+                    let bits = (least as u128).trailing_zeros();
+                    if bits == 0 {
+                        return Ok(self.integer(0));
+                    }
+                    let node = self.low_bits(state, frame, a, bits)?;
+                    let (low, high) = state.facts.range(&self.graph, node);
+                    return Ok(self.exact(low as i128, high as i128, node));
+                }
+                let a = self.number(state, frame, a)?;
+                match a.range {
+                    Some((0.., high)) => {
+                        if high < least {
+                            return Ok(a);
+                        }
+                        let bits = bits_of(0, high.max(most));
+                        let (x, y) = self.both(a, modulus, bits);
+                        let node = self.graph.remainder(x, y);
+                        Ok(self.exact(0, high.min(most - 1), node))
+                    }
+                    _ => Err(NotFused::new("the residue of a negative number", span)),
+                }
+            }
+            BinaryOp::Div => {
+                let (a, b) = (self.number(state, frame, a)?, self.number(state, frame, b)?);
+                match (a.range, b.range) {
+                    (Some((a_low @ 0.., a_high)), Some((b_low @ 1.., b_high))) => {
+                        let (x, y) = self.both(a, b, bits_of(0, a_high.max(b_high)));
+                        let node = self.graph.quotient(x, y);
+                        Ok(self.exact(a_low / b_high, a_high / b_low, node))
+                    }
+                    (Some((a_low, a_high)), Some((b_low, b_high))) if a_low == a_high && b_low == b_high && b_low != 0 => {
+                        Ok(self.integer(a_low / b_low))
+                    }
+                    _ => Err(NotFused::new("a division of numbers that may be negative, or by zero", span)),
+                }
+            }
+            _ => {
+                let (a, b) = (self.evaluate(state, frame, a, want)?, self.evaluate(state, frame, b, want)?);
+                self.arithmetic(op, a, b, want, span)
+            }
+        }
+    }
+
+    fn shifted(&mut self, a: Number, low: i128, high: i128, count: u32) -> Number {
+        let width = self.graph.width(a.node);
+        let (low, high) = (low >> count, high >> count);
+        if count >= width {
+            return if low < 0 { self.integer(-1) } else { self.integer(0) };
+        }
+        let node = self.graph.extract(a.node, count, width - count);
+        self.exact(low, high, node)
+    }
+
+    /// Operations whose low bits depend on low bits only.
+    fn arithmetic(
+        &mut self,
+        op: BinaryOp,
+        a: Number,
+        b: Number,
+        want: Option<u32>,
+        span: Span,
+    ) -> Result<Number, NotFused> {
+        let range = match (a.range, b.range) {
+            (Some(a), Some(b)) => range_of(op, a, b),
+            _ => None,
+        };
+        let exact = range.map(|(low, high)| bits_of(low, high)).filter(|&bits| bits <= MAX_BITS);
+        let bits = match (exact, want) {
+            (Some(exact), Some(want)) => exact.min(want),
+            (Some(exact), None) => exact,
+            (None, Some(want)) => want,
+            (None, None) => return Err(NotFused::new("a value needs more bits than kernels have", span)),
+        };
+        let (x, y) = self.both(a, b, bits);
+        let node = match op {
+            BinaryOp::Add => self.graph.sum(x, y),
+            BinaryOp::Sub => self.graph.difference(x, y),
+            BinaryOp::Mul => self.graph.product(x, y),
+            BinaryOp::And => self.graph.and(x, y),
+            BinaryOp::Or => self.graph.or(x, y),
+            _ => self.graph.xor(x, y),
+        };
+        match range.filter(|_| exact == Some(bits)) {
+            Some((low, high)) => Ok(self.exact(low, high, node)),
+            None => Ok(Number { node, range: None }),
+        }
+    }
+
+    /// A condition as one bit.
+    pub fn condition(&mut self, state: &mut State, frame: &Frame, expr: &Expr) -> Result<NodeId, NotFused> {
+        match &expr.kind {
+            ExprKind::Bool(value) => Ok(self.graph.bit(*value)),
+            ExprKind::Not(a) => {
+                let a = self.condition(state, frame, a)?;
+                Ok(self.graph.not(a))
+            }
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                let is_and = matches!(expr.kind, ExprKind::And(..));
+                let a = self.condition(state, frame, a)?;
+                match state.facts.decide(&self.graph, a) {
+                    Some(holds) if holds == is_and => self.condition(state, frame, b),
+                    Some(holds) => Ok(self.graph.bit(holds)),
+                    None => {
+                        let b = self.under(state, a, is_and, |walk, state| walk.condition(state, frame, b))?;
+                        Ok(if is_and { self.graph.and(a, b) } else { self.graph.or(a, b) })
+                    }
+                }
+            }
+            ExprKind::Compare(op, a, b) => {
+                let (x, y) = (self.is_condition(a), self.is_condition(b));
+                let (a, b) = if x && y {
+                    let (a, b) = (self.condition(state, frame, a)?, self.condition(state, frame, b)?);
+                    (Number { node: a, range: Some((0, 1)) }, Number { node: b, range: Some((0, 1)) })
+                } else {
+                    (self.number(state, frame, a)?, self.number(state, frame, b)?)
+                };
+                let ((a_low, a_high), (b_low, b_high)) = (a.range.unwrap_or_default(), b.range.unwrap_or_default());
+                let (low, high) = (a_low.min(b_low), a_high.max(b_high));
+                let (x, y) = self.both(a, b, bits_of(low, high));
+                let graph = &mut *self.graph;
+                let less = |graph: &mut crate::kernel::Graph, x, y| {
+                    if low < 0 { graph.less_signed(x, y) } else { graph.less(x, y) }
+                };
+                Ok(match op {
+                    CompareOp::Equal => graph.equal(x, y),
+                    CompareOp::NotEqual => {
+                        let equal = graph.equal(x, y);
+                        graph.not(equal)
+                    }
+                    CompareOp::Less => less(graph, x, y),
+                    CompareOp::Greater => less(graph, y, x),
+                    CompareOp::LessEqual => {
+                        let greater = less(graph, y, x);
+                        graph.not(greater)
+                    }
+                    CompareOp::GreaterEqual => {
+                        let smaller = less(graph, x, y);
+                        graph.not(smaller)
+                    }
+                })
+            }
+            ExprKind::If(condition, a, b) => {
+                let condition = self.condition(state, frame, condition)?;
+                if let Some(holds) = state.facts.decide(&self.graph, condition) {
+                    return self.condition(state, frame, if holds { a } else { b });
+                }
+                let a = self.under(state, condition, true, |walk, state| walk.condition(state, frame, a))?;
+                let b = self.under(state, condition, false, |walk, state| walk.condition(state, frame, b))?;
+                Ok(self.graph.select(condition, a, b))
+            }
+            ExprKind::Load(place) => {
+                let (node, _) = self.load(state, frame, place)?;
+                match state.facts.decide(&self.graph, node) {
+                    Some(known) if self.graph.width(node) == 1 => Ok(self.graph.bit(known)),
+                    _ => Ok(node),
+                }
+            }
+            ExprKind::Call(procedure, arguments) => {
+                Ok(self.call_function(state, frame, *procedure, arguments, expr.span)?.0)
+            }
+            _ => Err(NotFused::new("texts are not in kernels", expr.span)),
+        }
+    }
+
+    /// Whether an operand of a comparison is a boolean, as far as its form tells.
+    fn is_condition(&self, expr: &Expr) -> bool {
+        matches!(
+            expr.kind,
+            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Compare(..)
+        )
+    }
+
+    /// Does something where a condition is known to hold, or not to. It must have no effects.
+    fn under<T>(
+        &mut self,
+        state: &mut State,
+        condition: NodeId,
+        holds: bool,
+        work: impl FnOnce(&mut Self, &mut State) -> Result<T, NotFused>,
+    ) -> Result<T, NotFused> {
+        let before = state.facts.clone();
+        let n_effects = state.n_effects();
+        state.facts.assume(&self.graph, condition, holds);
+        let result = work(self, state);
+        state.facts = before;
+        if result.is_ok() && state.n_effects() != n_effects {
+            return Err(NotFused::new("an operand that is not always evaluated reads memory", self.span));
+        }
+        result
+    }
+
+    /// The list that a place lies in, and the index of its first element if that is known, else its node.
+    pub fn find(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        place: &Place,
+    ) -> Result<(ListId, Result<usize, (NodeId, usize)>, usize, Scalar), NotFused> {
+        let (part, ty) = self.root(state, frame, place.root, place.span)?;
+        let length = ty.after_indices(place.indices.len()).len();
+        let mut offset = part.start;
+        let mut unknown: Option<NodeId> = None;
+        // Bits that hold any position of the list.
+        let whole = state.list(part.list).elements.len();
+        let bits = bits_of(0, whole as i128);
+        for (depth, index) in place.indices.iter().enumerate() {
+            let size = ty.dims[depth] as usize;
+            let stride = ty.after_indices(depth + 1).len();
+            let number = self.number(state, frame, index)?;
+            let range = number.range.unwrap_or_default();
+            if range.0 == range.1 {
+                let Some(at) = usize::try_from(range.0).ok().filter(|&at| at < size) else {
+                    return Err(NotFused::new("an index is outside of its list", index.span));
+                };
+                offset += at * stride;
+                continue;
+            }
+            if range.0 < 0 || range.1 >= size as i128 {
+                // The program is right to rely on what no analysis sees; that it does not hold is an error at run time.
+                let width = self.graph.width(number.node).max(bits) + 1;
+                let wide = self.in_bits(number, width);
+                let bound = self.graph.number(size as u128, width);
+                let condition = self.graph.less(wide, bound);
+                if state.facts.decide(&self.graph, condition) != Some(true) {
+                    state.push(Effect::Check { condition, index: wide, length: size, span: index.span });
+                    state.facts.assume(&self.graph, condition, true);
+                }
+            }
+            let at = self.in_bits(number, bits);
+            let stride = self.graph.number(stride as u128, bits);
+            let at = self.graph.product(at, stride);
+            unknown = Some(match unknown {
+                Some(others) => self.graph.sum(others, at),
+                None => at,
+            });
+        }
+        let at = match unknown {
+            None => Ok(offset),
+            Some(node) => {
+                let offset = self.graph.number(offset as u128, bits);
+                Err((self.graph.sum(node, offset), whole))
+            }
+        };
+        Ok((part.list, at, length, ty.element))
+    }
+
+    /// The value of a scalar place.
+    pub fn load(&mut self, state: &mut State, frame: &Frame, place: &Place) -> Result<(NodeId, Scalar), NotFused> {
+        // Constants of the actor need no memory.
+        if let Root::Actor(variable) = place.root {
+            let declared = &self.actor(frame).variables[variable.index()];
+            if !declared.mutable {
+                return self.constant_element(state, frame, place, &declared.initial, &declared.ty);
+            }
+        }
+        if let (Root::Local(local), true) = (place.root, place.indices.is_empty()) {
+            if let Some((node, ty)) = self.scalar_local(state, frame, local) {
+                return Ok((node, ty));
+            }
+        }
+        let (list, at, _, ty) = self.find(state, frame, place)?;
+        let node = match at {
+            Ok(index) => self.read(state, list, index),
+            Err((index, _)) => self.read_somewhere(state, list, index),
+        };
+        Ok((node, ty))
+    }
+
+    fn constant_element(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        place: &Place,
+        value: &Value,
+        ty: &headrace_ir::Type,
+    ) -> Result<(NodeId, Scalar), NotFused> {
+        let width = ty.element.width();
+        if width > MAX_BITS || width == 0 || matches!(ty.element, Scalar::Real(_)) {
+            return Err(NotFused::new("a constant is of a type that kernels do not have", place.span));
+        }
+        if !ty.is_list() {
+            let value = bits_of_value(value);
+            return Ok((self.graph.number(value, width), ty.element));
+        }
+        let Value::List(elements) = value else {
+            return Err(NotFused::new("a constant list has no elements", place.span));
+        };
+        let bits = bits_of(0, elements.len() as i128 - 1);
+        let mut offset = 0;
+        let mut unknown: Option<NodeId> = None;
+        for (depth, index) in place.indices.iter().enumerate() {
+            let size = ty.dims[depth] as usize;
+            let stride = ty.after_indices(depth + 1).len();
+            let number = self.number(state, frame, index)?;
+            let range = number.range.unwrap_or_default();
+            if range.0 == range.1 {
+                let Some(at) = usize::try_from(range.0).ok().filter(|&at| at < size) else {
+                    return Err(NotFused::new("an index is outside of its list", index.span));
+                };
+                offset += at * stride;
+                continue;
+            }
+            if range.0 < 0 || range.1 >= size as i128 {
+                let width = self.graph.width(number.node).max(bits) + 1;
+                let wide = self.in_bits(number, width);
+                let bound = self.graph.number(size as u128, width);
+                let condition = self.graph.less(wide, bound);
+                if state.facts.decide(&self.graph, condition) != Some(true) {
+                    state.push(Effect::Check { condition, index: wide, length: size, span: index.span });
+                    state.facts.assume(&self.graph, condition, true);
+                }
+            }
+            let at = self.in_bits(number, bits);
+            let stride = self.graph.number(stride as u128, bits);
+            let at = self.graph.product(at, stride);
+            unknown = Some(match unknown {
+                Some(others) => self.graph.sum(others, at),
+                None => at,
+            });
+        }
+        let Some(index) = unknown else {
+            let value = elements.get(offset).map_or(0, bits_of_value);
+            return Ok((self.graph.number(value, width), ty.element));
+        };
+        let offset = self.graph.number(offset as u128, bits);
+        let index = self.graph.sum(index, offset);
+        let table = self.constant_table(frame, place.root, elements, width);
+        Ok((self.graph.lookup(table, index), ty.element))
+    }
+
+    /// A call of a pure function.
+    fn call_function(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        procedure: ProcedureId,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Result<(NodeId, Scalar), NotFused> {
+        let ty = self.actor(frame).procedures[procedure.index()].result.as_ref().map(|(ty, _)| *ty);
+        let value = self.call(state, frame, procedure, arguments, span)?;
+        value.zip(ty).ok_or_else(|| NotFused::new("a function without a value", span))
+    }
+}
+
+/// The bits of a folded scalar.
+pub(crate) fn bits_of_value(value: &Value) -> u128 {
+    match value {
+        Value::Bool(value) => u128::from(*value),
+        Value::Int(value) => value.to_le_bytes(16).iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)),
+        Value::Real(_) | Value::String(_) | Value::List(_) => 0,
+    }
+}
+
+/// Bounds of the result of an exact operation; `None` when they do not fit.
+fn range_of(op: BinaryOp, a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    match op {
+        BinaryOp::Add => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
+        BinaryOp::Sub => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
+        BinaryOp::Mul => {
+            let corners = [
+                a.0.checked_mul(b.0)?,
+                a.0.checked_mul(b.1)?,
+                a.1.checked_mul(b.0)?,
+                a.1.checked_mul(b.1)?,
+            ];
+            Some((*corners.iter().min()?, *corners.iter().max()?))
+        }
+        BinaryOp::And if a.0 >= 0 && b.0 >= 0 => Some((0, a.1.min(b.1))),
+        BinaryOp::And if a.0 >= 0 => Some((0, a.1)),
+        BinaryOp::And if b.0 >= 0 => Some((0, b.1)),
+        BinaryOp::Or | BinaryOp::Xor if a.0 >= 0 && b.0 >= 0 => {
+            let bits = bits_of(0, a.1.max(b.1));
+            (bits < 127).then(|| (0, (1_i128 << bits) - 1))
+        }
+        _ => {
+            let bits = bits_of(a.0.min(-1), a.1).max(bits_of(b.0.min(-1), b.1));
+            (bits < 127).then(|| (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Scheduling by executing the control.
+//!
+//! Which action fires next is decided by round numbers, counters, sizes and states, which either are known while the
+//! network is compiled or come in as tokens that a program must look at. So the network is executed without its data:
+//! tokens and variables are nodes of a [`Graph`](crate::kernel::Graph), constants as far as they are known. Where a guard
+//! cannot be decided the execution forks, and what it has done since the last fork is a [`Kernel`]. Equal states are one
+//! [`ControlState`], so what comes out is a finite automaton: FIFOs, guards and firings are gone from it.
+//!
+//! A state is the states of all actors, the number of tokens in each FIFO, and the control values that are known. A
+//! variable that takes more than a few values in otherwise equal states is not known there any more: counters become
+//! variables of the program, and the exploration ends. Example: `left := left - 16` while `left >= 16` is one state with
+//! a kernel that leads back to it, however long the message is.
+
+pub mod automaton;
+mod execute;
+mod explore;
+mod expression;
+mod facts;
+mod lists;
+mod schedule;
+mod tracked;
+
+pub use automaton::{Automaton, ControlState, Step};
+pub use explore::{Limits, automaton_of};
+
+use headrace_source::Span;
+
+/// Why a network, or a part of it, stays with its run-time scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFused {
+    /// The reason, as a sentence without a full stop.
+    pub reason: String,
+    /// Where.
+    pub span: Span,
+}
+
+impl NotFused {
+    pub(crate) fn new(reason: impl Into<String>, span: Span) -> NotFused {
+        NotFused { reason: reason.into(), span }
+    }
+}

@@ -1,0 +1,424 @@
+//! Which firing comes next: the one that somebody waits for.
+//!
+//! Firing on demand keeps FIFOs as empty as the network allows: an actor fires when its tokens are needed for an output of
+//! the network, or by an actor from which no output can be reached. Input is read only when nothing can be done without
+//! it. In a determinate network any order gives the same streams, so this one may be chosen.
+
+use super::NotFused;
+use super::execute::{Frame, State, Walk};
+use crate::kernel::{Effect, NodeId};
+use headrace_ir::{Action, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test};
+
+/// What came of an attempt to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// An action has fired.
+    Fired,
+    /// Nothing can, whatever comes in.
+    Blocked,
+    /// Not before an input port has brought so many more tokens.
+    Input { port: usize, tokens: usize },
+    /// It depends on a condition that is not known.
+    Fork(NodeId),
+}
+
+/// Which connections go where.
+#[derive(Clone, Debug)]
+pub(crate) struct Wiring {
+    /// The connection at each input port of each instance.
+    pub inputs: Vec<Vec<Option<usize>>>,
+    /// The connections of each output port of each instance.
+    pub outputs: Vec<Vec<Vec<usize>>>,
+    /// The connections of each input port of the network.
+    pub boundary: Vec<Vec<usize>>,
+    /// Instances whose firings somebody outside waits for, or nobody.
+    pub roots: Vec<usize>,
+}
+
+impl Wiring {
+    pub fn of(network: &Network) -> Wiring {
+        let n = network.instances.len();
+        let actor = |at: usize| network.actor_of(InstanceId(at as u32));
+        let mut wiring = Wiring {
+            inputs: (0..n).map(|at| vec![None; actor(at).inputs.len()]).collect(),
+            outputs: (0..n).map(|at| vec![Vec::new(); actor(at).outputs.len()]).collect(),
+            boundary: vec![Vec::new(); network.inputs.len()],
+            roots: Vec::new(),
+        };
+        // Instances from which the boundary can be reached, and what feeds whom.
+        let mut feeds: Vec<Vec<usize>> = vec![Vec::new(); n];
+        let mut reaches = vec![false; n];
+        for (at, connection) in network.connections.iter().enumerate() {
+            if let Endpoint::Instance(instance, port) = connection.target {
+                wiring.inputs[instance.index()][port] = Some(at);
+            }
+            match (connection.source, connection.target) {
+                (Endpoint::Boundary(port), _) => wiring.boundary[port].push(at),
+                (Endpoint::Instance(source, port), target) => {
+                    wiring.outputs[source.index()][port].push(at);
+                    match target {
+                        Endpoint::Boundary(_) => {
+                            reaches[source.index()] = true;
+                            if !wiring.roots.contains(&source.index()) {
+                                wiring.roots.push(source.index());
+                            }
+                        }
+                        Endpoint::Instance(target, _) => feeds[source.index()].push(target.index()),
+                    }
+                }
+            }
+        }
+        while let Some(more) = (0..n).find(|&at| !reaches[at] && feeds[at].iter().any(|&to| reaches[to])) {
+            reaches[more] = true;
+        }
+        // What feeds an end is asked by it; a circle without one has to be asked itself.
+        wiring.roots.extend((0..n).filter(|&at| !reaches[at]));
+        wiring
+    }
+}
+
+/// Scheduling above executing.
+pub(crate) struct Scheduler<'a, 'n, 'g> {
+    pub walk: Walk<'n, 'g>,
+    pub wiring: &'a Wiring,
+    /// Instances that are being asked, outermost first.
+    asked: Vec<usize>,
+    /// An input port that may be read now, and how many tokens.
+    pub reading: Option<(usize, usize)>,
+    /// Lists that live longer than a firing.
+    n_lists: usize,
+}
+
+impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
+    pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring, n_lists: usize) -> Self {
+        Scheduler { walk, wiring, asked: Vec::new(), reading: None, n_lists }
+    }
+
+    /// Fires one action if any can, without input beyond what may be read.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be in a kernel.
+    pub fn step(&mut self, state: &mut State, wanted: &mut Vec<(usize, usize)>) -> Result<Progress, NotFused> {
+        wanted.clear();
+        let mut fork = None;
+        for &root in &self.wiring.roots {
+            match self.advance(state, root)? {
+                Progress::Fired => return Ok(Progress::Fired),
+                Progress::Input { port, tokens } => {
+                    if !wanted.iter().any(|want| want.0 == port) {
+                        wanted.push((port, tokens));
+                    }
+                }
+                Progress::Fork(condition) => fork = fork.or(Some(condition)),
+                Progress::Blocked => {}
+            }
+        }
+        Ok(match (fork, wanted.first()) {
+            (Some(condition), _) => Progress::Fork(condition),
+            (None, Some(&(port, tokens))) => Progress::Input { port, tokens },
+            (None, None) => Progress::Blocked,
+        })
+    }
+
+    /// Fires an action of an instance, or one that it waits for.
+    fn advance(&mut self, state: &mut State, instance: usize) -> Result<Progress, NotFused> {
+        if self.asked.contains(&instance) {
+            return Ok(Progress::Blocked);
+        }
+        self.asked.push(instance);
+        let result = self.advance_asked(state, instance);
+        self.asked.pop();
+        state.lists.truncate(self.n_lists);
+        result
+    }
+
+    fn advance_asked(&mut self, state: &mut State, instance: usize) -> Result<Progress, NotFused> {
+        let network = self.walk.network;
+        let actor = network.actor_of(InstanceId(instance as u32));
+        let entry = &actor.schedule.states[state.fsm[instance].index()];
+        for test in &entry.tests {
+            let action = &actor.actions[test.action.index()];
+            match self.try_action(state, instance, action, test)? {
+                Attempt::Disabled => {}
+                Attempt::Result(progress) => return Ok(progress),
+            }
+        }
+        Ok(Progress::Blocked)
+    }
+
+    fn try_action(
+        &mut self,
+        state: &mut State,
+        instance: usize,
+        action: &Action,
+        test: &Test,
+    ) -> Result<Attempt, NotFused> {
+        let mut frame = None;
+        if !action.guard.conditions.is_empty() {
+            // First what can be decided without tokens: an action that is disabled needs none.
+            let mut early = self.walk.frame(state, instance, &action.locals, action.span)?;
+            if action.guard.before.is_empty() {
+                for condition in &action.guard.conditions {
+                    if reads_patterns(condition, &action.guard) {
+                        continue;
+                    }
+                    let node = self.walk.condition(state, &early, condition)?;
+                    match state.facts.decide(self.walk.graph, node) {
+                        Some(true) => {}
+                        Some(false) => return Ok(Attempt::Disabled),
+                        None => return Ok(Attempt::Result(Progress::Fork(node))),
+                    }
+                }
+            }
+            if !action.guard.peeks.is_empty() || !action.guard.before.is_empty() {
+                for pattern in &action.consumes {
+                    if pattern.locals.iter().any(|local| action.guard.peeks.contains(local)) {
+                        if let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())? {
+                            return Ok(Attempt::Result(progress));
+                        }
+                    }
+                }
+                self.bind(state, instance, action, &mut early, true);
+                self.walk.statements(state, &mut early, &action.guard.before)?;
+                for condition in &action.guard.conditions {
+                    let node = self.walk.condition(state, &early, condition)?;
+                    match state.facts.decide(self.walk.graph, node) {
+                        Some(true) => {}
+                        Some(false) => return Ok(Attempt::Disabled),
+                        None => return Ok(Attempt::Result(Progress::Fork(node))),
+                    }
+                }
+            }
+            frame = Some(early);
+        }
+        for pattern in &action.consumes {
+            if let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())? {
+                return Ok(Attempt::Result(progress));
+            }
+        }
+        let mut frame = match frame {
+            Some(frame) => frame,
+            None => self.walk.frame(state, instance, &action.locals, action.span)?,
+        };
+        self.bind(state, instance, action, &mut frame, false);
+        self.consume(state, instance, action);
+        self.walk.body(state, &mut frame, action)?;
+        self.produce(state, instance, action, &frame)?;
+        state.fsm[instance] = test.next;
+        Ok(Attempt::Result(Progress::Fired))
+    }
+
+    /// Fires an initialiser whose guard holds.
+    pub fn initialize(&mut self, state: &mut State, instance: usize, action: &Action) -> Result<(), NotFused> {
+        let mut frame = self.walk.frame(state, instance, &action.locals, action.span)?;
+        self.walk.statements(state, &mut frame, &action.guard.before)?;
+        for condition in &action.guard.conditions {
+            let node = self.walk.condition(state, &frame, condition)?;
+            match state.facts.decide(self.walk.graph, node) {
+                Some(true) => {}
+                Some(false) => return Ok(()),
+                None => return Err(NotFused::new("whether an initialiser fires is not known", action.span)),
+            }
+        }
+        self.walk.body(state, &mut frame, action)?;
+        self.produce(state, instance, action, &frame)?;
+        state.lists.truncate(self.n_lists);
+        Ok(())
+    }
+
+    /// Makes sure that a port has so many tokens: `None` when it has, else what came of asking for them.
+    fn demand(
+        &mut self,
+        state: &mut State,
+        instance: usize,
+        port: usize,
+        tokens: u64,
+    ) -> Result<Option<Progress>, NotFused> {
+        let Some(connection) = self.wiring.inputs[instance][port] else { return Ok(Some(Progress::Blocked)) };
+        let there = state.queues[connection].len();
+        let Some(missing) = (tokens as usize).checked_sub(there).filter(|&missing| missing > 0) else {
+            return Ok(None);
+        };
+        match self.walk.network.connections[connection].source {
+            Endpoint::Boundary(port) => {
+                if self.reading == Some((port, missing)) {
+                    self.reading = None;
+                    self.read_input(state, port, missing)?;
+                    return Ok(None);
+                }
+                Ok(Some(Progress::Input { port, tokens: missing }))
+            }
+            Endpoint::Instance(source, _) => Ok(Some(self.advance(state, source.index())?)),
+        }
+    }
+
+    fn read_input(&mut self, state: &mut State, port: usize, tokens: usize) -> Result<(), NotFused> {
+        let ty = self.walk.network.inputs[port].ty;
+        let width = token_width(ty).ok_or_else(|| {
+            NotFused::new("a port is of a type that kernels do not have", self.walk.network.inputs[port].span)
+        })?;
+        for _ in 0..tokens {
+            let offset = state.consumed[port] as i64;
+            let token = self.walk.graph.input(port as u32, offset, width);
+            state.consumed[port] += 1;
+            for &connection in &self.wiring.boundary[port] {
+                self.send(state, connection, token, ty)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a token of a type into a FIFO, or out.
+    fn send(&mut self, state: &mut State, connection: usize, token: NodeId, ty: Scalar) -> Result<(), NotFused> {
+        let network = self.walk.network;
+        let described = &network.connections[connection];
+        let mut token = token;
+        let mut from = ty;
+        for &to in described.via.iter().chain([&network.target_port(described).ty]) {
+            token = self.walk.convert(state, token, from, to, described.span)?;
+            from = to;
+        }
+        match described.target {
+            Endpoint::Boundary(port) => {
+                let offset = state.produced[port];
+                state.produced[port] += 1;
+                state.push(Effect::Output { port: port as u32, offset, value: token });
+            }
+            Endpoint::Instance(..) => state.queues[connection].push_back(token),
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, state: &mut State, instance: usize, action: &Action, frame: &mut Frame, only_peeked: bool) {
+        for pattern in &action.consumes {
+            let Some(connection) = self.wiring.inputs[instance][pattern.port] else { continue };
+            let names = pattern.locals.len();
+            let repeat = pattern.repeat.unwrap_or(1) as usize;
+            if state.queues[connection].len() < names * repeat {
+                continue;
+            }
+            for (position, &local) in pattern.locals.iter().enumerate() {
+                if only_peeked && !action.guard.peeks.contains(&local) {
+                    continue;
+                }
+                let tokens: Vec<NodeId> =
+                    (0..repeat).filter_map(|at| state.queues[connection].get(at * names + position).copied()).collect();
+                self.walk.bind(state, frame, local, &tokens);
+            }
+        }
+    }
+
+    fn consume(&mut self, state: &mut State, instance: usize, action: &Action) {
+        for pattern in &action.consumes {
+            if let Some(connection) = self.wiring.inputs[instance][pattern.port] {
+                state.queues[connection].drain(..pattern.tokens() as usize);
+            }
+        }
+    }
+
+    fn produce(
+        &mut self,
+        state: &mut State,
+        instance: usize,
+        action: &Action,
+        frame: &Frame,
+    ) -> Result<(), NotFused> {
+        let network = self.walk.network;
+        let actor = network.actor_of(InstanceId(instance as u32));
+        for output in &action.produces {
+            let ty = actor.outputs[output.port].ty;
+            let values = output.values.len();
+            let repeat = output.repeat.unwrap_or(1) as usize;
+            let mut tokens = vec![None; values * repeat];
+            for (position, value) in output.values.iter().enumerate() {
+                match value {
+                    OutputValue::Scalar(expr) => {
+                        tokens[position] = Some(self.walk.scalar(state, frame, expr, ty)?);
+                    }
+                    OutputValue::List { place, convert } => {
+                        for at in 0..repeat {
+                            let element = self.list_element(state, frame, place, at)?;
+                            let element = match convert {
+                                Some(to) => self.walk.convert(state, element.0, element.1, *to, place.span)?,
+                                None => element.0,
+                            };
+                            tokens[at * values + position] = Some(element);
+                        }
+                    }
+                }
+            }
+            for token in tokens.into_iter().flatten() {
+                for &connection in &self.wiring.outputs[instance][output.port] {
+                    self.send(state, connection, token, ty)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn list_element(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        place: &Place,
+        at: usize,
+    ) -> Result<(NodeId, Scalar), NotFused> {
+        let (list, start, _, ty) = self.walk.find(state, frame, place)?;
+        match start {
+            Ok(start) => Ok((self.walk.read(state, list, start + at), ty)),
+            Err((index, _)) => {
+                let width = self.walk.graph.width(index);
+                let more = self.walk.graph.number(at as u128, width);
+                let index = self.walk.graph.sum(index, more);
+                Ok((self.walk.read_somewhere(state, list, index), ty))
+            }
+        }
+    }
+}
+
+enum Attempt {
+    /// The guard does not hold.
+    Disabled,
+    Result(Progress),
+}
+
+/// Bits of a token, if kernels have it.
+pub(crate) fn token_width(ty: Scalar) -> Option<u32> {
+    match ty {
+        Scalar::Bool => Some(1),
+        Scalar::Int(int) if int.width <= crate::kernel::graph::MAX_BITS => Some(int.width),
+        _ => None,
+    }
+}
+
+/// Whether a condition of a guard looks at tokens.
+fn reads_patterns(expr: &Expr, guard: &Guard) -> bool {
+    let place = |place: &Place| {
+        matches!(place.root, Root::Local(local) if guard.peeks.contains(&local))
+            || place.indices.iter().any(|index| reads_patterns(index, guard))
+    };
+    match &expr.kind {
+        ExprKind::Load(at) => place(at),
+        ExprKind::Negate(a)
+        | ExprKind::Complement(a)
+        | ExprKind::Not(a)
+        | ExprKind::Wrap(_, a)
+        | ExprKind::IntToReal(_, a)
+        | ExprKind::RealToReal(_, a)
+        | ExprKind::RealNegate(a) => reads_patterns(a, guard),
+        ExprKind::Binary(_, a, b)
+        | ExprKind::ShiftLeft(_, a, b)
+        | ExprKind::Compare(_, a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::RealBinary(_, _, a, b) => reads_patterns(a, guard) || reads_patterns(b, guard),
+        ExprKind::If(c, a, b) => [c, a, b].into_iter().any(|part| reads_patterns(part, guard)),
+        ExprKind::Call(_, arguments) => arguments.iter().any(|argument| match argument {
+            headrace_ir::Argument::Value(value) => reads_patterns(value, guard),
+            headrace_ir::Argument::List(at) => place(at),
+        }),
+        ExprKind::Concat(operands) => operands.iter().any(|operand| reads_patterns(&operand.value, guard)),
+        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => false,
+    }
+}

@@ -29,7 +29,7 @@ fn show(step: &Step, indent: usize) {
             kernel.consumes,
             kernel.produces
         ),
-        Step::End => println!("{pad}end"),
+        Step::End | Step::Leave => println!("{pad}{step:?}"),
     }
 }
 
@@ -51,7 +51,7 @@ fn main() {
             continue;
         };
         let start = Instant::now();
-        match automaton_of(&network, &Limits::default()) {
+        match automaton_of(&network, &[], &Limits::default()) {
             Ok(automaton) => {
                 println!(
                     "{argument}: {} states, {} kernels, {} effects, {} nodes, {:?}",

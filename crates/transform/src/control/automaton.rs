@@ -1,7 +1,7 @@
 //! The control automaton of a network.
 
 use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId};
-use headrace_ir::{InstanceId, VariableId};
+use headrace_ir::{InstanceId, StateId, VariableId};
 
 /// What may happen in a state, as a tree of decisions with a kernel at each leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub enum Step {
     },
     /// Nothing can ever fire again.
     End,
+    /// What happens here has not been explored: the run-time scheduler goes on from the beginning of the state.
+    Leave,
 }
 
 /// Input that a state can go on with.
@@ -48,6 +50,12 @@ pub struct ControlState {
     pub step: Step,
     /// What is known in it, for readers: states of actors, tokens in FIFOs, values.
     pub description: String,
+    /// States of the actors.
+    pub fsm: Vec<StateId>,
+    /// Tokens in each FIFO of the network; 0 for those that end at the boundary.
+    pub fills: Vec<usize>,
+    /// Elements of objects that memory does not hold, because they are the same whenever the state is reached.
+    pub known: Vec<(ObjectId, usize, u128)>,
 }
 
 /// What an object of an automaton holds.
@@ -86,7 +94,7 @@ impl Step {
             }
             Step::Wait(awaited) => awaited.iter().for_each(|awaited| awaited.step.kernels(visit)),
             Step::Go { kernel, target } => visit(kernel, *target),
-            Step::End => {}
+            Step::End | Step::Leave => {}
         }
     }
 }

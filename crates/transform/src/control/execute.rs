@@ -206,7 +206,14 @@ impl<'n> Walk<'n, '_> {
         object
     }
 
-    fn load_effect(&mut self, state: &mut State, object: ObjectId, index: NodeId) -> NodeId {
+    /// A scalar that lives in one kernel.
+    pub fn add_cell(&mut self, width: u32) -> ObjectId {
+        let name = format!("local{}", self.objects.len());
+        self.objects.push(Object { name, width, length: 1, persistent: false });
+        ObjectId(self.objects.len() as u32 - 1)
+    }
+
+    pub fn load_effect(&mut self, state: &mut State, object: ObjectId, index: NodeId) -> NodeId {
         let id = *self.n_loads;
         *self.n_loads += 1;
         state.push(Effect::Load { id, object, index });
@@ -531,13 +538,15 @@ impl<'n> Walk<'n, '_> {
             return Ok(());
         }
         let cells = self.to_memory(state, frame, &[then, otherwise])?;
-        let facts = state.facts.clone();
+        // Nothing else changes; what a side loads or flushes for itself the other side does not have.
+        let (facts, lists) = (state.facts.clone(), state.lists.clone());
         let mut sides = Vec::with_capacity(2);
         for (side, holds) in [(then, true), (otherwise, false)] {
             state.effects.push(Vec::new());
             state.facts.assume(self.graph, condition, holds);
             self.statements(state, frame, side)?;
             state.facts = facts.clone();
+            state.lists.clone_from(&lists);
             sides.push(state.effects.pop().unwrap_or_default());
         }
         let otherwise = sides.pop().unwrap_or_default();
@@ -644,7 +653,7 @@ impl<'n> Walk<'n, '_> {
         *state = saved;
         *frame = saved_frame;
         let cells = self.to_memory(state, frame, &[before, body])?;
-        let facts = state.facts.clone();
+        let (facts, lists) = (state.facts.clone(), state.lists.clone());
         state.effects.push(Vec::new());
         self.statements(state, frame, before)?;
         let holds = self.condition(state, frame, condition)?;
@@ -654,6 +663,7 @@ impl<'n> Walk<'n, '_> {
         self.statements(state, frame, body)?;
         let body = state.effects.pop().unwrap_or_default();
         state.facts = facts;
+        state.lists = lists;
         state.push(Effect::While { before, condition: holds, body });
         self.from_memory(state, &cells);
         Ok(())
@@ -758,7 +768,7 @@ impl<'n> Walk<'n, '_> {
             }
         }
 
-        let facts = state.facts.clone();
+        let (facts, lists) = (state.facts.clone(), state.lists.clone());
         state.effects.push(Vec::new());
         let condition = self.read(state, more, 0);
         let before = state.effects.pop().unwrap_or_default();
@@ -796,6 +806,7 @@ impl<'n> Walk<'n, '_> {
         self.write(state, place, 0, next);
         let body = state.effects.pop().unwrap_or_default();
         state.facts = facts;
+        state.lists = lists;
         state.push(Effect::While { before, condition, body });
         self.from_memory(state, &cells);
         Ok(())

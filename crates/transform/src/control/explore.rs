@@ -7,6 +7,7 @@ use super::expression::bits_of_value;
 use super::lists::{List, ListId};
 use super::schedule::{Progress, Scheduler, Wiring, token_width};
 use super::tracked::Tracked;
+use crate::kernel::evaluate::{Run, World, run};
 use crate::kernel::graph::{MAX_BITS, mask};
 use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op, TableId};
 use headrace_analysis::order_dependence::{Dependence, findings};
@@ -33,6 +34,12 @@ impl Default for Limits {
     }
 }
 
+/// Kernels that a sample may run.
+const SAMPLED_STEPS: usize = 100_000;
+
+/// Effects that a sample may have.
+const SAMPLED_EFFECTS: u64 = 3_000_000;
+
 /// What tells one state from another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -48,12 +55,19 @@ struct Shape {
     fills: Vec<usize>,
 }
 
+/// Tokens of each input port of a network, from its beginning.
+pub type Sample = Vec<Vec<u128>>;
+
 /// The control automaton of a network.
+///
+/// With samples, it has the states that they go through: what no sample does is left to the run-time scheduler. That two
+/// actors count the same blocks, each for itself, is not known to a state, so that without samples there are also states
+/// that no run can reach, and mostly too many.
 ///
 /// # Errors
 ///
 /// Why the network cannot do without a run-time scheduler.
-pub fn automaton_of(network: &Network, limits: &Limits) -> Result<Automaton, NotFused> {
+pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> Result<Automaton, NotFused> {
     for (at, instance) in network.instances.iter().enumerate() {
         let actor = network.actor_of(InstanceId(at as u32));
         if findings(actor).iter().any(|finding| matches!(finding.dependence, Dependence::Time { .. })) {
@@ -67,7 +81,7 @@ pub fn automaton_of(network: &Network, limits: &Limits) -> Result<Automaton, Not
     let mut general: HashMap<Shape, HashSet<usize>> = HashMap::new();
     loop {
         let explorer = Explorer::new(network, &tracked, &wiring, limits, &general)?;
-        match explorer.explore()? {
+        match explorer.explore(samples)? {
             Explored::Automaton(automaton) => return Ok(*automaton),
             Explored::TooManyValues(shape, slots) => general.entry(shape).or_default().extend(slots),
         }
@@ -78,6 +92,46 @@ enum Explored {
     Automaton(Box<Automaton>),
     /// At this shape these values vary too much.
     TooManyValues(Shape, Vec<usize>),
+}
+
+/// How a leaf goes on.
+#[derive(Clone, Copy, Debug)]
+enum Begin {
+    /// The initialisers fire.
+    Initializers,
+    /// The next firing.
+    Firing,
+    /// Tokens of an input port are read, then the next firing.
+    Reading(usize, usize),
+}
+
+/// A [`Step`] that is not finished.
+#[derive(Debug)]
+enum Tree {
+    Unexplored(Box<(State, Begin, u32)>),
+    Branch { before: Vec<Effect>, condition: NodeId, then: Box<Tree>, otherwise: Box<Tree> },
+    Wait(Vec<(usize, u64, Tree)>),
+    Go { kernel: Kernel, target: usize },
+    End,
+}
+
+impl Tree {
+    fn finished(self) -> Step {
+        match self {
+            Tree::Unexplored(_) => Step::Leave,
+            Tree::Branch { before, condition, then, otherwise } => Step::Branch {
+                before,
+                condition,
+                then: Box::new(then.finished()),
+                otherwise: Box::new(otherwise.finished()),
+            },
+            Tree::Wait(awaited) => Step::Wait(
+                awaited.into_iter().map(|(port, tokens, next)| Awaited { port, tokens, step: next.finished() }).collect(),
+            ),
+            Tree::Go { kernel, target } => Step::Go { kernel, target },
+            Tree::End => Step::End,
+        }
+    }
 }
 
 struct Explorer<'a> {
@@ -103,6 +157,8 @@ struct Explorer<'a> {
     order: Vec<Key>,
     by_shape: HashMap<Shape, Vec<usize>>,
     too_many: Option<(Shape, Vec<usize>)>,
+    /// What is known of each state so far.
+    trees: Vec<Tree>,
 }
 
 impl<'a> Explorer<'a> {
@@ -133,6 +189,7 @@ impl<'a> Explorer<'a> {
             order: Vec::new(),
             by_shape: HashMap::new(),
             too_many: None,
+            trees: Vec::new(),
         };
         for at in 0..network.instances.len() {
             explorer.add_variables(at)?;
@@ -196,8 +253,7 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    fn explore(mut self) -> Result<Explored, NotFused> {
-        let mut states: Vec<ControlState> = Vec::new();
+    fn explore(mut self, samples: &[Sample]) -> Result<Explored, NotFused> {
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -213,27 +269,31 @@ impl<'a> Explorer<'a> {
                 .collect(),
             fills: vec![0; self.network.connections.len()],
         };
-        let initializes = self.network.actors.iter().any(|actor| !actor.initializers.is_empty());
         self.state_of(Key { shape, known });
-        let mut next = 0;
-        while next < self.order.len() {
-            let key = self.order[next].clone();
-            let state = self.begin(&key);
-            let step = self.step(state, next == 0 && initializes)?;
-            if let Some((shape, slots)) = self.too_many {
-                return Ok(Explored::TooManyValues(shape, slots));
+        if samples.is_empty() {
+            let mut next = 0;
+            while next < self.trees.len() && self.too_many.is_none() {
+                let mut tree = std::mem::replace(&mut self.trees[next], Tree::End);
+                self.grow_all(&mut tree)?;
+                self.trees[next] = tree;
+                next += 1;
             }
-            states.push(ControlState { step, description: self.describe(&key) });
-            next += 1;
-            if next > self.limits.states {
-                return Err(NotFused::new("the control has too many states", self.network.span));
+        }
+        for sample in samples {
+            if self.too_many.is_none() {
+                self.follow(sample)?;
             }
+        }
+        if let Some((shape, slots)) = self.too_many {
+            return Ok(Explored::TooManyValues(shape, slots));
         }
         // Objects that kernels added live in one kernel only.
         while self.holds.len() < self.objects.len() {
             self.holds.push(Holds::Local);
             self.initial.push(Vec::new());
         }
+        let trees = std::mem::take(&mut self.trees);
+        let states = trees.into_iter().enumerate().map(|(at, tree)| self.finished(at, tree)).collect();
         Ok(Explored::Automaton(Box::new(Automaton {
             graph: self.graph,
             objects: self.objects,
@@ -241,6 +301,135 @@ impl<'a> Explorer<'a> {
             initial: self.initial,
             states,
         })))
+    }
+
+    fn finished(&self, at: usize, tree: Tree) -> ControlState {
+        let key = &self.order[at];
+        let mut known = Vec::new();
+        for (slot, list) in self.scalars.iter().enumerate() {
+            if let (Some(value), Some(object)) = (key.known[slot], self.lists[list.0 as usize].object) {
+                known.push((object, 0, value));
+            }
+        }
+        let mut slot = self.scalars.len();
+        for (connection, &fill) in key.shape.fills.iter().enumerate() {
+            let Some(object) = self.fifos[connection].filter(|_| self.tracked.connections[connection]) else { continue };
+            for token in 0..fill {
+                if let Some(value) = key.known[slot] {
+                    known.push((object, token, value));
+                }
+                slot += 1;
+            }
+        }
+        ControlState {
+            step: tree.finished(),
+            description: self.describe(key),
+            fsm: key.shape.fsm.clone(),
+            fills: key.shape.fills.clone(),
+            known,
+        }
+    }
+
+    /// Explores what a sample does.
+    fn follow(&mut self, sample: &Sample) -> Result<(), NotFused> {
+        let mut world = World {
+            inputs: sample.clone(),
+            consumed: vec![0; self.network.inputs.len()],
+            outputs: vec![Vec::new(); self.network.outputs.len()],
+            objects: self.initial.clone(),
+        };
+        world.inputs.resize(self.network.inputs.len(), Vec::new());
+        let mut at = 0;
+        let mut budget = SAMPLED_EFFECTS;
+        for _ in 0..SAMPLED_STEPS {
+            // Objects of firings are zero when a kernel begins.
+            for (number, object) in self.objects.iter().enumerate() {
+                if number >= world.objects.len() {
+                    world.objects.push(Vec::new());
+                }
+                if !object.persistent {
+                    world.objects[number].clear();
+                }
+                world.objects[number].resize(object.length, 0);
+            }
+            let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
+            let next = self.follow_tree(&mut tree, &mut world, &mut budget);
+            self.trees[at] = tree;
+            match next? {
+                Some(target) if self.too_many.is_none() => at = target,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// One kernel of a sample; `None` where it ends.
+    fn follow_tree(
+        &mut self,
+        tree: &mut Tree,
+        world: &mut World,
+        budget: &mut u64,
+    ) -> Result<Option<usize>, NotFused> {
+        // Nodes are added while the tree grows, so what the run knows is kept apart from the graph.
+        let mut tree = tree;
+        let mut path: Vec<Effect> = Vec::new();
+        loop {
+            self.grow(tree)?;
+            match tree {
+                Tree::Branch { before, condition, then, otherwise } => {
+                    path.extend(before.iter().cloned());
+                    let mut scratch = world.clone();
+                    scratch.objects.iter_mut().zip(&self.objects).for_each(|(elements, object)| {
+                        elements.resize(object.length, 0);
+                    });
+                    for object in &self.objects[scratch.objects.len()..] {
+                        scratch.objects.push(vec![0; object.length]);
+                    }
+                    let mut run = Run::begin(&self.graph, &scratch);
+                    if !run.list(&path, &mut scratch, budget) {
+                        return Ok(None);
+                    }
+                    tree = if run.value(&scratch, *condition) == 1 { then } else { otherwise };
+                }
+                Tree::Wait(awaited) => {
+                    let there = |port: usize| (world.inputs[port].len() - world.consumed[port]) as u64;
+                    match awaited.iter_mut().find(|awaited| there(awaited.0) >= awaited.1) {
+                        Some((_, _, next)) => tree = next,
+                        None => return Ok(None),
+                    }
+                }
+                Tree::Go { kernel, target } => {
+                    for object in &self.objects[world.objects.len()..] {
+                        world.objects.push(vec![0; object.length]);
+                    }
+                    world.objects.iter_mut().zip(&self.objects).for_each(|(elements, object)| {
+                        elements.resize(object.length, 0);
+                    });
+                    path.extend(kernel.effects.iter().cloned());
+                    if !run(&self.graph, &path, world, budget) {
+                        return Ok(None);
+                    }
+                    for (port, consumed) in world.consumed.iter_mut().enumerate() {
+                        *consumed += kernel.consumes[port] as usize;
+                    }
+                    return Ok(Some(*target));
+                }
+                Tree::End | Tree::Unexplored(..) => return Ok(None),
+            }
+        }
+    }
+
+    /// Explores everything below, without samples.
+    fn grow_all(&mut self, tree: &mut Tree) -> Result<(), NotFused> {
+        self.grow(tree)?;
+        match tree {
+            Tree::Branch { then, otherwise, .. } => {
+                self.grow_all(then)?;
+                self.grow_all(otherwise)
+            }
+            Tree::Wait(awaited) => awaited.iter_mut().try_for_each(|(_, _, next)| self.grow_all(next)),
+            Tree::Go { .. } | Tree::End | Tree::Unexplored(..) => Ok(()),
+        }
     }
 
     /// The position of a state, a new one if it has not been met.
@@ -265,6 +454,10 @@ impl<'a> Explorer<'a> {
                 self.too_many = Some((key.shape.clone(), varies));
             }
         }
+        let state = self.begin(&key);
+        let first = at == 0 && self.network.actors.iter().any(|actor| !actor.initializers.is_empty());
+        let begin = if first { Begin::Initializers } else { Begin::Firing };
+        self.trees.push(Tree::Unexplored(Box::new((state, begin, 0))));
         self.keys.insert(key.clone(), at);
         self.order.push(key);
         at
@@ -311,7 +504,6 @@ impl<'a> Explorer<'a> {
     }
 
     fn scheduler<'s>(&'s mut self) -> Scheduler<'s, 'a, 's> {
-        let n_lists = self.lists.len();
         let walk = Walk {
             network: self.network,
             graph: &mut self.graph,
@@ -322,57 +514,64 @@ impl<'a> Explorer<'a> {
             budget: self.limits.nodes,
             span: Span::default(),
         };
-        Scheduler::new(walk, self.wiring, n_lists)
+        Scheduler::new(walk, self.wiring)
     }
 
-    fn step(&mut self, mut state: State, initializes: bool) -> Result<Step, NotFused> {
-        if initializes {
-            let network = self.network;
-            let mut scheduler = self.scheduler();
-            for at in 0..network.instances.len() {
-                for action in &network.actor_of(InstanceId(at as u32)).initializers {
-                    scheduler.initialize(&mut state, at, action)?;
-                }
-            }
-            return self.arrive(state);
+    /// Explores a leaf: what may happen before the first firing, and the kernel that the first firing begins.
+    fn grow(&mut self, tree: &mut Tree) -> Result<(), NotFused> {
+        if self.order.len() > self.limits.states {
+            let last = self.order.last().map(|key| self.describe(key)).unwrap_or_default();
+            let reason = format!("the control has more than {} states; the last one was: {last}", self.limits.states);
+            return Err(NotFused::new(reason, self.network.span));
         }
-        self.decide(state, None, 0)
-    }
-
-    /// What may happen in a state before its first firing, and the kernel that the first firing begins.
-    fn decide(&mut self, mut state: State, reading: Option<(usize, usize)>, depth: u32) -> Result<Step, NotFused> {
+        let Tree::Unexplored(leaf) = tree else { return Ok(()) };
+        let (mut state, begin, depth) = (**leaf).clone();
         if depth > 64 {
             return Err(NotFused::new("too many decisions before a firing", self.network.span));
         }
-        let mut wanted = Vec::new();
+        let network = self.network;
         let mut scheduler = self.scheduler();
-        scheduler.reading = reading;
-        match scheduler.step(&mut state, &mut wanted)? {
-            Progress::Fired => self.go_on(state),
+        match begin {
+            Begin::Initializers => {
+                for at in 0..network.instances.len() {
+                    for action in &network.actor_of(InstanceId(at as u32)).initializers {
+                        scheduler.initialize(&mut state, at, action)?;
+                    }
+                }
+                *tree = self.arrive(state);
+                return Ok(());
+            }
+            Begin::Firing => {}
+            Begin::Reading(port, tokens) => scheduler.reading = Some((port, tokens)),
+        }
+        let mut wanted = Vec::new();
+        *tree = match scheduler.step(&mut state, &mut wanted)? {
+            Progress::Fired => self.go_on(state)?,
             Progress::Fork(condition) => {
                 let before = std::mem::take(&mut state.effects[0]);
                 let mut other = state.clone();
                 state.facts.assume(&self.graph, condition, true);
                 other.facts.assume(&self.graph, condition, false);
-                let then = Box::new(self.decide(state, None, depth + 1)?);
-                let otherwise = Box::new(self.decide(other, None, depth + 1)?);
-                Ok(Step::Branch { before, condition, then, otherwise })
+                let leaf = |state| Box::new(Tree::Unexplored(Box::new((state, Begin::Firing, depth + 1))));
+                Tree::Branch { before, condition, then: leaf(state), otherwise: leaf(other) }
             }
-            Progress::Input { .. } => {
-                let mut awaited = Vec::with_capacity(wanted.len());
-                for (port, tokens) in wanted {
-                    let step = self.decide(state.clone(), Some((port, tokens)), depth + 1)?;
-                    let tokens = state.consumed[port] + tokens as u64;
-                    awaited.push(Awaited { port, tokens, step });
-                }
-                Ok(Step::Wait(awaited))
-            }
-            Progress::Blocked => Ok(Step::End),
-        }
+            Progress::Input { .. } => Tree::Wait(
+                wanted
+                    .into_iter()
+                    .map(|(port, tokens)| {
+                        let begin = Begin::Reading(port, tokens);
+                        let next = Tree::Unexplored(Box::new((state.clone(), begin, depth + 1)));
+                        (port, state.consumed[port] + tokens as u64, next)
+                    })
+                    .collect(),
+            ),
+            Progress::Blocked => Tree::End,
+        };
+        Ok(())
     }
 
     /// After the first firing: on until something must be decided.
-    fn go_on(&mut self, mut state: State) -> Result<Step, NotFused> {
+    fn go_on(&mut self, mut state: State) -> Result<Tree, NotFused> {
         let mut wanted = Vec::new();
         let mut firings = 1;
         let mut met: HashSet<Key> = HashSet::new();
@@ -383,12 +582,12 @@ impl<'a> Explorer<'a> {
             let count = visits.entry(key.shape.clone()).or_default();
             *count += 1;
             if *count > 300 || firings > self.limits.firings || !met.insert(key) {
-                return self.arrive(state);
+                return Ok(self.arrive(state));
             }
             let mut scheduler = self.scheduler();
             match scheduler.step(&mut state, &mut wanted)? {
                 Progress::Fired => firings += 1,
-                _ => return self.arrive(state),
+                _ => return Ok(self.arrive(state)),
             }
         }
     }
@@ -419,7 +618,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Ends a kernel: what the next one finds goes into memory.
-    fn arrive(&mut self, mut state: State) -> Result<Step, NotFused> {
+    fn arrive(&mut self, mut state: State) -> Tree {
         let key = self.key_of(&state);
         let lists = self.lists.len();
         let known: HashMap<ListId, bool> =
@@ -455,7 +654,7 @@ impl<'a> Explorer<'a> {
         let target = self.state_of(key);
         let effects = std::mem::take(&mut state.effects[0]);
         let kernel = Kernel { effects, consumes: state.consumed, produces: state.produced };
-        Ok(Step::Go { kernel, target })
+        Tree::Go { kernel, target }
     }
 
     fn describe(&self, key: &Key) -> String {

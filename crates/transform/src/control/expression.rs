@@ -238,8 +238,23 @@ impl Walk<'_, '_> {
                 if let Some(holds) = state.facts.decide(&self.graph, condition) {
                     return self.evaluate(state, frame, if holds { a } else { b }, want);
                 }
-                let a = self.under(state, condition, true, |walk, state| walk.evaluate(state, frame, a, want))?;
-                let b = self.under(state, condition, false, |walk, state| walk.evaluate(state, frame, b, want))?;
+                let (a, a_effects) =
+                    self.under(state, condition, true, |walk, state| walk.evaluate(state, frame, a, want))?;
+                let (b, b_effects) =
+                    self.under(state, condition, false, |walk, state| walk.evaluate(state, frame, b, want))?;
+                if !a_effects.is_empty() || !b_effects.is_empty() {
+                    let (range, bits) = match (a.range, b.range, want) {
+                        (Some((a_low, a_high)), Some((b_low, b_high)), _) => {
+                            let (low, high) = (a_low.min(b_low), a_high.max(b_high));
+                            (Some((low, high)), bits_of(low, high))
+                        }
+                        (_, _, Some(bits)) => (None, bits),
+                        _ => return Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
+                    };
+                    let (x, y) = self.both(a, b, bits);
+                    let node = self.joined(state, condition, (x, a_effects), (y, b_effects));
+                    return Ok(Number { node, range });
+                }
                 match (a.range, b.range, want) {
                     (Some((a_low, a_high)), Some((b_low, b_high)), _) => {
                         let (low, high) = (a_low.min(b_low), a_high.max(b_high));
@@ -416,7 +431,16 @@ impl Walk<'_, '_> {
                     Some(holds) if holds == is_and => self.condition(state, frame, b),
                     Some(holds) => Ok(self.graph.bit(holds)),
                     None => {
-                        let b = self.under(state, a, is_and, |walk, state| walk.condition(state, frame, b))?;
+                        let (b, effects) =
+                            self.under(state, a, is_and, |walk, state| walk.condition(state, frame, b))?;
+                        if !effects.is_empty() {
+                            let short = self.graph.bit(!is_and);
+                            return Ok(if is_and {
+                                self.joined(state, a, (b, effects), (short, Vec::new()))
+                            } else {
+                                self.joined(state, a, (short, Vec::new()), (b, effects))
+                            });
+                        }
                         Ok(if is_and { self.graph.and(a, b) } else { self.graph.or(a, b) })
                     }
                 }
@@ -459,8 +483,13 @@ impl Walk<'_, '_> {
                 if let Some(holds) = state.facts.decide(&self.graph, condition) {
                     return self.condition(state, frame, if holds { a } else { b });
                 }
-                let a = self.under(state, condition, true, |walk, state| walk.condition(state, frame, a))?;
-                let b = self.under(state, condition, false, |walk, state| walk.condition(state, frame, b))?;
+                let (a, a_effects) =
+                    self.under(state, condition, true, |walk, state| walk.condition(state, frame, a))?;
+                let (b, b_effects) =
+                    self.under(state, condition, false, |walk, state| walk.condition(state, frame, b))?;
+                if !a_effects.is_empty() || !b_effects.is_empty() {
+                    return Ok(self.joined(state, condition, (a, a_effects), (b, b_effects)));
+                }
                 Ok(self.graph.select(condition, a, b))
             }
             ExprKind::Load(place) => {
@@ -485,23 +514,41 @@ impl Walk<'_, '_> {
         )
     }
 
-    /// Does something where a condition is known to hold, or not to. It must have no effects.
+    /// Does something where a condition is known to hold, or not to; gives its effects apart.
     fn under<T>(
         &mut self,
         state: &mut State,
         condition: NodeId,
         holds: bool,
         work: impl FnOnce(&mut Self, &mut State) -> Result<T, NotFused>,
-    ) -> Result<T, NotFused> {
-        let before = state.facts.clone();
-        let n_effects = state.n_effects();
-        state.facts.assume(&self.graph, condition, holds);
+    ) -> Result<(T, Vec<Effect>), NotFused> {
+        let (facts, lists) = (state.facts.clone(), state.lists.clone());
+        state.facts.assume(self.graph, condition, holds);
+        state.effects.push(Vec::new());
         let result = work(self, state);
-        state.facts = before;
-        if result.is_ok() && state.n_effects() != n_effects {
-            return Err(NotFused::new("an operand that is not always evaluated reads memory", self.span));
+        let effects = state.effects.pop().unwrap_or_default();
+        state.facts = facts;
+        if !effects.is_empty() {
+            // What has been loaded or flushed there has not been elsewhere.
+            state.lists = lists;
         }
-        result
+        Ok((result?, effects))
+    }
+
+    /// One of two values, each with the effects that it needs.
+    fn joined(
+        &mut self,
+        state: &mut State,
+        condition: NodeId,
+        (a, mut then): (NodeId, Vec<Effect>),
+        (b, mut otherwise): (NodeId, Vec<Effect>),
+    ) -> NodeId {
+        let object = self.add_cell(self.graph.width(a));
+        let index = self.graph.number(0, 32);
+        then.push(Effect::Store { object, index, value: a });
+        otherwise.push(Effect::Store { object, index, value: b });
+        state.push(Effect::If { condition, then, otherwise });
+        self.load_effect(state, object, index)
     }
 
     /// The list that a place lies in, and the index of its first element if that is known, else its node.

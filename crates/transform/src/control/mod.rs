@@ -21,7 +21,7 @@ mod schedule;
 mod tracked;
 
 pub use automaton::{Automaton, ControlState, Step};
-pub use explore::{Limits, automaton_of};
+pub use explore::{Limits, Sample, automaton_of};
 
 use headrace_source::Span;
 

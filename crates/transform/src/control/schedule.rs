@@ -33,6 +33,8 @@ pub(crate) struct Wiring {
     pub boundary: Vec<Vec<usize>>,
     /// Instances whose firings somebody outside waits for, or nobody.
     pub roots: Vec<usize>,
+    /// Tokens that each connection should not exceed: what one firing needs, or what the source asks room for.
+    pub room: Vec<u64>,
 }
 
 impl Wiring {
@@ -44,6 +46,11 @@ impl Wiring {
             outputs: (0..n).map(|at| vec![Vec::new(); actor(at).outputs.len()]).collect(),
             boundary: vec![Vec::new(); network.inputs.len()],
             roots: Vec::new(),
+            room: network
+                .connections
+                .iter()
+                .map(|connection| network.largest_burst(connection).max(connection.fifo_tokens.unwrap_or(1).into()))
+                .collect(),
         };
         // Instances from which the boundary can be reached, and what feeds whom.
         let mut feeds: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -85,13 +92,11 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
     asked: Vec<usize>,
     /// An input port that may be read now, and how many tokens.
     pub reading: Option<(usize, usize)>,
-    /// Lists that live longer than a firing.
-    n_lists: usize,
 }
 
 impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
-    pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring, n_lists: usize) -> Self {
-        Scheduler { walk, wiring, asked: Vec::new(), reading: None, n_lists }
+    pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring) -> Self {
+        Scheduler { walk, wiring, asked: Vec::new(), reading: None }
     }
 
     /// Fires one action if any can, without input beyond what may be read.
@@ -114,6 +119,13 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                 Progress::Blocked => {}
             }
         }
+        // What nobody waits for and nobody notices is done before anything has to be decided or read, so that tokens that
+        // are only dropped do not pile up.
+        for instance in 0..self.wiring.inputs.len() {
+            if self.fire_silently(state, instance)? {
+                return Ok(Progress::Fired);
+            }
+        }
         Ok(match (fork, wanted.first()) {
             (Some(condition), _) => Progress::Fork(condition),
             (None, Some(&(port, tokens))) => Progress::Input { port, tokens },
@@ -126,10 +138,12 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         if self.asked.contains(&instance) {
             return Ok(Progress::Blocked);
         }
+        let n_lists = state.lists.len();
         self.asked.push(instance);
         let result = self.advance_asked(state, instance);
         self.asked.pop();
-        state.lists.truncate(self.n_lists);
+        // Those of the firing.
+        state.lists.truncate(n_lists);
         result
     }
 
@@ -145,6 +159,76 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             }
         }
         Ok(Progress::Blocked)
+    }
+
+    /// Fires an action that makes no tokens, if it is certain that it is the next one and its tokens are there.
+    fn fire_silently(&mut self, state: &mut State, instance: usize) -> Result<bool, NotFused> {
+        let actor = self.walk.network.actor_of(InstanceId(instance as u32));
+        let entry = &actor.schedule.states[state.fsm[instance].index()];
+        let can_be_silent = |test: &Test| actor.actions[test.action.index()].produces.is_empty();
+        if !entry.tests.iter().any(can_be_silent) {
+            return Ok(false);
+        }
+        for test in &entry.tests {
+            let action = &actor.actions[test.action.index()];
+            let there = action.consumes.iter().all(|pattern| {
+                self.wiring.inputs[instance][pattern.port]
+                    .is_some_and(|connection| state.queues[connection].len() as u64 >= pattern.tokens())
+            });
+            if !there || !action.produces.is_empty() {
+                // It may be the next one: only if its guard says no, the others have a chance.
+                if action.guard.conditions.is_empty() {
+                    return Ok(false);
+                }
+                if !self.is_disabled(state, instance, action)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let n_lists = state.lists.len();
+            self.asked.push(instance);
+            let result = self.try_action(state, instance, action, test);
+            self.asked.pop();
+            state.lists.truncate(n_lists);
+            match result? {
+                Attempt::Disabled => {}
+                Attempt::Result(Progress::Fired) => return Ok(true),
+                Attempt::Result(_) => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the guard of an action is known not to hold, by what needs no tokens or by tokens that are there.
+    fn is_disabled(&mut self, state: &mut State, instance: usize, action: &Action) -> Result<bool, NotFused> {
+        if !action.guard.before.is_empty() {
+            return Ok(false);
+        }
+        let n_lists = state.lists.len();
+        let mut frame = self.walk.frame(state, instance, &action.locals, action.span)?;
+        let peeked = action.consumes.iter().filter(|pattern| {
+            pattern.locals.iter().any(|local| action.guard.peeks.contains(local))
+        });
+        let there = peeked.into_iter().all(|pattern| {
+            self.wiring.inputs[instance][pattern.port]
+                .is_some_and(|connection| state.queues[connection].len() as u64 >= pattern.tokens())
+        });
+        if there {
+            self.bind(state, instance, action, &mut frame, true);
+        }
+        let mut disabled = false;
+        for condition in &action.guard.conditions {
+            if !there && reads_patterns(condition, &action.guard) {
+                continue;
+            }
+            let node = self.walk.condition(state, &frame, condition)?;
+            if state.facts.decide(self.walk.graph, node) == Some(false) {
+                disabled = true;
+                break;
+            }
+        }
+        state.lists.truncate(n_lists);
+        Ok(disabled)
     }
 
     fn try_action(
@@ -192,9 +276,22 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             }
             frame = Some(early);
         }
-        for pattern in &action.consumes {
-            if let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())? {
-                return Ok(Attempt::Result(progress));
+        // Input of the network comes last, so that it is read by the kernel that uses it.
+        for at_boundary in [false, true] {
+            for pattern in &action.consumes {
+                if self.is_boundary(instance, pattern.port) != at_boundary {
+                    continue;
+                }
+                if let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())? {
+                    return Ok(Attempt::Result(progress));
+                }
+            }
+        }
+        for output in &action.produces {
+            for &connection in &self.wiring.outputs[instance][output.port] {
+                if let Some(progress) = self.make_room(state, connection, output.tokens())? {
+                    return Ok(Attempt::Result(progress));
+                }
             }
         }
         let mut frame = match frame {
@@ -211,6 +308,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
 
     /// Fires an initialiser whose guard holds.
     pub fn initialize(&mut self, state: &mut State, instance: usize, action: &Action) -> Result<(), NotFused> {
+        let n_lists = state.lists.len();
         let mut frame = self.walk.frame(state, instance, &action.locals, action.span)?;
         self.walk.statements(state, &mut frame, &action.guard.before)?;
         for condition in &action.guard.conditions {
@@ -223,8 +321,14 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         }
         self.walk.body(state, &mut frame, action)?;
         self.produce(state, instance, action, &frame)?;
-        state.lists.truncate(self.n_lists);
+        state.lists.truncate(n_lists);
         Ok(())
+    }
+
+    fn is_boundary(&self, instance: usize, port: usize) -> bool {
+        self.wiring.inputs[instance][port].is_some_and(|connection| {
+            matches!(self.walk.network.connections[connection].source, Endpoint::Boundary(_))
+        })
     }
 
     /// Makes sure that a port has so many tokens: `None` when it has, else what came of asking for them.
@@ -242,6 +346,15 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         };
         match self.walk.network.connections[connection].source {
             Endpoint::Boundary(port) => {
+                for &other in &self.wiring.boundary[port] {
+                    if other != connection {
+                        if let Some(progress) = self.make_room(state, other, missing as u64)? {
+                            if !matches!(progress, Progress::Input { port: again, .. } if again == port) {
+                                return Ok(Some(progress));
+                            }
+                        }
+                    }
+                }
                 if self.reading == Some((port, missing)) {
                     self.reading = None;
                     self.read_input(state, port, missing)?;
@@ -250,6 +363,20 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                 Ok(Some(Progress::Input { port, tokens: missing }))
             }
             Endpoint::Instance(source, _) => Ok(Some(self.advance(state, source.index())?)),
+        }
+    }
+
+    /// Has tokens taken from a FIFO that would hold more than it should: what came of it, or `None` when there is room or
+    /// nobody can take them now. FIFOs stay short this way, and states few.
+    fn make_room(&mut self, state: &mut State, connection: usize, tokens: u64) -> Result<Option<Progress>, NotFused> {
+        let Endpoint::Instance(reader, _) = self.walk.network.connections[connection].target else { return Ok(None) };
+        let there = state.queues[connection].len() as u64;
+        if there == 0 || there + tokens <= self.wiring.room[connection] {
+            return Ok(None);
+        }
+        match self.advance(state, reader.index())? {
+            Progress::Blocked => Ok(None),
+            progress => Ok(Some(progress)),
         }
     }
 

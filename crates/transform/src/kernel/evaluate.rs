@@ -121,74 +121,113 @@ impl Environment for At<'_> {
 /// Does what a list of effects says; tokens consumed are counted by the caller. At most `budget` effects; `false` when
 /// that is spent or a check fails.
 pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
-    let entry = world.objects.clone();
-    let mut loaded = HashMap::new();
-    let starts: Vec<usize> = world.outputs.iter().map(Vec::len).collect();
-    run_list(graph, effects, world, &entry, &starts, &mut loaded, budget)
+    Run::begin(graph, world).list(effects, world, budget)
 }
 
-fn run_list(
-    graph: &Graph,
-    effects: &[Effect],
-    world: &mut World,
-    entry: &[Vec<u128>],
-    starts: &[usize],
-    loaded: &mut HashMap<u32, u128>,
-    budget: &mut u64,
-) -> bool {
-    for effect in effects {
-        if *budget == 0 {
-            return false;
-        }
-        *budget -= 1;
-        let uses = effect.uses();
-        let now = values(graph, &uses, &At { world, entry, loaded });
-        let of = |id: &NodeId| now.get(id).copied().unwrap_or(0);
-        match effect {
-            Effect::Load { id, object, index } => {
-                let elements = &world.objects[object.0 as usize];
-                loaded.insert(*id, elements.get(of(index) as usize).copied().unwrap_or(0));
-            }
-            Effect::Store { object, index, value } => {
-                if let Some(element) = world.objects[object.0 as usize].get_mut(of(index) as usize) {
-                    *element = of(value);
-                }
-            }
-            Effect::Output { port, offset, value } => {
-                let tokens = &mut world.outputs[*port as usize];
-                let at = starts[*port as usize] + *offset as usize;
-                if tokens.len() <= at {
-                    tokens.resize(at + 1, 0);
-                }
-                tokens[at] = of(value);
-            }
-            Effect::Check { condition, .. } => {
-                if of(condition) == 0 {
-                    return false;
-                }
-            }
-            Effect::If { condition, then, otherwise } => {
-                let chosen = if of(condition) == 1 { then } else { otherwise };
-                if !run_list(graph, chosen, world, entry, starts, loaded, budget) {
-                    return false;
-                }
-            }
-            Effect::While { before, condition, body } => loop {
-                if *budget == 0 || !run_list(graph, before, world, entry, starts, loaded, budget) {
-                    return false;
-                }
-                *budget -= 1;
-                let now = values(graph, &[*condition], &At { world, entry, loaded });
-                if now.get(condition) != Some(&1) {
-                    break;
-                }
-                if !run_list(graph, body, world, entry, starts, loaded, budget) {
-                    return false;
-                }
-            },
+/// A kernel under way: what it found when it began, what it has loaded and computed.
+#[derive(Debug)]
+pub struct Run<'g> {
+    graph: &'g Graph,
+    entry: Vec<Vec<u128>>,
+    starts: Vec<usize>,
+    loaded: HashMap<u32, u128>,
+    values: HashMap<NodeId, u128>,
+}
+
+impl<'g> Run<'g> {
+    /// Begins a kernel.
+    pub fn begin(graph: &'g Graph, world: &World) -> Run<'g> {
+        Run {
+            graph,
+            entry: world.objects.clone(),
+            starts: world.outputs.iter().map(Vec::len).collect(),
+            loaded: HashMap::new(),
+            values: HashMap::new(),
         }
     }
-    true
+
+    /// The value of a node now.
+    pub fn value(&mut self, world: &World, node: NodeId) -> u128 {
+        let mut open = vec![node];
+        while let Some(&next) = open.last() {
+            if self.values.contains_key(&next) {
+                open.pop();
+                continue;
+            }
+            let missing: Vec<NodeId> =
+                self.graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
+            if missing.is_empty() {
+                let at = At { world, entry: &self.entry, loaded: &self.loaded };
+                let result = value(self.graph, next, &self.values, &at);
+                self.values.insert(next, result);
+                open.pop();
+            } else {
+                open.extend(missing);
+            }
+        }
+        self.values.get(&node).copied().unwrap_or(0)
+    }
+
+    /// Does effects in order.
+    pub fn list(&mut self, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
+        for effect in effects {
+            if *budget == 0 {
+                return false;
+            }
+            *budget -= 1;
+            match effect {
+                Effect::Load { id, object, index } => {
+                    let at = self.value(world, *index) as usize;
+                    let element = world.objects[object.0 as usize].get(at).copied().unwrap_or(0);
+                    self.loaded.insert(*id, element);
+                }
+                Effect::Store { object, index, value } => {
+                    let (at, value) = (self.value(world, *index) as usize, self.value(world, *value));
+                    if let Some(element) = world.objects[object.0 as usize].get_mut(at) {
+                        *element = value;
+                    }
+                }
+                Effect::Output { port, offset, value } => {
+                    let value = self.value(world, *value);
+                    let at = self.starts[*port as usize] + *offset as usize;
+                    let tokens = &mut world.outputs[*port as usize];
+                    if tokens.len() <= at {
+                        tokens.resize(at + 1, 0);
+                    }
+                    tokens[at] = value;
+                }
+                Effect::Check { condition, .. } => {
+                    if self.value(world, *condition) == 0 {
+                        return false;
+                    }
+                }
+                Effect::If { condition, then, otherwise } => {
+                    let chosen = if self.value(world, *condition) == 1 { then } else { otherwise };
+                    if !self.list(chosen, world, budget) {
+                        return false;
+                    }
+                }
+                Effect::While { before, condition, body } => {
+                    loop {
+                        // What was loaded in the last pass is loaded anew.
+                        self.values.clear();
+                        if *budget == 0 || !self.list(before, world, budget) {
+                            return false;
+                        }
+                        *budget -= 1;
+                        if self.value(world, *condition) == 0 {
+                            break;
+                        }
+                        if !self.list(body, world, budget) {
+                            return false;
+                        }
+                    }
+                    self.values.clear();
+                }
+            }
+        }
+        true
+    }
 }
 
 /// Runs passes of a loop. The tokens are there.

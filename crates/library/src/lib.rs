@@ -23,6 +23,7 @@ pub mod manifest;
 pub mod mapping;
 mod monte_carlo;
 mod ports;
+pub mod samples;
 mod select;
 pub mod sizes;
 mod spelling;

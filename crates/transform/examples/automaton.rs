@@ -1,13 +1,17 @@
-//! Prints the control automaton of networks of the library.
+//! Prints the control automata of operations of the library: `automaton [-v] SET OPERATION …`.
 
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
-use headrace_transform::control::{Limits, Step, automaton_of};
-use std::path::{Path, PathBuf};
+use headrace_library::samples;
+use headrace_transform::control::{Automaton, Limits, Sample, Step, automaton_of};
+use std::path::Path;
 use std::time::Instant;
 
+#[allow(dead_code)]
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
+#[path = "../../library/tests/loading/mod.rs"]
+mod loading;
 
 fn show(step: &Step, indent: usize) {
     let pad = "  ".repeat(indent);
@@ -33,28 +37,61 @@ fn show(step: &Step, indent: usize) {
     }
 }
 
+fn print(automaton: &Automaton) {
+    for (at, state) in automaton.states.iter().enumerate() {
+        println!("{at}: {}", state.description);
+        for counted in &state.loops {
+            println!(
+                "  loop of {} kernels, {} trips: in {:?} out {:?}, carried {:?}, {} nodes, independent {}",
+                counted.kernels,
+                counted.trips.len(),
+                counted.body.consumes,
+                counted.body.produces,
+                counted.body.carried.iter().map(|carried| &carried.carry).collect::<std::collections::HashSet<_>>(),
+                counted.body.graph.len(),
+                counted.body.is_independent()
+            );
+        }
+        show(&state.step, 1);
+    }
+}
+
 fn main() {
-    let mut roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")];
-    let mut verbose = false;
-    for argument in std::env::args().skip(1) {
-        if argument == "-v" {
-            verbose = true;
+    let library = loading::library();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let verbose = arguments.first().is_some_and(|first| first == "-v");
+    if verbose {
+        arguments.remove(0);
+    }
+    for operation in library.operations() {
+        let wanted = |pair: &[String]| operation.set == pair[0] && (pair.len() == 1 || operation.name == pair[1]);
+        if !arguments.chunks(2).any(wanted) {
             continue;
         }
-        if argument.starts_with('/') {
-            roots.insert(0, PathBuf::from(argument));
-            continue;
-        }
+        let Some(variant) = operation.variant(None) else { continue };
+        let text = variant.network.to_string();
         let mut session = Session::new();
-        let Some(network) = elaborate(&mut session, &Folders(roots.clone()), &Top::Expression(argument.clone()), &[]) else {
-            println!("{argument}: {:?}", session.take_diagnostics().first());
+        let Some(network) = elaborate(&mut session, &Folders(vec![root.clone()]), &Top::Expression(text), &[]) else {
+            println!("{}: {:?}", operation.full_name(), session.take_diagnostics().first());
             continue;
         };
+        let samples: Vec<Sample> = samples::streams(operation)
+            .into_iter()
+            .map(|stream| {
+                let part = |part: &std::collections::BTreeMap<String, Vec<u64>>| {
+                    let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
+                    network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
+                };
+                stream.iter().map(part).collect()
+            })
+            .collect();
         let start = Instant::now();
-        match automaton_of(&network, &[], &Limits::default()) {
+        match automaton_of(&network, &samples, &Limits::default()) {
             Ok(automaton) => {
                 println!(
-                    "{argument}: {} states, {} kernels, {} effects, {} nodes, {:?}",
+                    "{}: {} states, {} kernels, {} effects, {} nodes, {:?}",
+                    operation.full_name(),
                     automaton.states.len(),
                     automaton.n_kernels(),
                     automaton.n_effects(),
@@ -62,13 +99,10 @@ fn main() {
                     start.elapsed()
                 );
                 if verbose {
-                    for (at, state) in automaton.states.iter().enumerate() {
-                        println!("{at}: {}", state.description);
-                        show(&state.step, 1);
-                    }
+                    print(&automaton);
                 }
             }
-            Err(reason) => println!("{argument}: {} {:?}, {:?}", reason.reason, reason.span, start.elapsed()),
+            Err(reason) => println!("{}: {}, {:?}", operation.full_name(), reason.reason, start.elapsed()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The control automaton of a network.
 
-use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId};
+use crate::kernel::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
 use headrace_ir::{InstanceId, StateId, VariableId};
 
 /// What may happen in a state, as a tree of decisions with a kernel at each leaf.
@@ -43,11 +43,51 @@ pub struct Awaited {
     pub step: Step,
 }
 
+/// A bound on the passes of a loop that counters set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trips {
+    /// None unless the condition (1 bit of the loop's graph, which no pass changes) is as said.
+    Unless(NodeId, bool),
+    /// As many passes as `value` can be made less by `step` and still be more than `limit`, counted from before the first
+    /// pass: `(value - limit - 1) / step + 1` where it is more, else none.
+    Above {
+        /// An unsigned number.
+        value: NodeId,
+        /// What it must be more than before each pass.
+        limit: u128,
+        /// What each pass takes away.
+        step: u128,
+    },
+    /// As many passes as `value` can be made more by `step` and still be less than `limit`.
+    Below {
+        /// An unsigned number.
+        value: NodeId,
+        /// What it must be less than before each pass.
+        limit: u128,
+        /// What each pass adds.
+        step: u128,
+    },
+}
+
+/// A circle of kernels that leads back to its state.
+#[derive(Clone, Debug)]
+pub struct CountedLoop {
+    /// One time round. Its objects are those of the automaton.
+    pub body: Loop,
+    /// Bounds on the number of passes; nodes are of the body's graph. Tokens and room are bounds too.
+    pub trips: Vec<Trips>,
+    /// How many kernels one time round is.
+    pub kernels: usize,
+}
+
 /// A state of the control.
 #[derive(Clone, Debug)]
 pub struct ControlState {
     /// What may happen in it.
     pub step: Step,
+    /// What is repeated here as often as tokens and counters allow, before anything else: the more a pass does the
+    /// earlier.
+    pub loops: Vec<CountedLoop>,
     /// What is known in it, for readers: states of actors, tokens in FIFOs, values.
     pub description: String,
     /// States of the actors.

@@ -133,7 +133,13 @@ impl<'n> Walk<'n, '_> {
     }
 
     /// A frame whose plain locals are zero.
-    pub fn frame(&mut self, state: &mut State, instance: usize, locals: &[Local], span: Span) -> Result<Frame, NotFused> {
+    pub fn frame(
+        &mut self,
+        state: &mut State,
+        instance: usize,
+        locals: &[Local],
+        span: Span,
+    ) -> Result<Frame, NotFused> {
         let mut values = Vec::with_capacity(locals.len());
         for local in locals {
             let (width, zero) = self.zero(&local.ty, span)?;
@@ -813,12 +819,7 @@ impl<'n> Walk<'n, '_> {
     }
 
     /// Puts everything that statements may write into memory, where each pass or side finds it.
-    fn to_memory(
-        &mut self,
-        state: &mut State,
-        frame: &mut Frame,
-        bodies: &[&[Stmt]],
-    ) -> Result<Vec<ListId>, NotFused> {
+    fn to_memory(&mut self, state: &mut State, frame: &mut Frame, bodies: &[&[Stmt]]) -> Result<Vec<ListId>, NotFused> {
         let mut written = Written::default();
         for body in bodies {
             written.statements(self.actor(frame), body);

@@ -55,8 +55,9 @@ struct Shape {
     fills: Vec<usize>,
 }
 
-/// Tokens of each input port of a network, from its beginning.
-pub type Sample = Vec<Vec<u128>>;
+/// What a network is given from its beginning: one part after another, each when nothing can be done with those before,
+/// and of each the tokens of each input port.
+pub type Sample = Vec<Vec<Vec<u128>>>;
 
 /// The control automaton of a network.
 ///
@@ -82,7 +83,10 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
     loop {
         let explorer = Explorer::new(network, &tracked, &wiring, limits, &general)?;
         match explorer.explore(samples)? {
-            Explored::Automaton(automaton) => return Ok(*automaton),
+            Explored::Automaton(mut automaton) => {
+                super::loops::find(&mut automaton, network);
+                return Ok(*automaton);
+            }
             Explored::TooManyValues(shape, slots) => general.entry(shape).or_default().extend(slots),
         }
     }
@@ -126,7 +130,10 @@ impl Tree {
                 otherwise: Box::new(otherwise.finished()),
             },
             Tree::Wait(awaited) => Step::Wait(
-                awaited.into_iter().map(|(port, tokens, next)| Awaited { port, tokens, step: next.finished() }).collect(),
+                awaited
+                    .into_iter()
+                    .map(|(port, tokens, next)| Awaited { port, tokens, step: next.finished() })
+                    .collect(),
             ),
             Tree::Go { kernel, target } => Step::Go { kernel, target },
             Tree::End => Step::End,
@@ -313,7 +320,9 @@ impl<'a> Explorer<'a> {
         }
         let mut slot = self.scalars.len();
         for (connection, &fill) in key.shape.fills.iter().enumerate() {
-            let Some(object) = self.fifos[connection].filter(|_| self.tracked.connections[connection]) else { continue };
+            let Some(object) = self.fifos[connection].filter(|_| self.tracked.connections[connection]) else {
+                continue;
+            };
             for token in 0..fill {
                 if let Some(value) = key.known[slot] {
                     known.push((object, token, value));
@@ -323,6 +332,7 @@ impl<'a> Explorer<'a> {
         }
         ControlState {
             step: tree.finished(),
+            loops: Vec::new(),
             description: self.describe(key),
             fsm: key.shape.fsm.clone(),
             fills: key.shape.fills.clone(),
@@ -332,13 +342,13 @@ impl<'a> Explorer<'a> {
 
     /// Explores what a sample does.
     fn follow(&mut self, sample: &Sample) -> Result<(), NotFused> {
+        let mut parts = sample.iter();
         let mut world = World {
-            inputs: sample.clone(),
+            inputs: vec![Vec::new(); self.network.inputs.len()],
             consumed: vec![0; self.network.inputs.len()],
             outputs: vec![Vec::new(); self.network.outputs.len()],
             objects: self.initial.clone(),
         };
-        world.inputs.resize(self.network.inputs.len(), Vec::new());
         let mut at = 0;
         let mut budget = SAMPLED_EFFECTS;
         for _ in 0..SAMPLED_STEPS {
@@ -356,20 +366,19 @@ impl<'a> Explorer<'a> {
             let next = self.follow_tree(&mut tree, &mut world, &mut budget);
             self.trees[at] = tree;
             match next? {
-                Some(target) if self.too_many.is_none() => at = target,
-                _ => break,
+                _ if self.too_many.is_some() => break,
+                Some(target) => at = target,
+                None => match parts.next() {
+                    Some(part) => world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more)),
+                    None => break,
+                },
             }
         }
         Ok(())
     }
 
     /// One kernel of a sample; `None` where it ends.
-    fn follow_tree(
-        &mut self,
-        tree: &mut Tree,
-        world: &mut World,
-        budget: &mut u64,
-    ) -> Result<Option<usize>, NotFused> {
+    fn follow_tree(&mut self, tree: &mut Tree, world: &mut World, budget: &mut u64) -> Result<Option<usize>, NotFused> {
         // Nodes are added while the tree grows, so what the run knows is kept apart from the graph.
         let mut tree = tree;
         let mut path: Vec<Effect> = Vec::new();
@@ -466,8 +475,7 @@ impl<'a> Explorer<'a> {
     /// What is there when a state begins.
     fn begin(&mut self, key: &Key) -> State {
         let ports = (self.network.inputs.len(), self.network.outputs.len());
-        let mut state =
-            State::new(key.shape.fsm.clone(), self.network.connections.len(), self.lists.clone(), ports);
+        let mut state = State::new(key.shape.fsm.clone(), self.network.connections.len(), self.lists.clone(), ports);
         for (slot, &list) in self.scalars.iter().enumerate() {
             if let Some(value) = key.known[slot] {
                 let width = state.list(list).width;

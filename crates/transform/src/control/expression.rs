@@ -358,7 +358,9 @@ impl Walk<'_, '_> {
                         let node = self.graph.quotient(x, y);
                         Ok(self.exact(a_low / b_high, a_high / b_low, node))
                     }
-                    (Some((a_low, a_high)), Some((b_low, b_high))) if a_low == a_high && b_low == b_high && b_low != 0 => {
+                    (Some((a_low, a_high)), Some((b_low, b_high)))
+                        if a_low == a_high && b_low == b_high && b_low != 0 =>
+                    {
                         Ok(self.integer(a_low / b_low))
                     }
                     _ => Err(NotFused::new("a division of numbers that may be negative, or by zero", span)),
@@ -720,12 +722,7 @@ fn range_of(op: BinaryOp, a: (i128, i128), b: (i128, i128)) -> Option<(i128, i12
         BinaryOp::Add => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
         BinaryOp::Sub => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
         BinaryOp::Mul => {
-            let corners = [
-                a.0.checked_mul(b.0)?,
-                a.0.checked_mul(b.1)?,
-                a.1.checked_mul(b.0)?,
-                a.1.checked_mul(b.1)?,
-            ];
+            let corners = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
             Some((*corners.iter().min()?, *corners.iter().max()?))
         }
         BinaryOp::And if a.0 >= 0 && b.0 >= 0 => Some((0, a.1.min(b.1))),

@@ -17,10 +17,11 @@ mod explore;
 mod expression;
 mod facts;
 mod lists;
+mod loops;
 mod schedule;
 mod tracked;
 
-pub use automaton::{Automaton, ControlState, Step};
+pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Step, Trips};
 pub use explore::{Limits, Sample, automaton_of};
 
 use headrace_source::Span;

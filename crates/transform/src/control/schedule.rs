@@ -7,7 +7,9 @@
 use super::NotFused;
 use super::execute::{Frame, State, Walk};
 use crate::kernel::{Effect, NodeId};
-use headrace_ir::{Action, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test};
+use headrace_ir::{
+    Action, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test,
+};
 
 /// What came of an attempt to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,9 +208,10 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         }
         let n_lists = state.lists.len();
         let mut frame = self.walk.frame(state, instance, &action.locals, action.span)?;
-        let peeked = action.consumes.iter().filter(|pattern| {
-            pattern.locals.iter().any(|local| action.guard.peeks.contains(local))
-        });
+        let peeked = action
+            .consumes
+            .iter()
+            .filter(|pattern| pattern.locals.iter().any(|local| action.guard.peeks.contains(local)));
         let there = peeked.into_iter().all(|pattern| {
             self.wiring.inputs[instance][pattern.port]
                 .is_some_and(|connection| state.queues[connection].len() as u64 >= pattern.tokens())
@@ -326,9 +329,8 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     }
 
     fn is_boundary(&self, instance: usize, port: usize) -> bool {
-        self.wiring.inputs[instance][port].is_some_and(|connection| {
-            matches!(self.walk.network.connections[connection].source, Endpoint::Boundary(_))
-        })
+        self.wiring.inputs[instance][port]
+            .is_some_and(|connection| matches!(self.walk.network.connections[connection].source, Endpoint::Boundary(_)))
     }
 
     /// Makes sure that a port has so many tokens: `None` when it has, else what came of asking for them.
@@ -444,13 +446,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         }
     }
 
-    fn produce(
-        &mut self,
-        state: &mut State,
-        instance: usize,
-        action: &Action,
-        frame: &Frame,
-    ) -> Result<(), NotFused> {
+    fn produce(&mut self, state: &mut State, instance: usize, action: &Action, frame: &Frame) -> Result<(), NotFused> {
         let network = self.walk.network;
         let actor = network.actor_of(InstanceId(instance as u32));
         for output in &action.produces {

@@ -154,8 +154,13 @@ impl<'g> Run<'g> {
                 open.pop();
                 continue;
             }
-            let missing: Vec<NodeId> =
-                self.graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
+            let missing: Vec<NodeId> = self
+                .graph
+                .op(next)
+                .operands()
+                .into_iter()
+                .filter(|operand| !self.values.contains_key(operand))
+                .collect();
             if missing.is_empty() {
                 let at = At { world, entry: &self.entry, loaded: &self.loaded };
                 let result = value(self.graph, next, &self.values, &at);

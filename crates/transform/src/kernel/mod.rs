@@ -127,7 +127,7 @@ pub struct Kernel {
 }
 
 /// How a value goes from one pass of a loop to the next.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Carry {
     /// Bits of a counter: pass p begins with bits `lo` to `lo + width - 1` of [`Counter`] `counter`.
     Counter {

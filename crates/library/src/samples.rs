@@ -1,0 +1,106 @@
+//! Messages whose only purpose is to be typical: what a compiler lets a network do to see which way its control goes.
+//!
+//! The bytes do not matter, lengths and cuts do: short and long messages around the edges of blocks, in one chunk and in
+//! several, empty chunks, keys kept and renewed.
+
+use crate::catalog::{Framing, OperationSpec};
+use crate::framing::{Message, MessageWriter, PortData, Tokens};
+use crate::ports::{PortSpec, Role};
+use std::collections::BTreeMap;
+
+/// Messages one after another, each as the tokens of each input port, by its name.
+pub type Stream = Vec<BTreeMap<String, Vec<u64>>>;
+
+/// Lengths in bytes around multiples of `block`, and a long one.
+fn lengths(port: &PortSpec, block: u64) -> Vec<u64> {
+    let (min, max) = (port.sizes.min(), port.sizes.max());
+    let edges =
+        [0, 1, 3, block - 1, block, block + 1, 2 * block - 1, 2 * block, 5 * block + 2, 20 * block, 0, 9 * block];
+    let mut lengths: Vec<u64> = Vec::new();
+    for edge in edges {
+        let wanted = (min + edge).min(max);
+        // The next legal length, if there is one nearby.
+        if let Some(legal) = (wanted..=max.min(wanted + 4 * block)).find(|&length| port.sizes.allows(length)) {
+            lengths.push(legal);
+        }
+    }
+    lengths
+}
+
+/// Reproducible bytes.
+fn bytes(n: u64, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..n)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 24) as u8
+        })
+        .collect()
+}
+
+/// Typical messages of an operation as tokens. Each stream begins with a network that has just been made.
+pub fn streams(spec: &OperationSpec) -> Vec<Stream> {
+    let blocks: Vec<u64> = match spec.block_bytes {
+        Some(block) => vec![block],
+        // Hashes and the like: the usual sizes of blocks, and the rates of sponges.
+        None => vec![16, 64, 128, 136],
+    };
+    blocks.iter().map(|&block| stream(spec, block)).collect()
+}
+
+fn stream(spec: &OperationSpec, block: u64) -> Stream {
+    let mut writer = MessageWriter::new(spec);
+    let mut stream = Stream::new();
+    let input_lengths = spec.input(Role::Input).map_or_else(|| vec![0; 6], |port| lengths(port, block));
+    for (turn, &length) in input_lengths.iter().chain(&input_lengths).enumerate() {
+        let turn_seed = turn as u64 + 1;
+        let mut message = Message::new();
+        message.rekey = turn % 3 != 2;
+        message.words = [0, 1, 2, 7, 40][turn % 5];
+        for port in &spec.inputs {
+            if matches!(port.role, Role::Input | Role::Rekey | Role::Decrypt | Role::Blocks | Role::Reseed) {
+                continue;
+            }
+            let legal = lengths(port, block);
+            if let Some(&n) = legal.get(turn % legal.len().max(1)) {
+                message.set(port.role, bytes(n, turn_seed));
+            }
+        }
+        let Ok(begin) = writer.begin(&message) else { continue };
+        let mut pieces = vec![begin];
+        if spec.input(Role::Input).is_some() {
+            let input = bytes(length, turn_seed + 100);
+            // One chunk, then several with an empty one among them.
+            let cuts: Vec<usize> = match (turn >= input_lengths.len(), spec.framing) {
+                (true, Framing::Message) => vec![input.len() / 3, input.len() / 3, input.len() - input.len() / 4],
+                _ => Vec::new(),
+            };
+            let mut from = 0;
+            let mut whole = true;
+            for to in cuts.into_iter().map(Some).chain([None]) {
+                let last = to.is_none();
+                let to = to.unwrap_or(input.len()).max(from);
+                match writer.chunk(&input[from..to], last) {
+                    Ok(data) => pieces.push(data),
+                    Err(_) => whole = false,
+                }
+                from = to;
+            }
+            if !whole {
+                continue;
+            }
+        }
+        let mut tokens_of_message: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for PortData { port, tokens } in pieces.into_iter().flatten() {
+            let all = tokens_of_message.entry(port).or_default();
+            match tokens {
+                Tokens::Bytes(bytes) => all.extend(bytes.into_iter().map(u64::from)),
+                Tokens::Words(words) => all.extend(words),
+            }
+        }
+        stream.push(tokens_of_message);
+    }
+    stream
+}

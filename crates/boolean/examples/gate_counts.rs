@@ -12,6 +12,9 @@ fn main() {
         Some("thorough") => Effort::Thorough,
         _ => Effort::Quick,
     };
+    let begin = Instant::now();
+    let n_known = known::all().len();
+    println!("{n_known} functions, read in {:.1} ms", begin.elapsed().as_secs_f64() * 1e3);
     println!("{:22} {:>30} {:>30}", "function", "two inputs: gates, depth, time", "three inputs: gates, depth, time");
     for known in known::all() {
         print!("{:22}", known.name);

@@ -198,7 +198,13 @@ fn candidates(table: &Table, basis: &Basis, effort: Effort) -> Vec<Candidate> {
                 found.push(Candidate { circuit, after: None, how, finished: finished && plain });
             }
         } else if let Some(e) = equivalences(&known.table, table, 1).pop() {
-            for c in &known.circuits {
+            // The smallest of each kind of gates that there may be.
+            let cheapest = |gates: Gates| {
+                let of_kind = known.circuits.iter().filter(|c| c.gates == gates);
+                of_kind.min_by_key(|c| (basis.cost(&c.circuit), c.circuit.depth()))
+            };
+            let wide = basis.lut3.and_then(|_| cheapest(Gates::ThreeInput));
+            for c in cheapest(Gates::TwoInput).into_iter().chain(wide) {
                 let how = How::Known { name: known.name, source: c.source.clone(), relation: Relation::Affine };
                 let circuit = behind(&e.before, &c.circuit, effort);
                 found.push(Candidate { circuit, after: Some(e.after.clone()), how, finished: false });

@@ -33,6 +33,9 @@ impl Names for Plain {
     fn element(&self, object: &Object, index: &str) -> String {
         format!("s->{}[{index}]", object.name)
     }
+    fn check(&self, condition: &str, _index: &str, _length: usize, _span: headrace_source::Span) -> String {
+        format!("if (!({condition})) return;")
+    }
     fn table(&self, table: TableId) -> String {
         format!("table{}", table.0)
     }

@@ -1,7 +1,7 @@
 //! Random graphs: every operation, all widths.
 
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Graph, NodeId, Object, ObjectId, Table, TableId};
+use headrace_transform::kernel::{Graph, NodeId, Object, ObjectId, Op, Table, TableId};
 
 pub struct Random(u64);
 
@@ -91,6 +91,26 @@ impl Grower<'_> {
         }
         let (value, most) = (self.some(random, 16), self.graph.number(length as u128, 16));
         self.graph.remainder(value, most)
+    }
+
+    /// Grows until a node is made that reads `n_input` tokens at most and is not too wide.
+    #[allow(dead_code)]
+    pub fn grow_within(&mut self, random: &mut Random, n_input: u64, widest: u32) -> NodeId {
+        loop {
+            let id = self.grow(random);
+            let fits = self.graph.reachable([id]).into_iter().all(|id| {
+                self.graph.width(id) <= widest
+                    && match self.graph.op(id) {
+                        Op::Input { offset, .. } => (*offset as u64) < n_input,
+                        Op::Divide(..) | Op::Remainder(..) => false,
+                        _ => true,
+                    }
+            });
+            if fits {
+                return id;
+            }
+            self.known.pop();
+        }
     }
 
     pub fn grow(&mut self, random: &mut Random) -> NodeId {

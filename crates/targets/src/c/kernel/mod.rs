@@ -6,17 +6,35 @@
 //! | `expression` | one node as a C expression |
 //! | `place` | where in a list of effects a node gets its local variable |
 //! | `scalar` | a list of effects as statements |
+//! | `machine` | what a CPU can do |
+//! | `words` | a loop whose passes run side by side, in machine words |
+//! | `frame` | groups of passes, what remains, and what goes on to the next call |
+//! | `lanes` | one lane of a vector for each pass |
+//! | `bits` | a loop as a circuit |
+//! | `bitslice` | one bit of a vector for each pass |
 //! | `prelude` | what the printed text expects above it |
 
+mod bits;
+mod bitslice;
 mod expression;
+mod frame;
+mod lanes;
+mod machine;
 mod pieces;
 mod place;
 mod prelude;
 mod scalar;
+mod words;
 
+pub use bitslice::bitslice;
+pub use frame::{CFunction, LoopNames};
+pub use lanes::lanes;
+pub use machine::{MACHINES, Machine};
 pub use prelude::prelude;
 pub use scalar::{element_type, statements, tables};
+pub use words::Unsuited;
 
+use headrace_source::Span;
 use headrace_transform::kernel::{Object, TableId};
 
 /// How what lies outside of a kernel is written in C.
@@ -45,6 +63,9 @@ pub trait Names {
 
     /// The array that holds a table.
     fn table(&self, table: TableId) -> String;
+
+    /// A statement that ends the run with an error where `condition` is 0: `index` was not less than `length`.
+    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String;
 
     /// An instruction of a machine; operands and result are of the type that computes with their width.
     fn instruction(&self, _description: u32, _operands: &[String]) -> String {

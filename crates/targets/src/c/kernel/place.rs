@@ -1,6 +1,7 @@
 //! Where in a list of effects a node gets its local variable: at the first place from which all that read it can see it.
 
 use super::pieces::{Outside, Place};
+use headrace_source::Span;
 use headrace_transform::kernel::{Effect, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -55,6 +56,13 @@ pub(super) enum Step {
     /// Leaves the loop where the condition is 0.
     Leave(NodeId),
     If(NodeId, Block, Block),
+    /// Ends the run where the condition is 0.
+    Check {
+        condition: NodeId,
+        index: NodeId,
+        length: usize,
+        span: Span,
+    },
 }
 
 /// Steps that share a scope of C.
@@ -72,6 +80,7 @@ impl Step {
             Step::Store { index, value, .. } => vec![*index, *value],
             Step::Loop(_) => Vec::new(),
             Step::Leave(condition) | Step::If(condition, ..) => vec![*condition],
+            Step::Check { condition, index, .. } => vec![*condition, *index],
         }
     }
 
@@ -98,7 +107,7 @@ impl Step {
                 Place::Object(object) => Some(object),
                 Place::Port(_) => None,
             })),
-            Step::Leave(_) => {}
+            Step::Leave(_) | Step::Check { .. } => {}
         }
     }
 }
@@ -154,6 +163,9 @@ impl Scopes {
                 Effect::If { condition, then, otherwise } => {
                     let then = self.block(outside, then, here);
                     Step::If(*condition, then, self.block(outside, otherwise, here))
+                }
+                Effect::Check { condition, index, length, span } => {
+                    Step::Check { condition: *condition, index: *index, length: *length, span: *span }
                 }
                 Effect::Output { .. } => continue,
             };

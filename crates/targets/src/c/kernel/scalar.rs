@@ -224,6 +224,10 @@ impl<'a> Printer<'a> {
                 let same_scope = self.plan.points.get(&id).is_some_and(|point| point.scope == at.scope);
                 let constant = self.outside.graph.constant(*index).is_some();
                 if constant || same_scope && !self.plan.changing.contains(&id) {
+                    if !constant {
+                        // It may stand before what makes sure that there is such an element.
+                        self.values.guarded.insert(id);
+                    }
                     self.need(id);
                 } else {
                     self.to_copy.insert(object);
@@ -270,6 +274,13 @@ impl<'a> Printer<'a> {
             Step::Leave(condition) => {
                 self.need(*condition);
                 let text = format!("if (!({})) break;", self.values.condition(*condition));
+                self.line(&text);
+            }
+            Step::Check { condition, index, length, span } => {
+                self.need(*condition);
+                self.need(*index);
+                let (condition, index) = (self.values.condition(*condition), self.values.value(*index));
+                let text = self.outside.names.check(&condition, &index, *length, *span);
                 self.line(&text);
             }
             Step::If(condition, then, otherwise) => {
@@ -397,7 +408,7 @@ fn survey(block: &Block, objects: &mut Vec<ObjectId>, loads: &mut Vec<(u32, Obje
                 survey(then, objects, loads);
                 survey(otherwise, objects, loads);
             }
-            Step::Leave(_) => {}
+            Step::Leave(_) | Step::Check { .. } => {}
         }
     }
 }

@@ -1,0 +1,433 @@
+//! The values of a loop bit by bit: a circuit whose inputs are bits of words, of counters and of what no pass changes.
+//!
+//! Moving bits costs nothing here. Tables become circuits. Large ones that occur often stay outside: their outputs are
+//! inputs of the circuit, what they read are outputs of it, and they are printed as functions.
+
+use super::words::{Unsuited, WordLoop};
+use headrace_boolean::basis::Basis;
+use headrace_boolean::circuit::lookup_tables::cover;
+use headrace_boolean::circuit::simplify::simplify;
+use headrace_boolean::circuit::{Circuit, Gate, Signal};
+use headrace_boolean::realisation::{Effort, circuit_for};
+use headrace_boolean::truth_table::Table;
+use headrace_transform::kernel::{NodeId, Op, TableId};
+use std::collections::HashMap;
+
+/// What an input of the circuit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A bit of a word of [`WordLoop`]: tokens, counters, the flag of the first pass.
+    Word { port: u32, word: i64, bit: u32 },
+    /// A bit of a node that is the same in all passes.
+    Constant { node: NodeId, bit: u32 },
+    /// An output of a table that stays outside.
+    Table { call: usize, bit: u32 },
+}
+
+/// A table that stays outside, where it is used.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub table: TableId,
+    /// Its inputs among the outputs of the circuit.
+    pub first_output: usize,
+    pub n_inputs: usize,
+    /// Its first output among the inputs of the circuit.
+    pub first_input: usize,
+}
+
+/// A loop as a circuit.
+pub(super) struct Bits {
+    pub circuit: Circuit,
+    pub sources: Vec<Source>,
+    pub calls: Vec<Call>,
+    /// Circuits of the tables that stay outside.
+    pub tables: HashMap<TableId, Circuit>,
+    /// The bits of the values that were asked for, least significant first; `None` where a bit is 0.
+    pub outputs: Vec<Vec<usize>>,
+}
+
+/// More gates than this are not printed in one piece.
+const LARGEST_CIRCUIT: usize = 7000;
+/// Tables of fewer gates are never printed as functions: passing values would cost too much.
+const SMALLEST_FUNCTION: usize = 40;
+/// Products and sums that would take more gates than this are left to other ways of printing.
+const LARGEST_ARITHMETIC: u32 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bit {
+    Known(bool),
+    Of(Signal),
+}
+
+struct Builder<'a> {
+    words: &'a WordLoop<'a>,
+    circuit: Circuit,
+    known: HashMap<Gate, Signal>,
+    bits: HashMap<NodeId, Vec<Bit>>,
+    inside: HashMap<TableId, Circuit>,
+    arithmetic: u32,
+}
+
+impl Bits {
+    /// The circuit of some values.
+    ///
+    /// # Errors
+    ///
+    /// Operations that take too many gates, elements at places that differ from pass to pass.
+    pub fn new(words: &WordLoop, values: &[NodeId], ternary: bool) -> Result<Bits, Unsuited> {
+        let basis = if ternary { Basis::THREE_INPUT } else { Basis::TWO_INPUT };
+        let graph = &words.graph;
+        let order: Vec<NodeId> =
+            graph.reachable(values.iter().copied()).into_iter().filter(|id| words.varying.contains(id)).collect();
+        // Tables, and which of them stay outside.
+        let mut tables: HashMap<TableId, Circuit> = HashMap::new();
+        let mut uses: HashMap<TableId, usize> = HashMap::new();
+        for &id in &order {
+            if let Op::Lookup(table, index) = graph.op(id) {
+                *uses.entry(*table).or_default() += 1;
+                if !tables.contains_key(table) {
+                    tables.insert(*table, table_circuit(words, *table, graph.width(*index), &basis)?);
+                }
+            }
+        }
+        let gates = |table: &TableId| tables.get(table).map_or(0, |circuit| circuit.gates().len());
+        let total: usize = uses.iter().map(|(table, n)| gates(table) * n).sum();
+        let outside = |table: &TableId| total > LARGEST_CIRCUIT && gates(table) >= SMALLEST_FUNCTION && uses[table] > 2;
+        // Inputs.
+        let mut sources = Vec::new();
+        let mut starts: HashMap<NodeId, usize> = HashMap::new();
+        let mut calls: Vec<Call> = Vec::new();
+        for &id in &order {
+            match graph.op(id) {
+                Op::Input { port, offset } => {
+                    starts.insert(id, sources.len());
+                    let bits = 0..graph.width(id);
+                    sources.extend(bits.map(|bit| Source::Word { port: *port, word: *offset, bit }));
+                }
+                op => {
+                    for operand in op.operands() {
+                        let constant = matches!(graph.op(operand), Op::Const(_));
+                        if !words.varying.contains(&operand) && !constant && !starts.contains_key(&operand) {
+                            starts.insert(operand, sources.len());
+                            let bits = 0..graph.width(operand);
+                            sources.extend(bits.map(|bit| Source::Constant { node: operand, bit }));
+                        }
+                    }
+                    if let Op::Lookup(table, _) = op {
+                        if outside(table) {
+                            starts.insert(id, sources.len());
+                            let n_inputs = tables[table].n_inputs();
+                            calls.push(Call { table: *table, first_output: 0, n_inputs, first_input: sources.len() });
+                            let call = calls.len() - 1;
+                            sources.extend((0..graph.width(id)).map(|bit| Source::Table { call, bit }));
+                        }
+                    }
+                }
+            }
+        }
+        for &id in values {
+            let constant = matches!(graph.op(id), Op::Const(_));
+            if !words.varying.contains(&id) && !constant && !starts.contains_key(&id) {
+                starts.insert(id, sources.len());
+                sources.extend((0..graph.width(id)).map(|bit| Source::Constant { node: id, bit }));
+            }
+        }
+        let mut builder = Builder {
+            words,
+            circuit: Circuit::new(sources.len()),
+            known: HashMap::new(),
+            bits: HashMap::new(),
+            inside: tables.clone(),
+            arithmetic: 0,
+        };
+        for (&id, &start) in &starts {
+            let bits = (0..graph.width(id) as usize).map(|bit| Bit::Of(Signal::from(start + bit))).collect();
+            builder.bits.insert(id, bits);
+        }
+        let mut n_outputs = 0;
+        let mut next_call = 0;
+        for &id in &order {
+            if let Op::Lookup(table, index) = graph.op(id) {
+                if outside(table) {
+                    let inputs = builder.of(*index);
+                    calls[next_call].first_output = n_outputs;
+                    for at in 0..calls[next_call].n_inputs {
+                        let bit = inputs.get(at).copied().unwrap_or(Bit::Known(false));
+                        let signal = builder.signal(bit);
+                        builder.circuit.push_output(signal);
+                        n_outputs += 1;
+                    }
+                    next_call += 1;
+                    continue;
+                }
+            }
+            if !builder.bits.contains_key(&id) {
+                let bits = builder.node(id)?;
+                builder.bits.insert(id, bits);
+            }
+        }
+        let mut outputs = Vec::new();
+        for &value in values {
+            let mut list = Vec::new();
+            for bit in builder.of(value) {
+                let signal = builder.signal(bit);
+                builder.circuit.push_output(signal);
+                list.push(n_outputs);
+                n_outputs += 1;
+            }
+            outputs.push(list);
+        }
+        let circuit = if ternary { cover(&builder.circuit, &basis, 1) } else { simplify(&builder.circuit) };
+        let tables: HashMap<TableId, Circuit> =
+            tables.iter().filter(|pair| outside(pair.0)).map(|(table, circuit)| (*table, circuit.clone())).collect();
+        Ok(Bits { circuit, sources, calls, tables, outputs })
+    }
+}
+
+/// A circuit for a table whose index has so many bits.
+fn table_circuit(words: &WordLoop, table: TableId, width: u32, basis: &Basis) -> Result<Circuit, Unsuited> {
+    let table = words.graph.table(table);
+    let n_inputs = width.min(usize::BITS - table.elements.len().saturating_sub(1).leading_zeros()) as usize;
+    if n_inputs > 8 || table.width > 64 {
+        return Err(Unsuited("a table is too large for a circuit".into()));
+    }
+    let entries: Vec<u64> = (0..1_usize << n_inputs).map(|x| table.elements.get(x).map_or(0, |&e| e as u64)).collect();
+    let entries = Table::new(n_inputs, table.width as usize, &entries);
+    let entries = entries.map_err(|_| Unsuited("a table is too large for a circuit".into()))?;
+    Ok(circuit_for(&entries, basis, Effort::Quick).circuit)
+}
+
+impl Builder<'_> {
+    fn of(&self, id: NodeId) -> Vec<Bit> {
+        let graph = &self.words.graph;
+        match graph.op(id) {
+            Op::Const(value) => (0..graph.width(id)).map(|bit| Bit::Known(value >> bit & 1 == 1)).collect(),
+            _ => self.bits.get(&id).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn push(&mut self, gate: Gate) -> Bit {
+        if let Some(&signal) = self.known.get(&gate) {
+            return Bit::Of(signal);
+        }
+        let signal = self.circuit.push(gate);
+        self.known.insert(gate, signal);
+        Bit::Of(signal)
+    }
+
+    fn signal(&mut self, bit: Bit) -> Signal {
+        let bit = match bit {
+            Bit::Known(value) => self.push(Gate::Constant(value)),
+            Bit::Of(_) => bit,
+        };
+        match bit {
+            Bit::Of(signal) => signal,
+            Bit::Known(_) => Signal(0),
+        }
+    }
+
+    fn not(&mut self, a: Bit) -> Bit {
+        match a {
+            Bit::Known(value) => Bit::Known(!value),
+            Bit::Of(signal) => self.push(Gate::Not(signal)),
+        }
+    }
+
+    fn and(&mut self, a: Bit, b: Bit) -> Bit {
+        match (a, b) {
+            (Bit::Known(false), _) | (_, Bit::Known(false)) => Bit::Known(false),
+            (Bit::Known(true), other) | (other, Bit::Known(true)) => other,
+            (Bit::Of(x), Bit::Of(y)) if x == y => a,
+            (Bit::Of(x), Bit::Of(y)) => self.push(Gate::And(x.min(y), x.max(y))),
+        }
+    }
+
+    fn or(&mut self, a: Bit, b: Bit) -> Bit {
+        match (a, b) {
+            (Bit::Known(true), _) | (_, Bit::Known(true)) => Bit::Known(true),
+            (Bit::Known(false), other) | (other, Bit::Known(false)) => other,
+            (Bit::Of(x), Bit::Of(y)) if x == y => a,
+            (Bit::Of(x), Bit::Of(y)) => self.push(Gate::Or(x.min(y), x.max(y))),
+        }
+    }
+
+    fn xor(&mut self, a: Bit, b: Bit) -> Bit {
+        match (a, b) {
+            (Bit::Known(false), other) | (other, Bit::Known(false)) => other,
+            (Bit::Known(true), other) | (other, Bit::Known(true)) => self.not(other),
+            (Bit::Of(x), Bit::Of(y)) if x == y => Bit::Known(false),
+            (Bit::Of(x), Bit::Of(y)) => self.push(Gate::Xor(x.min(y), x.max(y))),
+        }
+    }
+
+    fn choose(&mut self, c: Bit, a: Bit, b: Bit) -> Bit {
+        match c {
+            Bit::Known(true) => a,
+            Bit::Known(false) => b,
+            Bit::Of(_) => {
+                let different = self.xor(a, b);
+                let taken = self.and(c, different);
+                self.xor(b, taken)
+            }
+        }
+    }
+
+    fn spend(&mut self, gates: u32) -> Result<(), Unsuited> {
+        self.arithmetic += gates;
+        if self.arithmetic > LARGEST_ARITHMETIC {
+            return Err(Unsuited("arithmetic takes too many gates".into()));
+        }
+        Ok(())
+    }
+
+    /// Sum with a carry that comes in; the carry that goes out.
+    fn sum(&mut self, a: &[Bit], b: &[Bit], carry: Bit) -> Result<(Vec<Bit>, Bit), Unsuited> {
+        self.spend(5 * a.len() as u32)?;
+        let mut carry = carry;
+        let mut bits = Vec::with_capacity(a.len());
+        for (&x, &y) in a.iter().zip(b) {
+            let half = self.xor(x, y);
+            bits.push(self.xor(half, carry));
+            // Where both are equal they decide, else the carry does.
+            carry = self.choose(half, carry, x);
+        }
+        Ok((bits, carry))
+    }
+
+    /// Whether the first is less, as unsigned numbers: no carry comes out of the difference.
+    fn less(&mut self, a: &[Bit], b: &[Bit]) -> Result<Bit, Unsuited> {
+        let inverted: Vec<Bit> = b.iter().map(|&bit| self.not(bit)).collect();
+        let (_, carry) = self.sum(a, &inverted, Bit::Known(true))?;
+        Ok(self.not(carry))
+    }
+
+    fn node(&mut self, id: NodeId) -> Result<Vec<Bit>, Unsuited> {
+        let graph = &self.words.graph;
+        let width = graph.width(id) as usize;
+        let op = graph.op(id);
+        Ok(match op {
+            Op::Not(a) => self.of(*a).into_iter().map(|bit| self.not(bit)).collect(),
+            Op::And(a, b) => self.of(*a).into_iter().zip(self.of(*b)).map(|(a, b)| self.and(a, b)).collect(),
+            Op::Or(a, b) => self.of(*a).into_iter().zip(self.of(*b)).map(|(a, b)| self.or(a, b)).collect(),
+            Op::Xor(a, b) => self.of(*a).into_iter().zip(self.of(*b)).map(|(a, b)| self.xor(a, b)).collect(),
+            Op::Add(a, b) => {
+                let (a, b) = (self.of(*a), self.of(*b));
+                self.sum(&a, &b, Bit::Known(false))?.0
+            }
+            Op::Sub(a, b) => {
+                let a = self.of(*a);
+                let b: Vec<Bit> = self.of(*b).into_iter().map(|bit| self.not(bit)).collect();
+                self.sum(&a, &b, Bit::Known(true))?.0
+            }
+            Op::Mul(a, b) => {
+                let (a, b) = (self.of(*a), self.of(*b));
+                let mut total = vec![Bit::Known(false); width];
+                for (i, &bit) in b.iter().enumerate() {
+                    if bit == Bit::Known(false) {
+                        continue;
+                    }
+                    let row: Vec<Bit> = a[..width - i].iter().map(|&x| self.and(x, bit)).collect();
+                    let (sum, _) = self.sum(&total[i..].to_vec(), &row, Bit::Known(false))?;
+                    total.splice(i.., sum);
+                }
+                total
+            }
+            Op::ShiftLeft(a, n) | Op::ShiftRight(a, n) | Op::ShiftRightSigned(a, n) | Op::RotateLeft(a, n) => {
+                let (mut bits, count) = (self.of(*a), self.of(*n));
+                let top = bits[width - 1];
+                let fill = if matches!(op, Op::ShiftRightSigned(..)) { top } else { Bit::Known(false) };
+                for (stage, &bit) in count.iter().enumerate() {
+                    let distance = 1_usize.checked_shl(stage as u32).filter(|&d| d < width);
+                    if distance.is_none() && matches!(op, Op::RotateLeft(..)) {
+                        break;
+                    }
+                    self.spend(3 * width as u32)?;
+                    let moved: Vec<Bit> = (0..width)
+                        .map(|i| match (op, distance) {
+                            (Op::RotateLeft(..), Some(d)) => bits[(i + width - d) % width],
+                            (Op::ShiftLeft(..), Some(d)) if i >= d => bits[i - d],
+                            (Op::ShiftRight(..) | Op::ShiftRightSigned(..), Some(d)) if i + d < width => bits[i + d],
+                            _ => fill,
+                        })
+                        .collect();
+                    bits = moved.into_iter().zip(bits).map(|(moved, old)| self.choose(bit, moved, old)).collect();
+                }
+                bits
+            }
+            Op::Extract(a, lo) => self.of(*a)[*lo as usize..][..width].to_vec(),
+            Op::Concat(parts) => parts.iter().rev().flat_map(|part| self.of(*part)).collect(),
+            Op::SignExtend(a) => {
+                let mut bits = self.of(*a);
+                let top = bits[bits.len() - 1];
+                bits.resize(width, top);
+                bits
+            }
+            Op::Equal(a, b) => {
+                let mut all = Bit::Known(true);
+                for (a, b) in self.of(*a).into_iter().zip(self.of(*b)) {
+                    let different = self.xor(a, b);
+                    let same = self.not(different);
+                    all = self.and(all, same);
+                }
+                vec![all]
+            }
+            Op::Less(a, b) => {
+                let (a, b) = (self.of(*a), self.of(*b));
+                vec![self.less(&a, &b)?]
+            }
+            Op::LessSigned(a, b) => {
+                let (mut a, mut b) = (self.of(*a), self.of(*b));
+                for bits in [&mut a, &mut b] {
+                    let top = bits.len() - 1;
+                    bits[top] = self.not(bits[top]);
+                }
+                vec![self.less(&a, &b)?]
+            }
+            Op::Select(c, a, b) => {
+                let c = self.of(*c)[0];
+                self.of(*a).into_iter().zip(self.of(*b)).map(|(a, b)| self.choose(c, a, b)).collect()
+            }
+            Op::Lookup(table, index) => {
+                let circuit = self.inside[table].clone();
+                let mut inputs = self.of(*index);
+                inputs.resize(circuit.n_inputs(), Bit::Known(false));
+                self.append(&circuit, &inputs)
+            }
+            Op::Entry { .. } => {
+                return Err(Unsuited("elements are read at places that differ from pass to pass".into()));
+            }
+            Op::Divide(..) | Op::Remainder(..) => return Err(Unsuited("division takes too many gates".into())),
+            Op::Const(_) | Op::Input { .. } | Op::Loaded(_) | Op::Instruction { .. } => {
+                return Err(Unsuited("a node has no form in bits".into()));
+            }
+        })
+    }
+
+    fn append(&mut self, circuit: &Circuit, inputs: &[Bit]) -> Vec<Bit> {
+        let mut map: Vec<Bit> = inputs.to_vec();
+        for gate in circuit.gates() {
+            let at = |signal: Signal| map[signal.index()];
+            let bit = match *gate {
+                Gate::Constant(value) => Bit::Known(value),
+                Gate::Not(a) => self.not(at(a)),
+                Gate::And(a, b) => self.and(at(a), at(b)),
+                Gate::Or(a, b) => self.or(at(a), at(b)),
+                Gate::Xor(a, b) => self.xor(at(a), at(b)),
+                Gate::AndNot(a, b) => match (at(a), at(b)) {
+                    (Bit::Of(a), Bit::Of(b)) => self.push(Gate::AndNot(a, b)),
+                    (a, b) => {
+                        let inverted = self.not(b);
+                        self.and(a, inverted)
+                    }
+                },
+                Gate::Lut3(table, a, b, c) => {
+                    let (a, b, c) = (at(a), at(b), at(c));
+                    let (a, b, c) = (self.signal(a), self.signal(b), self.signal(c));
+                    self.push(Gate::Lut3(table, a, b, c))
+                }
+            };
+            map.push(bit);
+        }
+        circuit.outputs().iter().map(|output| map[output.index()]).collect()
+    }
+}

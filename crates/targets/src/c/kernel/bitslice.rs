@@ -1,0 +1,537 @@
+//! A loop with one bit of a vector for each pass: every bit of every value is a vector.
+//!
+//! As many passes as a vector has bits run at once. Rows of 64-bit words are taken apart as for lanes, then blocks of 64 by
+//! 64 bits are transposed in every lane; pass `k * n_lanes + j` is bit `k` of lane `j`. What is mixed into
+//! an output word as it came in is mixed in after the way back, and need not be transposed at all.
+
+use super::bits::{Bits, Source};
+use super::frame::{CFunction, LoopNames, frame};
+use super::lanes::{constants, load_words, store_words, vector_support};
+use super::machine::Machine;
+use super::words::{Layout, Unsuited, WordLoop};
+use headrace_boolean::circuit::{Circuit, Gate, Signal};
+use headrace_transform::kernel::{Loop, NodeId, Op, TableId};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+const LANE: u32 = 64;
+
+/// Prints a loop with one bit for each pass.
+///
+/// # Errors
+///
+/// Why it cannot be.
+pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    let words = WordLoop::new(body, LANE)?;
+    let late: Vec<Late> = words.written.iter().map(|one| Late::new(&words, one.2)).collect();
+    let values: Vec<NodeId> = late.iter().map(|one| one.value).collect();
+    let bits = Bits::new(&words, &values, machine.ternary)?;
+    Printer { words: &words, machine, names, bits: &bits, late: &late, slots: HashMap::new() }.function()
+}
+
+/// An output word: a value, and a word that is mixed into it as it lies in memory.
+struct Late {
+    value: NodeId,
+    /// Port and word, and what stands there in the first pass, if that is something else.
+    mixed: Option<(u32, i64, Option<NodeId>)>,
+}
+
+impl Late {
+    fn new(words: &WordLoop, value: NodeId) -> Late {
+        let graph = &words.graph;
+        let token = |id: NodeId| match graph.op(id) {
+            Op::Input { port, offset } if (*port as usize) < words.inputs.len() => Some((*port, *offset)),
+            _ => None,
+        };
+        if let Op::Xor(a, b) = *graph.op(value) {
+            for (value, side) in [(a, b), (b, a)] {
+                if let Some((port, word)) = token(side) {
+                    return Late { value, mixed: Some((port, word, None)) };
+                }
+                let Op::Select(condition, first, rest) = *graph.op(side) else { continue };
+                let flag = matches!(graph.op(condition), Op::Input { port, .. } if *port == words.first_port());
+                if let (true, Some((port, word)), false) = (flag, token(rest), words.varying.contains(&first)) {
+                    return Late { value, mixed: Some((port, word, Some(first))) };
+                }
+            }
+        }
+        Late { value, mixed: None }
+    }
+}
+
+struct Printer<'a> {
+    words: &'a WordLoop<'a>,
+    machine: &'a Machine,
+    names: &'a LoopNames<'a>,
+    bits: &'a Bits,
+    late: &'a [Late],
+    /// Where the masks of a node that no pass changes begin.
+    slots: HashMap<NodeId, usize>,
+}
+
+impl Printer<'_> {
+    fn v(&self) -> String {
+        format!("hr_v{}x{LANE}", self.machine.vector_bits)
+    }
+
+    fn all(&self, text: &str) -> String {
+        format!("HR_ALL_{}x{LANE}({text})", self.machine.vector_bits)
+    }
+
+    fn function(mut self) -> Result<CFunction, Unsuited> {
+        let bits = self.machine.vector_bits;
+        let mut support = Vec::new();
+        if self.machine.ternary {
+            support.push("#include <immintrin.h>\n".to_owned());
+        }
+        support.extend([vector_support(bits, LANE), transposition(self.machine)]);
+        let mut before = String::new();
+        let mut tables: Vec<(&TableId, &Circuit)> = self.bits.tables.iter().collect();
+        tables.sort_unstable_by_key(|pair| pair.0.0);
+        for (table, circuit) in tables {
+            before += &self.table(*table, circuit);
+        }
+        let mut once = String::new();
+        self.masks(&mut once);
+        let mut group = String::new();
+        self.read(&mut once, &mut group);
+        self.circuit(&mut group);
+        self.write(&mut group);
+        let text = before + &frame(self.words, self.machine, self.names, bits, &once, &group);
+        Ok(CFunction { name: self.names.function.to_owned(), support, text })
+    }
+
+    /// A function for a table that stays outside of the circuit.
+    fn table(&self, table: TableId, circuit: &Circuit) -> String {
+        let v = self.v();
+        let mut text = format!(
+            "{}__attribute__((noinline)) static void {}_{}(const {v} *x, {v} *y)\n{{\n",
+            self.machine.attribute(),
+            self.names.function,
+            self.names.names.table(table)
+        );
+        let name = |signal: Signal| match signal.index().checked_sub(circuit.n_inputs()) {
+            None => format!("x[{}]", signal.0),
+            Some(gate) => format!("g{gate}_"),
+        };
+        for (i, gate) in circuit.gates().iter().enumerate() {
+            let _ = writeln!(text, "  const {v} g{i}_ = {};", self.gate(gate, &name));
+        }
+        for (i, output) in circuit.outputs().iter().enumerate() {
+            let _ = writeln!(text, "  y[{i}] = {};", name(*output));
+        }
+        text.push_str("}\n");
+        text
+    }
+
+    fn gate(&self, gate: &Gate, name: &dyn Fn(Signal) -> String) -> String {
+        match *gate {
+            Gate::Constant(false) => format!("({}){{0}}", self.v()),
+            Gate::Constant(true) => self.all("~0ull"),
+            Gate::Not(a) => format!("~{}", name(a)),
+            Gate::And(a, b) => format!("{} & {}", name(a), name(b)),
+            Gate::Or(a, b) => format!("{} | {}", name(a), name(b)),
+            Gate::Xor(a, b) => format!("{} ^ {}", name(a), name(b)),
+            Gate::AndNot(a, b) => format!("{} & ~{}", name(a), name(b)),
+            Gate::Lut3(table, a, b, c) => {
+                let kind = format!("(__m{}i)", self.machine.vector_bits);
+                format!(
+                    "({})_mm{}_ternarylogic_epi64({kind}{}, {kind}{}, {kind}{}, {table})",
+                    self.v(),
+                    if self.machine.vector_bits == 128 { String::new() } else { self.machine.vector_bits.to_string() },
+                    name(a),
+                    name(b),
+                    name(c)
+                )
+            }
+        }
+    }
+
+    /// A mask for each bit of what no pass changes.
+    fn masks(&mut self, once: &mut String) {
+        let mut needed: Vec<NodeId> = Vec::new();
+        for source in &self.bits.sources {
+            if let Source::Constant { node, .. } = source {
+                if needed.last() != Some(node) {
+                    needed.push(*node);
+                }
+            }
+        }
+        for one in self.late {
+            if let Some((.., Some(first))) = one.mixed {
+                needed.push(first);
+            }
+            if !self.words.varying.contains(&one.value) {
+                needed.push(one.value);
+            }
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        needed.retain(|&id| !matches!(self.words.graph.op(id), Op::Const(_)));
+        if needed.is_empty() {
+            return;
+        }
+        let (text, values) = constants(&self.words.graph, &self.words.body.objects, self.names.names, &needed);
+        once.push_str(&text);
+        let mut total = 0;
+        let mut loops = String::new();
+        // Nodes of one width share a loop.
+        let mut widths: Vec<u32> = needed.iter().map(|&id| self.words.graph.width(id)).collect();
+        widths.sort_unstable();
+        widths.dedup();
+        for width in widths {
+            let nodes: Vec<NodeId> = needed.iter().copied().filter(|&id| self.words.graph.width(id) == width).collect();
+            let halves: u32 = width.div_ceil(64);
+            let mut list = Vec::new();
+            for &id in &nodes {
+                self.slots.insert(id, total);
+                total += 64 * halves as usize;
+                for half in 0..halves {
+                    let value = &values[&id];
+                    list.push(if half == 0 {
+                        format!("(uint64_t)({value})")
+                    } else {
+                        format!("(uint64_t)(({value}) >> 64)")
+                    });
+                }
+            }
+            // Masks of narrow values lie close together.
+            let room = if halves == 1 { width.div_ceil(8) * 8 } else { 64 } as usize;
+            if room < 64 {
+                total -= (64 - room) * nodes.len();
+                for (i, id) in nodes.iter().enumerate() {
+                    self.slots.insert(*id, total - (nodes.len() - i) * room);
+                }
+            }
+            let first = self.slots[&nodes[0]];
+            let _ = writeln!(
+                loops,
+                "  {{\n    const uint64_t list[] = {{{}}};\n    for (size_t i = 0; i < sizeof list / sizeof *list; i++)\n      \
+                 for (unsigned b = 0; b < {room}; b++) m_[{first} + i * {room} + b] = 0 - (list[i] >> b & 1);\n  }}",
+                list.join(", ")
+            );
+        }
+        let _ = writeln!(once, "  uint64_t m_[{total}];");
+        once.push_str(&loops);
+    }
+
+    fn rows(&self, layout: &Layout) -> u64 {
+        layout.bytes() * u64::from(self.machine.vector_bits / LANE)
+    }
+
+    /// Tokens, counters and the flag of the first pass, bit by bit.
+    fn read(&self, once: &mut String, group: &mut String) {
+        let bits = self.machine.vector_bits;
+        let v = self.v();
+        let used = |port: u32, before: Option<bool>| {
+            self.bits.sources.iter().any(|source| {
+                matches!(source, Source::Word { port: at, word, .. }
+                    if *at == port && before.is_none_or(|before| before == (*word < 0)))
+            })
+        };
+        for (port, layout) in self.words.inputs.iter().enumerate() {
+            let port = port as u32;
+            let n_words = layout.words(LANE);
+            for (before, letter) in [(false, 'x'), (true, 'y')] {
+                if !used(port, Some(before)) {
+                    continue;
+                }
+                let _ = writeln!(group, "    {v} {letter}{port}_[{n_words}][64];");
+                let _ = writeln!(group, "    for (unsigned k = 0; k < 64; k++) {{");
+                let back = if before { layout.bytes() } else { 0 };
+                let from = format!("(i{port}_ + k * {} - {back})", self.rows(layout));
+                *group += &load_words(layout, bits, LANE, &from, &|w| format!("w{w}_"), "      ");
+                for word in 0..n_words {
+                    let _ = writeln!(group, "      {letter}{port}_[{word}][k] = w{word}_;");
+                }
+                group.push_str("    }\n");
+                for word in 0..n_words {
+                    let _ = writeln!(group, "    hr_transpose_{}({letter}{port}_[{word}]);", self.machine.name);
+                }
+            }
+        }
+        for (n, counter) in self.words.body.counters.iter().enumerate() {
+            if !used(self.words.counter_port(n), None) {
+                continue;
+            }
+            let width = self.words.body.graph.width(counter.start);
+            let n_lanes = u64::from(bits / LANE);
+            let most = u128::from(bits - 1).wrapping_mul(counter.step);
+            let low = (128 - most.leading_zeros()).min(width);
+            // Bits of what is added in each pass of a group.
+            let _ = writeln!(once, "  static const {v} p{n}_[] = {{");
+            for bit in 0..low {
+                let lanes = (0..n_lanes).map(|j| {
+                    let lane = (0..64_u64).fold(0_u64, |lane, k| {
+                        let added = u128::from(k * n_lanes + j).wrapping_mul(counter.step);
+                        lane | ((added >> bit & 1) as u64) << k
+                    });
+                    format!("{lane:#x}ull")
+                });
+                let _ = writeln!(once, "    {{{}}},", lanes.collect::<Vec<_>>().join(","));
+            }
+            once.push_str("  };\n");
+            let base = self.all("0 - (uint64_t)(c >> b & 1)");
+            let _ = writeln!(
+                group,
+                "    {v} n{n}_[{width}];\n    {{\n      u128 c = c{n}_;\n      {v} carry = {{0}};\n      \
+                 for (unsigned b = 0; b < {low}; b++) {{\n        const {v} base = {base};\n        \
+                 n{n}_[b] = base ^ p{n}_[b] ^ carry;\n        carry = (base & p{n}_[b]) | (carry & (base ^ p{n}_[b]));\n      }}\n      \
+                 for (unsigned b = {low}; b < {width}; b++) {{\n        const {v} base = {base};\n        \
+                 n{n}_[b] = base ^ carry;\n        carry &= base;\n      }}\n    }}"
+            );
+        }
+        let mixed_first = self.late.iter().any(|one| matches!(one.mixed, Some((.., Some(_)))));
+        if used(self.words.first_port(), None) || mixed_first {
+            once.push_str("  unsigned first_group_ = 1;\n");
+            let _ = writeln!(group, "    const {v} first_ = {{first_group_}};");
+        }
+    }
+
+    fn source(&self, source: Source) -> String {
+        match source {
+            Source::Word { port, word, bit } => {
+                let Some(layout) = self.words.inputs.get(port as usize) else {
+                    if port == self.words.first_port() {
+                        return "first_".into();
+                    }
+                    return format!(
+                        "n{}_[{}]",
+                        port as usize - self.words.inputs.len(),
+                        word * i64::from(LANE) + i64::from(bit)
+                    );
+                };
+                let n_words = layout.words(LANE) as i64;
+                if word < 0 {
+                    format!("y{port}_[{}][{bit}]", word + n_words)
+                } else {
+                    format!("x{port}_[{word}][{bit}]")
+                }
+            }
+            Source::Constant { node, bit } => self.all(&format!("m_[{}]", self.slots[&node] + bit as usize)),
+            Source::Table { call, bit } => format!("t{call}_{bit}_"),
+        }
+    }
+
+    fn name(&self, signal: Signal) -> String {
+        match self.bits.sources.get(signal.index()) {
+            Some(&source) => self.source(source),
+            None => format!("g{}_", signal.index() - self.bits.sources.len()),
+        }
+    }
+
+    /// The gates, each before those that read it; tables as soon as they can be called.
+    fn circuit(&self, group: &mut String) {
+        let bits = self.bits;
+        let v = self.v();
+        let n_inputs = bits.sources.len();
+        let outputs = bits.circuit.outputs();
+        let mut done = vec![false; n_inputs + bits.circuit.gates().len()];
+        let mut called = vec![false; bits.calls.len()];
+        if bits.calls.is_empty() {
+            for i in 0..bits.circuit.gates().len() {
+                self.emit(i, group);
+            }
+            return;
+        }
+        let most = bits.tables.values().map(Circuit::n_inputs).max().unwrap_or(0);
+        let wide = bits.tables.values().map(|circuit| circuit.outputs().len()).max().unwrap_or(0);
+        let _ = writeln!(group, "    {v} qx_[{most}], qy_[{wide}];");
+        enum Task {
+            Signal(Signal),
+            Gate(usize),
+            Call(usize),
+        }
+        let mut tasks: Vec<Task> = Vec::new();
+        let wanted = (0..bits.calls.len()).flat_map(|call| {
+            let call = &bits.calls[call];
+            (call.first_output..call.first_output + call.n_inputs).chain([usize::MAX])
+        });
+        // Calls in the order of the program, what remains at the end.
+        let mut order: Vec<Task> = Vec::new();
+        let mut call = 0;
+        for output in wanted {
+            if output == usize::MAX {
+                order.push(Task::Call(call));
+                call += 1;
+            } else {
+                order.push(Task::Signal(outputs[output]));
+            }
+        }
+        order.extend(bits.outputs.iter().flatten().map(|&output| Task::Signal(outputs[output])));
+        order.reverse();
+        tasks.append(&mut order);
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Signal(signal) => {
+                    if done[signal.index()] {
+                        continue;
+                    }
+                    match bits.sources.get(signal.index()) {
+                        Some(Source::Table { call, .. }) => {
+                            if !called[*call] {
+                                tasks.push(Task::Call(*call));
+                                let call = &bits.calls[*call];
+                                for output in call.first_output..call.first_output + call.n_inputs {
+                                    tasks.push(Task::Signal(outputs[output]));
+                                }
+                            }
+                        }
+                        Some(_) => {}
+                        None => {
+                            let gate = signal.index() - n_inputs;
+                            tasks.push(Task::Gate(gate));
+                            tasks.extend(bits.circuit.gates()[gate].operands().map(Task::Signal));
+                        }
+                    }
+                }
+                Task::Gate(gate) => {
+                    if !done[n_inputs + gate] {
+                        done[n_inputs + gate] = true;
+                        self.emit(gate, group);
+                    }
+                }
+                Task::Call(number) => {
+                    if called[number] {
+                        continue;
+                    }
+                    called[number] = true;
+                    let call = &bits.calls[number];
+                    for i in 0..call.n_inputs {
+                        let _ = writeln!(group, "    qx_[{i}] = {};", self.name(outputs[call.first_output + i]));
+                    }
+                    let table = self.names.names.table(call.table);
+                    let _ = writeln!(group, "    {}_{table}(qx_, qy_);", self.names.function);
+                    for bit in 0..bits.tables[&call.table].outputs().len() {
+                        done[call.first_input + bit] = true;
+                        let _ = writeln!(group, "    const {v} t{number}_{bit}_ = qy_[{bit}];");
+                    }
+                }
+            }
+        }
+    }
+
+    fn emit(&self, gate: usize, group: &mut String) {
+        let text = self.gate(&self.bits.circuit.gates()[gate], &|signal| self.name(signal));
+        let _ = writeln!(group, "    const {} g{gate}_ = {text};", self.v());
+    }
+
+    fn write(&self, group: &mut String) {
+        let bits = self.machine.vector_bits;
+        let v = self.v();
+        for (port, layout) in self.words.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
+            let n_words = layout.words(LANE);
+            let _ = writeln!(group, "    {v} u{port}_[{n_words}][64];");
+            let mut used: Vec<(u32, bool)> = Vec::new();
+            let mut mixes = String::new();
+            for (i, &(at, word, _)) in self.words.written.iter().enumerate() {
+                if at as usize != port {
+                    continue;
+                }
+                let list = &self.bits.outputs[i];
+                for bit in 0..LANE as usize {
+                    let value = match list.get(bit) {
+                        Some(&output) => self.name(self.bits.circuit.outputs()[output]),
+                        None => format!("({v}){{0}}"),
+                    };
+                    let _ = writeln!(group, "    u{port}_[{word}][{bit}] = {value};");
+                }
+                if let Some((from, at, first)) = self.late[i].mixed {
+                    let n_words = self.words.inputs[from as usize].words(LANE) as i64;
+                    let (name, before) = if at < 0 {
+                        (format!("y{from}_{}_", at + n_words), true)
+                    } else {
+                        (format!("x{from}_{at}_"), false)
+                    };
+                    if !used.contains(&(from, before)) {
+                        used.push((from, before));
+                    }
+                    match first {
+                        None => {
+                            let _ = writeln!(mixes, "      z{word}_ ^= {name};");
+                        }
+                        Some(first) => {
+                            let slot = self.slots.get(&first).copied();
+                            let entry = match (self.words.graph.op(first), slot) {
+                                (Op::Const(value), _) => format!("{value:#x}ull"),
+                                (_, Some(slot)) => format!("hr_gather_bits_{}(m_ + {slot})", self.machine.name),
+                                _ => "0".into(),
+                            };
+                            let _ = writeln!(
+                                mixes,
+                                "      {{ {v} t = {name}; if (first_group_ && k == 0) t[0] = {entry}; z{word}_ ^= t; }}"
+                            );
+                        }
+                    }
+                }
+            }
+            for word in 0..n_words {
+                let _ = writeln!(group, "    hr_transpose_{}(u{port}_[{word}]);", self.machine.name);
+            }
+            let _ = writeln!(group, "    for (unsigned k = 0; k < 64; k++) {{");
+            for (from, before) in used {
+                let layout = &self.words.inputs[from as usize];
+                let back = if before { layout.bytes() } else { 0 };
+                let letter = if before { 'y' } else { 'x' };
+                let text = format!("(i{from}_ + k * {} - {back})", self.rows(layout));
+                *group += &load_words(layout, bits, LANE, &text, &|w| format!("{letter}{from}_{w}_"), "      ");
+            }
+            for word in 0..n_words {
+                let _ = writeln!(group, "      {v} z{word}_ = u{port}_[{word}][k];");
+            }
+            group.push_str(&mixes);
+            let to = format!("(o{port}_ + k * {})", self.rows(layout));
+            *group += &store_words(layout, bits, LANE, &to, &|w| format!("z{w}_"), "      ");
+            group.push_str("    }\n");
+        }
+    }
+}
+
+/// Transposes 64 by 64 bits in every lane: halves of the distance change places, then quarters, and so on. Three
+/// distances at a time, so that eight vectors stay in registers.
+fn transposition(machine: &Machine) -> String {
+    let (bits, name) = (machine.vector_bits, machine.name);
+    let v = format!("hr_v{bits}x{LANE}");
+    let swap = if machine.ternary {
+        format!(
+            "#define HR_SWAP_{name}(a, b, s, m) do {{ \\\n    const {v} p = a, q = b; \\\n    \
+             a = ({v})_mm{bits}_ternarylogic_epi64((__m{bits}i)p, (__m{bits}i)(q << s), (__m{bits}i)HR_ALL_{bits}x{LANE}(m), 0xe4); \\\n    \
+             b = ({v})_mm{bits}_ternarylogic_epi64((__m{bits}i)(p >> s), (__m{bits}i)q, (__m{bits}i)HR_ALL_{bits}x{LANE}(m), 0xe4); \\\n  \
+             }} while (0)\n"
+        )
+    } else {
+        format!(
+            "#define HR_SWAP_{name}(a, b, s, m) do {{ \\\n    \
+             const {v} t = ((a >> s) ^ b) & HR_ALL_{bits}x{LANE}(m); \\\n    b ^= t; a ^= t << s; \\\n  }} while (0)\n"
+        )
+    };
+    let mut text = format!(
+        "{swap}static inline uint64_t hr_gather_bits_{name}(const uint64_t *m)\n{{\n  uint64_t v = 0;\n  \
+         for (unsigned b = 0; b < 64; b++) v |= (m[b] & 1) << b;\n  return v;\n}}\n\
+         {}__attribute__((noinline)) static void hr_transpose_{name}({v} *x)\n{{\n",
+        machine.attribute()
+    );
+    let masks = |s: u32| {
+        let ones = (0..64).filter(|bit| bit & s == 0).fold(0_u64, |mask, bit| mask | 1 << bit);
+        format!("{ones:#x}ull")
+    };
+    // The vectors i, i + step, … i + 7 step.
+    for (step, range) in [(8_u32, "i < 8; i++"), (1, "i < 64; i += 8")] {
+        let _ = writeln!(text, "  for (unsigned i = 0; {range}) {{");
+        for k in 0..8 {
+            let _ = writeln!(text, "    {v} a{k} = x[i + {}];", k * step);
+        }
+        for distance in [4_u32, 2, 1] {
+            let s = distance * step;
+            for k in (0..8).filter(|k| k & distance == 0) {
+                let _ = writeln!(text, "    HR_SWAP_{name}(a{k}, a{}, {s}, {});", k + distance, masks(s));
+            }
+        }
+        for k in 0..8 {
+            let _ = writeln!(text, "    x[i + {}] = a{k};", k * step);
+        }
+        text.push_str("  }\n");
+    }
+    text.push_str("}\n");
+    text
+}

@@ -1,0 +1,578 @@
+//! A loop with one lane of a vector for each pass.
+//!
+//! Every value that differs from pass to pass is a vector of lanes as wide as the widest of them. Words that a group of
+//! passes reads lie pass after pass; they become one vector for each word by taking even and odd ones apart, as often as
+//! the number of words halves. Vector types of gcc and clang are used, and instructions by name where compilers do not find
+//! them.
+
+use super::Names;
+use super::expression::{Expressions, literal, word_type};
+use super::frame::{CFunction, LoopNames, frame};
+use super::machine::Machine;
+use super::pieces::{Outside, Piece};
+use super::words::{Layout, Unsuited, WordLoop};
+use headrace_transform::kernel::graph::mask;
+use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+/// Prints a loop with one lane for each pass.
+///
+/// # Errors
+///
+/// Why it cannot be.
+pub fn lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    let mut reason = Unsuited("no width of lanes is enough".into());
+    for bits in [8, 16, 32, 64] {
+        match WordLoop::new(body, bits) {
+            Ok(words) if fits(&words) => return Printer::new(&words, machine, names).function(),
+            Ok(_) => {}
+            Err(error) => reason = error,
+        }
+    }
+    Err(reason)
+}
+
+/// Whether all that differs from pass to pass fits in a lane.
+fn fits(words: &WordLoop) -> bool {
+    words.varying.iter().all(|&id| words.graph.width(id) <= words.bits)
+        && words.body.counters.iter().all(|counter| counter.step < 1 << (words.bits - 7))
+}
+
+/// The type of vectors and what is done with whole ones.
+pub(super) fn vector_support(bits: u32, lane: u32) -> String {
+    let n = bits / lane;
+    let list = |item: &dyn Fn(u32) -> String| (0..n).map(item).collect::<Vec<_>>().join(",");
+    let mut text = String::new();
+    let name = format!("{bits}x{lane}");
+    let _ = writeln!(text, "typedef uint{lane}_t hr_v{name} __attribute__((vector_size({})));", bits / 8);
+    let _ = writeln!(text, "typedef int{lane}_t hr_s{name} __attribute__((vector_size({})));", bits / 8);
+    let _ = writeln!(text, "#define HR_ALL_{name}(x) ((hr_v{name}){{{}}})", list(&|_| "x".into()));
+    let _ = writeln!(text, "#define HR_STEPS_{name}(x) ((hr_v{name}){{{}}})", list(&|i| format!("(x)*{i}u")));
+    if n > 1 {
+        let pair = |name: &str, item: &dyn Fn(u32) -> u32, text: &mut String| {
+            let items = (0..n).map(|i| item(i).to_string()).collect::<Vec<_>>().join(",");
+            let _ = writeln!(text, "#define HR_{name}_{bits}x{lane}(a, b) __builtin_shufflevector(a, b, {items})");
+        };
+        pair("EVEN", &|i| 2 * i, &mut text);
+        pair("ODD", &|i| 2 * i + 1, &mut text);
+        pair("LOW", &|i| i / 2 + (i % 2) * n, &mut text);
+        pair("HIGH", &|i| n / 2 + i / 2 + (i % 2) * n, &mut text);
+    }
+    text
+}
+
+/// Statements that make one vector for each word from rows of words, pass after pass, at the pointer `from`.
+/// `name` gives the variable of a word.
+pub(super) fn load_words(
+    layout: &Layout,
+    bits: u32,
+    lane: u32,
+    from: &str,
+    name: &dyn Fn(u64) -> String,
+    indent: &str,
+) -> String {
+    let (n_words, n_lanes) = (layout.words(lane), u64::from(bits / lane));
+    let (row, word) = (layout.bytes(), u64::from(lane / 8));
+    let v = format!("hr_v{bits}x{lane}");
+    let mut text = String::new();
+    if row == n_words * word && n_words.is_power_of_two() && n_words <= 64 {
+        let prefix = name(0);
+        let mut stream: Vec<String> = Vec::new();
+        for k in 0..n_words {
+            let variable = if n_words == 1 { name(0) } else { format!("{prefix}t{k}") };
+            let _ = writeln!(
+                text,
+                "{indent}{v} {variable}; memcpy(&{variable}, {from} + {}, {});",
+                k * n_lanes * word,
+                bits / 8
+            );
+            stream.push(variable);
+        }
+        let mut streams = vec![(0_u64, stream)];
+        let mut step = 1;
+        while step < n_words {
+            let mut next = Vec::new();
+            for (first, stream) in streams {
+                for (kind, residue) in [("EVEN", first), ("ODD", first + step)] {
+                    let mut half = Vec::new();
+                    for (k, pair) in stream.chunks(2).enumerate() {
+                        let [a, b] = pair else { continue };
+                        let variable =
+                            if step * 2 == n_words { name(residue) } else { format!("{prefix}s{step}_{residue}_{k}") };
+                        let _ = writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({a}, {b});");
+                        half.push(variable);
+                    }
+                    next.push((residue, half));
+                }
+            }
+            streams = next;
+            step *= 2;
+        }
+        return text;
+    }
+    for k in 0..n_words {
+        let _ = writeln!(text, "{indent}{v} {};", name(k));
+    }
+    let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
+    for k in 0..n_words {
+        let bytes = word.min(row - k * word);
+        let _ = writeln!(
+            text,
+            "{indent}  {{ uint{lane}_t t = 0; memcpy(&t, {from} + {row} * i + {}, {bytes}); {}[i] = t; }}",
+            k * word,
+            name(k)
+        );
+    }
+    let _ = writeln!(text, "{indent}}}");
+    text
+}
+
+/// The other way: rows of words from one vector for each word.
+pub(super) fn store_words(
+    layout: &Layout,
+    bits: u32,
+    lane: u32,
+    to: &str,
+    name: &dyn Fn(u64) -> String,
+    indent: &str,
+) -> String {
+    let (n_words, n_lanes) = (layout.words(lane), u64::from(bits / lane));
+    let (row, word) = (layout.bytes(), u64::from(lane / 8));
+    let v = format!("hr_v{bits}x{lane}");
+    let mut text = String::new();
+    if row == n_words * word && n_words.is_power_of_two() && n_words <= 64 {
+        let mut streams: Vec<Vec<String>> = (0..n_words).map(|k| vec![name(k)]).collect();
+        let prefix = name(0);
+        while streams.len() > 1 {
+            let half = streams.len() / 2;
+            let mut next = Vec::new();
+            for residue in 0..half {
+                let mut merged = Vec::new();
+                for (k, (even, odd)) in streams[residue].iter().zip(&streams[residue + half]).enumerate() {
+                    for (kind, at) in [("LOW", 2 * k), ("HIGH", 2 * k + 1)] {
+                        let variable = format!("{prefix}m{half}_{residue}_{at}");
+                        let _ =
+                            writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({even}, {odd});");
+                        merged.push(variable);
+                    }
+                }
+                next.push(merged);
+            }
+            streams = next;
+        }
+        for (k, variable) in streams.iter().flatten().enumerate() {
+            let _ = writeln!(text, "{indent}memcpy({to} + {}, &{variable}, {});", k as u64 * n_lanes * word, bits / 8);
+        }
+        return text;
+    }
+    let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
+    for k in 0..n_words {
+        let bytes = word.min(row - k * word);
+        let _ = writeln!(
+            text,
+            "{indent}  {{ const uint{lane}_t t = {}[i]; memcpy({to} + {row} * i + {}, &t, {bytes}); }}",
+            name(k),
+            k * word
+        );
+    }
+    let _ = writeln!(text, "{indent}}}");
+    text
+}
+
+/// The variable of a word that is read; negative ones belong to the pass before.
+fn word_name(port: u32, word: i64) -> String {
+    if word < 0 { format!("y{port}_{}_", -word) } else { format!("x{port}_{word}_") }
+}
+
+/// Scalar statements for what no pass changes, as far as `needed` asks for it.
+pub(super) fn constants(
+    graph: &Graph,
+    objects: &[headrace_transform::kernel::Object],
+    names: &dyn Names,
+    needed: &[NodeId],
+) -> (String, HashMap<NodeId, String>) {
+    let outside = Outside { graph, objects, names };
+    let mut uses: HashMap<NodeId, u32> = HashMap::new();
+    let mut seen = HashSet::new();
+    let mut open: Vec<NodeId> = needed.to_vec();
+    open.iter().for_each(|&id| *uses.entry(id).or_default() += 2);
+    while let Some(id) = open.pop() {
+        if seen.insert(id) {
+            for operand in outside.reads(id) {
+                *uses.entry(operand).or_default() += 1;
+                open.push(operand);
+            }
+        }
+    }
+    let mut order: Vec<NodeId> = seen.into_iter().collect();
+    order.sort_unstable();
+    let mut expressions =
+        Expressions { outside: &outside, locals: HashMap::new(), copied: HashSet::new(), guarded: HashSet::new() };
+    let mut text = String::new();
+    for id in order {
+        if matches!(graph.op(id), Op::Const(_)) || uses.get(&id).is_none_or(|&n| n < 2) {
+            continue;
+        }
+        let name = format!("k{}_", id.0);
+        let _ = writeln!(text, "  const {} {name} = {};", word_type(graph.width(id)), expressions.value(id));
+        expressions.locals.insert(id, name);
+    }
+    let values = needed.iter().map(|&id| (id, expressions.value(id))).collect();
+    (text, values)
+}
+
+struct Printer<'a> {
+    words: &'a WordLoop<'a>,
+    machine: &'a Machine,
+    names: &'a LoopNames<'a>,
+    outside: Outside<'a>,
+    /// Vectors by node.
+    vectors: HashMap<NodeId, String>,
+    support: Vec<String>,
+    text: String,
+}
+
+impl<'a> Printer<'a> {
+    fn new(words: &'a WordLoop<'a>, machine: &'a Machine, names: &'a LoopNames<'a>) -> Printer<'a> {
+        let outside = Outside { graph: &words.graph, objects: &words.body.objects, names: names.names };
+        Printer { words, machine, names, outside, vectors: HashMap::new(), support: Vec::new(), text: String::new() }
+    }
+
+    fn support(&mut self, text: String) {
+        if !self.support.contains(&text) {
+            self.support.push(text);
+        }
+    }
+
+    fn lane(&self) -> u32 {
+        self.words.bits
+    }
+
+    fn v(&self) -> String {
+        format!("hr_v{}x{}", self.machine.vector_bits, self.lane())
+    }
+
+    fn all(&self, text: &str) -> String {
+        format!("HR_ALL_{}x{}({text})", self.machine.vector_bits, self.lane())
+    }
+
+    fn number(&self, value: u128) -> String {
+        self.all(&literal(value, if self.lane() == 64 { 64 } else { 32 }))
+    }
+
+    fn line(&mut self, text: &str) {
+        self.text.push_str("    ");
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn function(mut self) -> Result<CFunction, Unsuited> {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let words = self.words;
+        let group_passes = bits / lane;
+        self.support(vector_support(bits, lane));
+        let reachable = words.reachable();
+        // What vectors and tokens need of what no pass changes.
+        let mut needed: Vec<NodeId> = Vec::new();
+        let varying = |id: &NodeId| words.varying.contains(id);
+        for &id in reachable.iter().filter(|id| varying(id)) {
+            needed.extend(self.outside.reads(id).into_iter().filter(|id| !varying(id)));
+        }
+        needed.extend(words.written.iter().map(|one| one.2).filter(|id| !varying(id)));
+        needed.sort_unstable();
+        needed.dedup();
+        needed.retain(|&id| !matches!(words.graph.op(id), Op::Const(_)) && words.graph.width(id) <= lane);
+        let (mut once, values) = constants(&words.graph, &words.body.objects, self.names.names, &needed);
+        for &id in &needed {
+            let name = format!("w{}_", id.0);
+            let _ = writeln!(once, "  const {} {name} = {};", self.v(), self.all(&values[&id]));
+            self.vectors.insert(id, name);
+        }
+        self.read(&mut once);
+        for &id in reachable.iter().filter(|id| varying(id)) {
+            if matches!(words.graph.op(id), Op::Input { .. }) {
+                continue;
+            }
+            let text = self.node(id)?;
+            let name = format!("v{}_", id.0);
+            let v = self.v();
+            self.line(&format!("const {v} {name} = {text};"));
+            self.vectors.insert(id, name);
+        }
+        for (port, layout) in words.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
+            for &(at, word, value) in &words.written {
+                if at as usize == port {
+                    let value = self.vector(value);
+                    let v = self.v();
+                    self.line(&format!("const {v} z{port}_{word}_ = {value};"));
+                }
+            }
+            let text = store_words(layout, bits, lane, &format!("o{port}_"), &|k| format!("z{port}_{k}_"), "    ");
+            self.text.push_str(&text);
+        }
+        let text = frame(words, self.machine, self.names, group_passes, &once, &self.text);
+        Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text })
+    }
+
+    /// Tokens, counters and the flag of the first pass.
+    fn read(&mut self, once: &mut String) {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let words = self.words;
+        let read = words.read();
+        for (port, layout) in words.inputs.iter().enumerate() {
+            let port = port as u32;
+            let n_words = layout.words(lane) as i64;
+            for (before, from) in [(false, format!("i{port}_")), (true, format!("(i{port}_ - {})", layout.bytes()))] {
+                if read.iter().any(|&(at, word)| at == port && (word < 0) == before) {
+                    let name = |k: u64| word_name(port, if before { k as i64 - n_words } else { k as i64 });
+                    let text = load_words(layout, bits, lane, &from, &name, "    ");
+                    self.text.push_str(&text);
+                }
+            }
+        }
+        let v = self.v();
+        for n in 0..words.body.counters.len() {
+            let port = words.counter_port(n);
+            if read.iter().any(|&(at, _)| at == port) {
+                let most = read.iter().filter(|&&(at, _)| at == port).map(|one| one.1).max().unwrap_or(0);
+                self.counter(n, most);
+            }
+        }
+        if read.iter().any(|&(port, _)| port == words.first_port()) {
+            once.push_str("  unsigned first_group_ = 1;\n");
+            let port = words.first_port();
+            self.line(&format!("const {v} {} = {{first_group_}};", word_name(port, 0)));
+        }
+        for id in words.reachable() {
+            if let Op::Input { port, offset } = words.graph.op(id) {
+                self.vectors.insert(id, word_name(*port, *offset));
+            }
+        }
+    }
+
+    /// The words of a counter: the lane's multiple of the step is added, and what it carries.
+    fn counter(&mut self, n: usize, most: i64) {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let counter = &self.words.body.counters[n];
+        let width = self.words.body.graph.width(counter.start);
+        let port = self.words.counter_port(n);
+        let v = self.v();
+        for word in 0..=most {
+            let name = word_name(port, word);
+            let above = width - word as u32 * lane;
+            let base = self.all(&format!("(uint{lane}_t)(c{n}_ >> {})", word as u32 * lane));
+            let text = if word == 0 {
+                let steps = literal(counter.step, if lane == 64 { 64 } else { 32 });
+                format!("{base} + HR_STEPS_{bits}x{lane}({steps})")
+            } else {
+                let below = word_name(port, word - 1);
+                let base_below = if word == 1 {
+                    self.all(&format!("(uint{lane}_t)c{n}_"))
+                } else {
+                    self.all(&format!("(uint{lane}_t)(c{n}_ >> {})", (word as u32 - 1) * lane))
+                };
+                format!("{base} + (({v})({below} < {base_below}) & {})", self.number(1))
+            };
+            let text = if above < lane { format!("({text}) & {}", self.number(mask(above))) } else { text };
+            self.line(&format!("const {v} {name} = {text};"));
+        }
+    }
+
+    fn vector(&self, id: NodeId) -> String {
+        match self.words.graph.op(id) {
+            Op::Const(value) => self.number(*value),
+            _ => self.vectors.get(&id).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn cut(&self, text: String, width: u32) -> String {
+        if width < self.lane() { format!("({text}) & {}", self.number(mask(width))) } else { text }
+    }
+
+    fn node(&mut self, id: NodeId) -> Result<String, Unsuited> {
+        let graph = &self.words.graph;
+        let (width, lane) = (graph.width(id), self.lane());
+        let v = self.v();
+        let s = v.replace("hr_v", "hr_s");
+        let of = |id: &NodeId| self.vector(*id);
+        let narrow = |id: &NodeId| graph.width(*id) <= lane;
+        let op = graph.op(id);
+        if !matches!(op, Op::Extract(..) | Op::Concat(_) | Op::Lookup(..) | Op::Entry { .. })
+            && !op.operands().iter().all(narrow)
+        {
+            return Err(Unsuited("an operand is wider than a lane".into()));
+        }
+        let top = |id: &NodeId| self.number(1 << (graph.width(*id) - 1));
+        let bounded = |n: &NodeId| graph.bounds(*n).1 < u128::from(width);
+        let within = |n: &NodeId| format!("({v})({} < {})", of(n), self.number(u128::from(width)));
+        let least = self.number(u128::from(lane - 1));
+        Ok(match op {
+            Op::Not(a) if width == lane => format!("~{}", of(a)),
+            Op::Not(a) => format!("{} ^ {}", of(a), self.number(mask(width))),
+            Op::And(a, b) => format!("{} & {}", of(a), of(b)),
+            Op::Or(a, b) => format!("{} | {}", of(a), of(b)),
+            Op::Xor(a, b) => format!("{} ^ {}", of(a), of(b)),
+            Op::Add(a, b) => self.cut(format!("{} + {}", of(a), of(b)), width),
+            Op::Sub(a, b) => self.cut(format!("{} - {}", of(a), of(b)), width),
+            Op::Mul(a, b) => self.cut(format!("{} * {}", of(a), of(b)), width),
+            Op::ShiftLeft(a, n) if bounded(n) => self.cut(format!("{} << {}", of(a), of(n)), width),
+            Op::ShiftRight(a, n) if bounded(n) => format!("{} >> {}", of(a), of(n)),
+            Op::ShiftLeft(a, n) => self.cut(format!("({} << ({} & {least})) & {}", of(a), of(n), within(n)), width),
+            Op::ShiftRight(a, n) => format!("({} >> ({} & {least})) & {}", of(a), of(n), within(n)),
+            Op::ShiftRightSigned(a, n) => {
+                let up = self.number(u128::from(lane - width));
+                let most = self.number(u128::from(width - 1));
+                let within = format!("({v})({} < {most})", of(n));
+                let count = format!("({s})(({most}) ^ (({} ^ {most}) & {within}))", of(n));
+                let count = if graph.width(*n) < 32 || bounded(n) || lane < 64 { count } else { count };
+                let text =
+                    format!("({v})((({s})({} << {up}) >> {}) >> {count})", of(a), self.signed_number(lane - width));
+                self.cut(text, width)
+            }
+            Op::RotateLeft(a, n) => {
+                if width == lane && self.rotates() {
+                    return Ok(self.instruction("rolv", &format!("{}, {}", self.raw(a), self.raw(n))));
+                }
+                let most = self.number(u128::from(width - 1));
+                let (a, n) = (of(a), of(n));
+                self.cut(format!("({a} << ({n} & {most})) | ({a} >> (-{n} & {most}))"), width)
+            }
+            Op::Extract(a, lo) => {
+                let whole = lo + width == graph.width(*a) || graph.bounds(*a).1 >> lo <= mask(width);
+                let text = if *lo == 0 { of(a) } else { format!("{} >> {lo}", of(a)) };
+                if whole { text } else { self.cut(text, width) }
+            }
+            Op::Concat(parts) => self.concat(&self.outside.pieces(parts), width)?,
+            Op::SignExtend(a) => self.cut(format!("({} ^ {}) - {}", of(a), top(a), top(a)), width),
+            Op::Equal(a, b) => format!("({v})({} == {}) & {}", of(a), of(b), self.number(1)),
+            Op::Less(a, b) => format!("({v})({} < {}) & {}", of(a), of(b), self.number(1)),
+            Op::LessSigned(a, b) => {
+                format!("({v})(({} ^ {}) < ({} ^ {})) & {}", of(a), top(a), of(b), top(b), self.number(1))
+            }
+            Op::Select(c, a, b) => format!("{} ^ (({} ^ {}) & -{})", of(b), of(a), of(b), of(c)),
+            Op::Lookup(table, index) => {
+                let (length, element) = (graph.table(*table).elements.len(), graph.table(*table).width);
+                let name = self.names.names.table(*table);
+                return self.elements(&|i| format!("{name}[{i}]"), &name, length, element, *index);
+            }
+            Op::Entry { object, index } => return self.entry(*object, *index),
+            Op::Divide(..) | Op::Remainder(..) => return Err(Unsuited("vectors do not divide".into())),
+            Op::Const(_) | Op::Input { .. } | Op::Loaded(_) | Op::Instruction { .. } => {
+                return Err(Unsuited("a node has no form in vectors".into()));
+            }
+        })
+    }
+
+    fn signed_number(&self, value: u32) -> String {
+        format!("({})({})", self.v().replace("hr_v", "hr_s"), self.number(u128::from(value)))
+    }
+
+    fn entry(&mut self, object: ObjectId, index: NodeId) -> Result<String, Unsuited> {
+        let kept = &self.words.body.objects[object.0 as usize];
+        let first = self.names.names.element(kept, "0");
+        self.elements(&|i| self.names.names.element(kept, i), &format!("&{first}"), kept.length, kept.width, index)
+    }
+
+    fn rotates(&self) -> bool {
+        self.machine.ternary && matches!(self.lane(), 32 | 64)
+    }
+
+    fn raw(&self, id: &NodeId) -> String {
+        format!("({}){}", self.raw_type(), self.vector(*id))
+    }
+
+    fn raw_type(&self) -> String {
+        if self.machine.vector_bits == 128 { "__m128i".into() } else { format!("__m{}i", self.machine.vector_bits) }
+    }
+
+    fn instruction(&mut self, name: &str, operands: &str) -> String {
+        self.support("#include <immintrin.h>\n".into());
+        let bits = if self.machine.vector_bits == 128 { String::new() } else { self.machine.vector_bits.to_string() };
+        format!("({})_mm{bits}_{name}_epi{}({operands})", self.v(), self.lane())
+    }
+
+    /// Elements of an array at places that differ from lane to lane.
+    fn elements(
+        &mut self,
+        element: &dyn Fn(&str) -> String,
+        array: &str,
+        length: usize,
+        width: u32,
+        index: NodeId,
+    ) -> Result<String, Unsuited> {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let v = self.v();
+        if self.words.graph.width(index) > lane {
+            return Err(Unsuited("an index is wider than a lane".into()));
+        }
+        let at = self.vector(index);
+        let stored = super::scalar::element_type(width);
+        let gathers = self.machine.gather && stored == format!("uint{lane}_t") && matches!(lane, 32 | 64);
+        if gathers && length < 1 << 30 {
+            let (kind, raw) = (self.raw_type(), if lane == 64 { "long long" } else { "int" });
+            self.support("#include <immintrin.h>\n".into());
+            return Ok(match bits {
+                512 => {
+                    format!("({v})_mm512_i{lane}gather_epi{lane}(({kind}){at}, (const void *)({array}), {})", lane / 8)
+                }
+                _ => format!(
+                    "({v})_mm{bits}_i{lane}gather_epi{lane}((const {raw} *)({array}), ({kind}){at}, {})",
+                    lane / 8
+                ),
+            });
+        }
+        let name = format!("e{}_", self.text.len());
+        self.line(&format!("{v} {name};"));
+        let one = element(&format!("{at}[i]"));
+        self.line(&format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane));
+        Ok(name)
+    }
+
+    fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {
+        let lane = self.lane();
+        if let [Piece::Moved { source, shift: up, .. }, Piece::Moved { source: same, shift: down, .. }] = pieces {
+            if source == same && up - down == lane as i32 && width == lane && *up > 0 && self.rotates() {
+                let operands = format!("{}, {up}", self.raw(source));
+                return Ok(self.instruction("rol", &operands));
+            }
+        }
+        let mut texts = Vec::new();
+        for piece in pieces {
+            texts.push(match *piece {
+                Piece::Const(value) => self.number(value),
+                Piece::Load { .. } => return Err(Unsuited("bytes in memory have no form in vectors".into())),
+                Piece::Swapped { source, lo, n_bits, at } => {
+                    self.support(vector_support(self.machine.vector_bits, 8));
+                    let inner =
+                        if lo == 0 { self.vector(source) } else { format!("({} >> {lo})", self.vector(source)) };
+                    let bytes = u64::from(lane / 8);
+                    let n = u64::from(n_bits / 8);
+                    // Bytes above come from a vector of zeros.
+                    let total = u64::from(self.machine.vector_bits / 8);
+                    let order: Vec<String> = (0..total)
+                        .map(|i| match i % bytes {
+                            within if within < n => (i - within + (n - 1 - within)).to_string(),
+                            _ => total.to_string(),
+                        })
+                        .collect();
+                    let b = format!("hr_v{}x8", self.machine.vector_bits);
+                    let text =
+                        format!("({})__builtin_shufflevector(({b}){inner}, ({b}){{0}}, {})", self.v(), order.join(","));
+                    if at == 0 { text } else { format!("({text} << {at})") }
+                }
+                Piece::Moved { source, shift, mask: taken } => {
+                    let text = match shift {
+                        0 => self.vector(source),
+                        1.. => format!("({} << {shift})", self.vector(source)),
+                        _ => format!("({} >> {})", self.vector(source), -shift),
+                    };
+                    let from = mask(self.words.graph.width(source));
+                    let held = if shift > 0 { (from << shift) & mask(lane) } else { from >> -shift };
+                    if held & !taken == 0 { text } else { format!("({text} & {})", self.number(taken)) }
+                }
+            });
+        }
+        Ok(texts.join(" | "))
+    }
+}

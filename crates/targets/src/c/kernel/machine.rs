@@ -1,0 +1,85 @@
+//! What a CPU can do, as far as loops are printed differently for it.
+
+/// A level of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Name for readers and for the names of functions.
+    pub name: &'static str,
+    /// Bits of a vector.
+    pub vector_bits: u32,
+    /// What `__attribute__((target("…")))` asks for; empty: nothing, portable C.
+    pub target: &'static str,
+    /// What `__builtin_cpu_supports` must say, all of it.
+    pub needs: &'static [&'static str],
+    /// Any function of three operands is one instruction, and lanes of 32 and 64 bits rotate.
+    pub ternary: bool,
+    /// Elements of tables are read by vectors of 32-bit and 64-bit indices.
+    pub gather: bool,
+    /// Bytes are chosen from two vectors of 64 bytes.
+    pub byte_permute: bool,
+    /// Affine maps of bytes over GF(2).
+    pub affine: bool,
+}
+
+/// The levels, the least first. The first runs wherever the compiler has vector extensions.
+pub const MACHINES: &[Machine] = &[
+    Machine {
+        name: "v128",
+        vector_bits: 128,
+        target: "",
+        needs: &[],
+        ternary: false,
+        gather: false,
+        byte_permute: false,
+        affine: false,
+    },
+    Machine {
+        name: "avx2",
+        vector_bits: 256,
+        target: "avx2,bmi,bmi2",
+        needs: &["avx2", "bmi", "bmi2"],
+        ternary: false,
+        gather: true,
+        byte_permute: false,
+        affine: false,
+    },
+    Machine {
+        name: "avx512",
+        vector_bits: 512,
+        target: "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi",
+        needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi"],
+        ternary: true,
+        gather: true,
+        byte_permute: true,
+        affine: false,
+    },
+    Machine {
+        name: "avx512gfni",
+        vector_bits: 512,
+        target: "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni",
+        needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi", "gfni"],
+        ternary: true,
+        gather: true,
+        byte_permute: true,
+        affine: true,
+    },
+];
+
+impl Machine {
+    /// The level of a name.
+    pub fn named(name: &str) -> Option<&'static Machine> {
+        MACHINES.iter().find(|machine| machine.name == name)
+    }
+
+    /// What stands before a function that uses the level.
+    pub fn attribute(&self) -> String {
+        if self.target.is_empty() { String::new() } else { format!("__attribute__((target(\"{}\"))) ", self.target) }
+    }
+
+    /// A condition of C that is true where the level is there.
+    pub fn supported(&self) -> String {
+        let conditions: Vec<String> =
+            self.needs.iter().map(|feature| format!("__builtin_cpu_supports(\"{feature}\")")).collect();
+        if conditions.is_empty() { "1".to_owned() } else { conditions.join(" && ") }
+    }
+}

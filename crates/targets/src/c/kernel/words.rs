@@ -1,0 +1,345 @@
+//! A loop whose passes run side by side, as values of whole machine words.
+//!
+//! Tokens lie in memory one beside the other, so that what a pass reads is a row of words, whatever tokens are in them. Here
+//! each token becomes bits of such a word, what a pass writes becomes words too, and what goes from pass to pass becomes
+//! something that every pass has at once: bits of a counter, or the words of the pass before. In the graph of
+//! the result, [`Op::Input`] means:
+//!
+//! | port | offset | is |
+//! | --- | --- | --- |
+//! | of the loop | word; negative ones belong to the pass before | bits of tokens |
+//! | `n_ports` + counter | word, the least significant first | the counter at the beginning of the pass |
+//! | `n_ports` + number of counters | 0 | one bit: the pass is the first of the call |
+
+use super::scalar::element_type;
+use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
+use std::collections::{HashMap, HashSet};
+
+/// Why a loop cannot be printed in some way, for readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsuited(pub String);
+
+/// How the tokens of a pass lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Tokens of a pass.
+    pub tokens: u64,
+    /// Bits of a token.
+    pub width: u32,
+    /// Bytes of the type of a token.
+    pub token_bytes: u32,
+}
+
+impl Layout {
+    pub fn new((tokens, width): (u64, u32)) -> Layout {
+        let token_bytes = match element_type(width) {
+            "uint8_t" => 1,
+            "uint16_t" => 2,
+            "uint32_t" => 4,
+            "uint64_t" => 8,
+            _ => 16,
+        };
+        Layout { tokens, width, token_bytes }
+    }
+
+    /// Bytes of a pass.
+    pub fn bytes(&self) -> u64 {
+        self.tokens * u64::from(self.token_bytes)
+    }
+
+    /// Words of a pass; the last may lack bytes.
+    pub fn words(&self, word_bits: u32) -> u64 {
+        self.bytes().div_ceil(u64::from(word_bits / 8))
+    }
+}
+
+/// The loop in words.
+pub(super) struct WordLoop<'a> {
+    pub body: &'a Loop,
+    pub graph: Graph,
+    /// Bits of a word.
+    pub bits: u32,
+    pub inputs: Vec<Layout>,
+    pub outputs: Vec<Layout>,
+    /// Port, word and value of what is written; words that are not there are zero.
+    pub written: Vec<(u32, u64, NodeId)>,
+    /// Nodes that differ from pass to pass.
+    pub varying: HashSet<NodeId>,
+}
+
+impl<'a> WordLoop<'a> {
+    /// # Errors
+    ///
+    /// Passes that need each other, tokens wider than a word, tokens of passes before.
+    pub fn new(body: &'a Loop, bits: u32) -> Result<WordLoop<'a>, Unsuited> {
+        let layouts = |ports: &[(u64, u32)]| ports.iter().map(|&port| Layout::new(port)).collect::<Vec<_>>();
+        let (inputs, outputs) = (layouts(&body.consumes), layouts(&body.produces));
+        let used = inputs.iter().chain(&outputs).filter(|layout| layout.tokens > 0);
+        if used.into_iter().any(|layout| layout.token_bytes * 8 > bits) {
+            return Err(Unsuited("tokens are wider than words".into()));
+        }
+        let mut importer = Importer {
+            body,
+            bits,
+            inputs: &inputs,
+            graph: Graph::new(),
+            carried: body.carried.iter().map(|one| ((one.object, one.index), &one.carry)).collect(),
+            next: body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect(),
+            known: [HashMap::new(), HashMap::new()],
+        };
+        // Tables keep their numbers.
+        for table in body.graph.tables() {
+            importer.graph.add_table(table.clone());
+        }
+        let mut tokens: HashMap<(u32, u64), NodeId> = HashMap::new();
+        for &(port, offset, value) in &body.outputs {
+            let value = importer.import(value, false)?;
+            tokens.insert((port, offset), value);
+        }
+        let mut graph = importer.graph;
+        let mut written = Vec::new();
+        for (port, layout) in outputs.iter().enumerate() {
+            let in_word = u64::from(bits / 8 / layout.token_bytes);
+            for word in 0..layout.words(bits) {
+                let parts: Vec<NodeId> = (0..in_word)
+                    .rev()
+                    .map(|i| match tokens.get(&(port as u32, word * in_word + i)) {
+                        Some(&value) => graph.zero_extend(value, layout.token_bytes * 8),
+                        None => graph.number(0, layout.token_bytes * 8),
+                    })
+                    .collect();
+                written.push((port as u32, word, glue(&mut graph, &parts)));
+            }
+        }
+        let roots: Vec<NodeId> = written.iter().map(|one| one.2).collect();
+        let mut varying = HashSet::new();
+        for id in graph.reachable(roots) {
+            let op = graph.op(id);
+            if matches!(op, Op::Input { .. }) || op.operands().iter().any(|operand| varying.contains(operand)) {
+                varying.insert(id);
+            }
+        }
+        Ok(WordLoop { body, graph, bits, inputs, outputs, written, varying })
+    }
+
+    /// The port of a counter.
+    pub fn counter_port(&self, counter: usize) -> u32 {
+        (self.inputs.len() + counter) as u32
+    }
+
+    /// The port of the flag of the first pass.
+    pub fn first_port(&self) -> u32 {
+        self.counter_port(self.body.counters.len())
+    }
+
+    /// Everything that is written, and what it needs.
+    pub fn reachable(&self) -> Vec<NodeId> {
+        self.graph.reachable(self.written.iter().map(|one| one.2))
+    }
+
+    /// Ports and words that are read, in order.
+    pub fn read(&self) -> Vec<(u32, i64)> {
+        let mut read: Vec<(u32, i64)> = (self.reachable().into_iter())
+            .filter_map(|id| match self.graph.op(id) {
+                Op::Input { port, offset } => Some((*port, *offset)),
+                _ => None,
+            })
+            .collect();
+        read.sort_unstable();
+        read
+    }
+}
+
+struct Importer<'a> {
+    body: &'a Loop,
+    bits: u32,
+    inputs: &'a [Layout],
+    graph: Graph,
+    carried: HashMap<(ObjectId, usize), &'a Carry>,
+    next: HashMap<(ObjectId, usize), NodeId>,
+    /// New nodes by old ones: of a pass, and of the pass before.
+    known: [HashMap<NodeId, NodeId>; 2],
+}
+
+impl Importer<'_> {
+    fn import(&mut self, root: NodeId, before: bool) -> Result<NodeId, Unsuited> {
+        for id in self.body.graph.reachable([root]) {
+            if !self.known[usize::from(before)].contains_key(&id) {
+                let new = self.node(id, before)?;
+                self.known[usize::from(before)].insert(id, new);
+            }
+        }
+        self.known[usize::from(before)].get(&root).copied().ok_or_else(|| Unsuited("a node is missing".into()))
+    }
+
+    fn node(&mut self, id: NodeId, before: bool) -> Result<NodeId, Unsuited> {
+        let body = self.body;
+        let (op, width) = (body.graph.op(id), body.graph.width(id));
+        match op {
+            Op::Input { port, offset } => {
+                let layout = self.inputs[*port as usize];
+                let offset = u64::try_from(*offset).ok().filter(|&offset| offset < layout.tokens);
+                let Some(offset) = offset else {
+                    return Err(Unsuited("a pass reads tokens of other passes".into()));
+                };
+                let bit = offset * u64::from(layout.token_bytes) * 8;
+                let word = (bit / u64::from(self.bits)) as i64;
+                let word = if before { word - layout.words(self.bits) as i64 } else { word };
+                let word = self.graph.input(*port, word, self.bits);
+                Ok(self.graph.extract(word, (bit % u64::from(self.bits)) as u32, width))
+            }
+            Op::Entry { object, index } => {
+                if let Some(index) = body.graph.constant(*index) {
+                    if let Some(&carry) = self.carried.get(&(*object, index as usize)) {
+                        return self.carried(id, *object, index as usize, carry, before);
+                    }
+                } else if body.carried.iter().any(|one| one.object == *object) {
+                    return Err(Unsuited(
+                        "a pass reads a list that passes change, at a place that is not known".into(),
+                    ));
+                }
+                let index = self.known[usize::from(before)][index];
+                Ok(self.graph.entry(*object, index, width))
+            }
+            Op::Lookup(table, index) => {
+                let index = self.known[usize::from(before)][index];
+                Ok(self.graph.lookup(*table, index))
+            }
+            Op::Concat(parts) => {
+                let parts: Vec<NodeId> = parts.iter().map(|part| self.known[usize::from(before)][part]).collect();
+                Ok(glue(&mut self.graph, &parts))
+            }
+            Op::Loaded(_) => Err(Unsuited("a pass reads a list that it writes".into())),
+            _ => {
+                let operands: Vec<NodeId> =
+                    op.operands().iter().map(|operand| self.known[usize::from(before)][operand]).collect();
+                Ok(self.graph.rebuild(op, width, &operands))
+            }
+        }
+    }
+
+    fn carried(
+        &mut self,
+        id: NodeId,
+        object: ObjectId,
+        index: usize,
+        carry: &Carry,
+        before: bool,
+    ) -> Result<NodeId, Unsuited> {
+        let width = self.body.graph.width(id);
+        match *carry {
+            Carry::Counter { counter, lo } => {
+                let whole = self.body.graph.width(self.body.counters[counter].start);
+                let port = (self.inputs.len() + counter) as u32;
+                let mut parts = Vec::new();
+                for word in 0..whole.div_ceil(self.bits) {
+                    let taken = (whole - word * self.bits).min(self.bits);
+                    parts.push(self.graph.input(port, i64::from(word), taken));
+                }
+                parts.reverse();
+                let counter = self.graph.concat(&parts);
+                Ok(self.graph.extract(counter, lo, width))
+            }
+            Carry::Delay if !before => {
+                let next = self.import(self.next[&(object, index)], true)?;
+                let port = (self.inputs.len() + self.body.counters.len()) as u32;
+                let first = self.graph.input(port, 0, 1);
+                let index = self.graph.number(index as u128, 64);
+                let entry = self.graph.entry(object, index, width);
+                Ok(self.graph.select(first, entry, next))
+            }
+            Carry::Delay => Err(Unsuited("a value goes on for more than one pass".into())),
+            Carry::True => Err(Unsuited("passes need each other".into())),
+        }
+    }
+}
+
+/// Parts one beside the other. Where all of them are made by the same bitwise operation and what they are made of lies
+/// together, the operation is done once on all: `Concat[a ^ x[31..24], b ^ x[23..16], …]` is `Concat[a, b, …] ^ x`.
+pub(super) fn glue(graph: &mut Graph, parts: &[NodeId]) -> NodeId {
+    glued(graph, parts).unwrap_or_else(|| graph.concat(parts))
+}
+
+fn glued(graph: &mut Graph, parts: &[NodeId]) -> Option<NodeId> {
+    let (&first, _) = parts.split_first()?;
+    if parts.len() < 2 {
+        return None;
+    }
+    match graph.op(first).clone() {
+        Op::Xor(..) | Op::And(..) | Op::Or(..) => {
+            let kind = std::mem::discriminant(graph.op(first));
+            let mut sides: (Vec<NodeId>, Vec<NodeId>) = (Vec::new(), Vec::new());
+            for &part in parts {
+                let op = graph.op(part);
+                let (&a, &b) = match op {
+                    Op::Xor(a, b) | Op::And(a, b) | Op::Or(a, b) if std::mem::discriminant(op) == kind => (a, b),
+                    _ => return None,
+                };
+                let alike = |x: NodeId, y: Option<&NodeId>| y.is_some_and(|&y| source(graph, x) == source(graph, y));
+                let swap = !alike(a, sides.0.last()) && (alike(b, sides.0.last()) || alike(a, sides.1.last()));
+                let (a, b) = if swap { (b, a) } else { (a, b) };
+                sides.0.push(a);
+                sides.1.push(b);
+            }
+            let (a, b) = (glue(graph, &sides.0), glue(graph, &sides.1));
+            let together = |id: NodeId| match graph.op(id) {
+                Op::Concat(inner) => inner.len() * 2 <= parts.len(),
+                _ => true,
+            };
+            // A byte swap is as good as bytes that lie together.
+            let swapped = |id: NodeId| match graph.op(id) {
+                Op::Concat(inner) => {
+                    let same = |part: &NodeId| source(graph, *part) == source(graph, inner[0]);
+                    inner.iter().all(same) && matches!(graph.op(inner[0]), Op::Extract(..) | Op::Entry { .. })
+                }
+                _ => false,
+            };
+            if !(together(a) || together(b) || swapped(a) || swapped(b)) {
+                return None;
+            }
+            Some(match graph.op(first) {
+                Op::Xor(..) => graph.xor(a, b),
+                Op::And(..) => graph.and(a, b),
+                _ => graph.or(a, b),
+            })
+        }
+        Op::Not(_) => {
+            let inner: Option<Vec<NodeId>> = parts
+                .iter()
+                .map(|&part| match graph.op(part) {
+                    Op::Not(inner) => Some(*inner),
+                    _ => None,
+                })
+                .collect();
+            let inner = glue(graph, &inner?);
+            Some(graph.not(inner))
+        }
+        Op::Select(condition, ..) => {
+            let sides: Option<Vec<(NodeId, NodeId)>> = parts
+                .iter()
+                .map(|&part| match graph.op(part) {
+                    Op::Select(c, a, b) if *c == condition => Some((*a, *b)),
+                    _ => None,
+                })
+                .collect();
+            let (a, b): (Vec<NodeId>, Vec<NodeId>) = sides?.into_iter().unzip();
+            let (a, b) = (glue(graph, &a), glue(graph, &b));
+            Some(graph.select(condition, a, b))
+        }
+        _ => None,
+    }
+}
+
+/// What parts that lie together have in common.
+fn source(graph: &Graph, id: NodeId) -> (u8, u64) {
+    match graph.op(id) {
+        Op::Const(_) => (0, 0),
+        Op::Extract(from, _) => (1, u64::from(from.0)),
+        Op::Entry { object, .. } => (2, u64::from(object.0)),
+        Op::Input { port, .. } => (3, u64::from(*port)),
+        Op::Select(condition, ..) => (4, u64::from(condition.0)),
+        Op::Lookup(table, _) => (5, u64::from(table.0)),
+        Op::Xor(..) => (6, 0),
+        _ => (7, u64::from(id.0)),
+    }
+}

@@ -1,0 +1,284 @@
+//! Loops as ciphers have them, made by hand: what the compiler finds in networks, without the networks.
+
+use super::random::{Grower, Random};
+use headrace_transform::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, Object, ObjectId, Table};
+
+/// A loop over byte tokens of one port each way.
+pub struct Bytes {
+    pub graph: Graph,
+    pub objects: Vec<Object>,
+    outputs: Vec<NodeId>,
+    pub n_input: u64,
+    carried: Vec<Carried>,
+    counters: Vec<Counter>,
+}
+
+impl Bytes {
+    pub fn new(n_input: u64) -> Bytes {
+        Bytes {
+            graph: Graph::new(),
+            objects: Vec::new(),
+            outputs: Vec::new(),
+            n_input,
+            carried: Vec::new(),
+            counters: Vec::new(),
+        }
+    }
+
+    pub fn object(&mut self, name: &str, width: u32, length: usize) -> ObjectId {
+        self.objects.push(Object { name: name.into(), width, length, persistent: true });
+        ObjectId(self.objects.len() as u32 - 1)
+    }
+
+    pub fn entry(&mut self, object: ObjectId, index: usize) -> NodeId {
+        let width = self.objects[object.0 as usize].width;
+        let index = self.graph.number(index as u128, 64);
+        self.graph.entry(object, index, width)
+    }
+
+    pub fn byte(&mut self, offset: u64) -> NodeId {
+        self.graph.input(0, offset as i64, 8)
+    }
+
+    /// Input bytes from an offset on as one value.
+    pub fn word(&mut self, first: u64, n: u64, big: bool) -> NodeId {
+        let mut parts: Vec<NodeId> = (0..n).map(|i| self.byte(first + i)).collect();
+        if !big {
+            parts.reverse();
+        }
+        self.graph.concat(&parts)
+    }
+
+    pub fn put(&mut self, value: NodeId, big: bool) {
+        let n = self.graph.width(value) / 8;
+        for i in 0..n {
+            let lo = if big { n - 1 - i } else { i } * 8;
+            let byte = self.graph.extract(value, lo, 8);
+            self.outputs.push(byte);
+        }
+    }
+
+    pub fn finish(self) -> Loop {
+        let produces = vec![(self.outputs.len() as u64, 8)];
+        let outputs = self.outputs.into_iter().enumerate().map(|(i, value)| (0, i as u64, value)).collect();
+        Loop {
+            graph: self.graph,
+            objects: self.objects,
+            consumes: vec![(self.n_input, 8)],
+            produces,
+            outputs,
+            carried: self.carried,
+            counters: self.counters,
+        }
+    }
+}
+
+/// Additions, rotations by values, two words of 32 bits.
+pub fn rotating(n_rounds: usize) -> Loop {
+    let mut l = Bytes::new(8);
+    let keys = l.object("keys", 32, 2 * n_rounds + 2);
+    let (mut a, mut b) = (l.word(0, 4, false), l.word(4, 4, false));
+    let (k0, k1) = (l.entry(keys, 0), l.entry(keys, 1));
+    a = l.graph.sum(a, k0);
+    b = l.graph.sum(b, k1);
+    for round in 1..=n_rounds {
+        let k = (l.entry(keys, 2 * round), l.entry(keys, 2 * round + 1));
+        let mixed = l.graph.xor(a, b);
+        let turned = l.graph.rotate_left(mixed, b);
+        a = l.graph.sum(turned, k.0);
+        let mixed = l.graph.xor(b, a);
+        let turned = l.graph.rotate_left(mixed, a);
+        b = l.graph.sum(turned, k.1);
+    }
+    l.put(a, false);
+    l.put(b, false);
+    l.finish()
+}
+
+/// A Feistel network with tables of 64 entries and permutations of single bits. Only the shape is DES's; the tables and
+/// permutations are random.
+pub fn feistel(random: &mut Random, n_rounds: usize) -> Loop {
+    let mut l = Bytes::new(8);
+    let keys = l.object("keys", 48, n_rounds);
+    let mut left = l.word(0, 4, true);
+    let mut right = l.word(4, 4, true);
+    let tables: Vec<_> = (0..8)
+        .map(|i| {
+            let elements: Vec<u128> = (0..64).map(|_| random.bits(4)).collect();
+            l.graph.add_table(Table { name: format!("s{i}"), width: 4, elements: elements.into() })
+        })
+        .collect();
+    let permutation: Vec<u32> = shuffled(random, 32);
+    for round in 0..n_rounds {
+        let mut parts = Vec::new();
+        let key = l.entry(keys, round);
+        for (i, &table) in tables.iter().enumerate() {
+            let around = l.graph.rotate_left_by(right, (4 * i as u32 + 5) % 32);
+            let six = l.graph.extract(around, 0, 6);
+            let k = l.graph.extract(key, 42 - 6 * i as u32, 6);
+            let index = l.graph.xor(six, k);
+            parts.push(l.graph.lookup(table, index));
+        }
+        let boxed = l.graph.concat(&parts);
+        let bits: Vec<NodeId> = permutation.iter().map(|&from| l.graph.extract(boxed, from, 1)).collect();
+        let permuted = l.graph.concat(&bits);
+        let mixed = l.graph.xor(left, permuted);
+        left = right;
+        right = mixed;
+    }
+    l.put(right, true);
+    l.put(left, true);
+    l.finish()
+}
+
+/// Bytes through a table, rows moved, columns mixed over GF(2^8): rounds of the shape of the AES.
+pub fn substitution(n_rounds: usize, counter: bool) -> Loop {
+    let mut l = Bytes::new(16);
+    let keys = l.object("round_keys", 8, 16 * (n_rounds + 1));
+    let elements: Vec<u128> = (0..256).map(inverted).collect();
+    let table = l.graph.add_table(Table { name: "box".into(), width: 8, elements: elements.into() });
+    let mut state: Vec<NodeId> = if counter { counter_bytes(&mut l) } else { (0..16).map(|i| l.byte(i)).collect() };
+    for (i, byte) in state.iter_mut().enumerate() {
+        let key = l.entry(keys, i);
+        *byte = l.graph.xor(*byte, key);
+    }
+    for round in 1..=n_rounds {
+        let moved: Vec<NodeId> = (0..16).map(|i| l.graph.lookup(table, state[(i * 5) % 16])).collect();
+        for column in 0..4 {
+            for row in 0..4 {
+                let at = |i: usize| moved[4 * column + (row + i) % 4];
+                let mut sum = at(2);
+                if round < n_rounds {
+                    let one = l.graph.xor(at(0), at(1));
+                    let doubled = double(&mut l.graph, one);
+                    sum = l.graph.xor(sum, doubled);
+                    sum = l.graph.xor(sum, at(1));
+                    sum = l.graph.xor(sum, at(3));
+                }
+                let key = l.entry(keys, 16 * round + 4 * column + row);
+                state[4 * column + row] = l.graph.xor(sum, key);
+            }
+        }
+    }
+    for (i, byte) in state.into_iter().enumerate() {
+        let token = l.byte(i as u64);
+        let value = if counter { l.graph.xor(byte, token) } else { byte };
+        l.put(value, true);
+    }
+    l.finish()
+}
+
+/// The inverse in GF(2^8) and an affine map behind it.
+fn inverted(x: u128) -> u128 {
+    let product = |a: u128, b: u128| {
+        let mut sum = (0..8).filter(|i| b >> i & 1 == 1).fold(0, |sum, i| sum ^ a << i);
+        (0..7).rev().for_each(|i| sum ^= if sum >> (i + 8) & 1 == 1 { 0x11b << i } else { 0 });
+        sum
+    };
+    let inverse = (0..256).find(|&y| product(x, y) == 1).unwrap_or(0);
+    (0..5).fold(0x63, |sum, i| sum ^ ((inverse << i | inverse >> (8 - i)) & 0xff))
+}
+
+fn double(graph: &mut Graph, a: NodeId) -> NodeId {
+    let (up, top) = (graph.shift_left_by(a, 1), graph.extract(a, 7, 1));
+    let (reduced, zero) = (graph.number(0x1b, 8), graph.number(0, 8));
+    let carried = graph.select(top, reduced, zero);
+    graph.xor(up, carried)
+}
+
+/// A counter of 128 bits in 16 bytes, the first the most significant; its bytes.
+fn counter_bytes(l: &mut Bytes) -> Vec<NodeId> {
+    let block = l.object("counter_block", 8, 16);
+    let bytes: Vec<NodeId> = (0..16).map(|i| l.entry(block, i)).collect();
+    let start = l.graph.concat(&bytes);
+    let one = l.graph.number(1, 128);
+    let next = l.graph.sum(start, one);
+    l.counters.push(Counter { start, step: 1 });
+    for index in 0..16 {
+        let lo = 8 * (15 - index as u32);
+        let next = l.graph.extract(next, lo, 8);
+        l.carried.push(Carried { object: block, index, next, carry: Carry::Counter { counter: 0, lo } });
+    }
+    bytes
+}
+
+/// What comes out is mixed with the block before: decryption in CBC mode.
+pub fn delayed() -> Loop {
+    let mut l = Bytes::new(8);
+    let before = l.object("before", 8, 8);
+    let key = l.object("key", 32, 1);
+    let (a, b) = (l.word(0, 4, true), l.word(4, 4, true));
+    let k = l.entry(key, 0);
+    let mixed = l.graph.sum(a, k);
+    let turned = l.graph.rotate_left_by(mixed, 7);
+    let b = l.graph.xor(turned, b);
+    let bytes: Vec<NodeId> = (0..8).map(|i| l.entry(before, i)).collect();
+    for (i, word) in [turned, b].into_iter().enumerate() {
+        for at in 0..4 {
+            let byte = l.graph.extract(word, 24 - 8 * at, 8);
+            let value = l.graph.xor(byte, bytes[4 * i + at as usize]);
+            l.put(value, true);
+        }
+    }
+    for index in 0..8 {
+        let next = l.byte(index as u64);
+        l.carried.push(Carried { object: before, index, next, carry: Carry::Delay });
+    }
+    l.finish()
+}
+
+/// A counter of 40 bits in one element, seven a pass, and rows of three words.
+pub fn counting() -> Loop {
+    let mut l = Bytes::new(12);
+    let count = l.object("count", 40, 1);
+    let start = l.entry(count, 0);
+    let seven = l.graph.number(7, 40);
+    let next = l.graph.sum(start, seven);
+    l.counters.push(Counter { start, step: 7 });
+    l.carried.push(Carried { object: count, index: 0, next, carry: Carry::Counter { counter: 0, lo: 0 } });
+    let low = l.graph.extract(start, 8, 32);
+    for i in 0..3 {
+        let word = l.word(4 * i, 4, i == 1);
+        let value = l.graph.sum(word, low);
+        l.put(value, i != 2);
+    }
+    let top = l.graph.extract(start, 32, 8);
+    l.put(top, true);
+    l.finish()
+}
+
+/// Random values of one input block, and some of what no pass changes.
+pub fn random_loop(random: &mut Random, n_input: u64, widest: u32, longest: usize) -> Loop {
+    let mut l = Bytes::new(n_input);
+    l.object("bytes", 8, 16);
+    l.object("words", 32, 4);
+    let objects = l.objects.clone();
+    let mut known: Vec<NodeId> = (0..n_input).map(|i| l.byte(i)).collect();
+    for first in 0..n_input / 4 {
+        known.push(l.word(4 * first, 4, first % 2 == 0));
+    }
+    let mut grower = Grower { graph: &mut l.graph, objects: &objects, ports: &[8], known, tables: Vec::new() };
+    grower.add_tables(random);
+    grower.tables.retain(|&table| grower.graph.table(table).elements.len() <= longest);
+    let mut wide: Vec<NodeId> = Vec::new();
+    for _ in 0..40 {
+        let id = grower.grow_within(random, n_input, widest);
+        if grower.graph.width(id) % 8 == 0 {
+            wide.push(id);
+        }
+    }
+    for id in wide.into_iter().rev().take(4) {
+        l.put(id, random.below(2) == 0);
+    }
+    let last = l.byte(0);
+    l.put(last, true);
+    l.finish()
+}
+
+pub fn shuffled(random: &mut Random, n: u32) -> Vec<u32> {
+    let mut items: Vec<u32> = (0..n).collect();
+    for i in (1..items.len()).rev() {
+        items.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    items
+}

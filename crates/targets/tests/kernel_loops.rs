@@ -1,0 +1,280 @@
+//! Loops printed for vectors, against what they mean: any number of passes, pointers that are not aligned.
+
+#[path = "kernel/compile.rs"]
+mod compile;
+#[path = "kernel/loops.rs"]
+mod loops;
+#[path = "kernel/random.rs"]
+mod random;
+
+use compile::{array, compilers, run};
+use headrace_targets::c::kernel::{
+    CFunction, LoopNames, MACHINES, Machine, Names, Unsuited, bitslice, element_type, lanes, prelude, tables,
+};
+use headrace_transform::kernel::evaluate::{World, run_loop};
+use headrace_transform::kernel::{Loop, Object, TableId};
+use random::Random;
+use std::fmt::Write as _;
+
+struct Plain(usize);
+
+impl Names for Plain {
+    fn input(&self, port: u32, offset: i64) -> String {
+        format!("in{port}[{offset}]")
+    }
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        format!("out{port}[{offset}] = {value};")
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        format!("s->{}[{index}]", object.name)
+    }
+    fn check(&self, condition: &str, _index: &str, _length: usize, _span: headrace_source::Span) -> String {
+        format!("if (!({condition})) return;")
+    }
+    fn table(&self, table: TableId) -> String {
+        format!("table{}_{}", self.0, table.0)
+    }
+}
+
+struct Case {
+    name: String,
+    body: Loop,
+}
+
+/// The cases that can be printed for a machine, with their functions.
+fn printed<'a>(cases: &'a [Case], machine: &Machine, print: Print) -> Vec<(usize, &'a Case, CFunction)> {
+    let mut all = Vec::new();
+    for (i, case) in cases.iter().enumerate() {
+        let (function, state) = (format!("f{i}"), format!("struct s{i}"));
+        match print(&case.body, machine, &LoopNames { function: &function, state: &state, names: &Plain(i) }) {
+            Ok(function) => all.push((i, case, function)),
+            Err(error) => println!("{} on {}: {}", case.name, machine.name, error.0),
+        }
+    }
+    assert!(all.len() + 4 >= cases.len(), "{} of {} cases can be printed", all.len(), cases.len());
+    all
+}
+
+const MOST: usize = 1100;
+
+fn passes(n_lanes: usize) -> Vec<usize> {
+    vec![0, 1, 2, n_lanes - 1, n_lanes, n_lanes + 1, 2 * n_lanes + 3]
+}
+
+/// A hash of bytes, the same in C.
+fn hash(value: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(value, |h, &byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+type Print = fn(&Loop, &Machine, &LoopNames) -> Result<CFunction, Unsuited>;
+
+/// Compares all cases on a machine; the lanes that a group may have.
+fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize, compiler: &str) {
+    let mut text = String::from("#include <stdio.h>\n#include <stdlib.h>\n") + &prelude();
+    text.push_str(
+        "static unsigned long long hash(unsigned long long h, const void *p, size_t n)\n{\n  const unsigned char *c = p;\n  \
+         while (n--) h = (h ^ *c++) * 0x100000001b3ull;\n  return h;\n}\n",
+    );
+    let mut support: Vec<String> = Vec::new();
+    let mut functions = String::new();
+    let mut main = String::from("int main(void)\n{\n");
+    let mut expected: Vec<(String, u64)> = Vec::new();
+    let mut random = Random::new(77);
+    for (i, case, printed) in cases {
+        let body = &case.body;
+        let state = format!("struct s{i}");
+        let names = Plain(*i);
+        for needed in &printed.support {
+            if !support.contains(needed) {
+                support.push(needed.clone());
+            }
+        }
+        let _ = writeln!(functions, "{state} {{");
+        for object in &body.objects {
+            let _ = writeln!(functions, "  {} {}[{}];", element_type(object.width), object.name, object.length);
+        }
+        let _ = writeln!(functions, "}};");
+        functions += &tables(&body.graph, &body.roots(), &names);
+        functions += &printed.text;
+        let elements: Vec<Vec<u128>> =
+            body.objects.iter().map(|o| (0..o.length).map(|_| random.bits(o.width)).collect()).collect();
+        let (n_in, n_out) = (body.consumes[0].0 as usize, body.produces[0].0 as usize);
+        let tokens: Vec<u128> = (0..n_in * MOST).map(|i| (i * 7 + i / 256 * 3 + i / 9) as u128 & 255).collect();
+        let initial: Vec<String> = elements.iter().map(|values| array(values)).collect();
+        for n in passes(group) {
+            let mut world = World {
+                inputs: vec![tokens.clone()],
+                consumed: vec![0],
+                outputs: vec![Vec::new()],
+                objects: elements.clone(),
+            };
+            // What a call leaves behind is what the next one begins with.
+            run_loop(body, &mut world, n as u64);
+            run_loop(body, &mut world, 3);
+            let mut h = hash(0xcbf2_9ce4_8422_2325, &world.outputs[0].iter().map(|&t| t as u8).collect::<Vec<_>>());
+            for (object, values) in body.objects.iter().zip(&world.objects) {
+                let bytes = match element_type(object.width) {
+                    "uint8_t" => 1,
+                    "uint16_t" => 2,
+                    "uint32_t" => 4,
+                    "uint64_t" => 8,
+                    _ => 16,
+                };
+                for value in values {
+                    h = hash(h, &value.to_le_bytes()[..bytes]);
+                }
+            }
+            expected.push((format!("{} on {}, {n} passes, {compiler}", case.name, machine.name), h));
+            let _ = writeln!(
+                main,
+                "  {{ {state} s = {{{}}}; static unsigned char in[{}], out[{}]; size_t n = {n};\n    \
+                 for (size_t i = 0; i < sizeof in - 1; i++) in[i + 1] = (unsigned char)(i * 7 + i / 256 * 3 + i / 9);\n    \
+                 f{i}(&s, in + 1, out + 1, n); f{i}(&s, in + 1 + n * {n_in}, out + 1 + n * {n_out}, 3);\n    \
+                 unsigned long long h = hash(0xcbf29ce484222325ull, out + 1, (n + 3) * {n_out});",
+                initial.join(","),
+                n_in * MOST + 1,
+                n_out * MOST + 1
+            );
+            for object in &body.objects {
+                let _ = writeln!(main, "    h = hash(h, s.{0}, sizeof s.{0});", object.name);
+            }
+            main.push_str("    printf(\"%llx\\n\", h); }\n");
+        }
+    }
+    text.extend(support);
+    text += &functions;
+    text += &main;
+    text.push_str("}\n");
+    let flags =
+        ["-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-unused-parameter", "-Wno-psabi"];
+    let lines = run(compiler, &flags, &text);
+    assert_eq!(lines.len(), expected.len());
+    for ((name, hash), line) in expected.iter().zip(lines) {
+        assert_eq!(line, format!("{hash:x}"), "{name}");
+    }
+}
+
+/// Levels that this computer has.
+fn machines() -> Vec<&'static Machine> {
+    let has = |machine: &&Machine| {
+        machine.needs.iter().all(|feature| match *feature {
+            "avx2" => std::is_x86_feature_detected!("avx2"),
+            "bmi" => std::is_x86_feature_detected!("bmi1"),
+            "bmi2" => std::is_x86_feature_detected!("bmi2"),
+            "avx512f" => std::is_x86_feature_detected!("avx512f"),
+            "avx512bw" => std::is_x86_feature_detected!("avx512bw"),
+            "avx512vl" => std::is_x86_feature_detected!("avx512vl"),
+            "avx512dq" => std::is_x86_feature_detected!("avx512dq"),
+            "avx512vbmi" => std::is_x86_feature_detected!("avx512vbmi"),
+            "gfni" => std::is_x86_feature_detected!("gfni"),
+            _ => false,
+        })
+    };
+    MACHINES.iter().filter(has).collect()
+}
+
+fn shapes(random: &mut Random) -> Vec<Case> {
+    let case = |name: &str, body| Case { name: name.into(), body };
+    vec![
+        case("rotating", loops::rotating(4)),
+        case("feistel", loops::feistel(random, 3)),
+        case("substitution", loops::substitution(2, false)),
+        case("substitution in counter mode", loops::substitution(2, true)),
+        case("delayed", loops::delayed()),
+        case("counting", loops::counting()),
+    ]
+}
+
+#[test]
+fn lanes_do_what_loops_mean() {
+    let mut random = Random::new(5);
+    let mut cases = shapes(&mut random);
+    for i in 0..10 {
+        let n_input = random.of(&[1, 4, 8, 12, 16, 64]);
+        cases.push(Case { name: format!("random {i}"), body: loops::random_loop(&mut random, n_input, 64, 256) });
+    }
+    for machine in machines() {
+        let cases = printed(&cases, machine, lanes);
+        for compiler in compilers() {
+            compare(&cases, machine, 16, compiler);
+        }
+    }
+}
+
+#[test]
+fn bits_do_what_loops_mean() {
+    let mut random = Random::new(6);
+    let mut cases = shapes(&mut random);
+    cases.remove(0);
+    for i in 0..4 {
+        let n_input = random.of(&[1, 4, 8, 12, 16]);
+        cases.push(Case { name: format!("random {i}"), body: loops::random_loop(&mut random, n_input, 48, 16) });
+    }
+    for machine in machines() {
+        let cases = printed(&cases, machine, bitslice);
+        for compiler in compilers() {
+            compare(&cases, machine, machine.vector_bits as usize, compiler);
+        }
+    }
+}
+
+/// Cycles per byte of some loops, for those who work on them: `cargo test --release -- --ignored --nocapture cycles`.
+#[test]
+#[ignore = "a measurement"]
+fn cycles() {
+    let mut random = Random::new(9);
+    let cases: Vec<(&str, Loop, Print)> = vec![
+        ("rotating, 12 rounds", loops::rotating(12), lanes as Print),
+        ("feistel, 16 rounds", loops::feistel(&mut random, 16), bitslice),
+        ("substitution, 10 rounds", loops::substitution(10, false), bitslice),
+        ("the same, counters", loops::substitution(10, true), bitslice),
+    ];
+    for machine in machines() {
+        for (name, body, print) in &cases {
+            for compiler in compilers() {
+                let names = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
+                let started = std::time::Instant::now();
+                let printed = match print(body, machine, &names) {
+                    Ok(printed) => printed,
+                    Err(error) => {
+                        println!("{name:28} {:10} {}", machine.name, error.0);
+                        continue;
+                    }
+                };
+                let took = started.elapsed();
+                let mut text = String::from("#include <stdio.h>\n#include <x86intrin.h>\n") + &prelude();
+                text.extend(printed.support);
+                text.push_str("struct s {\n");
+                for object in &body.objects {
+                    let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);
+                }
+                text.push_str("};\n");
+                text += &tables(&body.graph, &body.roots(), &Plain(0));
+                text += &printed.text;
+                let (n_in, n_out) = (body.consumes[0].0 as usize, body.produces[0].0 as usize);
+                let n = 16384 / n_in;
+                let _ = writeln!(
+                    text,
+                    "static unsigned char in[16384] __attribute__((aligned(64))), out[{}] __attribute__((aligned(64)));\n\
+                     int main(void) {{ struct s s = {{0}}; unsigned long long best = ~0ull;\n\
+                     for (int i = 0; i < 16384; i++) in[i] = (unsigned char)(i * 7);\n\
+                     for (int i = 0; i < 2000; i++) {{ unsigned long long t = __rdtsc(); f(&s, in, out, {n}); \
+                     t = __rdtsc() - t; if (t < best) best = t; }}\n\
+                     printf(\"%.3f\\n\", best / 16384.0); }}",
+                    n * n_out + 64
+                );
+                let lines_of_text = printed.text.lines().count();
+                let started = std::time::Instant::now();
+                let lines = run(compiler, &["-O2", "-std=gnu11", "-Wno-psabi"], &text);
+                println!(
+                    "{name:28} {:10} {compiler:6} {} cycles/byte; {lines_of_text} lines, printed in {:.2} s, compiled and run in {:.2} s",
+                    machine.name,
+                    lines[0],
+                    took.as_secs_f64(),
+                    started.elapsed().as_secs_f64()
+                );
+            }
+        }
+    }
+    let _ = random.next();
+}

@@ -13,7 +13,7 @@
 //! A depth limit H is a condition on sets: values at depths d can be XORed within depth H exactly when their 2^d add up to
 //! no more than 2^H.
 
-use super::{Draft, ValueMap, Work, input_values};
+use super::search::{Draft, ValueMap, Work, input_values};
 use crate::matrix::BitMatrix;
 use crate::random::Random;
 use std::collections::HashMap;

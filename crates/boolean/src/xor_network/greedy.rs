@@ -3,7 +3,7 @@
 //! Columns are kept as sets of rows, so that what a pair shares is the number of bits of an AND. For every value the best
 //! partner among the values before it is remembered; only those of the values that a step touches change.
 
-use super::Draft;
+use super::search::Draft;
 use crate::matrix::{BitMatrix, ones};
 use crate::random::Random;
 

@@ -18,7 +18,10 @@
 //! * `rewrite`: a random walk over networks of the same size that ends up in smaller ones. It regroups `a ^ (c ^ d)` and
 //!   redefines a value as the XOR of two others wherever that holds (the moves of Lin, Xiang, Zeng and Zhang, *Optimizing
 //!   Implementations of Linear Layers*, ToSC 2020/2, turned into a walk).
-//! * `ternary`: XORs of three operands in one instruction, by taking up XORs into all of those that read them.
+//! * `ternary`: XORs of three operands in one instruction, by taking up XORs into all of those that read them; the walk
+//!   then goes on with those.
+//!
+//! Before that, `components` takes the matrix apart, and `known` has networks that longer searches found.
 //!
 //! All of it is counted in steps of work and not in seconds, so that the same matrix, options and seed give the same
 //! network on every machine.
@@ -32,16 +35,18 @@
 //! assert_eq!(network.matrix(), m);
 //! ```
 
+mod components;
 mod distance;
 mod greedy;
+mod known;
 mod rewrite;
+mod search;
 mod ternary;
 
 use crate::matrix::{BitMatrix, BitVector};
-use crate::random::Random;
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::str::FromStr;
 
 /// One XOR. Values are numbered: the inputs first, then the steps in order; a step reads values with smaller numbers only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,6 +124,28 @@ impl XorNetwork {
         BitMatrix::from_rows(self.n_inputs, &rows)
     }
 
+    /// Adds `part`, whose input `j` is input `inputs[j]` here and whose output `i` is output `outputs[i]`.
+    fn append(&mut self, part: &XorNetwork, inputs: &[usize], outputs: &[usize]) {
+        let first = self.n_inputs + self.steps.len();
+        let place = |v: usize| inputs.get(v).copied().unwrap_or_else(|| first + v - part.n_inputs);
+        self.steps.extend(part.steps.iter().map(|step| match *step {
+            XorStep::Two(a, b) => XorStep::Two(place(a), place(b)),
+            XorStep::Three(a, b, c) => XorStep::Three(place(a), place(b), place(c)),
+        }));
+        for (&to, output) in outputs.iter().zip(&part.outputs) {
+            self.outputs[to] = output.map(place);
+        }
+    }
+
+    /// The network in one line, which can be read again: the number of inputs, the steps, the outputs. `3 | 0^1 2^3 | 4 - 1`.
+    pub fn to_line(&self) -> String {
+        let step = |step: &XorStep| step.operands().map(|v| v.to_string()).collect::<Vec<_>>().join("^");
+        let steps: Vec<String> = self.steps.iter().map(step).collect();
+        let output = |output: &Option<usize>| output.map_or_else(|| "-".to_owned(), |v| v.to_string());
+        let outputs: Vec<String> = self.outputs.iter().map(output).collect();
+        format!("{} | {} | {}", self.n_inputs, steps.join(" "), outputs.join(" "))
+    }
+
     /// What the network makes of words, each bit position by itself: `inputs` are the words of the inputs.
     pub fn evaluate(&self, inputs: &[u64]) -> Vec<u64> {
         let mut values: Vec<u64> = (0..self.n_inputs).map(|i| inputs.get(i).copied().unwrap_or(0)).collect();
@@ -144,6 +171,62 @@ impl fmt::Display for XorNetwork {
             }
         }
         Ok(())
+    }
+}
+
+/// A line that is no network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineError {
+    /// It has not the three parts inputs, steps, outputs.
+    Parts(usize),
+    /// Something is not a number.
+    Number(String),
+    /// A step has not two or three operands.
+    Operands(String),
+    /// A value is used before it is there, or never is.
+    Unknown(usize),
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LineError::Parts(found) => write!(f, "a network has 3 parts separated by |, and here are {found}"),
+            LineError::Number(text) => write!(f, "{text:?} is not a number"),
+            LineError::Operands(text) => write!(f, "a step has two or three operands, unlike {text:?}"),
+            LineError::Unknown(value) => write!(f, "value {value} is not there yet where it is used"),
+        }
+    }
+}
+
+impl std::error::Error for LineError {}
+
+impl FromStr for XorNetwork {
+    type Err = LineError;
+
+    /// Reads what [`XorNetwork::to_line`] writes.
+    fn from_str(line: &str) -> Result<XorNetwork, LineError> {
+        let number = |text: &str| text.parse::<usize>().map_err(|_| LineError::Number(text.to_owned()));
+        let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [n_inputs, steps, outputs] = parts[..] else { return Err(LineError::Parts(parts.len())) };
+        let mut network = XorNetwork { n_inputs: number(n_inputs)?, steps: Vec::new(), outputs: Vec::new() };
+        let known = |value: usize, network: &XorNetwork| {
+            let there = value < network.n_inputs + network.steps.len();
+            there.then_some(value).ok_or(LineError::Unknown(value))
+        };
+        for text in steps.split_whitespace() {
+            let operands: Vec<usize> =
+                text.split('^').map(|v| known(number(v)?, &network)).collect::<Result<_, _>>()?;
+            network.steps.push(match operands[..] {
+                [a, b] => XorStep::Two(a, b),
+                [a, b, c] => XorStep::Three(a, b, c),
+                _ => return Err(LineError::Operands(text.to_owned())),
+            });
+        }
+        for text in outputs.split_whitespace() {
+            let output = if text == "-" { None } else { Some(known(number(text)?, &network)?) };
+            network.outputs.push(output);
+        }
+        Ok(network)
     }
 }
 
@@ -193,141 +276,46 @@ impl fmt::Display for TooShallow {
 
 impl std::error::Error for TooShallow {}
 
-/// A network of XORs of two, while it is being worked on: like [`XorNetwork`], but cheaper to change.
-#[derive(Clone, Debug)]
-struct Draft {
-    n_inputs: usize,
-    pairs: Vec<(usize, usize)>,
-    outputs: Vec<Option<usize>>,
-}
-
-impl Draft {
-    fn network(&self) -> XorNetwork {
-        XorNetwork {
-            n_inputs: self.n_inputs,
-            steps: self.pairs.iter().map(|&(a, b)| XorStep::Two(a, b)).collect(),
-            outputs: self.outputs.clone(),
-        }
-    }
-}
-
-/// A hash of numbers that are spread well or are sums of few powers of two: nobody chooses them to collide.
-#[derive(Clone, Copy, Default)]
-struct ValueHasher(u64);
-
-impl Hasher for ValueHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 29;
-    }
-
-    fn write_u128(&mut self, value: u128) {
-        self.write_u64(value as u64);
-        self.write_u64((value >> 64) as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.wrapping_mul(0xbf58_476d_1ce4_e5b9)
-    }
-}
-
-/// A map from values, as numbers.
-type ValueMap<T> = HashMap<u128, T, BuildHasherDefault<ValueHasher>>;
-
-/// How much may still be done.
-#[derive(Clone, Copy, Debug)]
-struct Work(u64);
-
-impl Work {
-    /// Takes `amount`; false when there is not that much.
-    fn take(&mut self, amount: usize) -> bool {
-        let enough = self.0 >= amount as u64;
-        self.0 = self.0.saturating_sub(amount as u64);
-        enough
-    }
-
-    /// Sets `share` of a hundred aside for one stage.
-    fn part(&mut self, share: u64) -> Work {
-        let part = self.0 / 100 * share;
-        self.0 -= part;
-        Work(part)
-    }
-}
-
-/// A number for each input such that XORs of inputs have different numbers: the unit vectors when there are at most 128
-/// inputs, random ones otherwise (then two XORs may look equal with a probability of 2^-128 each; the comparison of the
-/// final network with the matrix would show it).
-fn input_values(n_inputs: usize) -> Vec<u128> {
-    if n_inputs <= 128 {
-        return (0..n_inputs).map(|j| 1 << j).collect();
-    }
-    let mut random = Random::new(0x5eed);
-    (0..n_inputs).map(|_| u128::from(random.next()) << 64 | u128::from(random.next())).collect()
-}
-
-/// A short network for `matrix`.
+/// A short network for `matrix`. Parts that have no input in common are looked for one by one, those that are equal up to the
+/// order of their inputs and outputs once, and those that are known not at all.
 pub fn synthesise(matrix: &BitMatrix, options: &Options) -> Result<XorNetwork, TooShallow> {
-    let direct = without_sharing(matrix, options.arity);
-    let max_depth = options.max_depth.unwrap_or(usize::MAX);
-    if direct.depth() > max_depth {
-        return Err(TooShallow { asked: max_depth, needed: direct.depth() });
-    }
-    let mut best = direct;
-    let mut consider = |draft: &Draft, random: &mut Random| {
-        let network = match options.arity {
-            Arity::Two => draft.network(),
-            Arity::Three => ternary::take_up(draft, random),
-        };
-        if network.steps.len() < best.steps.len() && network.depth() <= max_depth && network.matrix() == *matrix {
-            best = network;
-        }
-    };
-    // A network of XORs of two may be deeper by a factor of two, when each step then takes up one that it reads.
-    let limit = match options.arity {
-        Arity::Two => options.max_depth,
-        Arity::Three => options.max_depth.map(|depth| depth.saturating_mul(2)),
-    };
-    let mut random = Random::new(options.seed);
-    let mut work = Work(options.work);
+    by_parts(matrix, options, |part, options| {
+        known::network(part, options).map_or_else(|| search::network(part, options), Ok)
+    })
+}
 
-    let mut starts: Vec<Draft> = Vec::new();
-    if limit.is_none() {
-        starts.push(greedy::draft(matrix, None));
-        let n_values = matrix.n_columns() + starts[0].pairs.len();
-        let cost = (n_values * n_values / 8).max(1);
-        let mut part = work.part(5);
-        while part.take(cost) && starts.len() < 16 {
-            starts.push(greedy::draft(matrix, Some(&mut random)));
-        }
+/// [`synthesise`] without what is known: always searches.
+pub fn search(matrix: &BitMatrix, options: &Options) -> Result<XorNetwork, TooShallow> {
+    by_parts(matrix, options, search::network)
+}
+
+fn by_parts(
+    matrix: &BitMatrix,
+    options: &Options,
+    mut find: impl FnMut(&BitMatrix, &Options) -> Result<XorNetwork, TooShallow>,
+) -> Result<XorNetwork, TooShallow> {
+    let parts = components::components(matrix);
+    let mut distinct: HashMap<BitMatrix, Option<XorNetwork>> = HashMap::new();
+    for part in &parts {
+        distinct.entry(part.matrix.clone()).or_default();
     }
-    let mut part = work.part(40);
-    while let Some(draft) = distance::draft(matrix, limit, &mut random, &mut part) {
-        starts.push(draft);
+    let weight: usize = distinct.keys().map(BitMatrix::weight).sum();
+    let mut network =
+        XorNetwork { n_inputs: matrix.n_columns(), steps: Vec::new(), outputs: vec![None; matrix.n_rows()] };
+    for part in &parts {
+        let found = match distinct.get(&part.matrix).and_then(Option::as_ref) {
+            Some(found) => found.clone(),
+            None => {
+                let share = u128::from(options.work) * part.matrix.weight() as u128 / weight.max(1) as u128;
+                let options = Options { work: u64::try_from(share).unwrap_or(u64::MAX), ..options.clone() };
+                let found = find(&part.matrix, &options)?;
+                distinct.insert(part.matrix.clone(), Some(found.clone()));
+                found
+            }
+        };
+        network.append(&found, &part.columns, &part.rows);
     }
-    starts.sort_by_key(|draft| draft.pairs.len());
-    for draft in &starts {
-        consider(draft, &mut random);
-    }
-    // The best few walk; after each leg the worse half stays behind.
-    let mut walks: Vec<rewrite::Walk> = starts.iter().take(4).map(|draft| rewrite::Walk::new(draft, limit)).collect();
-    const N_LEGS: u64 = 16;
-    let leg = work.0 / N_LEGS;
-    while !walks.is_empty() && leg > 0 && work.0 >= leg {
-        for walk in &mut walks {
-            walk.run(&mut Work(leg.min(work.0)), &mut random);
-            work.take(leg as usize);
-            consider(&walk.draft(), &mut random);
-        }
-        walks.sort_by_key(rewrite::Walk::n_steps);
-        walks.truncate(walks.len().div_ceil(2));
-    }
-    Ok(best)
+    Ok(network)
 }
 
 /// The network of `rows` over `n_inputs` inputs, with XORs of two and the default effort.

@@ -1,27 +1,56 @@
 //! A random walk over the networks of one map that never becomes longer and keeps what makes it shorter.
 //!
-//! Two moves, both leave every output as it is:
+//! Two moves, both leave every output as it is. With XORs of two:
 //!
 //! * *regroup*: `t = a ^ b` with `b = c ^ d` becomes `t = d ^ b'` with `b' = a ^ c`. If a value `a ^ c` is there already it is
 //!   used, and `b` goes when nothing else reads it; otherwise `b` is turned into `b'` when only `t` reads it.
-//! * *redefine*: `t` becomes the XOR of any two other values that XOR to the same, unless one of them is made from `t`.
+//! * *redefine*: `t` becomes the XOR of other values that XOR to the same, unless one of them is made from `t`.
+//!
+//! With XORs of three the same on up to five values: those of `t` and of `b` are split anew; when they are three at most, `t`
+//! reads them all and `b` is not needed for it.
 //!
 //! Values that nothing reads any more are taken out with what only they read: that is where the network becomes shorter.
-//! Invariant: no two values are equal, and `index` knows each that is there.
+//! Invariants: no two values are equal, and `index` knows each that is there; no step reads a value twice.
 
-use super::{Draft, ValueMap, Work, input_values};
+use super::search::{ValueMap, Work, input_values};
+use super::{Arity, XorNetwork, XorStep};
 use crate::random::Random;
 use std::collections::HashMap;
 
+/// What a step reads: two or three values. Of two, the third place repeats the second.
+#[derive(Clone, Copy, Debug)]
+struct Operands {
+    list: [usize; 3],
+    n: usize,
+}
+
+impl Operands {
+    const NONE: Operands = Operands { list: [0; 3], n: 0 };
+
+    /// The operands in `values`, of which there are two or three.
+    fn of(values: &[usize]) -> Operands {
+        match *values {
+            [a, b, c] => Operands { list: [a, b, c], n: 3 },
+            [a, b] => Operands { list: [a, b, b], n: 2 },
+            _ => Operands::NONE,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        self.list.into_iter().take(self.n)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Node {
-    operands: (usize, usize),
+    operands: Operands,
     value: u128,
     n_readers: usize,
 }
 
 pub(super) struct Walk {
     n_inputs: usize,
+    most_operands: usize,
     nodes: Vec<Node>,
     index: ValueMap<usize>,
     /// The nodes of the steps that are there, in any order.
@@ -34,41 +63,47 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub(super) fn new(draft: &Draft, max_depth: Option<usize>) -> Walk {
-        let mut nodes: Vec<Node> = input_values(draft.n_inputs)
+    pub(super) fn new(network: &XorNetwork, arity: Arity, max_depth: Option<usize>) -> Walk {
+        let n_inputs = network.n_inputs;
+        let most_operands = if arity == Arity::Three { 3 } else { 2 };
+        let mut nodes: Vec<Node> = input_values(n_inputs)
             .into_iter()
-            .map(|value| Node { operands: (0, 0), value, n_readers: 0 })
+            .map(|value| Node { operands: Operands::NONE, value, n_readers: 0 })
             .collect();
         let mut index: ValueMap<usize> = nodes.iter().enumerate().map(|(i, node)| (node.value, i)).collect();
         // Steps that compute the same become one.
-        let mut place: Vec<usize> = (0..draft.n_inputs).collect();
-        for &(a, b) in &draft.pairs {
-            let operands = (place[a], place[b]);
-            let value = nodes[operands.0].value ^ nodes[operands.1].value;
+        let mut place: Vec<usize> = (0..n_inputs).collect();
+        for step in &network.steps {
+            let operands: Vec<usize> = step.operands().map(|v| place[v]).collect();
+            let value = operands.iter().fold(0, |sum, &v| sum ^ nodes[v].value);
             let node = *index.entry(value).or_insert_with(|| {
-                nodes.push(Node { operands, value, n_readers: 0 });
+                nodes.push(Node { operands: Operands::of(&operands), value, n_readers: 0 });
                 nodes.len() - 1
             });
             place.push(node);
         }
-        let outputs: Vec<Option<usize>> = draft.outputs.iter().map(|output| output.map(|v| place[v])).collect();
-        for i in draft.n_inputs..nodes.len() {
-            let (a, b) = nodes[i].operands;
-            nodes[a].n_readers += 1;
-            nodes[b].n_readers += 1;
+        let outputs: Vec<Option<usize>> = network.outputs.iter().map(|output| output.map(|v| place[v])).collect();
+        for i in n_inputs..nodes.len() {
+            let operands = nodes[i].operands;
+            operands.iter().for_each(|v| nodes[v].n_readers += 1);
         }
         for &output in outputs.iter().flatten() {
             nodes[output].n_readers += 1;
         }
-        let alive: Vec<usize> = (draft.n_inputs..nodes.len()).collect();
+        let alive: Vec<usize> = (n_inputs..nodes.len()).collect();
         let seen = vec![0; nodes.len()];
-        let mut walk = Walk { n_inputs: draft.n_inputs, nodes, index, alive, outputs, max_depth, seen, time: 0 };
-        for i in (draft.n_inputs..walk.nodes.len()).rev() {
+        let mut walk = Walk { n_inputs, most_operands, nodes, index, alive, outputs, max_depth, seen, time: 0 };
+        for i in (n_inputs..walk.nodes.len()).rev() {
             if walk.nodes[i].n_readers == 0 {
                 walk.remove(i);
             }
         }
         walk
+    }
+
+    /// The number of XORs.
+    pub(super) fn n_steps(&self) -> usize {
+        self.alive.len()
     }
 
     /// Takes a step that nothing reads out, and what then nothing reads.
@@ -78,8 +113,7 @@ impl Walk {
             let Some(at) = self.alive.iter().position(|&other| other == node) else { continue };
             self.alive.swap_remove(at);
             self.index.remove(&self.nodes[node].value);
-            let (a, b) = self.nodes[node].operands;
-            for operand in [a, b] {
+            for operand in self.nodes[node].operands.iter() {
                 self.nodes[operand].n_readers -= 1;
                 if operand >= self.n_inputs && self.nodes[operand].n_readers == 0 {
                     gone.push(operand);
@@ -99,50 +133,49 @@ impl Walk {
             if node >= self.n_inputs && self.seen[node] != self.time {
                 self.seen[node] = self.time;
                 work.take(1);
-                let (a, b) = self.nodes[node].operands;
-                rest.extend([a, b]);
+                rest.extend(self.nodes[node].operands.iter());
             }
         }
         false
     }
 
-    fn depth(&self) -> usize {
-        let mut depths: Vec<Option<usize>> = vec![None; self.nodes.len()];
-        depths[..self.n_inputs].fill(Some(0));
-        let mut rest = self.alive.clone();
+    /// Visits the steps so that each comes after what it reads, beginning from the outputs.
+    fn in_order(&self, mut visit: impl FnMut(usize)) {
+        let mut done = vec![false; self.nodes.len()];
+        done[..self.n_inputs].fill(true);
+        let mut rest: Vec<usize> = self.outputs.iter().rev().flatten().copied().collect();
         while let Some(&node) = rest.last() {
-            let (a, b) = self.nodes[node].operands;
-            match (depths[node], depths[a], depths[b]) {
-                (Some(_), _, _) => {
+            match self.nodes[node].operands.iter().find(|&v| !done[v]) {
+                Some(operand) if !done[node] => rest.push(operand),
+                _ => {
                     rest.pop();
+                    if !std::mem::replace(&mut done[node], true) {
+                        visit(node);
+                    }
                 }
-                (None, Some(a), Some(b)) => depths[node] = Some(a.max(b) + 1),
-                (None, None, _) => rest.push(a),
-                (None, _, None) => rest.push(b),
             }
         }
-        self.outputs.iter().flatten().filter_map(|&v| depths[v]).max().unwrap_or(0)
     }
 
     fn too_deep(&self, work: &mut Work) -> bool {
-        self.max_depth.is_some_and(|limit| {
-            work.take(self.alive.len());
-            self.depth() > limit
-        })
+        let Some(limit) = self.max_depth else { return false };
+        work.take(self.alive.len());
+        let mut depths = vec![0; self.nodes.len()];
+        self.in_order(|node| {
+            depths[node] = self.nodes[node].operands.iter().map(|v| depths[v]).max().unwrap_or(0) + 1;
+        });
+        self.outputs.iter().flatten().any(|&v| depths[v] > limit)
     }
 
     /// Makes `t` read `operands` instead, unless that is too deep.
-    fn reconnect(&mut self, t: usize, operands: (usize, usize), work: &mut Work) {
-        let old = self.nodes[t].operands;
-        self.nodes[t].operands = operands;
+    fn reconnect(&mut self, t: usize, operands: Operands, work: &mut Work) {
+        let old = std::mem::replace(&mut self.nodes[t].operands, operands);
         if self.too_deep(work) {
             self.nodes[t].operands = old;
             return;
         }
-        for operand in [operands.0, operands.1] {
-            self.nodes[operand].n_readers += 1;
-        }
-        for operand in [old.0, old.1] {
+        operands.iter().for_each(|v| self.nodes[v].n_readers += 1);
+        for operand in old.iter() {
             self.nodes[operand].n_readers -= 1;
             if operand >= self.n_inputs && self.nodes[operand].n_readers == 0 {
                 self.remove(operand);
@@ -151,37 +184,66 @@ impl Walk {
     }
 
     fn regroup(&mut self, t: usize, random: &mut Random, work: &mut Work) {
-        let (mut a, mut b) = self.nodes[t].operands;
-        let choice = random.below(4);
-        if choice & 1 != 0 {
-            std::mem::swap(&mut a, &mut b);
-        }
+        let of_t = self.nodes[t].operands;
+        let b = of_t.list[random.below(of_t.n)];
         if b < self.n_inputs {
             return;
         }
-        let (mut c, mut d) = self.nodes[b].operands;
-        if choice & 2 != 0 {
-            std::mem::swap(&mut c, &mut d);
+        // What `t` and `b` read together; what both read cancels.
+        let of_b = self.nodes[b].operands;
+        let mut leaves = [0; 5];
+        let mut n = 0;
+        let both = of_t.iter().filter(|&v| v != b && !of_b.iter().any(|other| other == v));
+        for leaf in both.chain(of_b.iter().filter(|&v| !of_t.iter().any(|other| other == v))) {
+            leaves[n] = leaf;
+            n += 1;
         }
-        let value = self.nodes[a].value ^ self.nodes[c].value;
         work.take(2);
+        if n < 2 {
+            return;
+        }
+        if n <= self.most_operands {
+            self.reconnect(t, Operands::of(&leaves[..n]), work);
+            return;
+        }
+        let least = (n + 1 - self.most_operands).max(2);
+        let size = least + random.below(self.most_operands + 1 - least);
+        for i in 0..size {
+            leaves.swap(i, i + random.below(n - i));
+        }
+        let (inner, outer) = leaves[..n].split_at(size);
+        let value = inner.iter().fold(0, |sum, &v| sum ^ self.nodes[v].value);
+        if value == 0 {
+            return;
+        }
+        let mut of_t = outer.to_vec();
         if let Some(&middle) = self.index.get(&value) {
-            if !self.depends(middle, t, work) {
-                self.reconnect(t, (middle, d), work);
+            if !of_t.contains(&middle) && !self.depends(middle, t, work) {
+                of_t.push(middle);
+                self.reconnect(t, Operands::of(&of_t), work);
             }
-        } else if self.nodes[b].n_readers == 1 && value != 0 {
-            // Only `t` reads `b`: `b` becomes `a ^ c`, and `t` reads `d` instead of `a`.
-            let (old_b, old_t, old_value) = (self.nodes[b].operands, self.nodes[t].operands, self.nodes[b].value);
-            self.nodes[b].operands = (a, c);
-            self.nodes[t].operands = (b, d);
+        } else if self.nodes[b].n_readers == 1 {
+            // Only `t` reads `b`: `b` becomes the new value.
+            of_t.push(b);
+            let (old_b, old_t) = (self.nodes[b].clone(), self.nodes[t].operands);
+            self.nodes[b].operands = Operands::of(inner);
+            self.nodes[t].operands = Operands::of(&of_t);
             if self.too_deep(work) {
-                self.nodes[b].operands = old_b;
+                self.nodes[b].operands = old_b.operands;
                 self.nodes[t].operands = old_t;
                 return;
             }
+            // What one of them read alone or both read has other numbers of readers now.
+            old_b.operands.iter().chain(old_t.iter()).for_each(|v| self.nodes[v].n_readers -= 1);
+            inner.iter().chain(&of_t).for_each(|&v| self.nodes[v].n_readers += 1);
             self.nodes[b].value = value;
-            self.index.remove(&old_value);
+            self.index.remove(&old_b.value);
             self.index.insert(value, b);
+            for v in old_b.operands.iter().chain(old_t.iter()) {
+                if v >= self.n_inputs && self.nodes[v].n_readers == 0 {
+                    self.remove(v);
+                }
+            }
         }
     }
 
@@ -190,15 +252,26 @@ impl Walk {
         work.take(n / 2);
         let start = random.below(n);
         let old = self.nodes[t].operands;
+        let at = |walk: &Walk, place: usize| {
+            if place < walk.n_inputs { place } else { walk.alive[place - walk.n_inputs] }
+        };
+        // With three operands, one of them is chosen first.
+        let third = (self.most_operands == 3 && random.below(4) != 0).then(|| at(self, random.below(n)));
+        let rest = self.nodes[t].value ^ third.map_or(0, |v| self.nodes[v].value);
+        if third == Some(t) {
+            return;
+        }
         for offset in 0..n {
-            let place = (start + offset) % n;
-            let a = if place < self.n_inputs { place } else { self.alive[place - self.n_inputs] };
-            if a == t || a == old.0 || a == old.1 {
+            let a = at(self, (start + offset) % n);
+            let Some(&b) = self.index.get(&(rest ^ self.nodes[a].value)) else { continue };
+            let found = [a, b, third.unwrap_or(b)];
+            let n_found = if third.is_some() { 3 } else { 2 };
+            let known = found[..n_found].iter().all(|v| old.iter().any(|other| other == *v));
+            if known || found.contains(&t) || a == b || third == Some(a) || third == Some(b) {
                 continue;
             }
-            let Some(&b) = self.index.get(&(self.nodes[t].value ^ self.nodes[a].value)) else { continue };
-            if !self.depends(a, t, work) && !self.depends(b, t, work) {
-                self.reconnect(t, (a, b), work);
+            if found[..n_found].iter().all(|&v| !self.depends(v, t, work)) {
+                self.reconnect(t, Operands::of(&found[..n_found]), work);
                 return;
             }
         }
@@ -216,31 +289,17 @@ impl Walk {
         }
     }
 
-    /// The number of XORs.
-    pub(super) fn n_steps(&self) -> usize {
-        self.alive.len()
-    }
-
     /// The network as it is now.
-    pub(super) fn draft(&self) -> Draft {
+    pub(super) fn network(&self) -> XorNetwork {
         let mut place: HashMap<usize, usize> = (0..self.n_inputs).map(|i| (i, i)).collect();
-        let mut pairs = Vec::new();
-        let mut rest: Vec<usize> = self.outputs.iter().rev().flatten().copied().collect();
-        while let Some(&node) = rest.last() {
-            let (a, b) = self.nodes[node].operands;
-            match (place.get(&node), place.get(&a), place.get(&b)) {
-                (Some(_), _, _) => {
-                    rest.pop();
-                }
-                (None, Some(&a), Some(&b)) => {
-                    place.insert(node, self.n_inputs + pairs.len());
-                    pairs.push((a, b));
-                }
-                (None, None, _) => rest.push(a),
-                (None, _, None) => rest.push(b),
-            }
-        }
+        let mut steps = Vec::new();
+        self.in_order(|node| {
+            let operands = self.nodes[node].operands;
+            let [a, b, c] = operands.list.map(|v| place.get(&v).copied().unwrap_or(0));
+            place.insert(node, self.n_inputs + steps.len());
+            steps.push(if operands.n == 3 { XorStep::Three(a, b, c) } else { XorStep::Two(a, b) });
+        });
         let outputs = self.outputs.iter().map(|output| output.and_then(|v| place.get(&v).copied())).collect();
-        Draft { n_inputs: self.n_inputs, pairs, outputs }
+        XorNetwork { n_inputs: self.n_inputs, steps, outputs }
     }
 }

@@ -5,7 +5,8 @@
 //! Which ones go is thus a largest independent set in a sparse graph: the step with the fewest conflicts is taken first, ties
 //! at random, the best of several tries.
 
-use super::{Draft, XorNetwork, XorStep};
+use super::search::Draft;
+use super::{XorNetwork, XorStep};
 use crate::random::Random;
 
 const N_TRIES: usize = 16;

@@ -24,6 +24,10 @@
 //! A wider form does in each part of its registers what the actor does, unless it has a parameter. The tests run every form
 //! of every description on the machine beside the interpreter.
 
+mod meaning;
+
+pub use meaning::{choice, graph};
+
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
 use headrace_ir::{Network, Scalar};
 use headrace_source::Diagnostic;

@@ -201,21 +201,40 @@ fn in_order(atoms: &[usize], forms: &Forms, graph: &Graph) -> Vec<usize> {
     keyed.into_iter().map(|(_, atom)| atom).collect()
 }
 
-/// Puts instructions into a loop; `None` where none was found. What is carried from pass to pass matters first.
-pub fn select_in_loop(body: &Loop, choice: &Choice) -> Option<(Loop, BTreeMap<String, usize>)> {
+/// A loop with instructions.
+#[derive(Clone, Debug)]
+pub struct SelectedLoop {
+    /// The loop.
+    pub body: Loop,
+    /// Other nodes that were asked for, in the new graph.
+    pub others: Vec<NodeId>,
+    /// How often each instruction stands in the graph.
+    pub instructions: BTreeMap<String, usize>,
+}
+
+/// Puts instructions into a loop; `None` where none was found. What is carried from pass to pass matters first. `others` are
+/// further nodes of the loop's graph that somebody holds.
+pub fn select_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option<SelectedLoop> {
     let carried = body.carried.iter().map(|carried| carried.next);
-    let roots: Vec<NodeId> = carried.chain(body.outputs.iter().map(|output| output.2)).collect();
+    let outputs = body.outputs.iter().map(|output| output.2);
+    let counters = body.counters.iter().map(|counter| counter.start);
+    let roots: Vec<NodeId> = carried.chain(outputs).chain(counters).chain(others.iter().copied()).collect();
     let selection = select(&body.graph, &roots, choice)?;
     let mut new = body.clone();
     new.graph = selection.graph;
-    let (carried, outputs) = selection.roots.split_at(body.carried.len());
+    let (carried, rest) = selection.roots.split_at(body.carried.len());
+    let (outputs, rest) = rest.split_at(body.outputs.len());
+    let (counters, others) = rest.split_at(body.counters.len());
     for (carried, next) in new.carried.iter_mut().zip(carried) {
         carried.next = *next;
     }
     for (output, value) in new.outputs.iter_mut().zip(outputs) {
         output.2 = *value;
     }
-    Some((new, selection.instructions))
+    for (counter, start) in new.counters.iter_mut().zip(counters) {
+        counter.start = *start;
+    }
+    Some(SelectedLoop { body: new, others: others.to_vec(), instructions: selection.instructions })
 }
 
 struct Drawn<'a> {

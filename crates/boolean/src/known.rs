@@ -87,6 +87,8 @@ files![
     "serpent_s6_inverse",
     "serpent_s7",
     "serpent_s7_inverse",
+    "twofish_q0",
+    "twofish_q1",
     "whirlpool_e",
     "whirlpool_e_inverse",
     "whirlpool_r",

@@ -9,7 +9,8 @@ mod random;
 
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
-    CFunction, LoopNames, MACHINES, Machine, Names, Unsuited, bitslice, element_type, lanes, prelude, tables,
+    CFunction, LoopNames, MACHINES, Machine, Names, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
+    print_best, tables,
 };
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::kernel::{Loop, Object, TableId};
@@ -57,7 +58,7 @@ fn printed<'a>(cases: &'a [Case], machine: &Machine, print: Print) -> Vec<(usize
 
 const MOST: usize = 1100;
 
-fn passes(n_lanes: usize) -> Vec<usize> {
+fn numbers_of_passes(n_lanes: usize) -> Vec<usize> {
     vec![0, 1, 2, n_lanes - 1, n_lanes, n_lanes + 1, 2 * n_lanes + 3]
 }
 
@@ -101,7 +102,7 @@ fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize,
         let (n_in, n_out) = (body.consumes[0].0 as usize, body.produces[0].0 as usize);
         let tokens: Vec<u128> = (0..n_in * MOST).map(|i| (i * 7 + i / 256 * 3 + i / 9) as u128 & 255).collect();
         let initial: Vec<String> = elements.iter().map(|values| array(values)).collect();
-        for n in passes(group) {
+        for n in numbers_of_passes(group) {
             let mut world = World {
                 inputs: vec![tokens.clone()],
                 consumed: vec![0],
@@ -216,6 +217,32 @@ fn bits_do_what_loops_mean() {
             compare(&cases, machine, machine.vector_bits as usize, compiler);
         }
     }
+}
+
+#[test]
+fn passes_do_what_loops_mean() {
+    let mut random = Random::new(7);
+    let mut cases = shapes(&mut random);
+    cases.push(Case { name: "chained".into(), body: loops::chained() });
+    for i in 0..10 {
+        let n_input = random.of(&[1, 4, 8, 12, 16]);
+        cases.push(Case { name: format!("random {i}"), body: loops::random_loop(&mut random, n_input, 128, 256) });
+    }
+    let machine = &MACHINES[0];
+    let cases = printed(&cases, machine, |body, _, names| Ok(passes(body, names)));
+    for compiler in compilers() {
+        compare(&cases, machine, 4, compiler);
+    }
+}
+
+#[test]
+fn the_best_way_is_one_that_can_be_taken() {
+    let machine = Machine::named("avx512").unwrap_or(&MACHINES[0]);
+    let names = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
+    let best = |body: &Loop| print_best(body, machine, &names).0;
+    assert_eq!(best(&loops::rotating(12)), Strategy::Lanes);
+    assert_eq!(best(&loops::substitution(10, true)), Strategy::Bits);
+    assert_eq!(best(&loops::chained()), Strategy::Passes);
 }
 
 /// Cycles per byte of some loops, for those who work on them: `cargo test --release -- --ignored --nocapture cycles`.

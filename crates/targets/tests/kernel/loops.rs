@@ -227,6 +227,43 @@ pub fn delayed() -> Loop {
     l.finish()
 }
 
+/// What comes out goes into the next pass: encryption in CBC mode, little endian; and a list that is read anywhere.
+pub fn chained() -> Loop {
+    let mut l = Bytes::new(8);
+    let before = l.object("before", 8, 8);
+    let sum = l.object("sum", 24, 3);
+    let list = l.object("list", 16, 4);
+    let mut bytes: Vec<NodeId> = (0..8).map(|i| l.entry(before, i)).collect();
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        let token = l.byte(i as u64);
+        *byte = l.graph.xor(*byte, token);
+    }
+    bytes.reverse();
+    let whole = l.graph.concat(&bytes);
+    let (low, high) = (l.graph.extract(whole, 0, 32), l.graph.extract(whole, 32, 32));
+    let mixed = l.graph.sum(low, high);
+    let turned = l.graph.rotate_left_by(mixed, 9);
+    let low = l.graph.xor(turned, high);
+    let at = l.graph.extract(low, 3, 2);
+    let picked = l.graph.entry(list, at, 16);
+    let picked = l.graph.zero_extend(picked, 32);
+    let high = l.graph.sum(turned, picked);
+    l.put(low, false);
+    l.put(high, false);
+    for index in 0..8 {
+        let next = l.graph.extract(if index < 4 { low } else { high }, 8 * (index as u32 % 4), 8);
+        l.carried.push(Carried { object: before, index, next, carry: Carry::True });
+    }
+    let old = l.entry(sum, 1);
+    let added = l.graph.extract(high, 0, 24);
+    let next = l.graph.sum(old, added);
+    l.carried.push(Carried { object: sum, index: 1, next, carry: Carry::True });
+    let (three, low) = (l.entry(list, 3), l.graph.extract(low, 0, 16));
+    let next = l.graph.xor(three, low);
+    l.carried.push(Carried { object: list, index: 3, next, carry: Carry::True });
+    l.finish()
+}
+
 /// A counter of 40 bits in one element, seven a pass, and rows of three words.
 pub fn counting() -> Loop {
     let mut l = Bytes::new(12);

@@ -15,6 +15,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 const LANE: u32 = 64;
+/// Cycles that a gate is taken for, and a word of all passes on its way in or out.
+const GATE: f64 = 0.6;
+const TRANSPOSED_WORD: f64 = 450.0;
 
 /// Prints a loop with one bit for each pass.
 ///
@@ -98,7 +101,22 @@ impl Printer<'_> {
         self.circuit(&mut group);
         self.write(&mut group);
         let text = before + &frame(self.words, self.machine, self.names, bits, &once, &group);
-        Ok(CFunction { name: self.names.function.to_owned(), support, text })
+        let cycles = self.cycles() / f64::from(bits);
+        Ok(CFunction { name: self.names.function.to_owned(), support, text, cycles })
+    }
+
+    /// Cycles of a group, estimated: two gates a cycle, values that spill, and the way in and out.
+    fn cycles(&self) -> f64 {
+        let called = self.bits.calls.iter().map(|call| {
+            let circuit = &self.bits.tables[&call.table];
+            circuit.gates().len() + 2 * (circuit.n_inputs() + circuit.outputs().len())
+        });
+        let gates = self.bits.circuit.gates().len() + called.sum::<usize>();
+        let read = self.words.read();
+        let layouts = self.words.inputs.iter().enumerate();
+        let used = layouts.filter(|(port, _)| read.iter().any(|one| one.0 as usize == *port)).map(|(_, layout)| layout);
+        let moved: u64 = used.chain(&self.words.outputs).map(|layout| layout.words(LANE)).sum();
+        gates as f64 * GATE + moved as f64 * TRANSPOSED_WORD
     }
 
     /// A function for a table that stays outside of the circuit.

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 
 /// A printed function: `static void NAME(STATE *s, const T *in0, …, U *out0, …, size_t passes)`. Pointers stand for the
 /// ports of which a pass consumes or produces tokens, in order; input and output do not overlap.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CFunction {
     /// Its name.
     pub name: String,
@@ -23,6 +23,8 @@ pub struct CFunction {
     pub support: Vec<String>,
     /// The function.
     pub text: String,
+    /// Cycles that a pass takes, estimated: good for comparing, not for promising.
+    pub cycles: f64,
 }
 
 /// What the caller calls things.
@@ -36,8 +38,9 @@ pub struct LoopNames<'a> {
 }
 
 /// The head of the function: parameters and the opening brace.
-pub(super) fn head(body: &Loop, machine: &Machine, names: &LoopNames) -> String {
-    let mut text = format!("{}static void {}({} *s", machine.attribute(), names.function, names.state);
+pub(super) fn head(body: &Loop, machine: Option<&Machine>, names: &LoopNames) -> String {
+    let attribute = machine.map(Machine::attribute).unwrap_or_default();
+    let mut text = format!("{}static void {}({} *s", attribute, names.function, names.state);
     for (port, &(tokens, width)) in body.consumes.iter().enumerate() {
         if tokens > 0 {
             let _ = write!(text, ", const {} *restrict in{port}", element_type(width));
@@ -92,7 +95,7 @@ pub(super) fn frame(
     group: &str,
 ) -> String {
     let body = words.body;
-    let mut text = head(body, machine, names);
+    let mut text = head(body, Some(machine), names);
     let has_delay = words.read().iter().any(|&(port, _)| port == words.first_port());
     let carries_delay = body.carried.iter().any(|one| one.carry == Carry::Delay);
     let inputs: Vec<(usize, u64)> = layouts(&words.inputs);

@@ -10,11 +10,17 @@ use super::expression::{Expressions, literal, word_type};
 use super::frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
 use super::pieces::{Outside, Piece};
+use super::scalar::element_type;
 use super::words::{Layout, Unsuited, WordLoop};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+
+/// Cycles that operations of vectors are taken for: two a cycle, and elements of tables one by one.
+const VECTOR_OPERATION: f64 = 0.5;
+const ELEMENT_GATHERED: f64 = 1.5;
+const ELEMENT_ALONE: f64 = 3.0;
 
 /// Prints a loop with one lane for each pass.
 ///
@@ -312,7 +318,38 @@ impl<'a> Printer<'a> {
             self.text.push_str(&text);
         }
         let text = frame(words, self.machine, self.names, group_passes, &once, &self.text);
-        Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text })
+        let cycles = self.cycles() / f64::from(group_passes);
+        Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text, cycles })
+    }
+
+    /// Cycles of a group, estimated.
+    fn cycles(&self) -> f64 {
+        let words = self.words;
+        let n_lanes = f64::from(self.machine.vector_bits / self.lane());
+        let rows = words.inputs.iter().chain(&words.outputs).filter(|layout| layout.tokens > 0);
+        let moved: f64 = rows
+            .map(|layout| {
+                let n = layout.words(self.lane());
+                let together = n.is_power_of_two() && layout.bytes() == n * u64::from(self.lane() / 8);
+                if together { n as f64 * f64::from(n.ilog2() + 1) } else { 3.0 * n as f64 * n_lanes }
+            })
+            .sum();
+        let nodes = words.reachable().into_iter().filter(|id| words.varying.contains(id));
+        let computed: f64 = nodes
+            .map(|id| match words.graph.op(id) {
+                Op::Lookup(table, _) => {
+                    let width = words.graph.table(*table).width;
+                    let gathers = self.machine.gather && element_type(width) == format!("uint{}_t", self.lane());
+                    n_lanes * if gathers { ELEMENT_GATHERED } else { ELEMENT_ALONE }
+                }
+                Op::Entry { .. } => n_lanes * ELEMENT_GATHERED,
+                // Without vectors of their own, counts that differ cost a shift for each lane.
+                Op::RotateLeft(..) | Op::ShiftLeft(..) | Op::ShiftRight(..) if !self.machine.gather => 2.0 * n_lanes,
+                Op::RotateLeft(..) if !self.rotates() => 2.5,
+                _ => VECTOR_OPERATION * self.outside.reads(id).len() as f64,
+            })
+            .sum();
+        moved + computed
     }
 
     /// Tokens, counters and the flag of the first pass.
@@ -507,7 +544,7 @@ impl<'a> Printer<'a> {
             return Err(Unsuited("an index is wider than a lane".into()));
         }
         let at = self.vector(index);
-        let stored = super::scalar::element_type(width);
+        let stored = element_type(width);
         let gathers = self.machine.gather && stored == format!("uint{lane}_t") && matches!(lane, 32 | 64);
         if gathers && length < 1 << 30 {
             let (kind, raw) = (self.raw_type(), if lane == 64 { "long long" } else { "int" });

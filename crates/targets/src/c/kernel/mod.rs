@@ -12,6 +12,8 @@
 //! | `lanes` | one lane of a vector for each pass |
 //! | `bits` | a loop as a circuit |
 //! | `bitslice` | one bit of a vector for each pass |
+//! | `passes` | pass after pass |
+//! | `strategy` | which way to print a loop |
 //! | `prelude` | what the printed text expects above it |
 
 mod bits;
@@ -20,18 +22,22 @@ mod expression;
 mod frame;
 mod lanes;
 mod machine;
+mod passes;
 mod pieces;
 mod place;
 mod prelude;
 mod scalar;
+mod strategy;
 mod words;
 
 pub use bitslice::bitslice;
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
 pub use machine::{MACHINES, Machine};
+pub use passes::passes;
 pub use prelude::prelude;
 pub use scalar::{element_type, statements, tables};
+pub use strategy::{Strategy, print_best, print_loop};
 pub use words::Unsuited;
 
 use headrace_source::Span;

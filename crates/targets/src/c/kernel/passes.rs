@@ -1,0 +1,280 @@
+//! A loop whose passes run one after the other, each as scalar statements.
+//!
+//! What goes from pass to pass is kept in local arrays, which compilers turn into registers. Bytes that lie
+//! together are kept as words of 32 bits, in the order in which the passes put them together.
+
+use super::Names;
+use super::frame::{CFunction, LoopNames, head};
+use super::pieces::Outside;
+use super::scalar::{element_type, statements};
+use super::words::glue;
+use headrace_source::Span;
+use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, TableId};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+/// Cycles that an operation is taken for, many of which run at once.
+const SCALAR_OPERATION: f64 = 0.3;
+
+/// Prints a loop pass after pass.
+pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
+    let mut plan = Plan::new(body);
+    let graph = plan.import();
+    let effects = plan.effects.clone();
+    let outside = PassNames { names: names.names, body, kept: &plan.kept };
+    let mut text = head(body, None, names);
+    for kept in &plan.kept {
+        text.push_str(&kept.declaration(body, names.names));
+    }
+    text.push_str("  for (; passes != 0; passes--) {\n");
+    text.push_str(&statements(&graph, &plan.objects, &effects, &outside, 2));
+    for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
+        for (port, &(tokens, _)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = writeln!(text, "    {letter}{port} += {tokens};");
+        }
+    }
+    text.push_str("  }\n");
+    for kept in &plan.kept {
+        text.push_str(&kept.store(body, names.names));
+    }
+    text.push_str("}\n");
+    let printing = Outside { graph: &graph, objects: &plan.objects, names: &outside };
+    let mut roots = Vec::new();
+    Effect::walk(&effects, &mut |effect| roots.extend(effect.uses()));
+    let operations: usize = graph.reachable(roots).into_iter().map(|id| printing.reads(id).len()).sum();
+    let cycles = operations as f64 * SCALAR_OPERATION;
+    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles }
+}
+
+/// An object of which passes change elements that are known.
+struct Kept {
+    object: ObjectId,
+    /// Elements of the object in one of the array.
+    in_word: usize,
+    big: bool,
+    /// Elements that are changed.
+    indices: Vec<usize>,
+    name: String,
+}
+
+impl Kept {
+    fn declaration(&self, body: &Loop, names: &dyn Names) -> String {
+        let object = &body.objects[self.object.0 as usize];
+        let element = |index: usize| names.element(object, &index.to_string());
+        if self.in_word == 1 {
+            let mut text = format!("  {} {}[{}];\n", element_type(object.width), self.name, object.length);
+            for &index in &self.indices {
+                let _ = writeln!(text, "  {}[{index}] = {};", self.name, element(index));
+            }
+            return text;
+        }
+        let mut text = format!("  uint32_t {}[{}];\n", self.name, object.length / 4);
+        for word in self.words() {
+            let order = if self.big { "be" } else { "le" };
+            let _ = writeln!(text, "  {}[{word}] = hr_{order}32(&{});", self.name, element(4 * word));
+        }
+        text
+    }
+
+    fn words(&self) -> Vec<usize> {
+        let mut words: Vec<usize> = self.indices.iter().map(|index| index / self.in_word).collect();
+        words.dedup();
+        words
+    }
+
+    fn store(&self, body: &Loop, names: &dyn Names) -> String {
+        let object = &body.objects[self.object.0 as usize];
+        let mut text = String::new();
+        for word in self.words() {
+            let element = names.element(object, &(self.in_word * word).to_string());
+            if self.in_word == 1 {
+                let _ = writeln!(text, "  {element} = {}[{word}];", self.name);
+            } else {
+                let order = if self.big { "be" } else { "le" };
+                let _ = writeln!(text, "  hr_put_{order}32(&{element}, {}[{word}]);", self.name);
+            }
+        }
+        text
+    }
+}
+
+struct Plan<'a> {
+    body: &'a Loop,
+    kept: Vec<Kept>,
+    /// The objects of the loop, and behind them the arrays of what is kept.
+    objects: Vec<Object>,
+    effects: Vec<Effect>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(body: &'a Loop) -> Plan<'a> {
+        let graph = &body.graph;
+        // Objects that are read at places that are not known stay in memory.
+        let mut at_unknown_places = HashSet::new();
+        let mut ascending: HashMap<ObjectId, i64> = HashMap::new();
+        for id in graph.reachable(body.roots()) {
+            match graph.op(id) {
+                Op::Entry { object, index } if graph.constant(*index).is_none() => {
+                    at_unknown_places.insert(*object);
+                }
+                Op::Concat(parts) => {
+                    let entry = |id: NodeId| match graph.op(id) {
+                        Op::Entry { object, index } => graph.constant(*index).map(|index| (*object, index)),
+                        _ => None,
+                    };
+                    for pair in parts.windows(2) {
+                        if let [Some((object, a)), Some((other, b))] = [entry(pair[0]), entry(pair[1])] {
+                            if object == other {
+                                let up = i64::from(b == a + 1) - i64::from(a == b + 1);
+                                *ascending.entry(object).or_default() += up;
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut by_object: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        for one in &body.carried {
+            by_object.entry(one.object).or_default().push(one.index);
+        }
+        let mut order: Vec<ObjectId> = by_object.keys().copied().collect();
+        order.sort_unstable();
+        let mut kept = Vec::new();
+        let mut objects = body.objects.clone();
+        for object in order {
+            if at_unknown_places.contains(&object) {
+                continue;
+            }
+            let mut indices = by_object.remove(&object).unwrap_or_default();
+            indices.sort_unstable();
+            let bytes = body.objects[object.0 as usize].width == 8;
+            let whole = indices.chunks(4).all(|four| four.len() == 4 && four[0] % 4 == 0 && four[3] == four[0] + 3);
+            let in_word = if bytes && whole { 4 } else { 1 };
+            let name = format!("{}_kept_", body.objects[object.0 as usize].name);
+            let (width, length) = (body.objects[object.0 as usize].width, body.objects[object.0 as usize].length);
+            objects.push(Object {
+                name: name.clone(),
+                width: if in_word == 4 { 32 } else { width },
+                length: length / in_word,
+                persistent: true,
+            });
+            let big = ascending.get(&object).is_none_or(|&up| up >= 0);
+            kept.push(Kept { object, in_word, big, indices, name });
+        }
+        Plan { body, kept, objects, effects: Vec::new() }
+    }
+
+    /// The graph in which what is kept stands in arrays, and the effects.
+    fn import(&mut self) -> Graph {
+        let body = self.body;
+        let first_kept = body.objects.len();
+        let at: HashMap<ObjectId, usize> = self.kept.iter().enumerate().map(|(i, kept)| (kept.object, i)).collect();
+        let mut graph = Graph::new();
+        for table in body.graph.tables() {
+            graph.add_table(table.clone());
+        }
+        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        for id in body.graph.reachable(body.roots()) {
+            let (op, width) = (body.graph.op(id), body.graph.width(id));
+            let of = |operand: &NodeId| known[operand];
+            let new = match op {
+                Op::Entry { object, index } => {
+                    let place = at.get(object).zip(body.graph.constant(*index));
+                    match place.filter(|(i, index)| self.kept[**i].indices.contains(&(*index as usize))) {
+                        Some((&i, index)) => self.kept[i].entry(&mut graph, first_kept + i, index as usize, width),
+                        None => graph.entry(*object, of(index), width),
+                    }
+                }
+                Op::Concat(parts) => {
+                    let parts: Vec<NodeId> = parts.iter().map(of).collect();
+                    glue(&mut graph, &parts)
+                }
+                Op::Instruction { .. } => {
+                    let operands: Vec<NodeId> = op.operands().iter().map(of).collect();
+                    graph.rebuild(op, width, &operands)
+                }
+                Op::Input { .. } | Op::Loaded(_) | Op::Const(_) => graph.add(op.clone(), width),
+                Op::Lookup(table, index) => graph.lookup(*table, of(index)),
+                _ => {
+                    let operands: Vec<NodeId> = op.operands().iter().map(of).collect();
+                    graph.rebuild(op, width, &operands)
+                }
+            };
+            known.insert(id, new);
+        }
+        let mut effects = Vec::new();
+        for &(port, offset, value) in &body.outputs {
+            effects.push(Effect::Output { port, offset, value: known[&value] });
+        }
+        let mut next: HashMap<(ObjectId, usize), NodeId> = HashMap::new();
+        for one in &body.carried {
+            next.insert((one.object, one.index), known[&one.next]);
+            if !at.contains_key(&one.object) {
+                let index = graph.number(one.index as u128, 64);
+                effects.push(Effect::Store { object: one.object, index, value: known[&one.next] });
+            }
+        }
+        for (i, kept) in self.kept.iter().enumerate() {
+            for word in kept.words() {
+                let mut parts: Vec<NodeId> =
+                    (0..kept.in_word).map(|at| next[&(kept.object, kept.in_word * word + at)]).collect();
+                if !kept.big {
+                    parts.reverse();
+                }
+                let value = glue(&mut graph, &parts);
+                let index = graph.number(word as u128, 64);
+                effects.push(Effect::Store { object: ObjectId((first_kept + i) as u32), index, value });
+            }
+        }
+        self.effects = effects;
+        graph
+    }
+}
+
+impl Kept {
+    fn entry(&self, graph: &mut Graph, object: usize, index: usize, width: u32) -> NodeId {
+        let word = graph.number((index / self.in_word) as u128, 64);
+        let word = graph.entry(ObjectId(object as u32), word, width * self.in_word as u32);
+        let place = index % self.in_word;
+        let place = if self.big { self.in_word - 1 - place } else { place };
+        graph.extract(word, width * place as u32, width)
+    }
+}
+
+struct PassNames<'a> {
+    names: &'a dyn Names,
+    body: &'a Loop,
+    kept: &'a [Kept],
+}
+
+impl Names for PassNames<'_> {
+    fn input(&self, port: u32, offset: i64) -> String {
+        format!("in{port}[{offset}]")
+    }
+    fn input_bytes(&self, port: u32, offset: i64, _n: u32) -> Option<String> {
+        (self.body.consumes[port as usize].1 == 8).then(|| format!("in{port} + {offset}"))
+    }
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        let name = element_type(self.body.produces[port as usize].1);
+        format!("out{port}[{offset}] = ({name})({value});")
+    }
+    fn output_bytes(&self, port: u32, offset: u64, _n: u32) -> Option<String> {
+        (self.body.produces[port as usize].1 == 8).then(|| format!("out{port} + {offset}"))
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        if self.kept.iter().any(|kept| kept.name == object.name) {
+            return format!("{}[{index}]", object.name);
+        }
+        self.names.element(object, index)
+    }
+    fn table(&self, table: TableId) -> String {
+        self.names.table(table)
+    }
+    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
+        self.names.check(condition, index, length, span)
+    }
+    fn instruction(&self, description: u32, operands: &[String]) -> String {
+        self.names.instruction(description, operands)
+    }
+}

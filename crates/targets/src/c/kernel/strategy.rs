@@ -1,0 +1,68 @@
+//! Which way to print a loop.
+
+use super::bitslice::bitslice;
+use super::frame::{CFunction, LoopNames};
+use super::lanes::lanes;
+use super::machine::Machine;
+use super::passes::passes;
+use super::words::Unsuited;
+use headrace_transform::kernel::Loop;
+
+/// A way to print a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// Pass after pass, as scalar statements: always possible, and the same on every machine.
+    Passes,
+    /// One lane of a vector for each pass.
+    Lanes,
+    /// One bit of a vector for each pass.
+    Bits,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: &[Strategy] = &[Strategy::Passes, Strategy::Lanes, Strategy::Bits];
+
+    /// What reports and command lines call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Passes => "passes",
+            Strategy::Lanes => "lanes",
+            Strategy::Bits => "bits",
+        }
+    }
+}
+
+/// Prints a loop in a given way.
+///
+/// # Errors
+///
+/// Why it cannot be printed so.
+pub fn print_loop(
+    body: &Loop,
+    machine: &Machine,
+    strategy: Strategy,
+    names: &LoopNames,
+) -> Result<CFunction, Unsuited> {
+    match strategy {
+        Strategy::Passes => Ok(passes(body, names)),
+        Strategy::Lanes => lanes(body, machine, names),
+        Strategy::Bits => bitslice(body, machine, names),
+    }
+}
+
+/// Prints a loop in the way that is estimated to take the fewest cycles on a machine.
+pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
+    let mut best = (Strategy::Passes, passes(body, names));
+    if !body.is_independent() {
+        return best;
+    }
+    for strategy in [Strategy::Lanes, Strategy::Bits] {
+        if let Ok(function) = print_loop(body, machine, strategy, names) {
+            if function.cycles < best.1.cycles {
+                best = (strategy, function);
+            }
+        }
+    }
+    best
+}

@@ -9,6 +9,7 @@ pub mod circuit;
 pub mod composite_field;
 pub mod known;
 mod linear_layer;
+pub mod linear_regions;
 pub mod matrix;
 mod random;
 pub mod realisation;

@@ -11,17 +11,17 @@ use crate::matrix::BitMatrix;
 
 /// A connected part of a matrix.
 #[derive(Clone, Debug)]
-pub(super) struct Component {
+pub(crate) struct Component {
     /// Its rows in the whole matrix, in the part's order.
-    pub(super) rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
     /// Its columns, likewise.
-    pub(super) columns: Vec<usize>,
+    pub(crate) columns: Vec<usize>,
     /// The part itself.
-    pub(super) matrix: BitMatrix,
+    pub(crate) matrix: BitMatrix,
 }
 
 /// The connected parts. Rows and columns without a one are in none of them.
-pub(super) fn components(matrix: &BitMatrix) -> Vec<Component> {
+pub(crate) fn components(matrix: &BitMatrix) -> Vec<Component> {
     let transposed = matrix.transpose();
     let mut row_seen = vec![false; matrix.n_rows()];
     let mut column_seen = vec![false; matrix.n_columns()];

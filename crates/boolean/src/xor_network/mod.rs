@@ -21,7 +21,7 @@
 //! * `ternary`: XORs of three operands in one instruction, by taking up XORs into all of those that read them; the walk
 //!   then goes on with those.
 //!
-//! Before that, `components` takes the matrix apart, and `known` has networks that longer searches found.
+//! Before that, `components` takes the matrix apart, `parts` leaves out inputs that only one row reads, and `known` has networks that longer searches found.
 //!
 //! All of it is counted in steps of work and not in seconds, so that the same matrix, options and seed give the same
 //! network on every machine.
@@ -35,15 +35,17 @@
 //! assert_eq!(network.matrix(), m);
 //! ```
 
-mod components;
+pub(crate) mod components;
 mod distance;
 mod greedy;
 mod known;
+pub(crate) mod parts;
 mod rewrite;
 mod search;
 mod ternary;
 
 use crate::matrix::{BitMatrix, BitVector};
+use crate::random::Random;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -77,6 +79,11 @@ pub struct XorNetwork {
 }
 
 impl XorNetwork {
+    /// The network of these steps, each of which reads what is there before it, and so do the outputs.
+    pub(crate) fn new(n_inputs: usize, steps: Vec<XorStep>, outputs: Vec<Option<usize>>) -> XorNetwork {
+        XorNetwork { n_inputs, steps, outputs }
+    }
+
     /// The number of inputs.
     pub fn n_inputs(&self) -> usize {
         self.n_inputs
@@ -99,6 +106,23 @@ impl XorNetwork {
             XorStep::Three(..) => None,
         };
         self.steps.iter().map(pair).collect()
+    }
+
+    /// The network with every step of three as two steps of two.
+    fn in_pairs(&self) -> XorNetwork {
+        let mut result = XorNetwork::new(self.n_inputs, Vec::new(), Vec::new());
+        let mut places: Vec<usize> = (0..self.n_inputs).collect();
+        for step in &self.steps {
+            let mut operands = step.operands().map(|v| places[v]);
+            let first = operands.next().unwrap_or(0);
+            let sum = operands.fold(first, |sum, v| {
+                result.steps.push(XorStep::Two(sum, v));
+                result.n_inputs + result.steps.len() - 1
+            });
+            places.push(sum);
+        }
+        result.outputs = self.outputs.iter().map(|output| output.map(|v| places[v])).collect();
+        result
     }
 
     /// How many steps stand one after the other on the longest way from an input to an output.
@@ -279,9 +303,7 @@ impl std::error::Error for TooShallow {}
 /// A short network for `matrix`. Parts that have no input in common are looked for one by one, those that are equal up to the
 /// order of their inputs and outputs once, and those that are known not at all.
 pub fn synthesise(matrix: &BitMatrix, options: &Options) -> Result<XorNetwork, TooShallow> {
-    by_parts(matrix, options, |part, options| {
-        known::network(part, options).map_or_else(|| search::network(part, options), Ok)
-    })
+    by_parts(matrix, options, parts::network)
 }
 
 /// [`synthesise`] without what is known: always searches.
@@ -316,6 +338,33 @@ fn by_parts(
         network.append(&found, &part.columns, &part.rows);
     }
     Ok(network)
+}
+
+/// A network for the map of `network` that is at most as long, by a walk from there. XORs of two become some of three first
+/// where these are allowed.
+pub fn improve(network: &XorNetwork, options: &Options) -> XorNetwork {
+    let matrix = network.matrix();
+    let max_depth = options.max_depth.unwrap_or(usize::MAX).max(network.depth());
+    let mut random = Random::new(options.seed);
+    let start = match (options.arity, network.pairs()) {
+        (Arity::Three, Some(pairs)) => {
+            let draft = search::Draft { n_inputs: network.n_inputs, pairs, outputs: network.outputs.clone() };
+            ternary::take_up(&draft, &mut random)
+        }
+        (Arity::Two, None) => network.in_pairs(),
+        _ => network.clone(),
+    };
+    let mut best = if start.steps.len() < network.steps.len() { start.clone() } else { network.clone() };
+    let mut walk = rewrite::Walk::new(&start, options.arity, options.max_depth.map(|_| max_depth));
+    let mut work = search::Work(options.work);
+    while work.take((options.work / 8).max(1) as usize) {
+        walk.run(&mut search::Work(options.work / 8), &mut random);
+        let found = walk.network();
+        if found.steps.len() < best.steps.len() && found.matrix() == matrix {
+            best = found;
+        }
+    }
+    best
 }
 
 /// The network of `rows` over `n_inputs` inputs, with XORs of two and the default effort.

@@ -71,18 +71,25 @@ impl Walk {
             .map(|value| Node { operands: Operands::NONE, value, n_readers: 0 })
             .collect();
         let mut index: ValueMap<usize> = nodes.iter().enumerate().map(|(i, node)| (node.value, i)).collect();
-        // Steps that compute the same become one.
-        let mut place: Vec<usize> = (0..n_inputs).collect();
+        // Steps that compute the same become one; what a step reads twice cancels; what is zero has no place.
+        let mut place: Vec<Option<usize>> = (0..n_inputs).map(Some).collect();
         for step in &network.steps {
-            let operands: Vec<usize> = step.operands().map(|v| place[v]).collect();
+            let mut operands: Vec<usize> = Vec::new();
+            for v in step.operands().filter_map(|v| place[v]) {
+                match operands.iter().position(|&other| other == v) {
+                    Some(twice) => drop(operands.swap_remove(twice)),
+                    None => operands.push(v),
+                }
+            }
             let value = operands.iter().fold(0, |sum, &v| sum ^ nodes[v].value);
-            let node = *index.entry(value).or_insert_with(|| {
-                nodes.push(Node { operands: Operands::of(&operands), value, n_readers: 0 });
-                nodes.len() - 1
-            });
-            place.push(node);
+            place.push((value != 0).then(|| {
+                *index.entry(value).or_insert_with(|| {
+                    nodes.push(Node { operands: Operands::of(&operands), value, n_readers: 0 });
+                    nodes.len() - 1
+                })
+            }));
         }
-        let outputs: Vec<Option<usize>> = network.outputs.iter().map(|output| output.map(|v| place[v])).collect();
+        let outputs: Vec<Option<usize>> = network.outputs.iter().map(|output| output.and_then(|v| place[v])).collect();
         for i in n_inputs..nodes.len() {
             let operands = nodes[i].operands;
             operands.iter().for_each(|v| nodes[v].n_readers += 1);

@@ -1,6 +1,5 @@
 use super::search::Work;
 use super::*;
-use crate::random::Random;
 
 fn random_matrix(random: &mut Random, n_rows: usize, n_columns: usize, one_in: usize) -> BitMatrix {
     BitMatrix::from_fn(n_rows, n_columns, |_, _| random.below(one_in) == 0)
@@ -172,6 +171,57 @@ fn what_is_known_is_found_in_any_order_and_is_what_it_says() {
     }
     let two = synthesise(&mix_column(), &Options { work: 0, ..Options::default() }).unwrap();
     assert!(two.steps().len() <= 91 && two.pairs().is_some());
+}
+
+#[test]
+fn a_walk_begins_anywhere() {
+    // Steps that read a value twice, are zero, or are there already.
+    let mut random = Random::new(14);
+    for _ in 0..200 {
+        let mut network = XorNetwork::new(5, Vec::new(), Vec::new());
+        for i in 5..25 {
+            let (a, b, c) = (random.below(i), random.below(i), random.below(i));
+            let two = random.below(2) == 0;
+            network.steps.push(if two { XorStep::Two(a, b) } else { XorStep::Three(a, b, c) });
+        }
+        network.outputs = (0..6).map(|_| Some(random.below(25))).collect();
+        for arity in [Arity::Two, Arity::Three] {
+            let improved = improve(&network, &Options { arity, work: 8_000, ..Options::default() });
+            assert_eq!(improved.matrix(), network.matrix());
+            assert!(improved.steps().len() < 20);
+        }
+    }
+}
+
+#[test]
+fn inputs_of_one_row_stay_out_of_the_search() {
+    let m = mix_column();
+    let with_keys = m.beside(&BitMatrix::identity(32));
+    let two = synthesise(&with_keys, &Options { work: 0, ..Options::default() }).unwrap();
+    assert_eq!(two.matrix(), with_keys);
+    assert_eq!(
+        two.steps().len(),
+        synthesise(&m, &Options { work: 0, ..Options::default() }).unwrap().steps().len() + 32
+    );
+    let three = Options { arity: Arity::Three, work: 1_000_000, ..Options::default() };
+    let network = synthesise(&with_keys, &three).unwrap();
+    assert_eq!(network.matrix(), with_keys);
+    assert!(network.steps().len() <= 85, "{}", network.steps().len());
+    let mut random = Random::new(13);
+    for _ in 0..30 {
+        let core = random_matrix(&mut random, 6, 5, 2);
+        let keys = random_matrix(&mut random, 6, 8, 6);
+        let m = core.beside(&keys).beside(&BitMatrix::identity(6));
+        for arity in [Arity::Two, Arity::Three] {
+            let options = Options { arity, work: 10_000, ..Options::default() };
+            let network = synthesise(&m, &options).unwrap();
+            assert_eq!(network.matrix(), m);
+            assert!(network.steps().len() <= without_sharing(&m, arity).steps().len());
+            let improved = improve(&without_sharing(&m, Arity::Two), &options);
+            assert_eq!(improved.matrix(), m);
+            assert!(improved.steps().len() <= without_sharing(&m, Arity::Two).steps().len());
+        }
+    }
 }
 
 #[test]

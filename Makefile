@@ -35,10 +35,10 @@ matrix: ## known answers of every primitive, on every engine and target, with ev
 	$(CARGO) build --release --locked -p headrace-driver
 	scripts/matrix.sh $(HEADRACE)
 
-constant-time: ## what is declared constant-time, under valgrind
+constant-time: ## what is declared constant-time: its machine code under valgrind and walked
 	@scripts/tools.sh rust cc python3 valgrind
-	$(CARGO) build --release --locked -p headrace-driver
-	scripts/constant_time.sh $(HEADRACE)
+	$(CARGO) build --release --locked -p headrace-driver -p headrace-testkit
+	scripts/constant_time.sh $(HEADRACE) $(CARGO_TARGET_DIR)/release/headrace-testkit
 
 bench: ## measurements beside other libraries; results in bench/results, tables in the documents
 	@scripts/tools.sh rust cc openssl clang

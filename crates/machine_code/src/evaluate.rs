@@ -6,7 +6,7 @@
 use crate::memory::{Loaded, low};
 use crate::state::{Compared, Side};
 use crate::step::Step;
-use crate::value::{Numbers, Region, Value};
+use crate::value::{Numbers, Value};
 use iced_x86::{ConditionCode, Instruction, Mnemonic, OpKind, Register};
 use std::rc::Rc;
 
@@ -104,7 +104,7 @@ impl Step<'_> {
     /// What the first operand becomes; nothing where the general rule applies.
     pub(crate) fn evaluate(&mut self, instruction: &Instruction) -> Option<Loaded> {
         if instruction.op_count() == 0 {
-            return self.implicit(instruction);
+            return None;
         }
         let bytes = self.bits(instruction, 0) as usize / 8;
         if self.depends_on_nothing(instruction) {
@@ -134,6 +134,18 @@ impl Step<'_> {
 
     fn vector(&mut self, instruction: &Instruction, bytes: usize) -> Option<Loaded> {
         let n = instruction.op_count();
+        let width = match instruction.mnemonic() {
+            Mnemonic::Kmovb => 8,
+            Mnemonic::Kmovw => 16,
+            Mnemonic::Kmovd => 32,
+            Mnemonic::Kmovq => 64,
+            _ => 0,
+        };
+        if width != 0 {
+            let mut moved = self.operand(instruction, 1);
+            moved.value = moved.value.map(|numbers| numbers.truncate(width));
+            return Some(moved);
+        }
         match shape(instruction.mnemonic()) {
             Shape::Copy if n == 2 && !instruction.op0_register().is_k() => {
                 let source = self.operand(instruction, 1);
@@ -234,11 +246,6 @@ impl Step<'_> {
         })
     }
 
-    /// Results of instructions without operands that are written out.
-    fn implicit(&mut self, _: &Instruction) -> Option<Loaded> {
-        None
-    }
-
     fn number(&mut self, instruction: &Instruction) -> Option<Loaded> {
         use Mnemonic as M;
         let bits = self.bits(instruction, 0);
@@ -273,6 +280,23 @@ impl Step<'_> {
             }
             M::Add => (all(both), a.add(b)),
             M::Sub => (all(both), a.sub(b)),
+            M::Sbb | M::Adc => {
+                let carry_secret = instruction.rflags_read() & self.state.flags != 0;
+                let can = |holds| self.state.assume(ConditionCode::b, holds).is_some();
+                let carry = match (can(true), can(false)) {
+                    (true, false) => Numbers::One(1),
+                    (false, true) => Numbers::One(0),
+                    _ => Numbers::of(vec![0, 1]),
+                };
+                let carry = Value::of(if carry_secret { Numbers::Any } else { carry });
+                let subtracts = instruction.mnemonic() == M::Sbb;
+                match (subtracts, self.of_one_register(instruction)) {
+                    // What stood in the register does not matter.
+                    (true, true) => (all(carry_secret), Value::number(0).sub(&carry)),
+                    (true, false) => (all(both || carry_secret), a.sub(b).sub(&carry)),
+                    (false, _) => (all(both || carry_secret), a.add(b).add(&carry)),
+                }
+            }
             M::Inc => (all(first.secret != 0), a.add(&Value::number(1))),
             M::Dec => (all(first.secret != 0), a.sub(&Value::number(1))),
             M::Neg => (all(first.secret != 0), a.map(|numbers| Numbers::One(0).sub(numbers))),
@@ -285,7 +309,7 @@ impl Step<'_> {
                     }
                     _ => u64::MAX,
                 };
-                ((first.secret & kept(&second)) | (second.secret & kept(&first)), aligned(a, b))
+                ((first.secret & kept(&second)) | (second.secret & kept(&first)), self.and(a, b))
             }
             M::Or => (first.secret | second.secret, numeric(|a, b| a.or_like(b, |a, b| a | b))),
             M::Xor => (first.secret | second.secret, numeric(|a, b| a.or_like(b, |a, b| a ^ b))),
@@ -313,13 +337,66 @@ impl Step<'_> {
                 let by = self.operand(instruction, 2).value;
                 (all(second.secret != 0), b.map(|numbers| numbers.mul(&by.numbers)))
             }
-            M::Bsf | M::Bsr | M::Tzcnt | M::Lzcnt | M::Popcnt => (all(both), Value::of(Numbers::Between(0, 64))),
+            M::Bsf | M::Bsr | M::Tzcnt | M::Lzcnt | M::Popcnt => {
+                let known = b.numbers.list().is_some_and(|list| !list.contains(&0)) && b.base.is_none();
+                let counted = b.numbers.map(|n| counted(instruction.mnemonic(), n, bits));
+                (all(both), Value::of(counted.filter(|_| known).unwrap_or(Numbers::Between(0, 64))))
+            }
+            M::Bswap => (all(first.secret != 0), a.map(|numbers| swapped(numbers, bits))),
+            M::Rol | M::Ror | M::Rorx => {
+                let (what, by) =
+                    if n == 3 { (&second, self.operand(instruction, 2)) } else { (&first, second.clone()) };
+                let by = by.value.numbers.one().filter(|_| by.secret == 0).and_then(|by| u32::try_from(by & 63).ok());
+                let left = instruction.mnemonic() == M::Rol;
+                let turned =
+                    by.map(|by| by % bits).map(|by| what.value.map(|numbers| rotated(numbers, by, bits, left)));
+                (all(what.secret != 0 || both), turned.unwrap_or(Value::ANY))
+            }
+            M::Shlx | M::Shrx | M::Sarx => {
+                let by = self.operand(instruction, 2);
+                let secret = all(second.secret != 0 || by.secret != 0);
+                let places =
+                    by.value.numbers.one().and_then(|by| u32::try_from(by & if bits == 64 { 63 } else { 31 }).ok());
+                let value = match (places, instruction.mnemonic()) {
+                    (Some(by), M::Shlx) => b.map(|numbers| numbers.shl(by)),
+                    (Some(by), M::Shrx) => b.map(|numbers| numbers.shr(by)),
+                    (Some(by), _) => b.map(|numbers| numbers.extend(bits).sar(by)),
+                    _ => Value::ANY,
+                };
+                (secret, value)
+            }
+            M::Andn => {
+                let third = self.operand(instruction, 2);
+                let inverted = b.map(|numbers| Numbers::One(-1).sub(numbers).truncate(bits));
+                (second.secret | third.secret, self.and(&inverted, &third.value))
+            }
+            M::Blsr => (all(second.secret != 0), b.map(|numbers| lowest(numbers, |n| n & n.wrapping_sub(1)))),
+            M::Blsi => (all(second.secret != 0), b.map(|numbers| lowest(numbers, |n| n & n.wrapping_neg()))),
+            M::Bts | M::Btr | M::Btc => {
+                let mnemonic = instruction.mnemonic();
+                let width = i64::from(bits);
+                let by = b.numbers.one().filter(|_| b.base.is_none() && instruction.op_kind(0) == OpKind::Register);
+                let value = by.map(|by| {
+                    a.map(|numbers| {
+                        let changed = numbers.map(|n| {
+                            let bit = 1i64 << by.rem_euclid(width);
+                            match mnemonic {
+                                M::Bts => n | bit,
+                                M::Btr => n & !bit,
+                                _ => n ^ bit,
+                            }
+                        });
+                        changed.unwrap_or(Numbers::Any)
+                    })
+                });
+                (all(both), value.unwrap_or(Value::ANY))
+            }
             _ if is_conditional_move(instruction) => {
                 return Some(self.conditional(instruction, &first, &second, bytes));
             }
             _ if is_set(instruction) => {
                 let secret = instruction.rflags_read() & self.state.flags != 0;
-                let can = |holds| self.state.assume(instruction.condition_code(), holds, self.image).is_some();
+                let can = |holds| self.state.assume(instruction.condition_code(), holds).is_some();
                 let value = match (can(true), can(false)) {
                     (true, false) => Value::number(1),
                     (false, true) => Value::number(0),
@@ -332,11 +409,83 @@ impl Step<'_> {
         Some(Loaded { secret, value, known: None })
     }
 
+    /// What other registers become than the first operand, where that is known.
+    pub(crate) fn implied(&mut self, instruction: &Instruction) -> Vec<(Register, Value)> {
+        use Mnemonic as M;
+        let of = |step: &Self, register: Register| step.state.number(register).numbers;
+        match instruction.mnemonic() {
+            M::Cdqe => vec![(Register::RAX, Value::of(of(self, Register::EAX).extend(32)))],
+            M::Cwde => vec![(Register::EAX, Value::of(of(self, Register::AX).extend(16).truncate(32)))],
+            M::Cqo => vec![(Register::RDX, Value::of(of(self, Register::RAX).sar(63)))],
+            M::Cdq => vec![(Register::EDX, Value::of(of(self, Register::EAX).extend(32).sar(63).truncate(32)))],
+            M::Div => {
+                let bits = self.bits(instruction, 0);
+                let (low, high) = match bits {
+                    64 => (Register::RAX, Register::RDX),
+                    32 => (Register::EAX, Register::EDX),
+                    _ => return Vec::new(),
+                };
+                let divisor = self.operand(instruction, 0);
+                let dividend = of(self, low);
+                let (least, most) = divisor.value.numbers.bounds();
+                if of(self, high) != Numbers::One(0)
+                    || least <= 0
+                    || dividend.bounds().0 < 0
+                    || divisor.value.base.is_some()
+                {
+                    return Vec::new();
+                }
+                let quotient = dividend.pairs(&divisor.value.numbers, |a, b| a / b);
+                let remainder = dividend.pairs(&divisor.value.numbers, |a, b| a % b);
+                vec![
+                    (low, Value::of(quotient.unwrap_or(Numbers::range(0, dividend.bounds().1 / least)))),
+                    (high, Value::of(remainder.unwrap_or(Numbers::range(0, most - 1)))),
+                ]
+            }
+            M::Mul if self.bits(instruction, 0) == 64 => {
+                let factor = self.operand(instruction, 0).value;
+                let product = of(self, Register::RAX).mul(&factor.numbers);
+                // Where no factor is large, the upper half is zero.
+                let small = |numbers: &Numbers| matches!(numbers.bounds(), (0.., high) if high < 1 << 31);
+                if factor.base.is_some() || !small(&of(self, Register::RAX)) || !small(&factor.numbers) {
+                    return Vec::new();
+                }
+                vec![(Register::RAX, Value::of(product)), (Register::RDX, Value::number(0))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// `a & b`, where one of them may be a pointer.
+    fn and(&self, a: &Value, b: &Value) -> Value {
+        let (pointer, mask, region) = match (a.base, b.base) {
+            (None, None) => return Value::of(a.numbers.and(&b.numbers)),
+            (Some(region), None) => (a, &b.numbers, region),
+            (None, Some(region)) => (b, &a.numbers, region),
+            _ => return Value::ANY,
+        };
+        let Some(mask) = mask.one() else { return Value::of(Numbers::Any.and(mask)) };
+        let alignment = self.state.alignment(region);
+        let step = mask.wrapping_neg();
+        if mask < 0 && step & (step - 1) == 0 {
+            let (low, high) = pointer.numbers.bounds();
+            let down = pointer.numbers.map(|n| n & mask).filter(|_| step <= alignment);
+            // What it is rounded down by is less than a step.
+            let range = || Numbers::range(low.saturating_sub(step - 1), high);
+            return Value { base: pointer.base, numbers: down.unwrap_or_else(range) };
+        }
+        match pointer.numbers.map(|n| n & mask) {
+            Some(numbers) if (0..alignment).contains(&mask) => Value::of(numbers),
+            _ if mask < 0 => Value { base: pointer.base, numbers: Numbers::Any },
+            _ => Value::of(Numbers::Any.and(&Numbers::One(mask))),
+        }
+    }
+
     fn conditional(&mut self, instruction: &Instruction, old: &Loaded, new: &Loaded, bytes: usize) -> Loaded {
         if instruction.rflags_read() & self.state.flags != 0 {
             return Loaded { secret: low(bytes), value: old.value.join(&new.value), known: None };
         }
-        let can = |holds| self.state.assume(instruction.condition_code(), holds, self.image).is_some();
+        let can = |holds| self.state.assume(instruction.condition_code(), holds).is_some();
         match (can(true), can(false)) {
             (true, false) => new.clone(),
             (false, true) => old.clone(),
@@ -347,6 +496,18 @@ impl Step<'_> {
     /// What the flags tell after this instruction; asked before it writes.
     pub(crate) fn compared(&mut self, instruction: &Instruction, result: Option<&Loaded>) -> Option<Compared> {
         use Mnemonic as M;
+        let width = match instruction.mnemonic() {
+            M::Kortestb => 8,
+            M::Kortestw => 16,
+            M::Kortestd => 32,
+            M::Kortestq => 64,
+            _ => 0,
+        };
+        if width != 0 {
+            let (a, b) = (self.operand(instruction, 0).value.numbers, self.operand(instruction, 1).value.numbers);
+            let value = Value::of(a.or_like(&b, |a, b| a | b).truncate(width));
+            return Some(Compared { bits: width, sides: None, result: Some(Side { value, origin: None }) });
+        }
         if instruction.op_count() == 0 || self.is_wide(instruction) {
             return None;
         }
@@ -371,7 +532,7 @@ impl Step<'_> {
             }
             M::Test => {
                 let (a, b) = (self.operand(instruction, 0).value, self.operand(instruction, 1).value);
-                let side = written(&aligned(&a, &b));
+                let side = written(&self.and(&a, &b));
                 Some(Compared { bits, sides: Some((side.clone(), zero())), result: Some(side) })
             }
             M::And | M::Or | M::Xor => {
@@ -394,28 +555,39 @@ impl Step<'_> {
     }
 }
 
-/// `a & b`, where one of them may be a pointer.
-fn aligned(a: &Value, b: &Value) -> Value {
-    let (pointer, mask) = match (a.base, b.base) {
-        (None, None) => return Value::of(a.numbers.and(&b.numbers)),
-        (Some(_), None) => (a, &b.numbers),
-        (None, Some(_)) => (b, &a.numbers),
-        _ => return Value::ANY,
-    };
-    match (pointer.base, mask.one()) {
-        // Where the stack lies is up to us: as well as it can be aligned. What is left out below is never used.
-        (Some(Region::Stack), Some(mask)) if mask < 0 => {
-            Value { base: pointer.base, numbers: pointer.numbers.map(|n| n & mask).unwrap_or(Numbers::Any) }
-        }
-        (base, Some(mask)) if mask < 0 => Value { base, numbers: Numbers::Any },
-        _ => Value::of(Numbers::Any.and(mask)),
-    }
-}
-
 fn is_conditional_move(instruction: &Instruction) -> bool {
     instruction.condition_code() != ConditionCode::None && format!("{:?}", instruction.mnemonic()).starts_with("Cmov")
 }
 
 fn is_set(instruction: &Instruction) -> bool {
     instruction.condition_code() != ConditionCode::None && format!("{:?}", instruction.mnemonic()).starts_with("Set")
+}
+
+/// Bits counted by an instruction; `n` is not zero.
+fn counted(mnemonic: Mnemonic, n: i64, bits: u32) -> i64 {
+    i64::from(match mnemonic {
+        Mnemonic::Popcnt => n.count_ones(),
+        Mnemonic::Bsf | Mnemonic::Tzcnt => n.trailing_zeros(),
+        Mnemonic::Lzcnt => n.leading_zeros() - (64 - bits),
+        _ => 63 - n.leading_zeros(),
+    })
+}
+
+fn swapped(numbers: &Numbers, bits: u32) -> Numbers {
+    let shift = 64 - bits;
+    numbers.map(|n| (n.swap_bytes().cast_unsigned() >> shift).cast_signed()).unwrap_or(Numbers::Any)
+}
+
+fn rotated(numbers: &Numbers, by: u32, bits: u32, left: bool) -> Numbers {
+    let turn = |n: i64| {
+        let n = n.cast_unsigned();
+        let by = if left { by } else { (bits - by) % bits };
+        let turned = if by == 0 { n } else { (n << by) | (n >> (bits - by)) };
+        turned.cast_signed()
+    };
+    numbers.map(turn).map_or(Numbers::Any, |turned| turned.truncate(bits))
+}
+
+fn lowest(numbers: &Numbers, f: impl Fn(i64) -> i64) -> Numbers {
+    numbers.map(f).unwrap_or(Numbers::Any)
 }

@@ -97,11 +97,19 @@ impl fmt::Display for Finding {
 /// Findings while a walk goes on: one of a kind for each instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    pub found: BTreeMap<(u64, Kind), String>,
+    found: BTreeMap<(u64, Kind), (usize, String)>,
 }
 
 impl Findings {
     pub(crate) fn add(&mut self, kind: Kind, address: u64, detail: impl Into<String>) {
-        self.found.entry((address, kind)).or_insert_with(|| detail.into());
+        let order = self.found.len();
+        self.found.entry((address, kind)).or_insert_with(|| (order, detail.into()));
+    }
+
+    /// All of them as they were found: what others follow from comes before those.
+    pub(crate) fn in_order(&self) -> Vec<(u64, Kind, &str)> {
+        let mut all: Vec<_> = self.found.iter().collect();
+        all.sort_by_key(|(_, (order, _))| *order);
+        all.into_iter().map(|((address, kind), (_, detail))| (*address, *kind, detail.as_str())).collect()
     }
 }

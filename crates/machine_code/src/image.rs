@@ -7,7 +7,7 @@
 use crate::Error;
 use object::read::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use object::{RelocationFlags, RelocationTarget, SectionFlags, SectionIndex, SectionKind, SymbolIndex, elf};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 /// Where the addresses of imports begin, within reach of a call from every address below; each takes [`IMPORT_BYTES`].
@@ -43,7 +43,7 @@ pub struct Image {
     by_name: HashMap<String, u64>,
     imports: Vec<String>,
     /// Where a pointer stands that a relocation wrote.
-    pointers: BTreeMap<u64, ()>,
+    pointers: BTreeSet<u64>,
     /// Sections of debug information by name, relocated.
     pub(crate) debug: HashMap<String, Vec<u8>>,
 }
@@ -63,7 +63,7 @@ impl Image {
             functions: BTreeMap::new(),
             by_name: HashMap::new(),
             imports: Vec::new(),
-            pointers: BTreeMap::new(),
+            pointers: BTreeSet::new(),
             debug: HashMap::new(),
         };
         let mut linker = Linker { file: &file, at: HashMap::new(), imports: HashMap::new(), slots: HashMap::new() };
@@ -174,13 +174,13 @@ impl Image {
                     }
                 }
                 if start.is_some() && size == 8 {
-                    self.pointers.insert(place, ());
+                    self.pointers.insert(place);
                 }
             }
         }
         let mut bytes = Vec::new();
         for (at, symbol) in table.iter().enumerate() {
-            self.pointers.insert(table_start + 8 * at as u64, ());
+            self.pointers.insert(table_start + 8 * at as u64);
             bytes.extend(linker.address(*symbol).to_le_bytes());
         }
         let range = table_start..table_start + bytes.len() as u64;
@@ -202,7 +202,7 @@ impl Image {
                 ) => linker.dynamic_address(symbol).wrapping_add_signed(addend),
                 _ => linker.import("a relocation of another kind"),
             };
-            self.pointers.insert(place, ());
+            self.pointers.insert(place);
             if let Some((first, bytes)) = self.section_mut(place) {
                 let at = usize::try_from(place - first).unwrap_or(usize::MAX);
                 if let Some(hole) = bytes.get_mut(at..at.saturating_add(8)) {
@@ -275,12 +275,20 @@ impl Image {
         self.section(address).is_some()
     }
 
-    pub(crate) fn is_writable(&self, address: u64) -> bool {
-        self.section(address).is_some_and(|section| section.writable)
+    /// The parts of sections in the `n` bytes from an address on: where in them, the bytes, and whether they are writable.
+    pub(crate) fn overlapping(&self, start: u64, n: u64) -> impl Iterator<Item = (usize, &[u8], bool)> {
+        let end = start.saturating_add(n);
+        self.sections.iter().filter_map(move |section| {
+            let (from, to) = (section.range.start.max(start), section.range.end.min(end));
+            let first = usize::try_from(from.checked_sub(section.range.start)?).ok()?;
+            let bytes = section.bytes.get(first..first + usize::try_from(to.checked_sub(from)?).ok()?)?;
+            Some((usize::try_from(from - start).ok()?, bytes, section.writable))
+        })
     }
 
-    pub(crate) fn has_pointer(&self, address: u64) -> bool {
-        self.pointers.contains_key(&address)
+    /// Where pointers stand between two addresses.
+    pub(crate) fn pointers_between(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        self.pointers.range(start..end).copied()
     }
 
     /// The bytes from an address to the end of its section.

@@ -13,7 +13,7 @@ const RCX: usize = 1;
 const RSI: usize = 6;
 const RDI: usize = 7;
 /// A copy of more bytes than this does not keep apart which of them are secret.
-const MOST: i64 = 1 << 16;
+const MOST: i64 = 1 << 24;
 
 impl Step<'_> {
     pub(crate) fn string(&mut self, instruction: &Instruction) {
@@ -208,6 +208,12 @@ impl Step<'_> {
                 }
             }
             "headrace_walk_secret" | "headrace_walk_public" => self.declare(&first, &second, name.ends_with("secret")),
+            // What is printed is seen, so a secret must be declared public before.
+            "printf" | "puts" | "putchar" => {
+                if [RDI, RSI, 2, RCX, 8, 9].iter().any(|index| self.state.general[*index].secret != 0) {
+                    self.found(Kind::LibraryCall, format!("{name} may print a secret"));
+                }
+            }
             "abort" | "exit" | "_exit" | "__stack_chk_fail" | "__assert_fail" | "stack_fail" => return false,
             _ => self.found(Kind::NotUnderstood, format!("the walk does not know what {name} does")),
         }

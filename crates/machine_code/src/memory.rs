@@ -46,6 +46,8 @@ pub(crate) struct Space {
     /// What bytes are that were never stored.
     secret: bool,
     zeroed: bool,
+    /// What its beginning is a multiple of.
+    pub alignment: i64,
     /// Every eight bytes are a pointer to the beginning of this.
     points_to: Option<Region>,
     pages: Rc<BTreeMap<i64, Rc<Page>>>,
@@ -74,7 +76,7 @@ impl Page {
 
     fn constant(&self, at: usize, size: usize) -> Option<i64> {
         let wanted = low(size) << at;
-        if self.known & wanted != wanted || size > 8 {
+        if at + size > 64 || self.known & wanted != wanted || size > 8 {
             return None;
         }
         let mut bytes = [0; 8];
@@ -114,7 +116,7 @@ impl Page {
 
 impl Space {
     pub(crate) fn new(secret: bool, zeroed: bool) -> Self {
-        Self { secret, zeroed, points_to: None, pages: Rc::default() }
+        Self { secret, zeroed, alignment: 1, points_to: None, pages: Rc::default() }
     }
 
     /// A region of pointers to the beginning of another.
@@ -127,34 +129,38 @@ impl Space {
         let mut page = Page { secret: 0, known: 0, bytes: [0; 64], values: Vec::new() };
         if self.secret {
             page.secret = u64::MAX;
-        } else if self.zeroed {
+        } else if self.zeroed && image.is_none() {
             page.known = u64::MAX;
         }
         if let Some(region) = self.points_to {
             page.values = (0..8).map(|at| (at * 8, 8, Value::pointer(region, 0))).collect();
         }
-        let Some(image) = image else { return page };
-        for at in 0..64 {
-            let Ok(address) = u64::try_from(index * PAGE + at) else { continue };
-            let at = usize::try_from(at).unwrap_or(0);
-            if image.is_writable(address) {
+        if let Some(image) = image {
+            self.back(&mut page, index, image);
+        }
+        page
+    }
+
+    /// What the file holds there. Of variables that is what a program finds when it begins; a function that is called later
+    /// finds anything.
+    fn back(&self, page: &mut Page, index: i64, image: &Image) {
+        let Ok(start) = u64::try_from(index * PAGE) else { return };
+        for (at, bytes, writable) in image.overlapping(start, PAGE.cast_unsigned()) {
+            if writable && (self.secret || !self.zeroed) {
                 continue;
             }
-            page.secret &= !(1 << at);
-            if let Some(byte) = image.bytes(address).first() {
-                page.known |= 1 << at;
-                page.bytes[at] = *byte;
-            }
+            let mask = low(bytes.len()) << at;
+            page.secret &= !mask;
+            page.known |= mask;
+            page.bytes[at..at + bytes.len()].copy_from_slice(bytes);
         }
         // Addresses are pointers into the image or to imports, not numbers.
-        for at in (0..64usize).step_by(8) {
-            let Ok(address) = u64::try_from(index * PAGE + at as i64) else { continue };
-            let pointer = page.constant(at, 8).filter(|_| image.has_pointer(address) && page.secret == 0);
-            if let Some(pointer) = pointer {
+        for address in image.pointers_between(start, start + PAGE.cast_unsigned()) {
+            let at = usize::try_from(address - start).unwrap_or(0);
+            if let Some(pointer) = page.constant(at, 8) {
                 page.values.push((u8::try_from(at).unwrap_or(0), 8, Value::pointer(Region::Image, pointer)));
             }
         }
-        page
     }
 
     fn page(&self, index: i64, image: Option<&Image>) -> Rc<Page> {

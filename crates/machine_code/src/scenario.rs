@@ -49,7 +49,7 @@ pub enum Argument {
 /// What a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// By address.
+    /// As they were found: later ones may follow from earlier ones.
     pub findings: Vec<Finding>,
     /// Instructions that were executed, every round of a loop counted.
     pub instructions: u64,
@@ -67,6 +67,7 @@ impl Report {
 struct Region {
     name: String,
     contents: Contents,
+    alignment: u32,
     declared: Vec<(Range<u64>, bool)>,
     pointers: Vec<(u64, RegionId, i64)>,
 }
@@ -78,13 +79,14 @@ pub struct Scenario<'a> {
     regions: Vec<Region>,
     calls: Vec<(u64, Vec<Argument>)>,
     budget: u64,
+    program: bool,
 }
 
 impl<'a> Scenario<'a> {
     /// Nothing yet. As many instructions are executed at most as [`Scenario::budget`] says, 100 million if it is not used.
     #[must_use]
     pub fn new(image: &'a Image) -> Self {
-        Self { image, regions: Vec::new(), calls: Vec::new(), budget: 100_000_000 }
+        Self { image, regions: Vec::new(), calls: Vec::new(), budget: 100_000_000, program: false }
     }
 
     /// Sets how many instructions are executed at most; a walk that needs more ends with a finding.
@@ -92,10 +94,24 @@ impl<'a> Scenario<'a> {
         self.budget = instructions;
     }
 
+    /// Lets the variables of the file hold what they hold when a program begins. Otherwise nothing is known of those that can
+    /// change, since the first call may not be the first of all.
+    pub fn begin_program(&mut self) {
+        self.program = true;
+    }
+
     /// Adds a region. No two regions overlap, and nothing else points into one.
     pub fn region(&mut self, name: &str, contents: Contents) -> RegionId {
-        self.regions.push(Region { name: name.to_owned(), contents, declared: Vec::new(), pointers: Vec::new() });
+        let name = name.to_owned();
+        self.regions.push(Region { name, contents, alignment: 1, declared: Vec::new(), pointers: Vec::new() });
         RegionId(self.regions.len() - 1)
+    }
+
+    /// Promises that a region begins at a multiple of so many bytes, a power of two. Without a promise it begins anywhere.
+    pub fn align(&mut self, region: RegionId, bytes: u32) {
+        if let Some(region) = self.regions.get_mut(region.0) {
+            region.alignment = bytes;
+        }
     }
 
     /// The region of that name.
@@ -157,13 +173,16 @@ impl<'a> Scenario<'a> {
     }
 
     /// Adds a region that is written like `context=zero`: its name, and `secret`, `public`, `zero` or, for a region of pointers,
-    /// `&NAME` of the region that they point to.
+    /// `&NAME` of the region that they point to. `context@64=zero` begins at a multiple of 64 bytes, a power of two.
     ///
     /// # Errors
     /// It is not written so, or names a region that is not there.
     pub fn region_text(&mut self, text: &str) -> Result<RegionId, Error> {
-        let wrong =
-            || Error::Scenario(format!("`{text}`: a region is NAME=secret, NAME=public, NAME=zero or NAME=&REGION"));
+        let wrong = || {
+            Error::Scenario(format!(
+                "`{text}`: a region is NAME=secret, =public, =zero or =&REGION, or NAME@ALIGNMENT=…"
+            ))
+        };
         let (name, contents) = text.split_once('=').ok_or_else(wrong)?;
         let contents = match contents {
             "secret" => Contents::Secret,
@@ -171,7 +190,11 @@ impl<'a> Scenario<'a> {
             "zero" => Contents::Zero,
             _ => Contents::PointersTo(contents.strip_prefix('&').and_then(|name| self.named(name)).ok_or_else(wrong)?),
         };
-        Ok(self.region(name, contents))
+        let (name, alignment) = name.split_once('@').unwrap_or((name, "1"));
+        let alignment = alignment.parse().ok().filter(|bytes: &u32| bytes.is_power_of_two()).ok_or_else(wrong)?;
+        let region = self.region(name, contents);
+        self.align(region, alignment);
+        Ok(region)
     }
 
     /// Declares what is written like `context[16..32]`, in bytes, or `context:STRUCT.path.to.field`, as
@@ -222,6 +245,7 @@ impl<'a> Scenario<'a> {
                 Contents::Zero => Space::new(false, true),
                 Contents::PointersTo(other) => Space::of_pointers(Base::Given(other.0)),
             };
+            space.alignment = i64::from(region.alignment.max(1));
             for (bytes, secret) in &region.declared {
                 space.declare(bytes.start.cast_signed(), bytes.end.cast_signed(), *secret, None);
             }
@@ -231,7 +255,9 @@ impl<'a> Scenario<'a> {
             }
             space
         });
-        State::new(spaces.collect())
+        let mut state = State::new(spaces.collect());
+        state.image = Space::new(false, self.program);
+        state
     }
 
     /// Puts arguments where the System V calling convention wants them.
@@ -295,14 +321,14 @@ impl<'a> Scenario<'a> {
     fn describe(&self, findings: &Findings) -> Vec<Finding> {
         let lines = Lines::new(self.image);
         let mut formatter = GasFormatter::new();
-        let one = |((address, kind), detail): (&(u64, Kind), &String)| {
-            let mut decoder = Decoder::with_ip(64, self.image.bytes(*address), *address, DecoderOptions::NONE);
+        let one = |(address, kind, detail): (u64, Kind, &str)| {
+            let mut decoder = Decoder::with_ip(64, self.image.bytes(address), address, DecoderOptions::NONE);
             let mut instruction = String::new();
             formatter.format(&decoder.decode(), &mut instruction);
-            let function = self.image.function_at(*address).map_or_else(String::new, |function| function.name.clone());
-            let source = lines.of(*address);
-            Finding { kind: *kind, address: *address, function, instruction, detail: detail.clone(), source }
+            let function = self.image.function_at(address).map_or_else(String::new, |function| function.name.clone());
+            let source = lines.of(address);
+            Finding { kind, address, function, instruction, detail: detail.to_owned(), source }
         };
-        findings.found.iter().map(one).collect()
+        findings.in_order().into_iter().map(one).collect()
     }
 }

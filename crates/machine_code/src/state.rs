@@ -12,16 +12,19 @@ use std::rc::Rc;
 pub(crate) struct General {
     pub secret: u8,
     pub value: Value,
-    /// What its lowest 32 bits are, where a comparison told that and nothing is known of the others.
-    pub half: Option<Numbers>,
+    /// What its lowest bytes are, so many, where nothing is known of the others.
+    pub low: Option<(usize, Numbers)>,
 }
 
 impl General {
-    /// What is known of the lowest 32 bits.
-    fn half(&self) -> Option<Numbers> {
-        let whole =
-            (self.value.base.is_none() && self.value.numbers != Numbers::Any).then(|| self.value.numbers.truncate(32));
-        self.half.clone().or(whole)
+    /// What is known of the lowest bytes.
+    fn lowest(&self, bytes: usize) -> Option<Numbers> {
+        let bits = u32::try_from(bytes * 8).unwrap_or(64);
+        let whole = self.value.base.is_none() && self.value.numbers != Numbers::Any;
+        match &self.low {
+            Some((n, numbers)) if *n >= bytes => Some(numbers.truncate(bits)),
+            _ => whole.then(|| self.value.numbers.truncate(bits)),
+        }
     }
 }
 
@@ -63,7 +66,7 @@ pub(crate) struct Compared {
 pub(crate) struct State {
     pub general: [General; 16],
     pub vector: [Vector; 32],
-    pub mask: [bool; 8],
+    pub mask: [General; 8],
     pub media: [bool; 8],
     /// Which flags are secret, in iced's bits.
     pub flags: u32,
@@ -75,20 +78,21 @@ pub(crate) struct State {
     pub given: Vec<Space>,
 }
 
-/// One outcome of a condition.
-pub(crate) struct Outcome {
-    pub state: State,
+/// What one outcome of a condition tells.
+#[derive(Default)]
+pub(crate) struct Learnt {
+    sides: Vec<(Origin, Value)>,
     /// A number that was one of few is now one of fewer.
     pub shrunk: bool,
 }
 
 impl State {
     pub(crate) fn new(given: Vec<Space>) -> Self {
-        let general = General { secret: 0, value: Value::ANY, half: None };
+        let general = General { secret: 0, value: Value::ANY, low: None };
         Self {
             general: std::array::from_fn(|_| general.clone()),
             vector: std::array::from_fn(|_| Vector { secret: 0, known: None }),
-            mask: [false; 8],
+            mask: std::array::from_fn(|_| general.clone()),
             media: [false; 8],
             flags: 0,
             flags_at: 0,
@@ -104,7 +108,7 @@ impl State {
         match registers::slot(register) {
             Slot::General { index, from, bytes } => (u64::from(self.general[index].secret) >> from) & low(bytes),
             Slot::Vector { index, bytes } => self.vector[index].secret & low(bytes),
-            Slot::Mask(index) => u64::from(self.mask[index]) * low(8),
+            Slot::Mask(index) => u64::from(self.mask[index].secret != 0) * low(8),
             Slot::Media(index) => u64::from(self.media[index]) * low(8),
             Slot::Public | Slot::Unknown => 0,
         }
@@ -124,8 +128,8 @@ impl State {
             Slot::General { index, from, bytes } => {
                 let by = u32::try_from(from * 8).unwrap_or(0);
                 let value = &self.general[index].value;
-                if let (Some(half), 0, 0) = (&self.general[index].half, from, self.secret(register)) {
-                    return Value::of(half.truncate(u32::try_from(bytes * 8).unwrap_or(64)));
+                if let (Some(low), 0, 0) = (self.general[index].lowest(bytes), from, self.secret(register)) {
+                    return Value::of(low);
                 }
                 if value.base.is_some() || self.secret(register) != 0 {
                     return Value::any_of(bytes);
@@ -140,6 +144,7 @@ impl State {
                 }
                 _ => Value::ANY,
             },
+            Slot::Mask(index) => self.mask[index].value.clone(),
             _ => Value::ANY,
         }
     }
@@ -178,7 +183,9 @@ impl State {
                         Value::ANY
                     }
                 };
-                self.general[index] = General { secret, value, half: None };
+                let part = (bytes < 4 && from == 0 && secret == 0 && value == Value::ANY && what.value.base.is_none())
+                    .then(|| (bytes, what.value.numbers.truncate(u32::try_from(bytes * 8).unwrap_or(64))));
+                self.general[index] = General { secret, value, low: part };
             }
             Slot::Vector { index, bytes } => {
                 let mask = low(bytes);
@@ -187,7 +194,10 @@ impl State {
                 let known = what.known.clone().filter(|_| what.secret == 0).map(|known| (bytes, known));
                 self.vector[index] = Vector { secret, known };
             }
-            Slot::Mask(index) => self.mask[index] = what.secret != 0,
+            Slot::Mask(index) => {
+                let (secret, value) = if what.secret != 0 { (0xff, Value::ANY) } else { (0, what.value.clone()) };
+                self.mask[index] = General { secret, value, low: None };
+            }
             Slot::Media(index) => self.media[index] = what.secret != 0,
             Slot::Public | Slot::Unknown => {}
         }
@@ -195,7 +205,7 @@ impl State {
 
     pub(crate) fn set(&mut self, index: usize, value: Value) {
         self.forget_origin(index);
-        self.general[index] = General { secret: 0, value, half: None };
+        self.general[index] = General { secret: 0, value, low: None };
     }
 
     fn forget_origin(&mut self, index: usize) {
@@ -213,6 +223,17 @@ impl State {
             for side in compared.result.iter_mut().chain(sides) {
                 side.origin = side.origin.filter(|origin| !gone(*origin));
             }
+        }
+    }
+
+    /// What the beginning of a region is a multiple of.
+    pub(crate) fn alignment(&self, region: Region) -> i64 {
+        match region {
+            // Where the stack lies is up to us: as well as it can be aligned. What is left out below is never used.
+            Region::Stack => 1 << 16,
+            // Offsets are addresses.
+            Region::Image => i64::MAX,
+            Region::Given(index) => self.given[index].alignment,
         }
     }
 
@@ -256,19 +277,27 @@ impl State {
     /// Takes in another state; says whether that added anything.
     pub(crate) fn join(&mut self, other: &Self, widen: bool, image: &Image) -> bool {
         let mut changed = false;
-        for (mine, theirs) in self.general.iter_mut().zip(&other.general) {
+        let masks = self.mask.iter_mut().zip(&other.mask);
+        for (mine, theirs) in self.general.iter_mut().zip(&other.general).chain(masks) {
             if mine == theirs {
                 continue;
             }
             let secret = mine.secret | theirs.secret;
             let value = if widen { mine.value.widen(&theirs.value) } else { mine.value.join(&theirs.value) };
-            let half = match (mine.half(), theirs.half()) {
-                (Some(a), Some(b)) if secret == 0 && value == Value::ANY => {
-                    Some(if widen { a.widen(&b) } else { a.join(&b) })
+            let known = |one: &General| match (&one.low, &one.value) {
+                (Some((bytes, _)), _) => *bytes,
+                (None, Value { base: None, numbers: Numbers::Any }) => 0,
+                (None, Value { base: None, .. }) => 8,
+                _ => 0,
+            };
+            let bytes = known(mine).min(known(theirs)).min(4);
+            let low = match (mine.lowest(bytes), theirs.lowest(bytes)) {
+                (Some(a), Some(b)) if secret == 0 && value == Value::ANY && bytes > 0 => {
+                    Some((bytes, if widen { a.widen(&b) } else { a.join(&b) }))
                 }
                 _ => None,
             };
-            let joined = General { secret, value, half };
+            let joined = General { secret, value, low };
             changed |= joined != *mine;
             *mine = joined;
         }
@@ -280,7 +309,7 @@ impl State {
             changed |= joined != *mine;
             *mine = joined;
         }
-        for (mine, theirs) in self.mask.iter_mut().zip(&other.mask).chain(self.media.iter_mut().zip(&other.media)) {
+        for (mine, theirs) in self.media.iter_mut().zip(&other.media) {
             changed |= !*mine && *theirs;
             *mine |= theirs;
         }
@@ -301,40 +330,41 @@ impl State {
         changed
     }
 
-    /// The state in which a condition holds, or does not; nothing where that cannot be.
-    pub(crate) fn assume(&self, condition: ConditionCode, holds: bool, image: &Image) -> Option<Outcome> {
-        let plain = || Some(Outcome { state: self.clone(), shrunk: false });
-        let Some(compared) = &self.compared else { return plain() };
-        let Some((relation, signed, by_result)) = relation(condition) else { return plain() };
+    /// What is learnt where a condition holds, or does not; nothing where that cannot be.
+    pub(crate) fn assume(&self, condition: ConditionCode, holds: bool) -> Option<Learnt> {
+        let nothing = Learnt::default();
+        let Some(compared) = &self.compared else { return Some(nothing) };
+        let Some((relation, signed, by_result)) = relation(condition) else { return Some(nothing) };
         let relation = if holds { relation } else { relation.negated() };
         let zero = Side { value: Value::number(0), origin: None };
         let (a, b) = match (&compared.sides, &compared.result) {
             (_, Some(result)) if by_result && (result.origin.is_some() || compared.sides.is_none()) => (result, &zero),
             (Some((a, b)), _) if !matches!(condition, ConditionCode::s | ConditionCode::ns) => (a, b),
             (_, Some(result)) if by_result => (result, &zero),
-            _ => return plain(),
+            _ => return Some(nothing),
         };
         let (kept_a, kept_b) = Value::compared(relation, &a.value, &b.value, compared.bits, signed)?;
-        let mut state = self.clone();
-        let shrunk = a.value.numbers.list().is_some() && kept_a != a.value
-            || b.value.numbers.list().is_some() && kept_b != b.value;
-        state.learn(a, kept_a, image);
-        state.learn(b, kept_b, image);
-        Some(Outcome { state, shrunk })
+        let mut learnt = nothing;
+        for (side, value) in [(a, kept_a), (b, kept_b)] {
+            if value != side.value {
+                learnt.shrunk |= side.value.numbers.list().is_some();
+                learnt.sides.extend(side.origin.map(|origin| (origin, value)));
+            }
+        }
+        Some(learnt)
     }
 
-    fn learn(&mut self, side: &Side, value: Value, image: &Image) {
-        if value == side.value {
-            return;
-        }
-        match side.origin {
-            Some(Origin::Register(index)) => self.general[index].value = value,
-            Some(Origin::Half(index)) => self.general[index].half = Some(value.numbers),
-            Some(Origin::Memory(region, offset, size)) => {
-                let what = Loaded { secret: 0, value, known: None };
-                self.space_mut(region).store(&Numbers::One(offset), size, &what, backing(region, image));
+    /// Takes over what was learnt.
+    pub(crate) fn learn(&mut self, learnt: Learnt, image: &Image) {
+        for (origin, value) in learnt.sides {
+            match origin {
+                Origin::Register(index) => self.general[index].value = value,
+                Origin::Half(index) => self.general[index].low = Some((4, value.numbers)),
+                Origin::Memory(region, offset, size) => {
+                    let what = Loaded { secret: 0, value, known: None };
+                    self.space_mut(region).store(&Numbers::One(offset), size, &what, backing(region, image));
+                }
             }
-            None => {}
         }
     }
 }

@@ -102,12 +102,18 @@ impl Step<'_> {
             secret |= self.load(access.target.as_ref(), access.size).secret != 0;
         }
         let result = self.evaluate(&instruction);
+        if instruction.mnemonic() == Mnemonic::Sbb {
+            if let Some(result) = &result {
+                secret = result.secret != 0;
+            }
+        }
         let flag_secret = match &result {
             // What depends on nothing sets flags that depend on nothing.
             Some(result) if self.depends_on_nothing(&instruction) => result.secret != 0,
             _ => secret,
         };
         let compared = self.compared(&instruction, result.as_ref());
+        let implied = if secret { Vec::new() } else { self.implied(&instruction) };
         let destination = instruction.op0_register();
         for (register, access) in &used {
             if !writes(*access) {
@@ -128,6 +134,9 @@ impl Step<'_> {
             // A register of 32 bits is reported as the one of 64 whose upper half it clears.
             let target = if is_result && destination.is_gpr() { destination } else { *register };
             self.state.write(target, &what);
+        }
+        for (register, value) in implied {
+            self.state.write(register, &Loaded { secret: 0, value, known: None });
         }
         for access in accesses.iter().filter(|access| access.writes) {
             let Some(target) = &access.target else { continue };

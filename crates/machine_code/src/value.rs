@@ -127,7 +127,8 @@ impl Numbers {
         }
     }
 
-    fn range(low: i64, high: i64) -> Self {
+    /// All from `low` to `high`.
+    pub(crate) fn range(low: i64, high: i64) -> Self {
         match (low, high) {
             (i64::MIN, i64::MAX) => Self::Any,
             _ if low == high => Self::One(low),
@@ -145,7 +146,8 @@ impl Numbers {
         }
     }
 
-    fn pairs(&self, other: &Self, f: impl Fn(i64, i64) -> i64) -> Option<Self> {
+    /// `f` of every two of them, where they are few.
+    pub(crate) fn pairs(&self, other: &Self, f: impl Fn(i64, i64) -> i64) -> Option<Self> {
         let (a, b) = (self.list()?, other.list()?);
         if a.len() * b.len() > MOST * 8 {
             return None;

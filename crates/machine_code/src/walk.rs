@@ -10,7 +10,7 @@ use crate::finding::{Findings, Kind};
 use crate::graph::{Block, Graph};
 use crate::image::Image;
 use crate::registers::RSP;
-use crate::state::State;
+use crate::state::{Learnt, State};
 use crate::step::{Flow, Step};
 use crate::value::{Numbers, Region, Value};
 use iced_x86::InstructionInfoFactory;
@@ -212,30 +212,41 @@ impl<'a> Walk<'a> {
                 Flow::Next => {}
                 Flow::Branch(condition, target) => {
                     let assume = |holds: bool| match condition {
-                        Some(condition) => {
-                            state.assume(condition, holds, self.image).map(|one| (one.state, one.shrunk))
-                        }
-                        None => Some((state.clone(), false)),
+                        Some(condition) => state.assume(condition, holds),
+                        None => Some(Learnt::default()),
                     };
                     match (assume(true), assume(false)) {
-                        (Some((taken, shrunk)), Some((passed, less))) => {
-                            let undecided = |shrunk: bool, other: u64| (!shrunk).then_some(other);
-                            self.jump(frame, start, path, target, taken, undecided(shrunk, next));
-                            self.jump(frame, start, path, next, passed, undecided(less, target));
+                        (Some(taken), Some(passed)) => {
+                            if std::env::var("UND").is_ok() {
+                                eprintln!("undecided {:x} {:?} {:?}", instruction.ip(), state.compared, path);
+                            }
+                            let undecided = |learnt: &Learnt, other: u64| (!learnt.shrunk).then_some(other);
+                            let (first, second) = (undecided(&taken, next), undecided(&passed, target));
+                            let mut other = state.clone();
+                            other.learn(taken, self.image);
+                            self.jump(frame, start, path, target, other, first);
+                            state.learn(passed, self.image);
+                            self.jump(frame, start, path, next, state, second);
                         }
-                        (Some((taken, _)), None) => self.jump(frame, start, path, target, taken, None),
-                        (None, Some((passed, _))) => self.jump(frame, start, path, next, passed, None),
+                        (Some(taken), None) => {
+                            state.learn(taken, self.image);
+                            self.jump(frame, start, path, target, state, None);
+                        }
+                        (None, Some(passed)) => {
+                            state.learn(passed, self.image);
+                            self.jump(frame, start, path, next, state, None);
+                        }
                         (None, None) => {}
                     }
                     return;
                 }
                 Flow::Jump(target) => {
                     let direct = instruction.flow_control() == iced_x86::FlowControl::UnconditionalBranch;
-                    self.jump_anywhere(frame, start, path, &target, &state, instruction.ip(), direct);
+                    self.jump_anywhere(frame, start, path, &target, state, instruction.ip(), direct);
                     return;
                 }
                 Flow::Call(target) => {
-                    self.call(frame, start, path, &target, &state, instruction.ip(), next);
+                    self.call(frame, start, path, &target, state, instruction.ip(), next);
                     return;
                 }
                 Flow::Return => {
@@ -266,18 +277,18 @@ impl<'a> Walk<'a> {
         from: u64,
         path: &Rc<[u32]>,
         target: &Value,
-        state: &State,
+        state: State,
         at: u64,
         direct: bool,
     ) {
-        for to in self.code(target, at) {
+        for (to, state) in each(self.code(target, at), state) {
             let elsewhere = to != frame.graph.entry && self.image.begins_function(to);
             if !direct && !elsewhere && self.indirect.entry(at).or_default().insert(to) {
                 self.discovered = true;
             }
             // What was just discovered has no blocks before the walk is repeated.
             if direct || elsewhere || frame.graph.blocks.contains_key(&to) {
-                self.jump(frame, from, path, to, state.clone(), None);
+                self.jump(frame, from, path, to, state, None);
             }
         }
     }
@@ -301,16 +312,16 @@ impl<'a> Walk<'a> {
         from: u64,
         path: &Rc<[u32]>,
         target: &Value,
-        state: &State,
+        state: State,
         at: u64,
         next: u64,
     ) {
         let targets = self.code(target, at);
         if targets.is_empty() {
-            self.go(frame, from, path, next, state.clone(), None);
+            self.go(frame, from, path, next, state, None);
+            return;
         }
-        for to in targets {
-            let mut state = state.clone();
+        for (to, mut state) in each(targets, state) {
             let stack = state.general[RSP].value.add(&Value::number(-8));
             state.set(RSP, stack.clone());
             if let (Some(Region::Stack), Numbers::One(offset)) = (stack.base, &stack.numbers) {
@@ -391,4 +402,15 @@ impl<'a> Walk<'a> {
         let frame = Rc::clone(&caller.frame);
         self.go(&frame, caller.block, &caller.path, next, state, None);
     }
+}
+
+/// Each place with a state of its own.
+fn each(places: Vec<u64>, state: State) -> Vec<(u64, State)> {
+    let mut left = Some(state);
+    let last = places.len().wrapping_sub(1);
+    let own = |(at, place): (usize, u64)| {
+        let state = if at == last { left.take() } else { left.clone() };
+        state.map(|state| (place, state))
+    };
+    places.into_iter().enumerate().filter_map(own).collect()
 }

@@ -385,7 +385,8 @@ pub fn circuits(table: &Table, search: Search) -> Vec<Circuit> {
     }
     let entries: Vec<u64> = (0..=255u8).map(|x| u64::from(f.inverse(x))).collect();
     let Ok(inverse) = Table::new(8, 8, &entries) else { return Vec::new() };
-    if inverse.affine_invariant() != table.affine_invariant() {
+    static INVARIANT: OnceLock<u64> = OnceLock::new();
+    if *INVARIANT.get_or_init(|| inverse.affine_invariant()) != table.affine_invariant() {
         return Vec::new();
     }
     let Some(e) = equivalences(&inverse, table, 1).pop() else { return Vec::new() };

@@ -48,6 +48,14 @@ pub struct Known {
     pub table: Table,
     /// Circuits for it; there may be none, where others are found by way of it.
     pub circuits: Vec<KnownCircuit>,
+    invariant: OnceLock<u64>,
+}
+
+impl Known {
+    /// What its table shares with those that affine maps make of it, counted once.
+    pub fn affine_invariant(&self) -> u64 {
+        *self.invariant.get_or_init(|| self.table.affine_invariant())
+    }
 }
 
 macro_rules! files {
@@ -128,7 +136,7 @@ fn read(name: &'static str, source: &str) -> Result<Known, String> {
         let circuit = text::read(&string(item, "text")?).map_err(|e| e.to_string())?;
         circuits.push(KnownCircuit { gates, source: string(item, "source")?, circuit });
     }
-    Ok(Known { name, title: string(&file, "title")?, table, circuits })
+    Ok(Known { name, title: string(&file, "title")?, table, circuits, invariant: OnceLock::new() })
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Effort {
 
     fn field_search(self) -> composite_field::Search {
         let (n_builds, n_kept) = match self {
-            Effort::Quick => (20, 3),
+            Effort::Quick => (16, 2),
             Effort::Normal => (300, 8),
             Effort::Thorough => (1200, 40),
         };
@@ -186,8 +186,9 @@ fn candidates(table: &Table, basis: &Basis, effort: Effort) -> Vec<Candidate> {
     let alike = |k: &&Known| {
         k.table.n_inputs() == table.n_inputs()
             && k.table.n_outputs() == table.n_outputs()
-            && k.table.affine_invariant() == invariant
+            && k.affine_invariant() == invariant
     };
+    let mut n_related = 0;
     for known in known::all().iter().filter(alike) {
         if let Some(r) = reordered(&known.table, table) {
             for (c, finished) in fitting(known) {
@@ -197,7 +198,10 @@ fn candidates(table: &Table, basis: &Basis, effort: Effort) -> Vec<Candidate> {
                 let circuit = with_order(&c.circuit, &r);
                 found.push(Candidate { circuit, after: None, how, finished: finished && plain });
             }
-        } else if let Some(e) = equivalences(&known.table, table, 1).pop() {
+        } else if (effort != Effort::Quick || n_related == 0)
+            && let Some(e) = equivalences(&known.table, table, 1).pop()
+        {
+            n_related += 1;
             // The smallest of each kind of gates that there may be.
             let cheapest = |gates: Gates| {
                 let of_kind = known.circuits.iter().filter(|c| c.gates == gates);

@@ -142,10 +142,10 @@ pub fn simplify(circuit: &Circuit) -> Circuit {
 }
 
 /// A simplified circuit in which, as long as that helps, an inverter stands right behind a gate and so serves several
-/// outputs. This tries every signal of the circuit.
+/// outputs. This tries every signal of a circuit of up to 300 gates.
 pub fn with_fewer_inverters(circuit: &Circuit) -> Circuit {
     let mut best = simplify(circuit);
-    while best.counts().not > 1 {
+    while best.counts().not > 1 && best.gates().len() <= 300 {
         let total = best.counts().total();
         let n = best.n_inputs() + best.gates().len();
         let better = (0..n).map(|i| rebuild(&best, Some(Signal::from(i)))).find(|c| c.counts().total() < total);

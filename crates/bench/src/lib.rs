@@ -8,6 +8,7 @@ pub mod contest;
 pub mod cycles;
 pub mod machine;
 pub mod measure;
+pub mod page;
 pub mod peers;
 pub mod reference;
 pub mod report;

@@ -19,6 +19,8 @@ pub struct Peer {
     pub title: String,
     /// The loaded adapter.
     pub object: Arc<Object>,
+    /// Where it lies.
+    pub path: PathBuf,
     /// See [`PeerSpec::bound`].
     pub bound: bool,
     /// Where the adapter lies that was compiled; it goes with the peer.
@@ -59,7 +61,7 @@ pub fn find(name: &str, spec: &PeerSpec, sources: &[(&str, &[u8])]) -> Result<Pe
         return Err(format!("found {}, but {} or later is asked for", object.version, spec.minimum));
     }
     let title = format!("{} {}", spec.title, object.version);
-    Ok(Peer { name: name.into(), title, object, bound: spec.bound, _folder: folder })
+    Ok(Peer { name: name.into(), title, object, path, bound: spec.bound, _folder: folder })
 }
 
 /// Compiles an adapter in a folder.

@@ -35,7 +35,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5c6b7d; --line: #d9e0e8; --paper: #ffffff; --bar: #2f6fb3; --good: #1c7a45; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8edf3; --soft: #9aa9ba; --line: #334150; --paper: #12181f; --bar: #6aa6e8; --good: #5fcf93; --bad: #ff8a80; } }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 68rem; margin: 2.5rem auto; padding: 0 1.25rem; }

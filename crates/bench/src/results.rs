@@ -160,6 +160,9 @@ pub struct Row {
     pub firings_per_s_median: Option<f64>,
     /// Seconds of every run, in order; runs of the same index in other rows of one group took place in turn.
     pub seconds: Vec<f64>,
+    /// Cycles of every run, for runs that were processes of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub separate_cycles: Vec<f64>,
 }
 
 /// A comparison that a goal was set for.
@@ -230,7 +233,8 @@ impl Row {
             spread: crate::measure::spread(&seconds),
             verified: subject.verified,
             firings_per_s_median: None,
-            seconds,
+            seconds: seconds.into_iter().map(rounded).collect(),
+            separate_cycles: Vec::new(),
         }
     }
 }
@@ -250,6 +254,11 @@ impl Row {
             ..row
         }
     }
+}
+
+/// To six digits, which is more than a clock tells.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 impl Results {

@@ -326,13 +326,17 @@ pub struct AnalyzeArgs {
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// What to measure: operations of the library beside other libraries (`aes128 ctr`, `sha2`), `networks`, `interpreter`,
-    /// `check`; everything when absent
+    /// What to measure: operations of the library beside other libraries (`aes128 ctr`, `sha2`), all of those
+    /// that rows are about (`referee`), the experiments of CTL's publication (`published`), `threads`, `compile`, `networks`,
+    /// `interpreter`, `check`; everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Write machine and rows
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Write a self-contained page with tables and plots; with `--table`, of the last of the earlier results
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
     /// Only these C compilers [default: the one that is found first; for `networks` gcc and clang]
     #[arg(long = "compiler", value_name = "CC", value_delimiter = ',')]
     pub compilers: Vec<String>,
@@ -345,6 +349,9 @@ pub struct BenchArgs {
     /// Bytes of a message, beside those that the rows are about [default: 64, 1 KiB, 16 KiB, 1 MiB, 16 MiB]
     #[arg(long = "sizes", value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
     pub sizes: Vec<u64>,
+    /// Time one run of an operation in a contender's shared object, for measurements in separate processes
+    #[arg(long, hide = true, num_args = 2, value_names = ["OBJECT", "OPERATION"])]
+    pub once: Vec<String>,
     /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,

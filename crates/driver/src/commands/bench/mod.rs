@@ -2,9 +2,12 @@
 
 mod blocks;
 mod checking;
+mod compile;
 mod interpreter;
 mod ours;
+mod published;
 pub mod referee;
+mod threads;
 
 use super::Context;
 use crate::cli::BenchArgs;
@@ -12,6 +15,7 @@ use crate::failure::{Failure, Outcome, describe};
 use crate::output::{self, write_file};
 use headrace_bench::cycles;
 use headrace_bench::machine;
+use headrace_bench::page;
 use headrace_bench::results::{Machine, Ratio, Results, Row, Verdict};
 use headrace_bench::tables;
 use std::fs;
@@ -19,7 +23,10 @@ use std::path::Path;
 
 /// What is measured, by the word on the command line.
 const SUBJECTS: &[(&str, Measure)] =
-    &[("networks", blocks::measure), ("interpreter", interpreter::measure), ("check", checking::measure)];
+    &[("published", published::measure), ("threads", threads::measure), ("compile", compile::measure), ("networks", blocks::measure), ("interpreter", interpreter::measure), ("check", checking::measure)];
+
+/// The word for all rows of the referee.
+const REFEREE: &str = "referee";
 
 /// Measures a subject.
 type Measure = fn(&mut Context, &BenchArgs, &Machine) -> Outcome<Measured>;
@@ -37,6 +44,9 @@ const TOOLS: &[&str] = &["gcc", "clang", "openssl", "rustc"];
 
 /// Measures, prints tables and writes results; or prints the tables of earlier results.
 pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
+    if let [object, operation] = arguments.once.as_slice() {
+        return published::once(Path::new(object), operation);
+    }
     if !arguments.table.is_empty() {
         return show_earlier(arguments);
     }
@@ -61,16 +71,28 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     }
     context.terminal.status("");
     output::print(render(&results, None).as_bytes())?;
-    match &arguments.json {
-        Some(path) => write_file(path, results.to_json().as_bytes()),
+    if let Some(path) = &arguments.json {
+        write_file(path, results.to_json().as_bytes())?;
+    }
+    match &arguments.html {
+        Some(path) => write_page(path, &results),
         None => Ok(()),
     }
+}
+
+fn write_page(path: &Path, results: &Results) -> Outcome {
+    let page = page::page(results).map_err(Failure::wrong)?;
+    write_file(path, page.as_bytes())
 }
 
 /// The subjects that are named, and the words for the referee; everything when nothing is named.
 fn chosen(words: &[String]) -> (Vec<(&'static str, Measure)>, Option<Vec<String>>) {
     if words.is_empty() {
         return (SUBJECTS.to_vec(), Some(Vec::new()));
+    }
+    if words.iter().any(|word| word == REFEREE) {
+        let (subjects, _) = chosen(&words.iter().filter(|word| *word != REFEREE).cloned().collect::<Vec<_>>());
+        return (if words.len() > 1 { subjects } else { Vec::new() }, Some(Vec::new()));
     }
     let named = |word: &String| SUBJECTS.iter().find(|(name, _)| word == name).copied();
     let primitives: Vec<String> = words.iter().filter(|word| named(word).is_none()).cloned().collect();
@@ -110,6 +132,9 @@ fn show_earlier(arguments: &BenchArgs) -> Outcome {
         }
         text.push_str(&render(&results, before.as_ref()));
         before = Some(results);
+    }
+    if let (Some(path), Some(results)) = (&arguments.html, &before) {
+        write_page(path, results)?;
     }
     let Some(document) = &arguments.into else { return output::print(text.as_bytes()) };
     let wrong = |problem: &str| Failure::wrong(format!("{}: {problem}", document.display()));

@@ -11,7 +11,7 @@ use headrace_targets::c::project::{Files, of_operations, operation_prefix, set_n
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -24,6 +24,8 @@ pub const FLAGS: &[&str] = &["-O3", "-march=native"];
 pub struct Compiled {
     /// The loaded object.
     pub object: Arc<Object>,
+    /// Where it lies.
+    pub path: PathBuf,
     /// Name of the variant.
     pub variant: String,
     /// Whether the manifest declares it constant-time.
@@ -53,6 +55,7 @@ pub fn compile(
     compile_files(&files, &shim(spec), folder.path(), &object, compiler, flags).map_err(Failure::wrong)?;
     Ok(Compiled {
         object: Object::load(&object).map_err(Failure::wrong)?,
+        path: object,
         variant: variant.name.clone(),
         constant_time: variant.constant_time,
         engine: format!("c by {compiler} {}", flags.join(" ")),

@@ -16,6 +16,7 @@ use headrace_bench::verdict::{self, Ours, Theirs, judge};
 use headrace_library::catalog::{Library, OperationSpec};
 use ours::Compiled;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Sizes of a message, in bytes.
 const SIZES: &[usize] = &[64, 1 << 10, 16 << 10, 1 << 20, 16 << 20];
@@ -46,6 +47,12 @@ struct Point<'r> {
     also: &'r [String],
 }
 
+/// Key and initial block or nonce of a parameter set.
+pub fn strings(rules: &Rules, set: &str) -> Strings {
+    let lengths = rules.sets.get(set).copied().unwrap_or_default();
+    Strings { key: noise(lengths.key, 1), iv: noise(lengths.iv, 2) }
+}
+
 /// All that a session of measuring keeps.
 struct Referee<'c> {
     context: &'c mut Context,
@@ -54,6 +61,8 @@ struct Referee<'c> {
     rules: &'c Rules,
     compilers: Vec<String>,
     peers: BTreeMap<String, Result<Peer, String>>,
+    /// What was compiled, by operation, variant, compiler and flags.
+    compiled: BTreeMap<String, Rc<Compiled>>,
     measured: Measured,
 }
 
@@ -65,11 +74,11 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
     let scope = library.select(&selected).map_err(|problem| context.usage(&problem))?;
     let in_scope = |point: &Point| scope.iter().any(|spec| spec.set == point.set && spec.name == point.operation);
     let points: Vec<Point> = points(&rules).filter(in_scope).collect();
-    if points.is_empty() {
+    if points.is_empty() && !words.is_empty() {
         return Err(Failure::usage(format!("no row of the referee is about `{}`", words.join(" ").escape_debug())));
     }
     let compilers = match arguments.compilers.as_slice() {
-        [] => vec![headrace_native::Compiler::find().ok_or_else(no_compiler)?.name()],
+        [] => vec![compiler()?],
         named => named.to_vec(),
     };
     let library = &library;
@@ -80,6 +89,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
         rules: &rules,
         compilers,
         peers: BTreeMap::new(),
+        compiled: BTreeMap::new(),
         measured: Measured::default(),
     };
     cycles::pin();
@@ -88,8 +98,11 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
     outcome.map(|()| referee.measured)
 }
 
-fn no_compiler() -> Failure {
-    Failure::missing("there is no C compiler: apt-get install gcc libc6-dev")
+/// The C compiler that is found first.
+pub fn compiler() -> Outcome<String> {
+    let found = headrace_native::Compiler::find();
+    let missing = || Failure::missing("there is no C compiler: apt-get install gcc libc6-dev");
+    Ok(found.ok_or_else(missing)?.name())
 }
 
 /// Every set with every operation of every row.
@@ -122,7 +135,7 @@ impl Referee<'_> {
             .operation(point.set, point.operation)
             .ok_or_else(|| Failure::wrong(format!("the library has no `{} {}`", point.set, point.operation)))?;
         self.context.terminal.status(&format!("measuring {}", spec.full_name()));
-        let strings = self.strings(point.set);
+        let strings = strings(self.rules, point.set);
         let compiled = self.compile(point, spec)?;
         let mut found = verdict::Measured::default();
         let mut sides = Vec::new();
@@ -153,7 +166,7 @@ impl Referee<'_> {
         found.missing.dedup();
         let mut sizes: Vec<usize> = match self.arguments.sizes.as_slice() {
             // Many messages at once, and code for other machines, are about the size of the row.
-            [] if many || !point.row.flags.is_empty() => vec![point.row.bytes],
+            [] if many || point.peers.is_empty() => vec![point.row.bytes],
             [] => SIZES.to_vec(),
             given => given.iter().filter_map(|size| usize::try_from(*size).ok()).collect(),
         };
@@ -170,6 +183,18 @@ impl Referee<'_> {
             if bytes == point.row.bytes {
                 for (side, times) in sides.iter().zip(times) {
                     match side {
+                        _ if times.seconds.is_empty() => {
+                            let failed = format!("fails on {bytes} bytes");
+                            match side {
+                                Side::Ours(_) => {
+                                    found.error = Some(format!("{} {failed}", self.side_name(side, &compiled)))
+                                }
+                                Side::Theirs(name) if point.peers.contains(name) => {
+                                    found.missing.push((name.clone(), failed))
+                                }
+                                Side::Theirs(_) => {}
+                            }
+                        }
                         Side::Ours(at) => found.ours.push(Ours {
                             variant: compiled[*at].variant.clone(),
                             engine: compiled[*at].engine.clone(),
@@ -191,21 +216,22 @@ impl Referee<'_> {
         Ok(())
     }
 
-    fn strings(&self, set: &str) -> Strings {
-        let lengths = self.rules.sets.get(set).copied().unwrap_or_default();
-        Strings { key: noise(lengths.key, 1), iv: noise(lengths.iv, 2) }
-    }
 
     /// Every variant, by every compiler.
-    fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Compiled>> {
+    fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Rc<Compiled>>> {
         let flags: Vec<String> = match point.row.flags.as_slice() {
             [] => ours::FLAGS.iter().map(|flag| (*flag).to_owned()).collect(),
             given => given.to_vec(),
         };
         let mut compiled = Vec::new();
         for compiler in self.compilers.clone() {
-            for variant in &spec.variants {
-                let made = ours::compile(self.context, spec, variant, &compiler, &flags)?;
+            for variant in spec.variants.iter().filter(|variant| variant.constant_time || !point.row.constant_time) {
+                let key = format!("{} {} {compiler} {}", spec.full_name(), variant.network, flags.join(" "));
+                let made = match self.compiled.get(&key) {
+                    Some(made) => Rc::clone(made),
+                    None => Rc::new(ours::compile(self.context, spec, variant, &compiler, &flags)?),
+                };
+                self.compiled.insert(key, Rc::clone(&made));
                 compiled.push(made);
             }
         }
@@ -231,7 +257,7 @@ impl Referee<'_> {
             return Ok((0..load.messages).map(|at| noise(load.bytes, 3 + at as u64)).collect());
         };
         let operation = format!("{} {inverse}", point.set);
-        let strings = self.strings(point.set);
+        let strings = strings(self.rules, point.set);
         let names: Vec<String> = point.peers.iter().chain(point.also).cloned().collect();
         for name in names {
             let Ok(mut opened) = self.open_peer(&name, &operation, &strings, false) else { continue };
@@ -262,7 +288,7 @@ impl Referee<'_> {
         spec: &OperationSpec,
         sides: &[Side],
         prepared: &mut Vec<Prepared>,
-        compiled: &[Compiled],
+        compiled: &[Rc<Compiled>],
     ) -> Result<(), String> {
         let bounds: Vec<bool> = sides.iter().map(|side| self.is_bound(side)).collect();
         for bytes in COMPARED {
@@ -297,7 +323,7 @@ impl Referee<'_> {
         matches!(side, Side::Theirs(name) if self.rules.peers.get(name).is_some_and(|peer| peer.bound))
     }
 
-    fn side_name(&self, side: &Side, compiled: &[Compiled]) -> String {
+    fn side_name(&self, side: &Side, compiled: &[Rc<Compiled>]) -> String {
         match side {
             Side::Ours(at) => format!("headrace {}", compiled[*at].variant),
             Side::Theirs(name) => match self.peers.get(name) {
@@ -315,7 +341,7 @@ impl Referee<'_> {
         load: Load,
         sides: &[Side],
         prepared: &mut Vec<Prepared>,
-        compiled: &[Compiled],
+        compiled: &[Rc<Compiled>],
     ) -> Outcome<(String, Vec<Times>)> {
         let messages = self.messages(point, spec, load)?;
         let input = Load { bytes: messages.first().map_or(0, Vec::len), ..load };
@@ -323,10 +349,6 @@ impl Referee<'_> {
         let mut entrants = self.entrants(prepared, load);
         let times = hold(&mut entrants, &inputs, input, self.arguments.pairs as usize);
         prepared.extend(entrants.into_iter().map(|entrant| entrant.prepared));
-        let times = times.map_err(|at| {
-            let name = sides.get(at).map(|side| self.side_name(side, compiled)).unwrap_or_default();
-            Failure::wrong(format!("{name} fails on {} of {} bytes", spec.full_name(), load.bytes))
-        })?;
         let counted = sides.iter().filter(|side| !self.is_bound(side));
         let names: Vec<String> = counted.map(|side| self.side_name(side, compiled)).collect();
         Ok((names.join(", "), times))
@@ -337,12 +359,12 @@ impl Referee<'_> {
         point: &Point,
         load: Load,
         sides: &[Side],
-        compiled: &[Compiled],
+        compiled: &[Rc<Compiled>],
         times: &[Times],
         verified: Option<&str>,
     ) {
         let streams = u32::try_from(load.messages).unwrap_or(u32::MAX);
-        for (side, times) in sides.iter().zip(times) {
+        for (side, times) in sides.iter().zip(times).filter(|(_, times)| !times.seconds.is_empty()) {
             let (variant, implementation, engine) = match side {
                 Side::Ours(at) => {
                     let ours = &compiled[*at];

@@ -1,1 +1,0 @@
-//! Adapter of base64-turbo.

@@ -3,8 +3,6 @@
  * section 5.3.5. */
 #include "aes.h"
 
-#include <string.h>
-
 struct keyed {
     uint32_t encrypt[4 * (MAX_ROUNDS + 1)], decrypt[4 * (MAX_ROUNDS + 1)];
     int n_rounds;
@@ -57,27 +55,35 @@ static void set_key(struct keyed *keyed, const uint8_t *key, size_t key_bytes)
         }
 }
 
-/* Both directions differ in tables and in where the columns of a row come from. */
+/* Both directions differ in tables and in where the columns of a row come from: `b` and `d` are the columns of the second and
+ * the fourth row. */
+#define COLUMN(a, b, c, d) (t0[a & 255] ^ t1[b >> 8 & 255] ^ t2[c >> 16 & 255] ^ t3[d >> 24])
+#define LAST(a, b, c, d)                                                                                             \
+    ((uint32_t)last[a & 255] | (uint32_t)last[b >> 8 & 255] << 8 | (uint32_t)last[c >> 16 & 255] << 16               \
+     | (uint32_t)last[d >> 24] << 24)
+
 static inline __attribute__((always_inline)) void transform(const uint32_t *key, int n_rounds, uint32_t (*table)[256],
-                                                            const uint8_t last[256], int step, const uint8_t *in,
-                                                            uint8_t *out)
+                                                            const uint8_t last[256], int is_forward,
+                                                            const uint8_t *in, uint8_t *out)
 {
-    uint32_t s[4], t[4];
-    for (int i = 0; i < 4; i++)
-        s[i] = word(in + 4 * i) ^ key[i];
+    const uint32_t *t0 = table[0], *t1 = table[1], *t2 = table[2], *t3 = table[3];
+    uint32_t a = word(in) ^ key[0], b = word(in + 4) ^ key[1], c = word(in + 8) ^ key[2], d = word(in + 12) ^ key[3];
     for (int round = 1; round < n_rounds; round++) {
         key += 4;
-        for (int i = 0; i < 4; i++)
-            t[i] = table[0][s[i] & 255] ^ table[1][s[(i + step) & 3] >> 8 & 255] ^ table[2][s[(i + 2) & 3] >> 16 & 255]
-                ^ table[3][s[(i + 3 * step) & 3] >> 24] ^ key[i];
-        memcpy(s, t, sizeof s);
+        uint32_t e = (is_forward ? COLUMN(a, b, c, d) : COLUMN(a, d, c, b)) ^ key[0];
+        uint32_t f = (is_forward ? COLUMN(b, c, d, a) : COLUMN(b, a, d, c)) ^ key[1];
+        uint32_t g = (is_forward ? COLUMN(c, d, a, b) : COLUMN(c, b, a, d)) ^ key[2];
+        uint32_t h = (is_forward ? COLUMN(d, a, b, c) : COLUMN(d, c, b, a)) ^ key[3];
+        a = e;
+        b = f;
+        c = g;
+        d = h;
     }
     key += 4;
-    for (int i = 0; i < 4; i++) {
-        uint32_t word = last[s[i] & 255] | (uint32_t)last[s[(i + step) & 3] >> 8 & 255] << 8
-            | (uint32_t)last[s[(i + 2) & 3] >> 16 & 255] << 16 | (uint32_t)last[s[(i + 3 * step) & 3] >> 24] << 24;
-        put(out + 4 * i, word ^ key[i]);
-    }
+    put(out, (is_forward ? LAST(a, b, c, d) : LAST(a, d, c, b)) ^ key[0]);
+    put(out + 4, (is_forward ? LAST(b, c, d, a) : LAST(b, a, d, c)) ^ key[1]);
+    put(out + 8, (is_forward ? LAST(c, d, a, b) : LAST(c, b, a, d)) ^ key[2]);
+    put(out + 12, (is_forward ? LAST(d, a, b, c) : LAST(d, c, b, a)) ^ key[3]);
 }
 
 static void encrypt_block(const struct keyed *keyed, const uint8_t *in, uint8_t *out)
@@ -87,7 +93,7 @@ static void encrypt_block(const struct keyed *keyed, const uint8_t *in, uint8_t 
 
 static void decrypt_block(const struct keyed *keyed, const uint8_t *in, uint8_t *out)
 {
-    transform(keyed->decrypt, keyed->n_rounds, backward, inverse_sbox, 3, in, out);
+    transform(keyed->decrypt, keyed->n_rounds, backward, inverse_sbox, 0, in, out);
 }
 
 #include "aes_modes.h"

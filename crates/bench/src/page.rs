@@ -158,6 +158,10 @@ fn operation(page: &mut String, rows: &[&Row], streams: u32) -> Result<(), Strin
         );
     }
     page.push_str("</tbody></table>\n");
+    if rows.iter().any(|row| !row.separate_cycles.is_empty()) {
+        let plot = separate_runs(rows).map_err(|error| error.to_string())?;
+        let _ = writeln!(page, "<figure>{plot}</figure>");
+    }
     if let (true, Some(least), Some(most)) = (sizes.len() > 1, sizes.first(), sizes.last()) {
         let plot = over_sizes(rows, *least as f64, *most as f64).map_err(|error| error.to_string())?;
         let _ = writeln!(page, "<figure>{plot}</figure>");
@@ -174,7 +178,7 @@ fn over_sizes(rows: &[&Row], least: f64, most: f64) -> Result<String, Box<dyn st
         return Ok(String::new());
     }
     let mut lines: Vec<(String, bool, Vec<(f64, f64)>)> = Vec::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| row.separate_cycles.is_empty()) {
         let point = (row.bytes as f64, row.cycles_per_byte_median);
         let name = format!("{}, {}", label(row), row.engine);
         match lines.iter_mut().find(|(known, ..)| *known == name) {
@@ -216,6 +220,47 @@ fn over_sizes(rows: &[&Row], least: f64, most: f64) -> Result<String, Box<dyn st
     Ok(svg)
 }
 
+/// Cycles a byte of runs that were processes of their own, in the order in which they took place: a line for each contender.
+fn separate_runs(rows: &[&Row]) -> Result<String, Box<dyn std::error::Error>> {
+    let rows: Vec<&&Row> = rows.iter().filter(|row| !row.separate_cycles.is_empty()).collect();
+    let figures =
+        |row: &Row| -> Vec<f64> { row.separate_cycles.iter().map(|cycles| cycles / row.bytes as f64).collect() };
+    let all: Vec<f64> = rows.iter().flat_map(|row| figures(row)).collect();
+    let (low, high) = (crate::measure::least(&all), all.iter().copied().fold(0.0, f64::max));
+    let n_runs = rows.iter().map(|row| row.separate_cycles.len()).max().unwrap_or(0);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, PLOT).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .margin(8)
+            .x_label_area_size(34)
+            .y_label_area_size(56)
+            .build_cartesian_2d(1.0..n_runs as f64 * 1.4, (low / 1.3..high * 1.3).log_scale())?;
+        chart
+            .configure_mesh()
+            .x_desc("separate run")
+            .y_desc("cycles a byte")
+            .x_label_formatter(&|run| format!("{run}"))
+            .y_label_formatter(&|value| figure(*value))
+            .light_line_style(TRANSPARENT)
+            .draw()?;
+        let mut others = OTHERS.iter().cycle();
+        for row in rows {
+            let is_ours = row.implementation == "headrace";
+            let colour =
+                if is_ours && row.variant == "standard" { OURS } else { others.next().copied().unwrap_or(BLACK) };
+            let points: Vec<(f64, f64)> = (1..).map(f64::from).zip(figures(row)).collect();
+            chart.draw_series(LineSeries::new(points.iter().copied(), colour))?;
+            let style = ("sans-serif", 12).into_font().color(&colour);
+            let end = (n_runs as f64 * 1.02, crate::measure::median(&figures(row)));
+            chart.draw_series(std::iter::once(Text::new(label(row), end, style)))?;
+        }
+        area.present()?;
+    }
+    Ok(svg)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +288,9 @@ mod tests {
             ratios: Vec::new(),
             verdicts: Vec::new(),
         };
+        let mut separate = results.clone();
+        separate.rows.iter_mut().for_each(|row| row.separate_cycles = vec![100.0, 120.0, 110.0]);
+        assert!(page(&separate).expect("it can be drawn").contains("separate run"));
         let page = page(&results).expect("it can be drawn");
         assert!(page.contains("<svg") && page.contains("polyline"));
         assert!(page.contains("x&lt;y") && !page.contains("x<y"));

@@ -22,8 +22,14 @@ use std::fs;
 use std::path::Path;
 
 /// What is measured, by the word on the command line.
-const SUBJECTS: &[(&str, Measure)] =
-    &[("published", published::measure), ("threads", threads::measure), ("compile", compile::measure), ("networks", blocks::measure), ("interpreter", interpreter::measure), ("check", checking::measure)];
+const SUBJECTS: &[(&str, Measure)] = &[
+    ("published", published::measure),
+    ("threads", threads::measure),
+    ("compile", compile::measure),
+    ("networks", blocks::measure),
+    ("interpreter", interpreter::measure),
+    ("check", checking::measure),
+];
 
 /// The word for all rows of the referee.
 const REFEREE: &str = "referee";

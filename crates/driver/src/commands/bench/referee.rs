@@ -216,7 +216,6 @@ impl Referee<'_> {
         Ok(())
     }
 
-
     /// Every variant, by every compiler.
     fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Rc<Compiled>>> {
         let flags: Vec<String> = match point.row.flags.as_slice() {
@@ -395,5 +394,37 @@ impl Referee<'_> {
                 self.measured.rows.push(row);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Colour;
+    use crate::roots::Roots;
+    use crate::terminal::Terminal;
+    use headrace_library::Role;
+
+    #[test]
+    fn every_row_is_about_operations_of_the_library_with_strings_of_legal_lengths() {
+        let mut context = Context::new(Terminal::new(Colour::Never), Roots::new(&[]));
+        let library = context.library().expect("the library can be read");
+        let rules = rules().expect("the rules can be read");
+        let mut seen = 0;
+        for point in points(&rules) {
+            let spec = library.operation(point.set, point.operation);
+            let spec = spec.unwrap_or_else(|| panic!("{} {}", point.set, point.operation));
+            let strings = strings(&rules, point.set);
+            for (role, bytes) in [(Role::Key, strings.key), (Role::Iv, strings.iv.clone()), (Role::Nonce, strings.iv)] {
+                if let Some(port) = spec.input(role) {
+                    assert!(port.sizes.allows(bytes.len() as u64), "{}: {role:?}", spec.full_name());
+                }
+            }
+            for variant in [&point.row.variant, &point.row.must.variant].into_iter().flatten() {
+                assert!(spec.variant(Some(variant)).is_some(), "{}: {variant}", spec.full_name());
+            }
+            seen += 1;
+        }
+        assert!(seen > 50);
     }
 }

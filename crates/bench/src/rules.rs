@@ -82,6 +82,8 @@ pub struct RowSpec {
     /// What the compiler of ours is told instead of the flags for this machine.
     #[serde(default)]
     pub flags: Vec<String>,
+    /// The features of the processor that ours may find when it asks for them at run time; all that there are when absent.
+    pub features: Option<Vec<String>>,
 }
 
 fn sixteen_kib() -> usize {

@@ -29,7 +29,6 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     };
     let rules = referee::rules()?;
     let strings = referee::strings(&rules, SET);
-    let flags: Vec<String> = ours::FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
     let mut measured = Measured::default();
     for compiler in compilers {
         let mut seconds = Vec::new();
@@ -43,7 +42,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
             let spec = library.operation(SET, OPERATION);
             let spec = spec.ok_or_else(|| Failure::wrong(format!("the library has no `{SET} {OPERATION}`")))?;
             let first = spec.variant(None).ok_or_else(|| Failure::wrong("there is no variant"))?;
-            let made = ours::compile(&mut fresh, spec, first, &compiler, &flags)?;
+            let made = ours::compile(&mut fresh, spec, first, &ours::Build::native(&compiler))?;
             let message = noise(64, 3);
             let mut output = vec![0; 64 + ROOM_BYTES];
             let opened = Prepared::open(&made.object, &format!("{SET} {OPERATION}"), &strings);

@@ -76,7 +76,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         add(referee::measure(context, arguments, &primitives)?);
     }
     context.terminal.status("");
-    output::print(render(&results, None).as_bytes())?;
+    output::print(render(&results, None, false).as_bytes())?;
     if let Some(path) = &arguments.json {
         write_file(path, results.to_json().as_bytes())?;
     }
@@ -107,14 +107,15 @@ fn chosen(words: &[String]) -> (Vec<(&'static str, Measure)>, Option<Vec<String>
 }
 
 /// The machine, if it is not that of the results before, and all tables.
-fn render(results: &Results, before: Option<&Results>) -> String {
+fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String {
     let machine = &results.machine;
     let is_new = before.is_none_or(|before| {
         let old = &before.machine;
         old.cpu != machine.cpu || old.versions != machine.versions || old.system != machine.system
     });
     let mut text = if is_new { tables::machine(results) } else { String::new() };
-    if !results.rows.is_empty() {
+    // The figures behind verdicts are many: documents leave them to the files.
+    if !results.rows.is_empty() && (!is_brief || results.verdicts.is_empty()) {
         text.push_str(&format!("\n{}", tables::rows(&results.rows)));
     }
     if !results.ratios.is_empty() {
@@ -136,7 +137,7 @@ fn show_earlier(arguments: &BenchArgs) -> Outcome {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&render(&results, before.as_ref()));
+        text.push_str(&render(&results, before.as_ref(), true));
         before = Some(results);
     }
     if let (Some(path), Some(results)) = (&arguments.html, &before) {

@@ -19,6 +19,42 @@ use tempfile::TempDir;
 /// What the compiler is told, for the machine that it runs on.
 pub const FLAGS: &[&str] = &["-O3", "-march=native"];
 
+/// What ours is compiled with.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The compiler.
+    pub compiler: String,
+    /// Its flags.
+    pub flags: Vec<String>,
+    /// The features of the processor that may be found at run time; all when absent.
+    pub features: Option<Vec<String>>,
+}
+
+impl Build {
+    /// For the machine that it runs on.
+    pub fn native(compiler: &str) -> Self {
+        Self { compiler: compiler.into(), flags: FLAGS.iter().map(|flag| (*flag).to_owned()).collect(), features: None }
+    }
+
+    /// How it stands in tables.
+    pub fn name(&self) -> String {
+        let limited = if self.features.is_some() { ", dispatch limited" } else { "" };
+        format!("c by {} {}{limited}", self.compiler, self.flags.join(" "))
+    }
+
+    /// A header that stands before everything and answers for the processor, where features are limited.
+    fn answers(&self) -> Option<String> {
+        let features = self.features.as_ref()?;
+        let allowed: Vec<String> =
+            features.iter().map(|feature| format!("strcmp(feature, \"{feature}\") == 0")).collect();
+        let allowed = if allowed.is_empty() { "0".into() } else { allowed.join("\n        || ") };
+        Some(format!(
+            "#include <string.h>\nstatic inline int allowed_feature(const char *feature)\n{{\n    return {allowed};\n}}\n\
+             #define __builtin_cpu_supports(feature) allowed_feature(feature)\n"
+        ))
+    }
+}
+
 /// A variant of an operation, compiled and loaded.
 #[derive(Debug)]
 pub struct Compiled {
@@ -37,13 +73,7 @@ pub struct Compiled {
 }
 
 /// Compiles a variant of an operation.
-pub fn compile(
-    context: &mut Context,
-    spec: &OperationSpec,
-    variant: &VariantSpec,
-    compiler: &str,
-    flags: &[String],
-) -> Outcome<Compiled> {
+pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpec, build: &Build) -> Outcome<Compiled> {
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     let options = Options { command: format!("headrace bench {}", spec.full_name()), ..Options::default() };
     let files = of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options).map_err(|problems| {
@@ -52,25 +82,19 @@ pub fn compile(
     })?;
     let folder = tempfile::tempdir().map_err(|error| Failure::wrong(describe(&error)))?;
     let object = folder.path().join("ours.so");
-    compile_files(&files, &shim(spec), folder.path(), &object, compiler, flags).map_err(Failure::wrong)?;
+    compile_files(&files, &shim(spec), folder.path(), &object, build).map_err(Failure::wrong)?;
     Ok(Compiled {
         object: Object::load(&object).map_err(Failure::wrong)?,
         path: object,
         variant: variant.name.clone(),
         constant_time: variant.constant_time,
-        engine: format!("c by {compiler} {}", flags.join(" ")),
+        engine: build.name(),
         _folder: folder,
     })
 }
 
-fn compile_files(
-    files: &Files,
-    shim: &str,
-    folder: &Path,
-    object: &Path,
-    compiler: &str,
-    flags: &[String],
-) -> Result<(), String> {
+fn compile_files(files: &Files, shim: &str, folder: &Path, object: &Path, build: &Build) -> Result<(), String> {
+    let Build { compiler, flags, .. } = build;
     let mut sources: Vec<OsString> = vec!["shim.c".into()];
     let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).map_err(|error| error.to_string());
     write("shim.c", shim.as_bytes())?;
@@ -85,6 +109,10 @@ fn compile_files(
         }
     }
     let mut command = Command::new(compiler);
+    if let Some(answers) = build.answers() {
+        write("answers.h", answers.as_bytes())?;
+        command.args(["-include", "answers.h"]);
+    }
     command.current_dir(folder).args(["-std=c11", "-shared", "-fPIC", "-Wl,-Bsymbolic"]).args(flags);
     command.args(sources).arg("-o").arg(object).args(["-lm", "-pthread"]);
     let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;

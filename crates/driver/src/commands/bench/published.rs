@@ -45,7 +45,6 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         Some(named) => named.clone(),
         None => referee::compiler()?,
     };
-    let flags: Vec<String> = ours::FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
     let mut measured = Measured::default();
     let mut references = Vec::new();
     for name in REFERENCES {
@@ -60,7 +59,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         let strings = referee::strings(&rules, set);
         let mut compiled = Vec::new();
         for variant in spec.variants.iter().filter(|variant| VARIANTS.contains(&variant.name.as_str())) {
-            compiled.push(ours::compile(context, spec, variant, &compiler, &flags)?);
+            compiled.push(ours::compile(context, spec, variant, &ours::Build::native(&compiler))?);
         }
         let own = compiled.iter().map(|ours| Contender {
             variant: ours.variant.clone(),

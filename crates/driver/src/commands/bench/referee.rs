@@ -14,7 +14,7 @@ use headrace_bench::results::{Row, Subject};
 use headrace_bench::rules::{RowSpec, Rules};
 use headrace_bench::verdict::{self, Ours, Theirs, judge};
 use headrace_library::catalog::{Library, OperationSpec};
-use ours::Compiled;
+use ours::{Build, Compiled};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -218,17 +218,17 @@ impl Referee<'_> {
 
     /// Every variant, by every compiler.
     fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Rc<Compiled>>> {
-        let flags: Vec<String> = match point.row.flags.as_slice() {
-            [] => ours::FLAGS.iter().map(|flag| (*flag).to_owned()).collect(),
-            given => given.to_vec(),
-        };
         let mut compiled = Vec::new();
-        for compiler in self.compilers.clone() {
+        for compiler in &self.compilers {
+            let mut build = Build { features: point.row.features.clone(), ..Build::native(compiler) };
+            if !point.row.flags.is_empty() {
+                build.flags.clone_from(&point.row.flags);
+            }
             for variant in spec.variants.iter().filter(|variant| variant.constant_time || !point.row.constant_time) {
-                let key = format!("{} {} {compiler} {}", spec.full_name(), variant.network, flags.join(" "));
+                let key = format!("{} {} {build:?}", spec.full_name(), variant.network);
                 let made = match self.compiled.get(&key) {
                     Some(made) => Rc::clone(made),
-                    None => Rc::new(ours::compile(self.context, spec, variant, &compiler, &flags)?),
+                    None => Rc::new(ours::compile(self.context, spec, variant, &build)?),
                 };
                 self.compiled.insert(key, Rc::clone(&made));
                 compiled.push(made);

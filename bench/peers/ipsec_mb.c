@@ -170,6 +170,11 @@ static void fill(struct context *context, IMB_JOB *job, const uint8_t *in, uint8
     }
     if (known->cipher == IMB_CIPHER_ECB)
         job->iv_len_in_bytes = 0;
+#if IMB_VERSION_NUM >= IMB_VERSION(2, 0, 0)
+    /* Both directions of this mode encrypt. */
+    if (known->cipher == IMB_CIPHER_CFB)
+        job->dec_keys = context->encrypt_keys;
+#endif
     if (known->hash == IMB_AUTH_HMAC_SHA_1 || known->hash == IMB_AUTH_HMAC_SHA_256) {
         job->u.HMAC._hashed_auth_key_xor_ipad = context->inner;
         job->u.HMAC._hashed_auth_key_xor_opad = context->outer;

@@ -59,6 +59,9 @@ struct context {
     uint8_t iv[16];
     size_t iv_bytes;
     int is_ccm;
+    /* Of a stream cipher whose state goes on until it gets its key again. */
+    uint8_t key[32];
+    const uint8_t *key_again;
 };
 
 const char *peer_version(void)
@@ -119,6 +122,10 @@ void *peer_open(const char *operation, const struct peer_strings *strings)
     context->iv_bytes = strings->iv_bytes;
     if (strings->iv_bytes + counter <= sizeof context->iv && strings->iv_bytes > 0)
         memcpy(context->iv + counter, strings->iv, strings->iv_bytes);
+    if (strcmp(known->algorithm, "RC4") == 0 && strings->key_bytes <= sizeof context->key) {
+        memcpy(context->key, strings->key, strings->key_bytes);
+        context->key_again = context->key;
+    }
     int is_ready = 0;
     switch (known->kind) {
     case DIGEST:
@@ -191,7 +198,7 @@ size_t peer_run(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes)
     switch (context->known->kind) {
     case ENCRYPT:
     case DECRYPT:
-        if (EVP_CipherInit_ex(context->cipher_context, NULL, NULL, NULL, context->iv, -1) != 1
+        if (EVP_CipherInit_ex(context->cipher_context, NULL, NULL, context->key_again, context->iv, -1) != 1
             || EVP_CipherUpdate(context->cipher_context, out, &n, in, (int)n_bytes) != 1)
             return PEER_FAILED;
         return (size_t)n;

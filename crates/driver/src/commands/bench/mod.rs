@@ -18,6 +18,7 @@ use headrace_bench::machine;
 use headrace_bench::page;
 use headrace_bench::results::{Machine, Ratio, Results, Row, Verdict};
 use headrace_bench::tables;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -43,6 +44,8 @@ pub struct Measured {
     rows: Vec<Row>,
     ratios: Vec<Ratio>,
     verdicts: Vec<Verdict>,
+    /// Versions of other libraries that took part.
+    versions: BTreeMap<String, String>,
 }
 
 /// Tools whose versions belong to a result.
@@ -66,6 +69,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         results.rows.extend(measured.rows);
         results.ratios.extend(measured.ratios);
         results.verdicts.extend(measured.verdicts);
+        results.machine.versions.extend(measured.versions);
     };
     let machine = results.machine.clone();
     for (name, measure) in subjects {

@@ -95,6 +95,8 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
     cycles::pin();
     let outcome = points.iter().try_for_each(|point| referee.measure(point));
     cycles::unpin();
+    let found = referee.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.as_ref().ok()?.title.clone())));
+    referee.measured.versions = found.collect();
     outcome.map(|()| referee.measured)
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Gets and builds what `headrace bench` compares with, as far as it can be had here. Says what it installs and why, leaves
 # alone what is there already; what cannot be had is named, and its rows count as not measured.
-# Usage: scripts/peers.sh [openssl4 rustcrypto aws-lc base64-turbo base64-simd libraries ipsec-mb ascon-c …]   all of them when none is named
+# Usage: scripts/peers.sh [openssl4 rustcrypto aws-lc base64-turbo base64-simd libraries ipsec-mb]   all of them when none is named
 set -eu
 cd "$(dirname "$0")/.."
 peers=${HEADRACE_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/headrace/peers}
@@ -56,22 +56,13 @@ ipsec_mb() {
     return $done
 }
 
-# The authors' implementation has no releases that registries carry; its source lies beside the adapters.
-ascon_c() {
-    [ -d "$peers/ascon-c/crypto_aead" ] && return 0
-    command -v git >/dev/null 2>&1 || return 1
-    echo "fetching ascon-c: its authors' own optimised implementation"
-    git clone --quiet --depth 1 https://github.com/ascon/ascon-c "$peers/ascon-c"
-}
-
-for peer in ${*:-openssl4 rustcrypto aws-lc base64-turbo base64-simd libraries ipsec-mb ascon-c}; do
+for peer in ${*:-openssl4 rustcrypto aws-lc base64-turbo base64-simd libraries ipsec-mb}; do
     case $peer in
     openssl4) openssl4 ;;
     rustcrypto | base64-turbo | base64-simd) scripts/tools.sh rust cc && rust_peer "$peer" ;;
     aws-lc) scripts/tools.sh rust cc cmake && rust_peer "$peer" ;;
     libraries) scripts/tools.sh cc c++ pkg-config libraries ;;
     ipsec-mb) ipsec_mb ;;
-    ascon-c) ascon_c ;;
     *)
         echo "unknown peer $peer" >&2
         exit 2 ;;

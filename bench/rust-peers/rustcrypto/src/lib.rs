@@ -64,7 +64,11 @@ fn mac(set: &str, key: &[u8]) -> Option<Operation> {
 
 /// The crates cannot keep a state from before the first byte, so the key is part of each run.
 fn stream(set: &str, key: &[u8], iv: &[u8]) -> Option<Operation> {
-    fn with<C: StreamCipher + 'static>(key: &[u8], iv: &[u8], make: fn(&[u8], &[u8]) -> Option<C>) -> Option<Operation> {
+    fn with<C: StreamCipher + 'static>(
+        key: &[u8],
+        iv: &[u8],
+        make: fn(&[u8], &[u8]) -> Option<C>,
+    ) -> Option<Operation> {
         let (key, iv) = (key.to_vec(), iv.to_vec());
         make(&key, &iv)?;
         Some(Box::new(move |input, output| {

@@ -65,13 +65,13 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         machine.clock_source = format!("{}; rows of the referee: {}", machine.clock_source, cycles::SOURCE);
     }
     let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new(), verdicts: Vec::new() };
+    let machine = results.machine.clone();
     let mut add = |measured: Measured| {
         results.rows.extend(measured.rows);
         results.ratios.extend(measured.ratios);
         results.verdicts.extend(measured.verdicts);
         results.machine.versions.extend(measured.versions);
     };
-    let machine = results.machine.clone();
     for (name, measure) in subjects {
         context.terminal.status(&format!("measuring {name}"));
         add(measure(context, arguments, &machine)?);

@@ -70,6 +70,7 @@ impl Step<'_> {
                 for index in [RDI, RSI, RCX] {
                     let old = self.state.general[index].value.clone();
                     self.state.set(index, Value { base: old.base, numbers: Numbers::Any });
+                    self.state.general[index].secret = if secret && repeated { 0xff } else { 0 };
                 }
                 return;
             }
@@ -183,7 +184,7 @@ impl Step<'_> {
         if [RDI, RSI, 2][..n_arguments].iter().any(|index| self.state.general[*index].secret != 0) && name != "memset" {
             self.found(Kind::LibraryCall, format!("an address or a length for {name} depends on a secret"));
         }
-        let mut result = Value::ANY;
+        let (mut result, mut result_is_secret) = (Value::ANY, false);
         match name {
             "memcpy" | "memmove" => {
                 self.copy(&first, &second, &third);
@@ -205,6 +206,7 @@ impl Step<'_> {
             "memcmp" | "bcmp" => {
                 if self.any_secret(&first, &third) || self.any_secret(&second, &third) {
                     self.found(Kind::LibraryCall, format!("{name} ends where secrets differ"));
+                    result_is_secret = true;
                 }
             }
             "headrace_walk_secret" | "headrace_walk_public" => self.declare(&first, &second, name.ends_with("secret")),
@@ -221,6 +223,7 @@ impl Step<'_> {
             self.state.set(index, Value::ANY);
         }
         self.state.set(RAX, result);
+        self.state.general[RAX].secret = if result_is_secret { 0xff } else { 0 };
         self.state.flags = 0;
         self.state.compared = None;
         debug_assert!(self.state.general[RSP].secret == 0);

@@ -102,10 +102,9 @@ impl Step<'_> {
             secret |= self.load(access.target.as_ref(), access.size).secret != 0;
         }
         let result = self.evaluate(&instruction);
-        if instruction.mnemonic() == Mnemonic::Sbb {
-            if let Some(result) = &result {
-                secret = result.secret != 0;
-            }
+        // Of a register less itself, only the borrow is left.
+        if let (Mnemonic::Sbb, Some(result)) = (instruction.mnemonic(), &result) {
+            secret = result.secret != 0;
         }
         let flag_secret = match &result {
             // What depends on nothing sets flags that depend on nothing.
@@ -330,7 +329,9 @@ impl Step<'_> {
                     self.found(Kind::Branch, "the counter depends on a secret");
                 }
                 if counts {
+                    let secret = self.state.general[1].secret;
                     self.state.set(1, Value::ANY);
+                    self.state.general[1].secret = secret;
                 }
                 let condition = (instruction.is_jcc_short_or_near() && !flags).then(|| instruction.condition_code());
                 Flow::Branch(condition, instruction.near_branch_target())
@@ -421,8 +422,19 @@ impl Step<'_> {
         true
     }
 
-    /// What takes as long as its operands want.
+    /// What takes as long as its operands want, and what touches memory where they say.
     fn costs(&mut self, instruction: &Instruction) {
+        // The number of a bit reaches beyond the word that the operand names.
+        let bits = matches!(instruction.mnemonic(), Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc);
+        if bits && instruction.op0_kind() == OpKind::Memory && instruction.op1_kind() == OpKind::Register {
+            let number = self.operand(instruction, 1);
+            let word = i64::from(self.bits(instruction, 0));
+            if number.secret != 0 {
+                self.found(Kind::Address, "the number of the bit, which is a part of the address, depends on a secret");
+            } else if number.value.numbers.bounds().0 < 0 || number.value.numbers.bounds().1 >= word {
+                self.found(Kind::NotUnderstood, "a bit of memory whose number is not known");
+            }
+        }
         let secret = |step: &mut Self, registers: &[Register]| {
             registers.iter().any(|register| step.state.secret(*register) != 0)
                 || (0..instruction.op_count()).any(|at| step.operand(instruction, at).secret != 0)

@@ -354,7 +354,14 @@ impl<'a> Walk<'a> {
             Some(Caller { frame: Rc::clone(&caller.frame), block: caller.block, path: Rc::clone(&caller.path) })
         });
         if let Some(name) = self.image.import(to) {
-            let instruction = last.unwrap_or_default();
+            // A stub that leads out of the file is nobody's code; the call of it is.
+            let mut place = frame;
+            let mut instruction = last.unwrap_or_default();
+            while let (None, Some(caller)) = (self.image.function_at(instruction.ip()), &place.caller) {
+                let block = caller.frame.graph.blocks.get(&caller.block);
+                instruction = block.and_then(|block| block.instructions.last().copied()).unwrap_or_default();
+                place = &caller.frame;
+            }
             let name = name.to_owned();
             let stack = state.general[RSP].value.clone();
             let mut step = Step { image: self.image, state: &mut state, findings: self.findings, instruction };

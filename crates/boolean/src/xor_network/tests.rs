@@ -206,7 +206,7 @@ fn inputs_of_one_row_stay_out_of_the_search() {
     let three = Options { arity: Arity::Three, work: 1_000_000, ..Options::default() };
     let network = synthesise(&with_keys, &three).unwrap();
     assert_eq!(network.matrix(), with_keys);
-    assert!(network.steps().len() <= 85, "{}", network.steps().len());
+    assert!(network.steps().len() <= 74, "{}", network.steps().len());
     let mut random = Random::new(13);
     for _ in 0..30 {
         let core = random_matrix(&mut random, 6, 5, 2);

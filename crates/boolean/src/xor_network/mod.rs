@@ -16,7 +16,7 @@
 //!   Reed-Solomon Encoders*, ISIT 1997). Never cancels, works on matrices of any size.
 //! * `distance`: Boyar and Peralta's heuristic: the pair that brings most rows nearer, with representations that cancel.
 //! * `rewrite`: a random walk over networks of the same size that ends up in smaller ones. It regroups `a ^ (c ^ d)` and
-//!   redefines a value as the XOR of two others wherever that holds (the moves of Lin, Xiang, Zeng and Zhang, *Optimizing
+//!   redefines a value as the XOR of two others wherever that holds (the moves of Xiang, Zeng, Lin, Bao and Zhang, *Optimizing
 //!   Implementations of Linear Layers*, ToSC 2020/2, turned into a walk).
 //! * `ternary`: XORs of three operands in one instruction, by taking up XORs into all of those that read them; the walk
 //!   then goes on with those.

@@ -97,7 +97,7 @@ fn each_heuristic_alone_is_right() {
 #[test]
 fn a_published_map_comes_out_about_as_short_as_published() {
     // 97 by Boyar and Peralta's heuristic, 94 after a local search, 92 and 91 by searches of hours (Xiang and others, ToSC
-    // 2020/2; Lin and others, ToSC 2021/4). 103 at depth 3 (Li and others, ToSC 2019/1).
+    // 2020/2; Lin and others, CT-RSA 2021). 103 at depth 3 (Li and others, ToSC 2019/1).
     let m = mix_column();
     let default = search(&m, &Options::default()).unwrap();
     assert!(default.steps().len() <= 98, "{}", default.steps().len());

@@ -1,7 +1,7 @@
 //! Classes and order dependence of small actors.
 
 use headrace_analysis::order_dependence::{Dependence, diagnostics, findings};
-use headrace_analysis::rates::{Class, Rates, classify};
+use headrace_analysis::rates::{Class, Rates, Reason, classify};
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
 use headrace_ir::Network;
 
@@ -92,8 +92,36 @@ fn an_actor_that_ends_has_no_cycle() {
 #[test]
 fn a_choice_of_rates_is_dynamic() {
     let network = network("a: action A:[x] ==> Out:[x] guard x > 3 end b: action A:[x] ==> guard x <= 3 end");
-    let Class::Dynamic { actions, .. } = classify(&network.actors[0]) else { panic!("not dynamic") };
-    assert_eq!((actions.0.index(), actions.1.index()), (0, 1));
+    let Class::Dynamic { choice, reason } = classify(&network.actors[0]) else { panic!("not dynamic") };
+    assert_eq!((choice.actions.0.index(), choice.actions.1.index()), (0, 1));
+    assert_eq!(reason, Reason::Data(0));
+}
+
+#[test]
+fn a_merge_that_takes_what_is_there_is_dynamic() {
+    let network = network("a: action A:[x] ==> Out:[x] end b: action B:[x] ==> Out:[x] end priority a > b; end");
+    let Class::Dynamic { reason, .. } = classify(&network.actors[0]) else { panic!("not dynamic") };
+    assert_eq!(reason, Reason::Time(vec![0]));
+}
+
+#[test]
+fn counts_and_flags_make_it_quasi_static() {
+    let burst = network(
+        "uint(size=8) left; uint(size=8) last;
+         count: action A:[n] ==> do left := n; end
+         item: action B:[x] ==> Out:[x ^ last] guard left > 0 do left := left - 1; last := x; end
+         done: action ==> guard left = 0 end
+         schedule fsm s : s (count) --> t; t (item) --> t; t (done) --> s; end",
+    );
+    let Class::QuasiStatic { choice, control } = classify(&burst.actors[0]) else { panic!("not quasi-static") };
+    assert_eq!(choice.state.index(), 1);
+    assert_eq!(control.ports, [0]);
+    let names: Vec<&str> =
+        control.variables.iter().map(|variable| burst.actors[0].variables[variable.index()].name.as_str()).collect();
+    assert_eq!(names, ["left"]);
+    let select =
+        network("a: action A:[c], B:[x] ==> Out:[x] guard c > 0 end b: action A:[c] ==> Out:[0] guard c = 0 end");
+    assert!(matches!(classify(&select.actors[0]), Class::QuasiStatic { .. }));
 }
 
 #[test]

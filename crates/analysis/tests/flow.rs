@@ -1,37 +1,15 @@
 //! The slice of control and the constant-time report of small actors and networks.
 
+mod texts;
+
 use headrace_analysis::constant_time::{self, Classes, Report, name};
 use headrace_analysis::control::{self, Uses};
-use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
 use headrace_ir::Network;
-
-/// Actors by name.
-struct Texts(Vec<(&'static str, SourceKind, String)>);
-
-impl SourceProvider for Texts {
-    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
-        let found = self.0.iter().find(|(known, ..)| *known == name);
-        Ok(found.map(|(name, kind, text)| SourceText { display: (*name).into(), text: text.clone(), kind: *kind }))
-    }
-
-    fn similar(&self, _: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn places(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-fn elaborated(texts: Vec<(&'static str, SourceKind, String)>, top: &str) -> Network {
-    let mut session = Session::new();
-    let network = elaborate(&mut session, &Texts(texts), &Top::Name(top.into()), &[]);
-    network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()))
-}
+use texts::{cal, elaborated, nl};
 
 fn actor(body: &str) -> Network {
     let text = format!("actor X() uint(size=8) Input, uint(size=8) Public ==> uint(size=8) Output :\n{body}\nend");
-    elaborated(vec![("X", SourceKind::Cal, text)], "X")
+    elaborated(vec![cal("X", &text)], "X")
 }
 
 /// With the first input secret and nothing declassified.
@@ -142,14 +120,7 @@ fn the_path_leads_through_actors_and_fifos_to_the_loop() {
         action In:[x] ==> Out:[last] do last := last ^ x; end end";
     let top = "network Top() uint(size=8) Key ==> bool Bits, int Count :
         entities w = Whiten(); b = Any2Bits(); structure Key --> w.In; w.Out --> b.Value; b.Bits --> Bits; b.Count --> Count; end";
-    let network = elaborated(
-        vec![
-            ("Whiten", SourceKind::Cal, whiten.into()),
-            ("Any2Bits", SourceKind::Cal, ANY2BITS.into()),
-            ("Top", SourceKind::Nl, top.into()),
-        ],
-        "Top",
-    );
+    let network = elaborated(vec![cal("Whiten", whiten), cal("Any2Bits", ANY2BITS), nl("Top", top)], "Top");
     let report =
         constant_time::analyse(&network, &Classes { secret_inputs: vec![true], public_outputs: vec![false; 2] });
     let first = &report.findings[0];
@@ -174,14 +145,7 @@ fn what_leaves_by_a_public_output_is_declassified() {
     let top = "network Top() uint(size=8) Key, uint(size=8) TagIn ==> bool Verified, uint(size=8) Output :
         entities c = Compare(); g = Gate();
         structure Key --> c.A; TagIn --> c.B; c.Same --> g.Open; c.Same --> Verified; g.Out --> Output; end";
-    let network = elaborated(
-        vec![
-            ("Compare", SourceKind::Cal, compare.into()),
-            ("Gate", SourceKind::Cal, gate.into()),
-            ("Top", SourceKind::Nl, top.into()),
-        ],
-        "Top",
-    );
+    let network = elaborated(vec![cal("Compare", compare), cal("Gate", gate), nl("Top", top)], "Top");
     let classes = |verified| Classes { secret_inputs: vec![true, false], public_outputs: vec![verified, false] };
     let report = constant_time::analyse(&network, &classes(true));
     assert!(report.is_constant_time() && report.findings.is_empty(), "{report:#?}");
@@ -202,14 +166,7 @@ fn control_is_what_reaches_guards_and_bounds_through_fifos() {
     let top = "network Top() uint(size=8) In ==> uint(size=8) Out :
         entities s = Source(); t = Sink();
         structure In --> s.In; s.Data --> t.Data; s.Round --> t.Round; t.Out --> Out; end";
-    let network = elaborated(
-        vec![
-            ("Source", SourceKind::Cal, source.into()),
-            ("Sink", SourceKind::Cal, sink.into()),
-            ("Top", SourceKind::Nl, top.into()),
-        ],
-        "Top",
-    );
+    let network = elaborated(vec![cal("Source", source), cal("Sink", sink), nl("Top", top)], "Top");
     let slice = control::analyse(&network);
     let actor = &network.actors[network.instances[0].actor.index()];
     let names: Vec<&str> =

@@ -81,10 +81,22 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
   headrace test aes128 ctr --on interp
   headrace test aes --vectors aes128_ctr.rsp --json results.json")]
     Test(TestArgs),
-    /// Rates and model of computation per actor, order dependence, buffers
+    /// What can be known before it runs: models of computation, control, periods and buffers, constant time, determinacy
     #[command(after_help = "Examples:
-  headrace analyze ctl.mode.ctr.Ctr
-  headrace analyze Filter.nl --json")]
+  headrace analyze ctl.parts.ascon.AsconP
+  headrace analyze Filter.nl --json
+  headrace analyze aes128 ctr               operations of the library, by primitive, set and operation
+  headrace analyze ascon --constant-time    only that, of all variants; exit 1 if a secret shows
+  headrace analyze Filter.nl --constant-time --secret Seed --public Mode
+
+A port is secret or public as the manifest says; in a network by itself the ports called Key, Input, Seed, Entropy and
+SecretNonce are secret, the other names of the library's conventions and those ending in Size public, all others secret.
+
+JSON: an object a network, or an array of them for operations of the library. `actors`, `control` (what each state
+variable and FIFO reaches: choice, loop, branch, address), `periods` (islands of actors with fixed rates, how often each
+fires, two orders and the most tokens that wait in each FIFO), `fifos`, `constant_time` (findings with place, kind, and
+path from the port to the place; `note`: up to machine or compiler; `follows`: by control from another), `work`
+(operations of each action, and the longest chain of them), `carried` (state from firing to firing), `order_dependence`.")]
     Analyze(AnalyzeArgs),
     /// Measure side by side with the peers found here
     #[command(after_help = "Examples:
@@ -312,15 +324,27 @@ pub struct TestArgs {
 /// Arguments of `analyze`.
 #[derive(Args, Debug)]
 pub struct AnalyzeArgs {
-    /// The network or actor
-    #[arg(value_name = "NETWORK", value_hint = ValueHint::AnyPath)]
-    pub network: String,
+    /// The network or actor; or operations of the library, as for `test`
+    #[arg(value_name = "NETWORK", required = true, value_hint = ValueHint::AnyPath)]
+    pub network: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// Give a parameter of the network a value
     #[arg(long = "set", value_name = "PARAM=VALUE")]
     pub parameters: Vec<String>,
+    /// Only the constant-time report, of all variants; exit 1 if a secret shows
+    #[arg(long)]
+    pub constant_time: bool,
+    /// Take a port's tokens for secret
+    #[arg(long, value_name = "PORT")]
+    pub secret: Vec<String>,
+    /// Take a port's tokens for public
+    #[arg(long, value_name = "PORT")]
+    pub public: Vec<String>,
+    /// Which way of writing an operation of the library is analysed [default: the manifest's first]
+    #[arg(long, value_name = "VARIANT")]
+    pub variant: Option<String>,
 }
 
 /// Arguments of `bench`.

@@ -1,0 +1,36 @@
+//! The FIFOs and how large they are.
+
+use super::Subject;
+use headrace_ir::DEFAULT_FIFO_TOKENS;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// One line a FIFO.
+pub fn text(subject: &Subject<'_>) -> String {
+    let network = subject.network;
+    let mut bytes = 0;
+    let mut text = String::from("FIFOs\n");
+    for connection in &network.connections {
+        let (source, target) = network.describe(connection);
+        let capacity = network.capacity(connection, DEFAULT_FIFO_TOKENS);
+        let ty = network.target_port(connection).ty;
+        bytes += capacity.saturating_mul(ty.storage_bytes() as u64);
+        let _ = writeln!(text, "  {source} --> {target}: {capacity} tokens of {ty}");
+    }
+    let _ = writeln!(text, "  {bytes} bytes in all");
+    text
+}
+
+/// One object a FIFO.
+pub fn json(subject: &Subject<'_>) -> Value {
+    let network = subject.network;
+    let each = network.connections.iter().map(|connection| {
+        let (source, target) = network.describe(connection);
+        json!({
+            "source": source, "target": target, "type": network.target_port(connection).ty.to_string(),
+            "capacity": network.capacity(connection, DEFAULT_FIFO_TOKENS),
+            "largest_burst": network.largest_burst(connection),
+        })
+    });
+    each.collect()
+}

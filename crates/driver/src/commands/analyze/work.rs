@@ -1,6 +1,7 @@
 //! Operations and the longest chain of them, of each action and of a period.
 
 use super::Subject;
+use crate::terminal::plural;
 use headrace_analysis::operations::{KINDS, Operations, Work, of_actor};
 use headrace_analysis::schedule::Outcome;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,8 @@ fn kinds(operations: &Operations) -> String {
 
 fn describe(work: &Work) -> String {
     let least = if work.at_least { "at least " } else { "" };
-    format!("{least}{} operations, depth {} ({})", work.operations.total(), work.depth, kinds(&work.operations))
+    let total = plural(usize::try_from(work.operations.total()).unwrap_or(usize::MAX), "operation");
+    format!("{least}{total}, depth {} ({})", work.depth, kinds(&work.operations))
 }
 
 /// The actions with the most work of each actor, and the work of each island's period.

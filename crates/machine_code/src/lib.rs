@@ -28,6 +28,7 @@ mod scenario;
 mod state;
 mod step;
 mod value;
+mod vector;
 mod walk;
 
 pub use finding::{Finding, Kind, Source};

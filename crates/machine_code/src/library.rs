@@ -131,13 +131,13 @@ impl Step<'_> {
                 let piece = (n - at).min(64);
                 let size = usize::try_from(piece).unwrap_or(1);
                 let known = (zero && !secret).then(|| std::rc::Rc::new([0; 64]));
-                let what = Loaded { secret: if secret { low(size) } else { 0 }, value: Value::ANY, known };
+                let what = Loaded { lanes: None, secret: if secret { low(size) } else { 0 }, value: Value::ANY, known };
                 space.store(&Numbers::One(start + at), size, &what, image);
                 at += piece;
             }
             return;
         }
-        let what = Loaded { secret: u64::from(secret), value: Value::ANY, known: None };
+        let what = Loaded { lanes: None, secret: u64::from(secret), value: Value::ANY, known: None };
         let (low, high) = target.offsets.bounds();
         let most = n_bytes.numbers.bounds().1.max(0);
         let end = high.saturating_add(most);

@@ -38,6 +38,8 @@ pub(crate) struct Loaded {
     pub value: Value,
     /// All bytes, where they are known.
     pub known: Option<Rc<[u8; 64]>>,
+    /// Every eight bytes as a number or a pointer, where more than eight are loaded and something is known of one.
+    pub lanes: Option<Rc<[Value]>>,
 }
 
 /// One region.
@@ -181,9 +183,12 @@ impl Space {
                 let one = self.load_at(*offset, size, image);
                 all = Some(match all {
                     None => one,
-                    Some(before) => {
-                        Loaded { secret: before.secret | one.secret, value: before.value.join(&one.value), known: None }
-                    }
+                    Some(before) => Loaded {
+                        lanes: None,
+                        secret: before.secret | one.secret,
+                        value: before.value.join(&one.value),
+                        known: None,
+                    },
                 });
             }
             if let Some(all) = all {
@@ -200,7 +205,7 @@ impl Space {
             Some(region) if self.pages.is_empty() && size == 8 => Value::pointer(region, 0),
             _ => Value::any_of(size),
         };
-        Loaded { secret: if secret { low(size) } else { 0 }, value, known: None }
+        Loaded { lanes: None, secret: if secret { low(size) } else { 0 }, value, known: None }
     }
 
     /// Whether anything in the region is secret.
@@ -229,7 +234,13 @@ impl Space {
                 bytes[..size].copy_from_slice(&first.bytes[at..at + size]);
                 Rc::new(bytes)
             });
-            return Loaded { secret, value, known };
+            // Nothing stands in a page without values that its bytes do not tell.
+            let lanes =
+                (size > 8 && size.is_multiple_of(8) && known.is_none() && !first.values.is_empty()).then(|| {
+                    let lane = |k: usize| if (secret >> k) & 0xff == 0 { first.number(at + k, 8) } else { Value::ANY };
+                    (0..size).step_by(8).map(lane).collect()
+                });
+            return Loaded { lanes, secret, value, known };
         }
         let here = 64 - at;
         let second = self.load_at((index + 1) * PAGE, size - here, image);
@@ -248,7 +259,7 @@ impl Space {
             }
             _ => Value::any_of(size),
         };
-        Loaded { secret: head.secret | (second.secret << here), value, known }
+        Loaded { lanes: None, secret: head.secret | (second.secret << here), value, known }
     }
 
     /// Stores `size` bytes at every offset that is possible.
@@ -259,6 +270,7 @@ impl Space {
                 for offset in list {
                     let old = self.load_at(*offset, size, image);
                     let both = Loaded {
+                        lanes: None,
                         secret: old.secret | what.secret,
                         value: old.value.join(&what.value),
                         known: old.known.filter(|old| what.known.as_ref() == Some(old)),
@@ -278,6 +290,15 @@ impl Space {
     }
 
     fn store_at(&mut self, offset: i64, size: usize, what: &Loaded, image: Option<&Image>) {
+        if let (Some(lanes), None, true) = (&what.lanes, &what.known, size > 8 && size.is_multiple_of(8)) {
+            for k in 0..size / 8 {
+                let secret = (what.secret >> (8 * k)) & 0xff;
+                let value = lanes.get(k).filter(|_| secret == 0).cloned().unwrap_or(Value::ANY);
+                let one = Loaded { lanes: None, secret, value, known: None };
+                self.store_at(offset + 8 * k as i64, 8, &one, image);
+            }
+            return;
+        }
         let (index, at) = (offset.div_euclid(PAGE), usize::try_from(offset.rem_euclid(PAGE)).unwrap_or(0));
         let here = size.min(64 - at);
         let constant = match (&what.known, &what.value) {
@@ -309,6 +330,7 @@ impl Space {
         }
         if here < size {
             let rest = Loaded {
+                lanes: None,
                 secret: what.secret >> here,
                 value: Value::ANY,
                 known: constant.map(|bytes| {

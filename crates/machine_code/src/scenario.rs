@@ -250,7 +250,8 @@ impl<'a> Scenario<'a> {
                 space.declare(bytes.start.cast_signed(), bytes.end.cast_signed(), *secret, None);
             }
             for (at, to, offset) in &region.pointers {
-                let what = Loaded { secret: 0, value: Value::pointer(Base::Given(to.0), *offset), known: None };
+                let what =
+                    Loaded { lanes: None, secret: 0, value: Value::pointer(Base::Given(to.0), *offset), known: None };
                 space.store(&Numbers::One(at.cast_signed()), 8, &what, None);
             }
             space
@@ -273,7 +274,7 @@ impl<'a> Scenario<'a> {
                 Argument::Secret => (low(8), Value::ANY),
                 Argument::Pointer(region, offset) => (0, Value::pointer(Base::Given(region.0), *offset)),
             };
-            let what = Loaded { secret, value, known: None };
+            let what = Loaded { lanes: None, secret, value, known: None };
             match REGISTERS.get(at) {
                 Some(register) => state.write(*register, &what),
                 None => {

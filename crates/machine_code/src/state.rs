@@ -34,6 +34,8 @@ pub(crate) struct Vector {
     pub secret: u64,
     /// What the lowest bytes are, and how many of them that tells.
     pub known: Option<(usize, Rc<[u8; 64]>)>,
+    /// Every eight bytes as a number or a pointer, from the lowest on.
+    pub lanes: Option<Rc<[Value]>>,
 }
 
 /// Where a compared number stands, so that a branch can tell more of it.
@@ -91,7 +93,7 @@ impl State {
         let general = General { secret: 0, value: Value::ANY, low: None };
         Self {
             general: std::array::from_fn(|_| general.clone()),
-            vector: std::array::from_fn(|_| Vector { secret: 0, known: None }),
+            vector: std::array::from_fn(|_| Vector { secret: 0, known: None, lanes: None }),
             mask: std::array::from_fn(|_| general.clone()),
             media: [false; 8],
             flags: 0,
@@ -121,6 +123,28 @@ impl State {
         (*n_bytes >= bytes && self.secret(register) == 0).then(|| Rc::clone(known))
     }
 
+    /// Eight bytes of a vector register as a number or a pointer.
+    fn lane(&self, index: usize, at: usize) -> Value {
+        let vector = &self.vector[index];
+        if (vector.secret >> (8 * at)) & 0xff != 0 {
+            return Value::ANY;
+        }
+        let known = vector.known.as_ref().filter(|(bytes, _)| 8 * at + 8 <= *bytes);
+        if let Some((_, bytes)) = known {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[8 * at..8 * at + 8]);
+            return Value::number(i64::from_le_bytes(number));
+        }
+        vector.lanes.as_ref().and_then(|lanes| lanes.get(at).cloned()).unwrap_or(Value::ANY)
+    }
+
+    /// All lanes of a vector register, where something is known of one.
+    pub(crate) fn lanes(&self, register: Register) -> Option<Rc<[Value]>> {
+        let Slot::Vector { index, bytes } = registers::slot(register) else { return None };
+        let lanes: Rc<[Value]> = (0..bytes / 8).map(|at| self.lane(index, at)).collect();
+        lanes.iter().any(|lane| *lane != Value::ANY).then_some(lanes)
+    }
+
     /// The number in a general register of any width.
     pub(crate) fn number(&self, register: Register) -> Value {
         match registers::slot(register) {
@@ -142,7 +166,7 @@ impl State {
                     number.copy_from_slice(&bytes[..8]);
                     Value::number(i64::from_le_bytes(number))
                 }
-                _ => Value::ANY,
+                _ => self.lane(index, 0),
             },
             Slot::Mask(index) => self.mask[index].value.clone(),
             _ => Value::ANY,
@@ -192,7 +216,9 @@ impl State {
                 let old = &self.vector[index];
                 let secret = (old.secret & !mask) | (what.secret & mask);
                 let known = what.known.clone().filter(|_| what.secret == 0).map(|known| (bytes, known));
-                self.vector[index] = Vector { secret, known };
+                let number = (what.value != Value::ANY && bytes >= 8).then(|| Rc::from([what.value.clone()]));
+                let lanes = what.lanes.clone().or(number).filter(|_| known.is_none());
+                self.vector[index] = Vector { secret, known, lanes };
             }
             Slot::Mask(index) => {
                 let (secret, value) = if what.secret != 0 { (0xff, Value::ANY) } else { (0, what.value.clone()) };
@@ -305,6 +331,7 @@ impl State {
             let joined = Vector {
                 secret: mine.secret | theirs.secret,
                 known: mine.known.clone().filter(|known| theirs.known.as_ref() == Some(known)),
+                lanes: mine.lanes.clone().filter(|lanes| theirs.lanes.as_ref() == Some(lanes)),
             };
             changed |= joined != *mine;
             *mine = joined;
@@ -361,7 +388,7 @@ impl State {
                 Origin::Register(index) => self.general[index].value = value,
                 Origin::Half(index) => self.general[index].low = Some((4, value.numbers)),
                 Origin::Memory(region, offset, size) => {
-                    let what = Loaded { secret: 0, value, known: None };
+                    let what = Loaded { lanes: None, secret: 0, value, known: None };
                     self.space_mut(region).store(&Numbers::One(offset), size, &what, backing(region, image));
                 }
             }

@@ -125,7 +125,9 @@ impl Step<'_> {
                 if is_result && destination.is_vector_register() { destination.size() } else { register.size() };
             let mut what = match &result {
                 Some(result) if is_result => result.clone(),
-                _ => Loaded { secret: if secret { low(bytes) } else { 0 }, value: Value::ANY, known: None },
+                _ => {
+                    Loaded { lanes: None, secret: if secret { low(bytes) } else { 0 }, value: Value::ANY, known: None }
+                }
             };
             if may_write(*access) && !(is_result && result.is_some()) {
                 what.secret |= self.state.secret(*register);
@@ -135,7 +137,7 @@ impl Step<'_> {
             self.state.write(target, &what);
         }
         for (register, value) in implied {
-            self.state.write(register, &Loaded { secret: 0, value, known: None });
+            self.state.write(register, &Loaded { lanes: None, secret: 0, value, known: None });
         }
         for access in accesses.iter().filter(|access| access.writes) {
             let Some(target) = &access.target else { continue };
@@ -143,6 +145,7 @@ impl Step<'_> {
             let mut what = match &result {
                 Some(result) if is_result => result.clone(),
                 _ => Loaded {
+                    lanes: None,
                     secret: if secret { low(access.size) } else { 0 },
                     value: Value::any_of(access.size),
                     known: None,
@@ -150,7 +153,12 @@ impl Step<'_> {
             };
             if access.may_write && !(is_result && result.is_some()) {
                 let old = self.state.load(target, access.size, self.image);
-                what = Loaded { secret: what.secret | old.secret, value: Value::any_of(access.size), known: None };
+                what = Loaded {
+                    lanes: None,
+                    secret: what.secret | old.secret,
+                    value: Value::any_of(access.size),
+                    known: None,
+                };
             }
             if access.size < 8 && what.value.base.is_none() {
                 let bits = u32::try_from(access.size * 8).unwrap_or(64);
@@ -269,7 +277,7 @@ impl Step<'_> {
     fn load(&self, target: Option<&Target>, size: usize) -> Loaded {
         match target {
             Some(target) => self.state.load(target, size, self.image),
-            None => Loaded { secret: low(size), value: Value::any_of(size), known: None },
+            None => Loaded { lanes: None, secret: low(size), value: Value::any_of(size), known: None },
         }
     }
 
@@ -279,6 +287,7 @@ impl Step<'_> {
             OpKind::Register => {
                 let register = instruction.op_register(at);
                 Loaded {
+                    lanes: self.state.lanes(register),
                     secret: self.state.secret(register),
                     value: self.state.number(register),
                     known: self.state.constant(register),
@@ -287,7 +296,7 @@ impl Step<'_> {
             OpKind::Memory => {
                 let size = instruction.memory_size().size().clamp(1, 64);
                 if matches!(instruction.memory_segment(), Register::FS | Register::GS) {
-                    return Loaded { secret: 0, value: Value::any_of(size), known: None };
+                    return Loaded { lanes: None, secret: 0, value: Value::any_of(size), known: None };
                 }
                 let pointer = self.named_address(instruction);
                 let target = self.resolve(&pointer).or_else(|| {
@@ -298,7 +307,7 @@ impl Step<'_> {
             }
             _ => {
                 let number = instruction.try_immediate(at).map_or(Value::ANY, |n| Value::number(n.cast_signed()));
-                Loaded { secret: 0, value: number, known: None }
+                Loaded { lanes: None, secret: 0, value: number, known: None }
             }
         }
     }

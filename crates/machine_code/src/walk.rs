@@ -326,6 +326,7 @@ impl<'a> Walk<'a> {
             state.set(RSP, stack.clone());
             if let (Some(Region::Stack), Numbers::One(offset)) = (stack.base, &stack.numbers) {
                 let what = crate::memory::Loaded {
+                    lanes: None,
                     secret: 0,
                     value: Value::pointer(Region::Image, next.cast_signed()),
                     known: None,

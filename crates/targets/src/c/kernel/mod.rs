@@ -14,10 +14,12 @@
 //! | `bitslice` | one bit of a vector for each pass |
 //! | `passes` | pass after pass |
 //! | `strategy` | which way to print a loop |
+//! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `prelude` | what the printed text expects above it |
 
 mod bits;
 mod bitslice;
+mod blocks;
 mod expression;
 mod frame;
 mod lanes;
@@ -31,6 +33,7 @@ mod strategy;
 mod words;
 
 pub use bitslice::bitslice;
+pub use blocks::{Blocks, blocks};
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
 pub use machine::{MACHINES, Machine};

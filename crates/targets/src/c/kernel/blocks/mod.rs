@@ -1,0 +1,550 @@
+//! A loop whose passes work on registers of 128 bits: one block of a cipher in each, several passes in a wide register.
+//!
+//! After instruction selection a block stays in one value from its tokens to its tokens. Passes that do not need each
+//! other stand beside each other in the parts of a wide register, and several registers are under way at once so that an
+//! instruction need not wait for the one before; passes that need each other go one by one. What no pass changes is computed
+//! once a call and held in registers.
+//!
+//! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word overflows.
+
+mod once;
+mod plan;
+
+use super::Names;
+use super::frame::{CFunction, LoopNames, counter_ends, counter_start};
+use super::scalar::{element_type, statements};
+use super::words::Unsuited;
+use headrace_instructions::Description;
+use headrace_source::Span;
+use headrace_transform::kernel::{Carry, Effect, Loop, Object, Op, TableId};
+use once::Once;
+use plan::{BYTES, Block, Operand, Plan};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A printed function and what it needs.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    /// The function.
+    pub function: CFunction,
+    /// What the machine must have, by the names of `__attribute__((target))` and `__builtin_cpu_supports`.
+    pub features: BTreeSet<String>,
+}
+
+/// Registers under way at once, the most first: the rest of a message takes the smaller ones.
+const GROUPS: &[usize] = &[8, 4, 2, 1];
+
+/// Prints a loop with registers of 128, 256 or 512 bits. [`headrace_transform::kernel::Op::Instruction`] holds positions in `descriptions`.
+///
+/// # Errors
+///
+/// Why it cannot be: values that are no blocks, or an instruction without a form of this width.
+pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &LoopNames) -> Result<Blocks, Unsuited> {
+    let plan = Plan::new(body)?;
+    if !plan.chains.is_empty() && bits != 128 {
+        return Err(Unsuited("passes need each other".into()));
+    }
+    if plan.blocks.iter().any(|block| matches!(block, Block::Counter(n) if body.counters[*n].step >> 56 != 0)) {
+        return Err(Unsuited("the step of a counter is too large".into()));
+    }
+    let mut printer =
+        Printer { plan: &plan, descriptions, bits, names, features: base_features(bits), text: String::new() };
+    printer.function()?;
+    let support = vec![support(bits)];
+    let Printer { text, features, .. } = printer;
+    let function = CFunction { name: names.function.to_owned(), support, text };
+    Ok(Blocks { function, features })
+}
+
+fn base_features(bits: u32) -> BTreeSet<String> {
+    let names: &[&str] = match bits {
+        128 => &["ssse3", "sse4.1"],
+        256 => &["avx2"],
+        _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"],
+    };
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Operations by the names that the printed text uses.
+fn support(bits: u32) -> String {
+    let (v, prefix, whole) = match bits {
+        128 => ("__m128i", "_mm", "si128"),
+        256 => ("__m256i", "_mm256", "si256"),
+        _ => ("__m512i", "_mm512", "si512"),
+    };
+    let mut text = String::from("#include <immintrin.h>\n");
+    if bits != 128 {
+        text.push_str("#define HR_LOAD128(p) _mm_loadu_si128((const __m128i *)(p))\n");
+    }
+    let _ = writeln!(text, "#define HR_V{bits} {v}");
+    let pointer = if bits == 512 { "void".to_owned() } else { v.to_owned() };
+    let _ = writeln!(text, "#define HR_LOAD{bits}(p) {prefix}_loadu_{whole}((const {pointer} *)(p))");
+    let _ = writeln!(text, "#define HR_STORE{bits}(p, x) {prefix}_storeu_{whole}(({pointer} *)(p), x)");
+    let _ = writeln!(text, "#define HR_SHUFFLE{bits}(x, m) {prefix}_shuffle_epi8(x, m)");
+    let _ = writeln!(text, "#define HR_SUM64_{bits}(a, b) {prefix}_add_epi64(a, b)");
+    for name in ["xor", "and", "or"] {
+        let _ = writeln!(text, "#define HR_{}{bits}(a, b) {prefix}_{name}_{whole}(a, b)", name.to_uppercase());
+    }
+    let all = match bits {
+        128 => "_mm_loadu_si128((const __m128i *)(p))",
+        256 => "_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(p)))",
+        _ => "_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(p)))",
+    };
+    let _ = writeln!(text, "#define HR_ALL{bits}(p) {all}");
+    // Not through memory: a load of what two stores have just written would wait for them.
+    let spread = match bits {
+        128 => "x",
+        256 => "_mm256_broadcastsi128_si256(x)",
+        _ => "_mm512_broadcast_i32x4(x)",
+    };
+    let _ = writeln!(text, "#define HR_SPREAD{bits}(x) {spread}");
+    let part = |x: &str, i: u32| match bits {
+        128 => x.to_owned(),
+        256 => format!("_mm256_extracti128_si256({x}, {i})"),
+        _ => format!("_mm512_extracti32x4_epi32({x}, {i})"),
+    };
+    // The last part of the register before, then all but the last of this one.
+    let delayed = match bits {
+        128 => "before",
+        256 => "_mm256_permute2x128_si256(before, x, 0x21)",
+        _ => "_mm512_alignr_epi64(x, before, 6)",
+    };
+    let _ = writeln!(text, "#define HR_DELAYED{bits}(x, before) {delayed}");
+    let row = |i: u32| format!("_mm_loadu_si128((const __m128i *)((p) + {i} * (n)))");
+    let rows = match bits {
+        128 => row(0),
+        256 => format!("_mm256_inserti128_si256(_mm256_castsi128_si256({}), {}, 1)", row(0), row(1)),
+        _ => {
+            let first = format!("_mm512_castsi128_si512({})", row(0));
+            (1..4).fold(first, |all, i| format!("_mm512_inserti32x4({all}, {}, {i})", row(i)))
+        }
+    };
+    let _ = writeln!(text, "#define HR_ROWS{bits}(p, n) {rows}");
+    let stores: Vec<String> =
+        (0..bits / 128).map(|i| format!("_mm_storeu_si128((__m128i *)((p) + {i} * (n)), {})", part("x", i))).collect();
+    let _ = writeln!(text, "#define HR_PUT_ROWS{bits}(p, n, x) ({})", stores.join(", "));
+    text
+}
+
+/// The last pass, for what goes on to the next call.
+struct LastPass<'a> {
+    names: &'a dyn Names,
+}
+
+impl Names for LastPass<'_> {
+    fn input(&self, port: u32, offset: i64) -> String {
+        format!("last{port}_[{offset}]")
+    }
+    fn output(&self, _port: u32, _offset: u64, _value: &str) -> String {
+        String::new()
+    }
+    fn check(&self, _condition: &str, _index: &str, _length: usize, _span: Span) -> String {
+        String::new()
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        self.names.element(object, index)
+    }
+    fn table(&self, table: TableId) -> String {
+        self.names.table(table)
+    }
+}
+
+struct Printer<'a> {
+    plan: &'a Plan<'a>,
+    descriptions: &'a [Description],
+    bits: u32,
+    names: &'a LoopNames<'a>,
+    features: BTreeSet<String>,
+    text: String,
+}
+
+impl Printer<'_> {
+    fn passes(&self) -> usize {
+        self.bits as usize / 128
+    }
+
+    fn function(&mut self) -> Result<(), Unsuited> {
+        let body = self.plan.body;
+        let chained = !self.plan.chains.is_empty();
+        let before = self.plan.reads_before();
+        let groups: Vec<usize> = if chained { vec![1] } else { GROUPS.to_vec() };
+        let mut inner = String::new();
+        for &group in &groups {
+            inner.push_str(&self.group(group, before)?);
+        }
+        let mut once = String::new();
+        self.once(&mut once);
+        let target: Vec<&str> = self.features.iter().map(String::as_str).collect();
+        let mut text = String::new();
+        let attribute = format!("__attribute__((target(\"{}\"))) ", target.join(","));
+        let _ = write!(text, "{attribute}static void {}({} *s", self.names.function, self.names.state);
+        for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = (tokens, write!(text, ", const {} *restrict in{port}", element_type(width)));
+        }
+        for (port, &(tokens, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = (tokens, write!(text, ", {} *restrict out{port}", element_type(width)));
+        }
+        text.push_str(", size_t passes)\n{\n  if (passes == 0) return;\n");
+        text.push_str(&once);
+        self.start(&mut text);
+        text.push_str("  while (passes) {\n");
+        text.push_str(&inner);
+        text.push_str("  }\n");
+        self.end(&mut text);
+        text.push_str("}\n");
+        self.text = text;
+        Ok(())
+    }
+
+    /// What no pass changes, and masks of shuffles.
+    fn once(&mut self, text: &mut String) {
+        let bits = self.bits;
+        let mut once = Once::new(self.plan, self.descriptions, self.names.names);
+        let mut registers = String::new();
+        let mut shuffles: Vec<[Option<u8>; BYTES]> = Vec::new();
+        for (number, block) in self.plan.blocks.iter().enumerate().filter(|(number, _)| self.plan.live[*number]) {
+            match block {
+                Block::Invariant(node) => {
+                    let register = once.register(*node);
+                    let _ = writeln!(registers, "  const HR_V{bits} r{number} = HR_SPREAD{bits}({register});");
+                }
+                Block::Shuffle { bytes, .. } if !shuffles.contains(bytes) => {
+                    let places: Vec<String> =
+                        bytes.iter().map(|at| at.map_or("128".into(), |at| at.to_string())).collect();
+                    let name = shuffle_name(bytes);
+                    let _ = writeln!(registers, "  static const uint8_t {name}_[16] = {{{}}};", places.join(","));
+                    let _ = writeln!(registers, "  const HR_V{bits} {name} = HR_ALL{bits}({name}_);");
+                    shuffles.push(*bytes);
+                }
+                Block::Not(_) if !registers.contains(" ones_ ") => {
+                    let _ = writeln!(registers, "  const HR_V{bits} ones_ = HR_SPREAD{bits}(_mm_set1_epi32(-1));");
+                }
+                _ => {}
+            }
+        }
+        let (before, features) = once.finish();
+        self.features.extend(features);
+        text.push_str(&before);
+        text.push_str(&registers);
+    }
+
+    /// Counters, chains, the last pass.
+    fn start(&self, text: &mut String) {
+        let (body, bits) = (self.plan.body, self.bits);
+        for (n, counter) in body.counters.iter().enumerate() {
+            text.push_str(&counter_start(body, n, self.names.names));
+            let _ = writeln!(text, "  const u128 end{n}_ = c{n}_ + (u128){}u * passes;", counter.step);
+            if self.counted(n) {
+                let mut steps = String::new();
+                for i in 0..self.passes() as u128 {
+                    let _ = write!(steps, "{}u,0,", i * counter.step);
+                }
+                let _ = writeln!(text, "  static const uint64_t steps{n}_[] = {{{}}};", steps.trim_end_matches(','));
+                let _ = writeln!(text, "  const HR_V{bits} spread{n}_ = HR_LOAD{bits}(steps{n}_);");
+                let _ = writeln!(
+                    text,
+                    "  const u128 stride{n}_ = {}u; const HR_V{bits} next{n}_ = HR_ALL{bits}(&stride{n}_);",
+                    self.passes() as u128 * counter.step
+                );
+            }
+        }
+        for (k, chain) in self.plan.chains.iter().enumerate() {
+            let element = self.names.names.element(&body.objects[chain.object.0 as usize], &chain.first.to_string());
+            let _ = writeln!(text, "  HR_V{bits} chain{k}_ = HR_LOAD{bits}(&{element});");
+        }
+        for (k, delay) in self.plan.delays.iter().enumerate() {
+            let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
+            let _ = writeln!(text, "  HR_V{bits} ahead{k}_ = HR_ALL{bits}(&{element});");
+        }
+        if !self.plan.delays.is_empty() {
+            text.push_str("  size_t last_ = 0;\n");
+        }
+        if body.carried.iter().any(|one| one.carry == Carry::Delay) {
+            for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+                let _ = writeln!(
+                    text,
+                    "  const {} *const last{port}_ = in{port} + (passes - 1) * {tokens};",
+                    element_type(width)
+                );
+            }
+        }
+        if self.plan.reads_before() {
+            text.push_str("  int first_ = 1;\n");
+        }
+    }
+
+    fn counted(&self, counter: usize) -> bool {
+        let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
+        live.any(|(block, _)| *block == Block::Counter(counter))
+    }
+
+    /// What is left for the next call.
+    fn end(&self, text: &mut String) {
+        let (body, bits) = (self.plan.body, self.bits);
+        text.push_str(&counter_ends(body, self.names.names));
+        for (k, chain) in self.plan.chains.iter().enumerate() {
+            let element = self.names.names.element(&body.objects[chain.object.0 as usize], &chain.first.to_string());
+            let _ = writeln!(text, "  HR_STORE{bits}(&{element}, chain{k}_);");
+        }
+        for (k, delay) in self.plan.delays.iter().enumerate() {
+            let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
+            let _ = writeln!(text, "  {{ uint8_t all_[{}]; HR_STORE{bits}(all_, ahead{k}_);", bits / 8);
+            let _ = writeln!(text, "    memcpy(&{element}, all_ + 16 * last_, 16); }}");
+        }
+        let delayed = |one: &&headrace_transform::kernel::Carried| {
+            let own = |delay: &plan::Chain| {
+                delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index)
+            };
+            self.plan.delays.iter().any(own)
+        };
+        let mut graph = body.graph.clone();
+        let mut stores = Vec::new();
+        for one in body.carried.iter().filter(|one| one.carry == Carry::Delay && !delayed(one)) {
+            let index = graph.number(one.index as u128, 64);
+            stores.push(Effect::Store { object: one.object, index, value: one.next });
+        }
+        if !stores.is_empty() {
+            text.push_str(&statements(&graph, &body.objects, &stores, &LastPass { names: self.names.names }, 1));
+        }
+    }
+
+    /// A group of registers; the last kind also takes passes that do not fill a register, and those before which there are no
+    /// tokens in memory.
+    fn group(&mut self, group: usize, before: bool) -> Result<String, Unsuited> {
+        let body = self.plan.body;
+        let n_passes = group * self.passes();
+        let chained = !self.plan.chains.is_empty();
+        let mut text = String::new();
+        let padded = group == 1 && (self.passes() > 1 || before);
+        let inputs: Vec<(usize, u64)> = ports(&body.consumes);
+        let outputs: Vec<(usize, u64)> = ports(&body.produces);
+        if group > 1 || chained && !before {
+            let first = if before { " && !first_" } else { "" };
+            let _ = writeln!(text, "    while (passes >= {n_passes}{first}) {{");
+        } else {
+            text.push_str("    if (passes) {\n");
+        }
+        let mut from: Vec<String> = inputs.iter().map(|(port, _)| format!("in{port}")).collect();
+        let mut to: Vec<String> = outputs.iter().map(|(port, _)| format!("out{port}")).collect();
+        if padded {
+            let _ = writeln!(text, "      const size_t n_ = passes < {n_passes} ? passes : {n_passes};");
+            let first = if before { " || first_" } else { "" };
+            for (&(port, bytes), from) in inputs.iter().zip(&mut from) {
+                let extra = if before { bytes } else { 0 };
+                let _ = writeln!(text, "      uint8_t pad_in{port}_[{}];", bytes * n_passes as u64 + extra);
+                let _ = writeln!(text, "      const uint8_t *i{port}_ = in{port};");
+                let _ = writeln!(text, "      if (n_ < {n_passes}{first}) {{");
+                let _ = writeln!(text, "        memset(pad_in{port}_, 0, sizeof pad_in{port}_);");
+                let _ = writeln!(text, "        memcpy(pad_in{port}_ + {extra}, in{port}, n_ * {bytes});");
+                if before {
+                    let _ = writeln!(text, "        if (first_) {{");
+                    for (at, element) in self.delayed(port) {
+                        let _ = writeln!(text, "          pad_in{port}_[{at}] = {element};");
+                    }
+                    let _ = writeln!(text, "        }} else memcpy(pad_in{port}_, in{port} - {bytes}, {bytes});");
+                }
+                let _ = writeln!(text, "        i{port}_ = pad_in{port}_ + {extra};\n      }}");
+                *from = format!("i{port}_");
+            }
+            for (&(port, bytes), to) in outputs.iter().zip(&mut to) {
+                let _ = writeln!(text, "      uint8_t pad_out{port}_[{}];", bytes * n_passes as u64);
+                let _ = writeln!(text, "      uint8_t *o{port}_ = n_ < {n_passes} ? pad_out{port}_ : out{port};");
+                *to = format!("o{port}_");
+            }
+        } else {
+            let _ = writeln!(text, "      const size_t n_ = {n_passes};");
+        }
+        let name_of = |ports: &[(usize, u64)], texts: &[String], port: u32| {
+            ports.iter().position(|one| one.0 == port as usize).map_or(String::new(), |at| texts[at].clone())
+        };
+        self.counters(group, &mut text);
+        self.registers(group, &mut text, &|port| name_of(&inputs, &from, port))?;
+        self.writes(group, &mut text, &|port| name_of(&outputs, &to, port));
+        for (k, chain) in self.plan.chains.iter().enumerate() {
+            let _ = writeln!(text, "      const __m128i new{k}_ = {};", self.register(chain.next, 0));
+        }
+        for k in 0..self.plan.chains.len() {
+            let _ = writeln!(text, "      chain{k}_ = new{k}_;");
+        }
+        for (k, delay) in self.plan.delays.iter().enumerate() {
+            let _ = writeln!(text, "      ahead{k}_ = {};", self.register(delay.next, group - 1));
+        }
+        if !self.plan.delays.is_empty() {
+            let _ = writeln!(text, "      last_ = (n_ - 1) % {};", self.passes());
+        }
+        if padded {
+            for &(port, bytes) in &outputs {
+                let _ = writeln!(text, "      if (n_ < {n_passes}) memcpy(out{port}, pad_out{port}_, n_ * {bytes});");
+            }
+        }
+        for &(port, bytes) in &inputs {
+            let _ = writeln!(text, "      in{port} += n_ * {bytes};");
+        }
+        for &(port, bytes) in &outputs {
+            let _ = writeln!(text, "      out{port} += n_ * {bytes};");
+        }
+        for (n, counter) in body.counters.iter().enumerate().filter(|(n, _)| self.counted(*n)) {
+            let _ = writeln!(text, "      c{n}_ += (u128){}u * n_;", counter.step);
+        }
+        if before && group == 1 {
+            text.push_str("      first_ = 0;\n");
+        }
+        text.push_str("      passes -= n_;\n    }\n");
+        Ok(text)
+    }
+
+    /// Tokens of the pass before the first one: where they stand in the pad, and the element that holds them.
+    fn delayed(&self, port: usize) -> Vec<(i64, String)> {
+        let body = self.plan.body;
+        let delayed = body.carried.iter().filter(|one| one.carry == Carry::Delay);
+        delayed
+            .filter_map(|one| match *body.graph.op(one.next) {
+                Op::Input { port: from, offset } if from as usize == port => {
+                    let object = &body.objects[one.object.0 as usize];
+                    Some((offset, self.names.names.element(object, &one.index.to_string())))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn counters(&self, group: usize, text: &mut String) {
+        let bits = self.bits;
+        for n in (0..self.plan.body.counters.len()).filter(|&n| self.counted(n)) {
+            let step = self.plan.body.counters[n].step;
+            let n_passes = group * self.passes();
+            let most = step * n_passes as u128;
+            let registers: Vec<String> = (0..group).map(|i| format!("count{n}_{i}")).collect();
+            let _ = writeln!(text, "      HR_V{bits} {};", registers.join(", "));
+            let _ = writeln!(text, "      if ((uint64_t)c{n}_ <= UINT64_MAX - {most}u) {{");
+            let _ = writeln!(
+                text,
+                "        {} = HR_SUM64_{bits}(HR_SPREAD{bits}(_mm_set_epi64x((int64_t)(c{n}_ >> 64), (int64_t)c{n}_)), spread{n}_);",
+                registers[0]
+            );
+            for pair in registers.windows(2) {
+                let _ = writeln!(text, "        {} = HR_SUM64_{bits}({}, next{n}_);", pair[1], pair[0]);
+            }
+            let _ = writeln!(text, "      }} else {{\n        u128 all_[{n_passes}];");
+            let _ = writeln!(
+                text,
+                "        for (unsigned i = 0; i < {n_passes}; i++) all_[i] = c{n}_ + (u128){step}u * i;"
+            );
+            for (i, register) in registers.iter().enumerate() {
+                let _ = writeln!(text, "        {register} = HR_LOAD{bits}(all_ + {});", i * self.passes());
+            }
+            text.push_str("      }\n");
+        }
+    }
+
+    fn register(&self, number: usize, turn: usize) -> String {
+        match self.plan.blocks[number] {
+            Block::Invariant(_) => format!("r{number}"),
+            Block::Counter(n) => format!("count{n}_{turn}"),
+            Block::Chain(k) => format!("chain{k}_"),
+            Block::Delay(k) => format!("delayed{k}_{turn}"),
+            _ => format!("r{number}_{turn}"),
+        }
+    }
+
+    fn registers(&mut self, group: usize, text: &mut String, from: &dyn Fn(u32) -> String) -> Result<(), Unsuited> {
+        let bits = self.bits;
+        let plan = self.plan;
+        for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
+            for turn in 0..group {
+                let r = |other: usize| self.register(other, turn);
+                let value = match block {
+                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) => continue,
+                    Block::Delay(k) => {
+                        let next = plan.delays[*k].next;
+                        let before = match turn {
+                            0 => format!("ahead{k}_"),
+                            _ => self.register(next, turn - 1),
+                        };
+                        let this = self.register(next, turn);
+                        let _ = writeln!(
+                            text,
+                            "      const HR_V{bits} delayed{k}_{turn} = HR_DELAYED{bits}({this}, {before});"
+                        );
+                        continue;
+                    }
+                    Block::Load { port, first } => {
+                        let row = plan.body.consumes[*port as usize].0;
+                        let at = row as i64 * (turn * self.passes()) as i64 + first;
+                        let from = from(*port);
+                        match row as usize == BYTES {
+                            true => format!("HR_LOAD{bits}({from} + {at})"),
+                            false => format!("HR_ROWS{bits}({from} + {at}, {row})"),
+                        }
+                    }
+                    Block::Shuffle { from, bytes } => {
+                        format!("HR_SHUFFLE{bits}({}, {})", r(*from), shuffle_name(bytes))
+                    }
+                    Block::Not(a) => format!("HR_XOR{bits}({}, ones_)", r(*a)),
+                    Block::And(a, b) => format!("HR_AND{bits}({}, {})", r(*a), r(*b)),
+                    Block::Or(a, b) => format!("HR_OR{bits}({}, {})", r(*a), r(*b)),
+                    Block::Xor(a, b) => format!("HR_XOR{bits}({}, {})", r(*a), r(*b)),
+                    Block::Instruction { description, operands } => {
+                        let description = self
+                            .descriptions
+                            .get(*description as usize)
+                            .ok_or_else(|| Unsuited("an instruction has no description".into()))?;
+                        let form = description
+                            .forms
+                            .iter()
+                            .find(|form| form.bits == bits)
+                            .ok_or_else(|| Unsuited(format!("{} has no form of {bits} bits", description.name)))?;
+                        let operands: Vec<String> = operands
+                            .iter()
+                            .map(|operand| match operand {
+                                Operand::Block(block) => r(*block),
+                                Operand::Immediate(value) => value.to_string(),
+                            })
+                            .collect();
+                        let value = format!("{}({})", form.intrinsic, operands.join(", "));
+                        self.features.extend(form.features.iter().cloned());
+                        value
+                    }
+                };
+                let _ = writeln!(text, "      const HR_V{bits} r{number}_{turn} = {value};");
+            }
+        }
+        Ok(())
+    }
+
+    fn writes(&self, group: usize, text: &mut String, to: &dyn Fn(u32) -> String) {
+        let bits = self.bits;
+        for &(port, first, block) in &self.plan.outputs {
+            let row = self.plan.body.produces[port as usize].0;
+            for turn in 0..group {
+                let at = row * (turn * self.passes()) as u64 + first;
+                let (to, value) = (to(port), self.register(block, turn));
+                let _ = match row as usize == BYTES {
+                    true => writeln!(text, "      HR_STORE{bits}({to} + {at}, {value});"),
+                    false => writeln!(text, "      HR_PUT_ROWS{bits}({to} + {at}, {row}, {value});"),
+                };
+            }
+        }
+    }
+}
+
+fn shuffle_name(bytes: &[Option<u8>; BYTES]) -> String {
+    let digits: String = bytes.iter().map(|at| at.map_or("z".to_owned(), |at| format!("{at:x}"))).collect();
+    format!("order_{digits}")
+}
+
+/// Ports that take part, and their bytes of a pass.
+fn ports(ports: &[(u64, u32)]) -> Vec<(usize, u64)> {
+    let used = ports.iter().enumerate().filter(|(_, port)| port.0 > 0);
+    used.map(|(port, &(tokens, width))| {
+        let bytes = match element_type(width) {
+            "uint8_t" => 1,
+            "uint16_t" => 2,
+            "uint32_t" => 4,
+            "uint64_t" => 8,
+            _ => 16,
+        };
+        (port, tokens * bytes)
+    })
+    .collect()
+}

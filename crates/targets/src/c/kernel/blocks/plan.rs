@@ -1,0 +1,517 @@
+//! What a pass does with registers of 128 bits.
+//!
+//! Bytes of a register come from tokens, from counters, from other registers and from what no pass changes. Where all stand in their
+//! places they are a load, a broadcast or that register; otherwise they are shuffled from each register they come from, and
+//! added.
+
+use super::super::words::Unsuited;
+use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Bytes of a register of a pass.
+pub(super) const BYTES: usize = 16;
+
+/// A register of a pass.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Block {
+    /// Tokens of a port from this one on, which may belong to the pass before.
+    Load {
+        port: u32,
+        first: i64,
+    },
+    /// The same in every pass.
+    Invariant(NodeId),
+    /// The low 16 bytes of a counter at the beginning of the pass.
+    Counter(usize),
+    /// What the pass before left, and this one needs for what it leaves: number in [`Plan::chains`].
+    Chain(usize),
+    /// What the pass before left, which needs nothing of the one before it: number in [`Plan::delays`].
+    Delay(usize),
+    /// Bytes of another register; `None` is 0.
+    Shuffle {
+        from: usize,
+        bytes: [Option<u8>; BYTES],
+    },
+    /// Bitwise operations.
+    Not(usize),
+    And(usize, usize),
+    Or(usize, usize),
+    Xor(usize, usize),
+    /// An instruction; what must be constant stays a number.
+    Instruction {
+        description: u32,
+        operands: Vec<Operand>,
+    },
+}
+
+/// What an instruction takes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Operand {
+    Block(usize),
+    Immediate(u128),
+}
+
+/// Sixteen neighbouring elements that go from pass to pass.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    pub object: ObjectId,
+    pub first: usize,
+    /// What they hold at the end of a pass.
+    pub next: usize,
+}
+
+/// Everything that a pass computes.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub body: &'a Loop,
+    /// The graph of the loop, with nodes added that no pass changes.
+    pub graph: Graph,
+    /// Registers, those that others need first.
+    pub blocks: Vec<Block>,
+    /// Port, first token and register of what is written.
+    pub outputs: Vec<(u32, u64, usize)>,
+    pub chains: Vec<Chain>,
+    pub delays: Vec<Chain>,
+    /// Whether each register is needed.
+    pub live: Vec<bool>,
+    /// Carried elements of which the next value can be computed before the pass before is done.
+    ahead: HashSet<(ObjectId, usize)>,
+    numbers: HashMap<Block, usize>,
+    of_node: HashMap<NodeId, usize>,
+    varying: HashSet<NodeId>,
+    carried: HashMap<(ObjectId, usize), usize>,
+}
+
+/// Where a byte of a register comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Byte {
+    Token { port: u32, at: i64 },
+    Element { object: ObjectId, at: usize },
+    Counter { counter: usize, at: u32 },
+    Invariant { node: NodeId, lo: u32 },
+    Register { node: NodeId, at: u32 },
+}
+
+impl<'a> Plan<'a> {
+    /// # Errors
+    ///
+    /// What cannot be done with registers of 128 bits.
+    pub fn new(body: &'a Loop) -> Result<Plan<'a>, Unsuited> {
+        let carried: HashMap<(ObjectId, usize), usize> =
+            body.carried.iter().enumerate().map(|(i, one)| ((one.object, one.index), i)).collect();
+        let mut plan = Plan {
+            body,
+            graph: body.graph.clone(),
+            blocks: Vec::new(),
+            outputs: Vec::new(),
+            chains: Vec::new(),
+            delays: Vec::new(),
+            live: Vec::new(),
+            ahead: ahead(body),
+            numbers: HashMap::new(),
+            of_node: HashMap::new(),
+            varying: HashSet::new(),
+            carried,
+        };
+        for id in body.graph.reachable(body.roots()) {
+            let own = match body.graph.op(id) {
+                Op::Input { .. } | Op::Loaded(_) => true,
+                Op::Entry { object, index } => match body.graph.constant(*index) {
+                    Some(at) => plan.carried.contains_key(&(*object, at as usize)),
+                    None => plan.carried.keys().any(|(other, _)| other == object),
+                },
+                _ => false,
+            };
+            if own || body.graph.op(id).operands().iter().any(|operand| plan.varying.contains(operand)) {
+                plan.varying.insert(id);
+            }
+        }
+        let mut tokens: BTreeMap<(u32, u64), NodeId> = BTreeMap::new();
+        for &(port, offset, value) in &body.outputs {
+            tokens.insert((port, offset), value);
+        }
+        for (port, &(n_tokens, width)) in body.produces.iter().enumerate() {
+            if n_tokens > 0 && width != 8 {
+                return Err(Unsuited("tokens are not bytes".into()));
+            }
+            if !n_tokens.is_multiple_of(BYTES as u64) {
+                return Err(Unsuited("a pass does not give whole blocks".into()));
+            }
+            for first in (0..n_tokens).step_by(BYTES) {
+                let bytes = (0..BYTES as u64).map(|i| tokens.get(&(port as u32, first + i)).copied());
+                let bytes: Option<Vec<NodeId>> = bytes.collect();
+                let bytes = bytes.ok_or_else(|| Unsuited("a token is missing".into()))?;
+                let block = plan.glued(&bytes.iter().map(|&node| (node, 0)).collect::<Vec<_>>())?;
+                plan.outputs.push((port as u32, first, block));
+            }
+        }
+        plan.find_next()?;
+        plan.find_live();
+        Ok(plan)
+    }
+
+    fn find_live(&mut self) {
+        let mut live = vec![false; self.blocks.len()];
+        let ends = self.chains.iter().chain(&self.delays).map(|chain| chain.next);
+        let mut open: Vec<usize> = self.outputs.iter().map(|output| output.2).chain(ends).collect();
+        while let Some(number) = open.pop() {
+            if std::mem::replace(&mut live[number], true) {
+                continue;
+            }
+            match &self.blocks[number] {
+                Block::Shuffle { from, .. } | Block::Not(from) => open.push(*from),
+                Block::And(a, b) | Block::Or(a, b) | Block::Xor(a, b) => open.extend([*a, *b]),
+                Block::Instruction { operands, .. } => {
+                    open.extend(operands.iter().filter_map(|operand| match operand {
+                        Operand::Block(block) => Some(*block),
+                        Operand::Immediate(_) => None,
+                    }));
+                }
+                Block::Load { .. } | Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Delay(_) => {}
+            }
+        }
+        self.live = live;
+    }
+
+    /// What chains hold at the end of a pass; that may need further chains.
+    fn find_next(&mut self) -> Result<(), Unsuited> {
+        let mut done = 0;
+        loop {
+            while done < self.chains.len() {
+                let (object, first) = (self.chains[done].object, self.chains[done].first);
+                self.chains[done].next = self.next_of(object, first)?;
+                done += 1;
+            }
+            // What only goes on, without being read in a pass.
+            let in_chain = |object: ObjectId, at: usize| {
+                (self.chains.iter().chain(&self.delays))
+                    .any(|chain| chain.object == object && (chain.first..chain.first + BYTES).contains(&at))
+            };
+            let open =
+                self.body.carried.iter().find(|one| one.carry == Carry::True && !in_chain(one.object, one.index));
+            match open {
+                Some(one) => {
+                    let (object, first) = (one.object, one.index / BYTES * BYTES);
+                    self.kept(object, first)?;
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The register of what the pass before left in sixteen elements.
+    fn kept(&mut self, object: ObjectId, first: usize) -> Result<usize, Unsuited> {
+        let whole = (first..first + BYTES).all(|at| {
+            self.carried
+                .get(&(object, at))
+                .is_some_and(|&one| !matches!(self.body.carried[one].carry, Carry::Counter { .. }))
+        });
+        if !whole || self.body.objects[object.0 as usize].width != 8 {
+            return Err(Unsuited("what goes from pass to pass is not a block of bytes".into()));
+        }
+        if (first..first + BYTES).all(|at| self.ahead.contains(&(object, at))) {
+            if let Some(known) = self.delays.iter().position(|kept| kept.object == object && kept.first == first) {
+                return Ok(self.add(Block::Delay(known)));
+            }
+            let next = self.next_of(object, first)?;
+            self.delays.push(Chain { object, first, next });
+            return Ok(self.add(Block::Delay(self.delays.len() - 1)));
+        }
+        let known = self.chains.iter().position(|kept| kept.object == object && kept.first == first);
+        let number = known.unwrap_or_else(|| {
+            self.chains.push(Chain { object, first, next: usize::MAX });
+            self.chains.len() - 1
+        });
+        Ok(self.add(Block::Chain(number)))
+    }
+
+    fn next_of(&mut self, object: ObjectId, first: usize) -> Result<usize, Unsuited> {
+        let next: Vec<(NodeId, u32)> =
+            (first..first + BYTES).map(|at| (self.body.carried[self.carried[&(object, at)]].next, 0)).collect();
+        self.glued(&next)
+    }
+
+    fn add(&mut self, block: Block) -> usize {
+        if let Some(&number) = self.numbers.get(&block) {
+            return number;
+        }
+        self.blocks.push(block.clone());
+        self.numbers.insert(block, self.blocks.len() - 1);
+        self.blocks.len() - 1
+    }
+
+    /// A node of 128 bits.
+    fn block(&mut self, id: NodeId) -> Result<usize, Unsuited> {
+        if let Some(&known) = self.of_node.get(&id) {
+            return Ok(known);
+        }
+        let number = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.make(id))?;
+        self.of_node.insert(id, number);
+        Ok(number)
+    }
+
+    fn make(&mut self, id: NodeId) -> Result<usize, Unsuited> {
+        if self.graph.width(id) != 128 {
+            return Err(Unsuited("a value that differs from pass to pass is no block".into()));
+        }
+        if !self.varying.contains(&id) {
+            return Ok(self.add(Block::Invariant(id)));
+        }
+        let block = match self.graph.op(id).clone() {
+            Op::Not(a) => Block::Not(self.block(a)?),
+            Op::And(a, b) => Block::And(self.block(a)?, self.block(b)?),
+            Op::Or(a, b) => Block::Or(self.block(a)?, self.block(b)?),
+            Op::Xor(..) => {
+                let mut registers = Vec::new();
+                self.added(id, &mut registers)?;
+                return Ok(self.sum(registers));
+            }
+            Op::Instruction { description, operands } => {
+                let mut taken = Vec::new();
+                for &operand in operands.iter() {
+                    taken.push(match self.graph.constant(operand) {
+                        Some(value) if self.graph.width(operand) < 128 => Operand::Immediate(value),
+                        _ => Operand::Block(self.block(operand)?),
+                    });
+                }
+                Block::Instruction { description, operands: taken }
+            }
+            Op::Concat(parts) => {
+                let mut bytes = Vec::new();
+                for &part in parts.iter().rev() {
+                    let width = self.graph.width(part);
+                    if !width.is_multiple_of(8) {
+                        return Err(Unsuited("a block is put together from bits".into()));
+                    }
+                    bytes.extend((0..width / 8).map(|i| (part, 8 * i)));
+                }
+                return self.glued(&bytes);
+            }
+            other => return Err(Unsuited(format!("no register of bytes does this: {other:?}"))),
+        };
+        Ok(self.add(block))
+    }
+
+    /// Sixteen bytes as a register.
+    fn glued(&mut self, bytes: &[(NodeId, u32)]) -> Result<usize, Unsuited> {
+        // For each register that is read, which of its bytes go where.
+        let mut sources: BTreeMap<(u32, usize), [Option<u8>; BYTES]> = BTreeMap::new();
+        let mut invariant: [Vec<(NodeId, u32)>; BYTES] = Default::default();
+        let mut registers: Vec<usize> = Vec::new();
+        let mut read: Vec<(usize, usize, u8)> = Vec::new();
+        let mut terms = Vec::new();
+        for (place, &(node, lo)) in bytes.iter().enumerate() {
+            let mut own = Vec::new();
+            self.terms(node, lo, &mut own)?;
+            for byte in own {
+                match byte {
+                    Byte::Invariant { node, lo } => invariant[place].push((node, lo)),
+                    other => terms.push((place, other)),
+                }
+            }
+        }
+        for &(place, byte) in &terms {
+            let (register, at) = self.register(place, byte, &terms)?;
+            read.push((place, register, at));
+        }
+        for (place, register, at) in read {
+            // A register may be read twice for one place, by two terms.
+            let turn = (0..)
+                .find(|&turn| sources.get(&(turn, register)).is_none_or(|bytes| bytes[place].is_none()))
+                .unwrap_or(0);
+            sources.entry((turn, register)).or_insert([None; BYTES])[place] = Some(at);
+        }
+        for ((_, from), bytes) in sources {
+            let stays = bytes.iter().enumerate().all(|(place, at)| *at == Some(place as u8));
+            registers.push(if stays { from } else { self.add(Block::Shuffle { from, bytes }) });
+        }
+        if invariant.iter().any(|terms| !terms.is_empty()) || registers.is_empty() {
+            let mut parts = Vec::new();
+            for terms in invariant.iter().rev() {
+                let mut sum = self.graph.number(0, 8);
+                for &(node, lo) in terms {
+                    let byte = self.graph.extract(node, lo, 8);
+                    sum = self.graph.xor(sum, byte);
+                }
+                parts.push(sum);
+            }
+            let whole = self.graph.concat(&parts);
+            if self.graph.constant(whole) != Some(0) || registers.is_empty() {
+                registers.push(self.add(Block::Invariant(whole)));
+            }
+        }
+        Ok(self.sum(registers))
+    }
+
+    /// The registers of which a node is the exclusive or.
+    fn added(&mut self, id: NodeId, registers: &mut Vec<usize>) -> Result<(), Unsuited> {
+        match *self.graph.op(id) {
+            Op::Xor(a, b) if self.varying.contains(&id) => {
+                self.added(a, registers)?;
+                self.added(b, registers)
+            }
+            _ => {
+                let register = self.block(id)?;
+                registers.push(register);
+                Ok(())
+            }
+        }
+    }
+
+    /// The exclusive or of registers: first what is known first, last what the pass before leaves, so that a chain of passes
+    /// is as short as it can be.
+    fn sum(&mut self, registers: Vec<usize>) -> usize {
+        let mut flat = Vec::new();
+        let mut open = registers;
+        while let Some(register) = open.pop() {
+            match self.blocks[register] {
+                Block::Xor(a, b) => open.extend([a, b]),
+                _ => flat.push(register),
+            }
+        }
+        flat.sort_by_key(|&register| (self.lateness(register), register));
+        let mut sum: Option<usize> = None;
+        for register in flat {
+            sum = Some(match sum {
+                None => register,
+                Some(sum) => match (&self.blocks[sum], &self.blocks[register]) {
+                    (&Block::Invariant(a), &Block::Invariant(b)) => {
+                        let both = self.graph.xor(a, b);
+                        self.add(Block::Invariant(both))
+                    }
+                    _ => self.add(Block::Xor(sum, register)),
+                },
+            });
+        }
+        sum.unwrap_or(0)
+    }
+
+    fn lateness(&self, register: usize) -> u32 {
+        match self.blocks[register] {
+            Block::Invariant(_) => 0,
+            Block::Load { .. } | Block::Counter(_) => 1,
+            Block::Shuffle { from, .. } => self.lateness(from),
+            Block::Delay(_) => 2,
+            Block::Chain(_) => 4,
+            _ => 3,
+        }
+    }
+
+    /// The bytes of which eight bits of a node are the exclusive or.
+    fn terms(&self, node: NodeId, lo: u32, terms: &mut Vec<Byte>) -> Result<(), Unsuited> {
+        if !self.varying.contains(&node) {
+            terms.push(Byte::Invariant { node, lo });
+            return Ok(());
+        }
+        let width = self.graph.width(node);
+        let byte = match *self.graph.op(node) {
+            Op::Xor(a, b) if width < 128 => {
+                self.terms(a, lo, terms)?;
+                return self.terms(b, lo, terms);
+            }
+            Op::Extract(from, below) => return self.terms(from, below + lo, terms),
+            Op::Input { port, offset } if width == 8 && self.body.consumes[port as usize].1 == 8 => {
+                Byte::Token { port, at: offset }
+            }
+            Op::Entry { object, index } if width == 8 => {
+                let at = self.graph.constant(index).ok_or_else(|| Unsuited("an index is not known".into()))? as usize;
+                let one = self.carried.get(&(object, at)).map(|&one| &self.body.carried[one]);
+                let one = one.ok_or_else(|| Unsuited("an element is not carried".into()))?;
+                match one.carry {
+                    Carry::Counter { counter, lo } if lo.is_multiple_of(8) && lo < 128 => {
+                        Byte::Counter { counter, at: lo / 8 }
+                    }
+                    Carry::Delay => match *self.graph.op(one.next) {
+                        Op::Input { port, offset } if self.body.consumes[port as usize].1 == 8 => {
+                            let before = self.body.consumes[port as usize].0 as i64;
+                            Byte::Token { port, at: offset - before }
+                        }
+                        _ => Byte::Element { object, at },
+                    },
+                    Carry::True => Byte::Element { object, at },
+                    Carry::Counter { .. } => return Err(Unsuited("a counter is not made of bytes".into())),
+                }
+            }
+            _ if width == 128 && lo.is_multiple_of(8) => Byte::Register { node, at: lo / 8 },
+            _ => return Err(Unsuited("a byte is not taken from a block".into())),
+        };
+        terms.push(byte);
+        Ok(())
+    }
+
+    /// The register that holds a byte, and where in it.
+    fn register(&mut self, place: usize, byte: Byte, terms: &[(usize, Byte)]) -> Result<(usize, u8), Unsuited> {
+        match byte {
+            Byte::Token { port, at } => {
+                let others = terms.iter().filter_map(|&(place, other)| match other {
+                    Byte::Token { port: same, at } if same == port => Some(at - place as i64),
+                    _ => None,
+                });
+                // Where all stand in a row that row is loaded, else the sixteen that it belongs to.
+                let starts: HashSet<i64> = others.collect();
+                let row = at - place as i64;
+                let n_tokens = self.body.consumes[port as usize].0 as i64;
+                let fits = |first: i64| {
+                    (first >= 0 && first + BYTES as i64 <= n_tokens) || (first < 0 && first + (BYTES as i64) <= 0)
+                };
+                let first = if starts.len() <= 2 && fits(row) { row } else { at.div_euclid(16) * 16 };
+                if !fits(first) || first < -n_tokens {
+                    return Err(Unsuited("tokens are not in whole blocks".into()));
+                }
+                Ok((self.add(Block::Load { port, first }), (at - first) as u8))
+            }
+            Byte::Element { object, at } => {
+                let first = at / BYTES * BYTES;
+                Ok((self.kept(object, first)?, (at - first) as u8))
+            }
+            Byte::Counter { counter, at } => Ok((self.add(Block::Counter(counter)), at as u8)),
+            Byte::Register { node, at } => Ok((self.block(node)?, at as u8)),
+            Byte::Invariant { .. } => Err(Unsuited("a byte that no pass changes".into())),
+        }
+    }
+
+    /// Whether a pass reads tokens of the one before.
+    pub fn reads_before(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Load { first, .. } if *first < 0))
+    }
+}
+
+/// Elements that are carried, are no counters, and do not need what is carried round a circle.
+fn ahead(body: &Loop) -> HashSet<(ObjectId, usize)> {
+    let counters: HashSet<(ObjectId, usize)> = body
+        .carried
+        .iter()
+        .filter(|one| matches!(one.carry, Carry::Counter { .. }))
+        .map(|one| (one.object, one.index))
+        .collect();
+    let others: HashSet<(ObjectId, usize)> =
+        body.carried.iter().map(|one| (one.object, one.index)).filter(|one| !counters.contains(one)).collect();
+    // For each node, the carried elements that it needs.
+    let mut needs: HashMap<NodeId, HashSet<(ObjectId, usize)>> = HashMap::new();
+    for id in body.graph.reachable(body.roots()) {
+        let mut own = HashSet::new();
+        if let Op::Entry { object, index } = body.graph.op(id) {
+            match body.graph.constant(*index) {
+                Some(at) => own.extend(others.get(&(*object, at as usize))),
+                None => own.extend(others.iter().filter(|other| other.0 == *object)),
+            }
+        }
+        for operand in body.graph.op(id).operands() {
+            own.extend(needs.get(&operand).into_iter().flatten());
+        }
+        needs.insert(id, own);
+    }
+    let mut ahead = HashSet::new();
+    loop {
+        let before = ahead.len();
+        for one in &body.carried {
+            let key = (one.object, one.index);
+            if others.contains(&key) && needs[&one.next].is_subset(&ahead) {
+                ahead.insert(key);
+            }
+        }
+        if ahead.len() == before {
+            return ahead;
+        }
+    }
+}

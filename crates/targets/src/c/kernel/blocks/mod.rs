@@ -52,8 +52,25 @@ pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &Loop
     printer.function()?;
     let support = vec![support(bits)];
     let Printer { text, features, .. } = printer;
-    let function = CFunction { name: names.function.to_owned(), support, text };
+    let cycles = cycles(&plan, bits);
+    let function = CFunction { name: names.function.to_owned(), support, text, cycles };
     Ok(Blocks { function, features })
+}
+
+/// Cycles of a pass, roughly: two registers a cycle of 256 bits at most, or one after the other where passes need each
+/// other.
+fn cycles(plan: &Plan, bits: u32) -> f64 {
+    let live = plan.blocks.iter().zip(&plan.live).filter(|(_, live)| **live).map(|(block, _)| block);
+    let work: f64 = live
+        .map(|block| match block {
+            Block::Invariant(_) | Block::Chain(_) => 0.0,
+            Block::Instruction { .. } if !plan.chains.is_empty() => 4.0,
+            _ if !plan.chains.is_empty() => 1.0,
+            _ => 0.5,
+        })
+        .sum();
+    let side_by_side = if plan.chains.is_empty() { f64::from(bits.min(256)) / 128.0 } else { 1.0 };
+    work / side_by_side
 }
 
 fn base_features(bits: u32) -> BTreeSet<String> {

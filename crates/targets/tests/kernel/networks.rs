@@ -19,7 +19,7 @@ pub fn loops(set: &str, name: &str) -> Vec<Loop> {
     let library = loading::library();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let operations = library.operations();
-    let operation = operations.into_iter().find(|operation| operation.set == set && operation.name == name);
+    let operation = operations.iter().find(|operation| operation.set == set && operation.name == name);
     let operation = operation.expect("the library has it");
     for variant in &operation.variants {
         let mut session = Session::new();

@@ -189,9 +189,9 @@ pub fn with_word_tables(graph: &mut Graph, block: &[NodeId], rounds: usize, decr
         let mut t = Vec::new();
         for c in 0..4 {
             let mut sum = key(graph, 4 * round + c);
-            for r in 0..4 {
+            for (r, &table) in tables.iter().enumerate() {
                 let at = index(graph, &s, c, r);
-                let term = graph.lookup(tables[r], at);
+                let term = graph.lookup(table, at);
                 sum = graph.xor(sum, term);
             }
             t.push(sum);

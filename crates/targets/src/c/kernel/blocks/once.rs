@@ -109,13 +109,13 @@ impl<'a> Once<'a> {
                 self.features.extend(form.features.iter().cloned());
                 Some(format!("{}({})", form.intrinsic, taken.join(", ")))
             }
-            Op::Concat(parts) => self.from_memory(&parts),
+            Op::Concat(parts) => self.elements(&parts),
             _ => None,
         }
     }
 
     /// Bytes of neighbouring elements of an object.
-    fn from_memory(&self, parts: &[NodeId]) -> Option<String> {
+    fn elements(&self, parts: &[NodeId]) -> Option<String> {
         let graph = &self.plan.graph;
         let mut places = Vec::new();
         let mut object = None;
@@ -127,7 +127,8 @@ impl<'a> Once<'a> {
             };
             let Op::Entry { object: from, index } = *graph.op(element) else { return None };
             let size = graph.width(element) / 8;
-            let in_bytes = [8, 16, 32, 64].contains(&graph.width(element)) && width % 8 == 0 && lo % 8 == 0;
+            let in_bytes =
+                [8, 16, 32, 64].contains(&graph.width(element)) && width.is_multiple_of(8) && lo.is_multiple_of(8);
             if !in_bytes || *object.get_or_insert((from, size)) != (from, size) {
                 return None;
             }

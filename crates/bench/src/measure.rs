@@ -10,13 +10,15 @@ use std::time::Instant;
 pub const TIME: &str = if cfg!(unix) { "processor time of the measuring thread" } else { "time on the wall" };
 
 #[cfg(unix)]
-pub(crate) fn seconds() -> f64 {
+/// Seconds of what [`TIME`] says, from some moment on.
+pub fn seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 #[cfg(not(unix))]
-pub(crate) fn seconds() -> f64 {
+/// Seconds of what [`TIME`] says, from some moment on.
+pub fn seconds() -> f64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }

@@ -9,7 +9,7 @@ use crate::mapping;
 use crate::primitive::Runner;
 use headrace_bench::contest::{Times, noise};
 use headrace_bench::cycles;
-use headrace_bench::measure::{least, speed_ratio};
+use headrace_bench::measure::{self, least, speed_ratio};
 use headrace_bench::results::{Machine, Row, Status, Subject, Verdict};
 use headrace_library::Role;
 use headrace_library::framing::Message;
@@ -33,6 +33,9 @@ const ROW_THREADS: usize = 2;
 const MOST_RUNS: usize = 21;
 /// Bytes of which so many runs are made that they come to it.
 const RUN_BYTES: usize = 64 << 20;
+
+/// How much longer a run on one thread may take on the wall than on its processor, before others are said to keep it busy.
+const MOST_WAITING: f64 = 1.2;
 
 /// Measures on one thread, two, and so on up to the cores that there are.
 pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outcome<Measured> {
@@ -58,6 +61,7 @@ pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outco
             let input = CallInput::Message(message);
             let mut times: Vec<Times> = vec![Times::default(); n_threads.len()];
             let mut answers: Vec<Answer> = Vec::new();
+            let mut waiting: Vec<f64> = Vec::new();
             for _ in 0..(RUN_BYTES / bytes).clamp(3, MOST_RUNS) {
                 for (n, times) in n_threads.iter().zip(&mut times) {
                     let mut options = Options::default();
@@ -71,9 +75,12 @@ pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outco
                     let engine = engine.map_err(|error| Failure::wrong(error.to_string()))?;
                     // The threads of an engine start at its first run.
                     let mut runner = Runner::new(spec, &divided, Box::new(engine));
-                    let start = Instant::now();
+                    let (start, on_processor) = (Instant::now(), measure::seconds());
                     let answer = runner.perform(&input).map_err(Failure::wrong)?;
                     let seconds = start.elapsed().as_secs_f64();
+                    if *n == 1 {
+                        waiting.push(seconds / (measure::seconds() - on_processor).max(f64::MIN_POSITIVE));
+                    }
                     times.seconds.push(seconds);
                     times.cycles.push(seconds * cycles::hertz());
                     answers.push(answer);
@@ -99,7 +106,14 @@ pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outco
             if bytes == row_bytes {
                 let two = n_threads.iter().position(|n| *n == ROW_THREADS);
                 let title = format!("{ROW_THREADS} cores against one, start of threads included");
-                measured.verdicts.push(verdict(&title, set, operation, *bytes, &times, two));
+                let mut verdict = verdict(&title, set, operation, *bytes, &times, two);
+                let waited = measure::median(&waiting);
+                if waited > MOST_WAITING {
+                    verdict.status = Status::NotMeasured;
+                    verdict.note =
+                        format!("others kept the cores busy: {waited:.1} s on the wall for each on one core");
+                }
+                measured.verdicts.push(verdict);
             }
         }
     }

@@ -75,6 +75,7 @@ else
 fi
 step "peers, $messages messages an operation" "$testkit" peers --engine interp --messages "$messages" --seconds 110
 step "differential, $cases cases" "$testkit" differential --cases "$cases"
+step "differential on threads, $sanitized cases" "$testkit" differential --threads --seed 2000000 --cases "$sanitized"
 step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"
 
 echo

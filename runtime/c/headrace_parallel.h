@@ -9,6 +9,10 @@
  * publishes an index afterwards sees that and makes the partition active again before it can rest itself. `active` counts
  * the partitions that are not at rest, including those that somebody is about to wake; who brings it to zero knows that
  * nothing can fire anywhere, because every index that was ever published has been looked at.
+ *
+ * The thread of one partition, its home, also moves tokens across the boundary while the network runs, if the host gives it
+ * a function for that. It does so when there is much to move, and before it rests; when something has happened at the
+ * boundary since, it is woken once more after all others have come to rest.
  */
 #ifndef HEADRACE_PARALLEL_H
 #define HEADRACE_PARALLEL_H
@@ -52,18 +56,27 @@ struct headrace_team {
     const struct headrace_waiting *waiting; /* null: one thread runs all of them */
     struct headrace_member *members;
     uint32_t n_members;
+    uint32_t home;    /* the member that moves tokens across the boundary */
+    bool fed;         /* it does so in this run */
     HR_ALIGNED(HR_LINE) hr_atomic32 active;
-    hr_atomic32 over;
+    hr_atomic32 unfed; /* something has happened at the boundary that nobody looked at */
+    HR_ALIGNED(HR_LINE) hr_atomic32 over;
+    hr_atomic32 due;   /* there is much to move across the boundary */
     hr_atomic64 budget; /* firings left, UINT64_MAX: no limit */
 };
 
-/* A network with partitions, for those who run it. `begin`, then `work` once for each partition, each in a thread of its
-   own, then, when all have returned, `end`. Nothing else may touch the context between `begin` and `end`. */
+/* A network with partitions, for those who run it: `begin`, then `work` once for each partition, each in a thread of its
+   own, then, when all have returned, `end`. In between nothing else may touch the context. With `fed`, the home partition
+   is run by `feed` in the place of `work`, with a function that may write to inputs and read from outputs. */
 struct headrace_partitions {
     uint32_t n_partitions;
-    uint32_t caller; /* the partition that prints and calls natives, if any does */
-    void (*begin)(void *context, const struct headrace_waiting *waiting, uint64_t max_firings);
+    uint32_t home;   /* the partition that prints and calls natives, if one does; else one that reads an input */
+    void (*begin)(void *context, const struct headrace_waiting *waiting, uint64_t max_firings, bool fed);
     void (*work)(void *context, uint32_t partition);
+    /* `move` returns whether it moved any token. */
+    void (*feed)(void *context, bool (*move)(void *user), void *user);
+    /* Ends the run before its time; for `move`. */
+    void (*halt)(void *context);
     /* A value of `enum headrace_status`. */
     uint32_t (*end)(void *context);
 };
@@ -101,8 +114,15 @@ static inline void hr_publish(hr_atomic32 *index, uint32_t value) {
     }
 }
 
+/* Whether there are more tokens than there was room for. */
+static inline void hr_want(hr_atomic32 *wanted, bool more) {
+    if (hr_own(wanted) != (more ? 1u : 0u)) {
+        atomic_store_explicit(wanted, more ? 1u : 0u, memory_order_relaxed);
+    }
+}
+
 /* Looks at the index of the other side; true when it has moved since `seen`. */
-static inline bool hr_moved(const hr_atomic32 *index, uint32_t *seen) {
+static inline bool hr_has_moved(const hr_atomic32 *index, uint32_t *seen) {
     const uint32_t now = hr_other(index);
     const bool moved = now != *seen;
     *seen = now;
@@ -145,8 +165,26 @@ static inline void hr_notify(struct headrace_team *team, uint32_t member) {
     }
 }
 
+/* Something has happened at the boundary; `much`: enough to move tokens at once. */
+static inline void hr_notify_home(struct headrace_team *team, bool much) {
+    if (!team->fed) {
+        return;
+    }
+    if (much && atomic_load_explicit(&team->due, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&team->due, 1, memory_order_relaxed);
+        hr_published(team);
+        hr_notify(team, team->home);
+    } else if (!much && atomic_load_explicit(&team->unfed, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&team->unfed, 1, memory_order_relaxed);
+    }
+}
+
 static inline bool hr_over(const struct headrace_team *team) {
     return atomic_load_explicit(&team->over, memory_order_relaxed) != 0;
+}
+
+static inline bool hr_due(const struct headrace_team *team) {
+    return atomic_load_explicit(&team->due, memory_order_relaxed) != 0;
 }
 
 static inline void hr_take_budget(struct headrace_team *team, struct headrace_control *control) {
@@ -197,19 +235,23 @@ static inline void hr_finish(struct headrace_team *team) {
     }
 }
 
-/* All partitions are at rest, and only the caller knows. Those that lack firings go on if others left some. */
+/* All are at rest, and only the caller knows. Those that lack firings go on if others left some. */
 static inline void hr_all_at_rest(struct headrace_team *team) {
     do {
         bool starved = false;
         for (uint32_t member = 0; member < team->n_members; member++) {
             starved = starved || atomic_load(&team->members[member].starved) != 0;
         }
-        if (!starved || atomic_load(&team->budget) == 0) {
+        const bool unfed = atomic_exchange(&team->unfed, 0) != 0;
+        if (!unfed && (!starved || atomic_load(&team->budget) == 0)) {
             hr_finish(team);
             return;
         }
         /* The caller counts as active until it has woken all of them. */
         atomic_fetch_add(&team->active, 1);
+        if (unfed) {
+            hr_wake_member(team, team->home);
+        }
         for (uint32_t member = 0; member < team->n_members; member++) {
             if (atomic_load(&team->members[member].starved) != 0) {
                 hr_wake_member(team, member);
@@ -220,13 +262,17 @@ static inline void hr_all_at_rest(struct headrace_team *team) {
 
 /* Before a run. A network that has stopped stays so. */
 static inline void hr_start(struct headrace_team *team, struct headrace_member *members, uint32_t n_members,
-                            struct headrace_control *const *controls, const struct headrace_waiting *waiting,
-                            uint64_t max_firings) {
+                            uint32_t home, struct headrace_control *const *controls,
+                            const struct headrace_waiting *waiting, uint64_t max_firings, bool fed) {
     team->waiting = waiting;
     team->members = members;
     team->n_members = n_members;
+    team->home = home;
+    team->fed = fed;
     atomic_store(&team->active, n_members);
     atomic_store(&team->over, 0);
+    atomic_store(&team->unfed, 0);
+    atomic_store(&team->due, 0);
     atomic_store(&team->budget, max_firings);
     for (uint32_t member = 0; member < n_members; member++) {
         atomic_store(&members[member].state, HR_ACTIVE);
@@ -237,17 +283,24 @@ static inline void hr_start(struct headrace_team *team, struct headrace_member *
     }
 }
 
-/* What the thread of a partition does in a run. */
+/* What the thread of a partition does in a run. `move`, if there is one, moves tokens across the boundary. */
 static inline void hr_work(struct headrace_team *team, uint32_t member, hr_part fire, void *context,
-                           struct headrace_control *control) {
+                           struct headrace_control *control, hr_part move, void *user) {
     const struct headrace_waiting *const waiting = team->waiting;
     hr_atomic32 *const state = &team->members[member].state;
     uint32_t spins = 0;
+    if (move != NULL) {
+        (void)move(user);
+    }
     while (!hr_over(team)) {
-        const bool fired = hr_fire_all(team, member, fire, context, control);
+        bool fired = hr_fire_all(team, member, fire, context, control);
         if (control->stopped != 0) {
             hr_finish(team);
             return;
+        }
+        if (move != NULL && (!fired || hr_due(team))) {
+            atomic_store_explicit(&team->due, 0, memory_order_relaxed);
+            fired = move(user) || fired;
         }
         if (fired) {
             spins = 0;
@@ -278,7 +331,7 @@ static inline void hr_work(struct headrace_team *team, uint32_t member, hr_part 
     }
 }
 
-/* The same for all partitions in one thread, after `hr_start` without a way to wait. */
+/* All partitions in one thread, after `hr_start` without a way to wait. */
 static inline void hr_work_alone(struct headrace_team *team, const hr_part *fires, void *context,
                                  struct headrace_control *const *controls) {
     for (bool any = !hr_over(team); any;) {
@@ -292,9 +345,11 @@ static inline void hr_work_alone(struct headrace_team *team, const hr_part *fire
     }
 }
 
-/* How a run ended. */
+/* How a run ended. From now on nobody waits. */
 static inline uint32_t hr_status(struct headrace_team *team, struct headrace_control *const *controls) {
     bool starved = false;
+    team->waiting = NULL;
+    team->fed = false;
     for (uint32_t member = 0; member < team->n_members; member++) {
         if (controls[member]->stopped != 0) {
             return controls[member]->stopped;

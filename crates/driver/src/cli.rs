@@ -184,6 +184,9 @@ pub struct RunArgs {
     /// Number of threads that may be used: the network is divided among them by the work of its instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
+    /// Which instance runs on which thread, as an XCF file, in the place of `--threads`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "threads")]
+    pub mapping: Option<PathBuf>,
     /// Order in which the interpreter fires: round-robin, demand-driven or random:SEED
     #[arg(long, value_name = "ORDER", default_value = "round-robin")]
     pub order: String,
@@ -345,6 +348,12 @@ pub struct AnalyzeArgs {
     /// Which way of writing an operation of the library is analysed [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
+    /// Divide the network among so many threads and show the division
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub partitions: Option<u32>,
+    /// Write the division as an XCF file, for `run --mapping`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "partitions")]
+    pub write_mapping: Option<PathBuf>,
 }
 
 /// Arguments of `bench`.

@@ -6,7 +6,7 @@
 
 use crate::failure::Outcome;
 use crate::silence::Silence;
-use headrace_engine::{Engine, Host, Outcome as Stop, Trap};
+use headrace_engine::{Between, Boundary, Engine, Fed, Host, Outcome as Stop, Trap, alternate};
 use headrace_ir::Network;
 use std::time::{Duration, Instant};
 
@@ -170,32 +170,41 @@ impl<'a> Feed<'a> {
         let mut taken = Vec::new();
         let mut delivered = 0;
         let mut told = Instant::now();
+        let max_firings = self.max_firings;
         loop {
-            let mut moved = false;
-            // As much as there is room for, so that whoever fires has enough to do.
-            while self.give(engine, &mut waiting, &mut delivered)? {
-                moved = true;
-            }
-            let left = self.max_firings.map(|most| most.saturating_sub(count_firings(engine)));
-            self.silence.iter().for_each(Silence::turn);
-            let stop = engine.run(left, host);
-            self.silence.iter().for_each(Silence::turn);
-            let stop = match stop {
-                Ok(stop) => stop,
-                Err(trap) => {
-                    self.take_all(engine, &mut taken)?;
-                    return Ok(End::Trapped(trap));
+            let mut failed = None;
+            self.turn();
+            let mut feed = |boundary: &mut dyn Boundary| {
+                self.turn();
+                let moved = self.exchange(boundary, &mut waiting, &mut delivered, &mut taken);
+                if told.elapsed() > PROGRESS_STEP {
+                    told = Instant::now();
+                    progress(delivered);
+                }
+                self.turn();
+                match moved {
+                    Ok(true) => Fed::Something,
+                    Ok(false) => Fed::Nothing,
+                    Err(failure) => {
+                        failed = Some(failure);
+                        Fed::Stop
+                    }
                 }
             };
-            moved |= self.take_all(engine, &mut taken)?;
-            match stop {
-                Stop::Exited(status) => return Ok(End::Exited(status)),
-                Stop::FiringLimit => return Ok(End::FiringLimit),
-                Stop::Idle => {}
+            let stop = match max_firings {
+                None => engine.run_fed(host, &mut feed),
+                Some(_) => alternate(engine, max_firings, host, &mut feed),
+            };
+            self.turn();
+            if let Some(failure) = failed {
+                return Err(failure);
             }
-            if told.elapsed() > PROGRESS_STEP {
-                told = Instant::now();
-                progress(delivered);
+            let moved = self.take_all(&mut Between(engine), &mut taken)?;
+            match stop {
+                Err(trap) => return Ok(End::Trapped(trap)),
+                Ok(Stop::Exited(status)) => return Ok(End::Exited(status)),
+                Ok(Stop::FiringLimit) => return Ok(End::FiringLimit),
+                Ok(Stop::Idle) => {}
             }
             if moved {
                 continue;
@@ -214,8 +223,28 @@ impl<'a> Feed<'a> {
         }
     }
 
+    fn turn(&self) {
+        self.silence.iter().for_each(Silence::turn);
+    }
+
+    /// Writes as much as there is room for, so that whoever fires has enough to do, and takes what came out. True when
+    /// something moved.
+    fn exchange(
+        &mut self,
+        boundary: &mut dyn Boundary,
+        waiting: &mut Vec<usize>,
+        delivered: &mut u64,
+        taken: &mut Vec<u8>,
+    ) -> Outcome<bool> {
+        let mut moved = false;
+        while self.give(boundary, waiting, delivered)? {
+            moved = true;
+        }
+        Ok(self.take_all(boundary, taken)? || moved)
+    }
+
     /// Asks whoever need not wait for others, and writes what there is room for. True when something moved.
-    fn give(&mut self, engine: &mut dyn Engine, waiting: &mut Vec<usize>, delivered: &mut u64) -> Outcome<bool> {
+    fn give(&mut self, boundary: &mut dyn Boundary, waiting: &mut Vec<usize>, delivered: &mut u64) -> Outcome<bool> {
         let mut moved = false;
         let mut failed = None;
         waiting.retain(|&at| {
@@ -239,7 +268,7 @@ impl<'a> Feed<'a> {
         }
         for (input, pending) in self.pending.iter_mut().enumerate() {
             if !pending.is_empty() {
-                let n_bytes = engine.write(input, &pending.tokens[pending.at..]) * pending.token_bytes;
+                let n_bytes = boundary.write(input, &pending.tokens[pending.at..]) * pending.token_bytes;
                 pending.at += n_bytes;
                 *delivered += n_bytes as u64;
                 moved |= n_bytes > 0;
@@ -248,11 +277,11 @@ impl<'a> Feed<'a> {
         Ok(moved)
     }
 
-    fn take_all(&mut self, engine: &mut dyn Engine, taken: &mut Vec<u8>) -> Outcome<bool> {
+    fn take_all(&mut self, boundary: &mut dyn Boundary, taken: &mut Vec<u8>) -> Outcome<bool> {
         let mut moved = false;
         for (output, sink) in self.sinks.iter_mut().enumerate() {
             taken.clear();
-            if engine.read(output, taken) > 0 {
+            if boundary.read(output, taken) > 0 {
                 moved = true;
                 sink.take(taken)?;
             }

@@ -1,11 +1,17 @@
-//! Which instance runs on which thread: chosen here, from a trial run.
+//! Which instance runs on which thread: named in a file, or chosen here from a trial run.
 
+use crate::commands::Context;
+use crate::failure::{Failure, Outcome};
+use crate::roots::read_source;
 use headrace_analysis::partition::{self, Division};
 use headrace_engine::Engine;
 use headrace_exchange::{SilentHost, input_named};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Scalar};
+use headrace_source::Severity;
+use headrace_syntax::xcf;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Firings of the trial run.
@@ -120,4 +126,46 @@ pub fn describe(network: &Network, division: &Division) -> String {
     let share = 100.0 * crossing as f64 / all.max(1) as f64;
     let _ = write!(text, "  {share:.1} % of the tokens go from one partition to another");
     text
+}
+
+/// The mapping that a file describes, and the network with the capacities that it gives.
+pub fn from_file(context: &mut Context, network: &Network, path: &Path) -> Outcome<(Mapping, Network)> {
+    let text = read_source(path).map_err(Failure::wrong)?;
+    let file = context.session.sources.add(path.display().to_string(), text);
+    let (configuration, mut problems) = xcf::read(file, context.session.sources.text(file));
+    let mut network = network.clone();
+    let sound = problems.iter().all(|problem| problem.severity != Severity::Error);
+    let mapping = configuration
+        .filter(|_| sound)
+        .and_then(|it| headrace_frontend::mapping::apply(&it, &mut network, file, &mut problems));
+    context.show(&problems);
+    mapping.map(|mapping| (mapping, network)).ok_or_else(Failure::said)
+}
+
+/// The XCF text of a mapping, with the capacities of FIFOs between threads.
+pub fn to_text(network: &Network, mapping: &Mapping) -> String {
+    xcf::write(&headrace_frontend::mapping::describe(&with_room(network, mapping), mapping))
+}
+
+/// A division as data.
+pub fn as_json(network: &Network, division: &Division) -> serde_json::Value {
+    let loads = division.loads();
+    let partitions = division.mapping.partitions.iter().enumerate().map(|(at, name)| {
+        let own = network.instances.iter().zip(&division.mapping.of).zip(&division.work);
+        let own = own.filter(|((_, of), _)| **of == at);
+        let instances: Vec<serde_json::Value> = own
+            .map(|((instance, _), work)| serde_json::json!({ "instance": instance.name, "operations": work }))
+            .collect();
+        serde_json::json!({ "partition": name, "operations": loads[at], "instances": instances })
+    });
+    let crossing = network.connections.iter().zip(&division.tokens);
+    let crossing = crossing.filter(|(connection, _)| division.mapping.crosses(connection));
+    let fifos: Vec<serde_json::Value> = crossing
+        .map(|(connection, tokens)| {
+            let (source, target) = network.describe(connection);
+            serde_json::json!({ "source": source, "target": target, "tokens": tokens })
+        })
+        .collect();
+    let partitions: Vec<serde_json::Value> = partitions.collect();
+    serde_json::json!({ "network": network.name, "partitions": partitions, "crossing": fifos })
 }

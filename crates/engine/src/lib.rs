@@ -58,9 +58,82 @@ pub trait Engine {
     /// Fires until nothing can fire or the limit is reached. After a trap the engine only reports.
     fn run(&mut self, max_firings: Option<u64>, host: &mut dyn Host) -> Result<Outcome, Trap>;
 
+    /// Feeds and fires until `feed` has nothing to move and nothing can fire. `feed` is called again and again, by this
+    /// thread; an engine with threads of its own fires meanwhile.
+    fn run_fed(
+        &mut self,
+        host: &mut dyn Host,
+        feed: &mut dyn FnMut(&mut dyn Boundary) -> Fed,
+    ) -> Result<Outcome, Trap> {
+        alternate(self, None, host, feed)
+    }
+
     /// What waits, for what, and which tokens are left.
     fn report(&self) -> Report;
 
     /// Firings so far: for each instance, for each action of its actor (initialisers not counted).
     fn firings(&self) -> Vec<Vec<u64>>;
+}
+
+/// The inputs and outputs of a network, for whoever feeds it while it runs.
+pub trait Boundary {
+    /// As [`Engine::write`].
+    fn write(&mut self, input: usize, tokens: &[u8]) -> usize;
+
+    /// As [`Engine::read`].
+    fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize;
+}
+
+/// What whoever feeds a network has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fed {
+    /// Tokens were moved, or there are new ones to move.
+    Something,
+    /// There is nothing to move: no tokens, no room, or only tokens that others have to bring first.
+    Nothing,
+    /// The run is to end now.
+    Stop,
+}
+
+/// Feeds and fires by turns: [`Engine::run_fed`] in one thread, with at most so many firings in all since the beginning.
+///
+/// # Errors
+///
+/// As [`Engine::run`].
+pub fn alternate<E: Engine + ?Sized>(
+    engine: &mut E,
+    max_firings: Option<u64>,
+    host: &mut dyn Host,
+    feed: &mut dyn FnMut(&mut dyn Boundary) -> Fed,
+) -> Result<Outcome, Trap> {
+    let mut first = true;
+    loop {
+        match feed(&mut Between(engine)) {
+            Fed::Stop => return Ok(Outcome::Idle),
+            // What the last run left to take has been taken.
+            Fed::Nothing if !first => return Ok(Outcome::Idle),
+            Fed::Nothing | Fed::Something => {}
+        }
+        first = false;
+        let done = || engine.firings().iter().flatten().sum();
+        let left = max_firings.map(|most| most.saturating_sub(done()));
+        match engine.run(left, host)? {
+            Outcome::Idle => {}
+            other => return Ok(other),
+        }
+    }
+}
+
+/// An engine that is fed between runs.
+#[derive(Debug)]
+pub struct Between<'a, E: ?Sized>(pub &'a mut E);
+
+impl<E: Engine + ?Sized> Boundary for Between<'_, E> {
+    fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
+        self.0.write(input, tokens)
+    }
+
+    fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
+        self.0.read(output, tokens)
+    }
 }

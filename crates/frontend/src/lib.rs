@@ -23,6 +23,7 @@ mod flatten;
 mod fold;
 mod hierarchy;
 mod lists;
+pub mod mapping;
 mod members;
 mod names;
 mod network;

@@ -74,9 +74,11 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partitions {
     pub n_partitions: u32,
-    pub caller: u32,
-    pub begin: unsafe extern "C" fn(*mut c_void, *const Waiting, u64),
+    pub home: u32,
+    pub begin: unsafe extern "C" fn(*mut c_void, *const Waiting, u64, bool),
     pub work: unsafe extern "C" fn(*mut c_void, u32),
+    pub feed: unsafe extern "C" fn(*mut c_void, unsafe extern "C" fn(*mut c_void) -> bool, *mut c_void),
+    pub halt: unsafe extern "C" fn(*mut c_void),
     pub end: unsafe extern "C" fn(*mut c_void) -> u32,
 }
 

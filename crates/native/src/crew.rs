@@ -1,7 +1,8 @@
 //! Threads that run the partitions of a network, and how they wait for each other.
 //!
 //! How a run ends is settled in the runtime's header; here are only threads. They live as long as the engine: between
-//! runs they wait for the next one.
+//! runs they wait for the next one. The thread that starts a run takes part itself, with the home partition: what
+//! prints or calls natives runs there, since the world outside belongs to that thread, and so does whoever feeds.
 
 use crate::context::{Partitions, Waiting};
 use std::ffi::c_void;
@@ -30,7 +31,10 @@ struct Sleepers {
     threads: Vec<Thread>,
 }
 
-/// One thread for each partition but the caller's.
+/// Moves tokens across the boundary; returns whether any moved.
+pub(crate) type Feeder<'a> = &'a mut dyn FnMut() -> bool;
+
+/// One thread for each partition but the home.
 pub(crate) struct Crew {
     shared: Arc<Shared>,
     sleepers: Box<Sleepers>,
@@ -69,7 +73,7 @@ impl Crew {
         let mut threads = Vec::new();
         let mut workers = Vec::new();
         for partition in 0..n {
-            if partition == partitions.caller {
+            if partition == partitions.home {
                 threads.push(caller.clone());
                 continue;
             }
@@ -97,8 +101,8 @@ impl Crew {
 
     /// True when this thread is the one that started the crew and waits for it.
     pub(crate) fn is_here(&self) -> bool {
-        let caller = self.sleepers.threads.get(self.shared.partitions.caller as usize);
-        caller.is_some_and(|thread| thread.id() == std::thread::current().id())
+        let home = self.sleepers.threads.get(self.shared.partitions.home as usize);
+        home.is_some_and(|thread| thread.id() == std::thread::current().id())
     }
 
     /// One run, to its end. Gives the status.
@@ -106,24 +110,37 @@ impl Crew {
     /// # Safety
     ///
     /// The context is initialised, is one of the network whose partitions were given to [`Crew::new`], and is used by nobody
-    /// else until this returns. The crew is here.
-    pub(crate) unsafe fn run(&mut self, context: *mut c_void, max_firings: u64) -> u32 {
+    /// else until this returns, except that the feeder writes to inputs and reads from outputs. The crew is here.
+    pub(crate) unsafe fn run(&mut self, context: *mut c_void, max_firings: u64, feeder: Option<Feeder<'_>>) -> u32 {
         let shared = &self.shared;
         let partitions = &shared.partitions;
         // SAFETY: by the contract of this function; what waits lives as long as the crew.
-        unsafe { (partitions.begin)(context, &*self.waiting, max_firings) };
+        unsafe { (partitions.begin)(context, &*self.waiting, max_firings, feeder.is_some()) };
         shared.context.store(context, Ordering::Relaxed);
         shared.busy.store(self.workers.len() as u32, Ordering::Relaxed);
         shared.run.fetch_add(1, Ordering::Release);
         for worker in &self.workers {
             worker.thread().unpark();
         }
-        // SAFETY: every partition has one thread, and this one is the caller's.
-        unsafe { (partitions.work)(context, partitions.caller) };
+        match feeder {
+            Some(mut feeder) => {
+                let user: *mut Feeder<'_> = &mut feeder;
+                // SAFETY: as below; `move_tokens` gets back what it takes for it, while it lives.
+                unsafe { (partitions.feed)(context, move_tokens, user.cast()) };
+            }
+            // SAFETY: every partition has one thread, and this one has the home.
+            None => unsafe { (partitions.work)(context, partitions.home) },
+        }
         until(shared.spins, || shared.busy.load(Ordering::Acquire) == 0);
         // SAFETY: all threads have finished with the context.
         unsafe { (partitions.end)(context) }
     }
+}
+
+unsafe extern "C" fn move_tokens(user: *mut c_void) -> bool {
+    // SAFETY: the pointer that `Crew::run` handed over, to something that lives until it returns.
+    let feeder = unsafe { &mut *user.cast::<Feeder<'_>>() };
+    feeder()
 }
 
 impl Drop for Crew {

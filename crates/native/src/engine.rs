@@ -2,15 +2,16 @@
 
 use crate::compiler::{Compiler, default_cache};
 use crate::context::{Control, Host, Memory, Network as Table, Partitions};
-use crate::crew::Crew;
+use crate::crew::{Crew, Feeder};
 use crate::host::{self, Bridge};
-use headrace_engine::{Blocked, Engine, Host as EngineHost, Leftover, Outcome, Report, Trap, Wait};
+use headrace_engine::{Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Report, Trap, Wait};
 use headrace_ir::{Action, Endpoint, InstanceId, Mapping, Network};
 use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
 use headrace_targets::c::{self, TrapPlace};
 use libloading::Library;
+use std::ffi::c_void;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -348,12 +349,19 @@ impl NativeEngine {
     }
 }
 
-impl Engine for NativeEngine {
+/// The inputs and outputs of a context.
+struct Ports<'a> {
+    table: &'a Table,
+    context: *mut c_void,
+    network: &'a Network,
+}
+
+impl Boundary for Ports<'_> {
     fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
         let Some(port) = self.network.inputs.get(input) else { return 0 };
         let n = tokens.len() / port.ty.storage_bytes();
         // SAFETY: the function reads bytes, as many as the tokens have, from any alignment.
-        unsafe { (self.table.write)(self.memory.pointer(), input as u32, tokens.as_ptr().cast(), n) }
+        unsafe { (self.table.write)(self.context, input as u32, tokens.as_ptr().cast(), n) }
     }
 
     fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
@@ -366,7 +374,7 @@ impl Engine for NativeEngine {
             let target = tokens.spare_capacity_mut().as_mut_ptr().cast();
             // SAFETY: there is room for that many tokens, and the function initialises those that it returns.
             let n = unsafe {
-                let n = (self.table.read)(self.memory.pointer(), output as u32, target, READ_TOKENS);
+                let n = (self.table.read)(self.context, output as u32, target, READ_TOKENS);
                 tokens.set_len(start + n * bytes);
                 n
             };
@@ -376,8 +384,19 @@ impl Engine for NativeEngine {
             }
         }
     }
+}
 
-    fn run(&mut self, max_firings: Option<u64>, host: &mut dyn EngineHost) -> Result<Outcome, Trap> {
+impl NativeEngine {
+    fn ports(&mut self) -> Ports<'_> {
+        Ports { table: &self.table, context: self.memory.pointer(), network: &self.network }
+    }
+
+    fn fire(
+        &mut self,
+        max_firings: Option<u64>,
+        host: &mut dyn EngineHost,
+        feeder: Option<Feeder<'_>>,
+    ) -> Result<Outcome, Trap> {
         if let Some(trap) = &self.trap {
             return Err(trap.clone());
         }
@@ -389,7 +408,7 @@ impl Engine for NativeEngine {
         let context = self.memory.pointer();
         let status = match self.crew() {
             // SAFETY: the context is initialised and used by nobody else; it is one of this network.
-            Some(crew) => unsafe { crew.run(context, limit) },
+            Some(crew) => unsafe { crew.run(context, limit, feeder) },
             // SAFETY: as above.
             None => unsafe { (self.table.run)(context, limit) },
         };
@@ -404,6 +423,45 @@ impl Engine for NativeEngine {
             1 => Ok(Outcome::FiringLimit),
             _ => Ok(Outcome::Idle),
         }
+    }
+}
+
+impl Engine for NativeEngine {
+    fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
+        self.ports().write(input, tokens)
+    }
+
+    fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
+        self.ports().read(output, tokens)
+    }
+
+    fn run(&mut self, max_firings: Option<u64>, host: &mut dyn EngineHost) -> Result<Outcome, Trap> {
+        self.fire(max_firings, host, None)
+    }
+
+    fn run_fed(
+        &mut self,
+        host: &mut dyn EngineHost,
+        feed: &mut dyn FnMut(&mut dyn Boundary) -> Fed,
+    ) -> Result<Outcome, Trap> {
+        if self.crew().is_none() {
+            return headrace_engine::alternate(self, None, host, feed);
+        }
+        let (table, network, context) = (self.table, self.network.clone(), self.memory.pointer());
+        let halt = self.partitions.map(|partitions| partitions.halt);
+        let mut feeder = || {
+            let mut ports = Ports { table: &table, context, network: &network };
+            match feed(&mut ports) {
+                Fed::Something => true,
+                Fed::Nothing => false,
+                Fed::Stop => {
+                    // SAFETY: called while the run lasts, by the one who feeds it.
+                    halt.iter().for_each(|halt| unsafe { halt(context) });
+                    false
+                }
+            }
+        };
+        self.fire(None, host, Some(&mut feeder))
     }
 
     fn report(&self) -> Report {

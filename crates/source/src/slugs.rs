@@ -97,6 +97,7 @@ pub const SLUGS: &[(Slug, &str)] = &[
     ("width-too-large", "an integer is wider than every target can handle"),
     ("wrong-argument-count", "a call has too few or too many arguments"),
     ("wrong-entity-name", "an entity is not named as its file is"),
+    ("wrong-mapping", "a mapping file does not fit the network, or is no XCF"),
     ("wrong-package", "a package is not the folder of its file"),
     ("xdf-ignored", "an XDF file contains something that has no effect here"),
     ("xdf-structure", "an XDF file is XML, but its elements or attributes are not those of XDF"),

@@ -7,6 +7,7 @@
 //! * [`parse`] reads `.cal` and `.nl`: one grammar, the keyword decides.
 //! * [`xdf::read`] and [`xdf::write`] convert the XML network format to and from the same tree; [`nl::write`] prints a
 //!   network as NL text.
+//! * [`xcf::read`] and [`xcf::write`] are for mappings of networks to partitions.
 //! * [`format::format`] lays out a `.cal` or `.nl` text anew and keeps its comments.
 //!
 //! Memory and time grow linearly with a text of at most [`MAX_FILE_BYTES`]. Nesting is limited to [`MAX_NESTING`] and the
@@ -19,6 +20,7 @@ pub mod nl;
 mod parser;
 mod problems;
 mod spans;
+pub mod xcf;
 pub mod xdf;
 
 pub use lexer::MAX_FILE_BYTES;

@@ -49,18 +49,10 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let mut host = ProgramHost::open(arguments)?;
     let fifo_tokens = arguments.fifo.unwrap_or(DEFAULT_FIFO_TOKENS);
     let mut settings = engines::Settings { choice, fifo_tokens, order, trace, mapping: None };
-    let division =
-        (arguments.threads > 1 && engines::is_native(choice)).then(|| mapping::automatic(&network, arguments.threads));
-    let network = match &division {
-        None => network,
-        Some(division) => {
-            settings.mapping = Some(Arc::new(division.mapping.clone()));
-            let room = arguments.fifo.is_none();
-            if room { Arc::new(mapping::with_room(&network, &division.mapping)) } else { network }
-        }
-    };
+    let (network, division) = divided(context, network, arguments, engines::is_native(choice))?;
+    settings.mapping = division.as_ref().map(|division| Arc::new(division.mapping.clone()));
     let mut machine = engines::start(context, &network, settings, arguments.trace.as_deref().unwrap_or(Path::new("")))?;
-    if arguments.threads > 1 && machine.threads() == 1 {
+    if (arguments.threads > 1 || arguments.mapping.is_some()) && machine.threads() == 1 {
         context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
     }
     let printed = host.printed();
@@ -89,6 +81,25 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         }
     }
     conclude(context, feed, machine.engine(), host, end)
+}
+
+/// The division of the network that the user asks for, and the network with FIFOs that suit it.
+fn divided(
+    context: &mut Context,
+    network: Arc<Network>,
+    arguments: &RunArgs,
+    native: bool,
+) -> Outcome<(Arc<Network>, Option<Division>)> {
+    if let Some(path) = &arguments.mapping {
+        let (mapping, network) = mapping::from_file(context, &network, path)?;
+        return Ok((Arc::new(network), Some(Division { mapping, work: Vec::new(), tokens: Vec::new() })));
+    }
+    if arguments.threads < 2 || !native {
+        return Ok((network, None));
+    }
+    let division = mapping::automatic(&network, arguments.threads);
+    let roomy = arguments.fifo.is_none().then(|| Arc::new(mapping::with_room(&network, &division.mapping)));
+    Ok((roomy.unwrap_or(network), Some(division)))
 }
 
 /// Says how it ended, makes the outputs appear if it ended well, and gives the exit status.

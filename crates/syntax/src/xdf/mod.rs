@@ -15,4 +15,5 @@ mod read;
 mod write;
 
 pub use read::read;
+pub(crate) use read::{offset_of, too_deep};
 pub use write::write;

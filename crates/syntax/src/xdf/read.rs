@@ -654,7 +654,7 @@ fn as_identifier(text: &str) -> String {
 
 /// The offset at which elements are nested deeper than any network needs. Counted before parsing, on the tags alone, so
 /// that no recursive reader ever sees such a text.
-fn too_deep(text: &str) -> Option<usize> {
+pub(crate) fn too_deep(text: &str) -> Option<usize> {
     const MOST: usize = 4 * MAX_NESTING as usize;
     let bytes = text.as_bytes();
     let mut depth = 0usize;
@@ -698,7 +698,7 @@ fn tag_end(tag: &[u8]) -> Option<usize> {
     None
 }
 
-fn offset_of(text: &str, position: roxmltree::TextPos) -> usize {
+pub(crate) fn offset_of(text: &str, position: roxmltree::TextPos) -> usize {
     let row = (position.row as usize).saturating_sub(1);
     let start: usize = text.split_inclusive('\n').take(row).map(str::len).sum();
     let line = &text[start..];

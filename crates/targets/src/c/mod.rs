@@ -64,6 +64,12 @@ const QUIET: &str = "\
 
 ";
 
+/// POSIX threads for programs with a mapping, for those who have none of their own.
+pub const RUNTIME_THREADS: &[(&str, &str)] = &[
+    ("headrace_threads.h", include_str!("../../../../runtime/c/headrace_threads.h")),
+    ("headrace_threads.c", include_str!("../../../../runtime/c/headrace_threads.c")),
+];
+
 /// What the caller wants.
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -35,12 +35,12 @@ pub(super) struct Fifo {
 }
 
 impl Fifo {
-    /// Tokens in it, as an expression, while nobody moves any.
+    /// Tokens in it, as an expression; between threads, for whoever moves tokens across the boundary.
     fn fill(&self) -> String {
         let field = &self.field;
         match self.ring.shared {
             None => format!("context->{field}.written - context->{field}.read"),
-            Some(_) => format!("hr_own(&context->{field}.written) - hr_own(&context->{field}.read)"),
+            Some(_) => format!("hr_other(&context->{field}.written) - hr_other(&context->{field}.read)"),
         }
     }
 
@@ -590,11 +590,15 @@ impl Writer<'_> {
             Some(plan) => Code::new(plan, Unit::Procedure(0), "", &[], "return 0;"),
             None => return self.write_nothing(&own, &core, element, definitions),
         };
-        for taken in ["context", "bytes", "n_tokens", "at", "room", "token", "first"] {
+        for taken in ["context", "bytes", "n_tokens", "at", "room", "token", "first", "n_wanted"] {
             code.names.fresh(taken);
         }
         if targets.is_empty() {
             return self.write_nothing(&own, &core, element, definitions);
+        }
+        let any_shared = targets.iter().any(|(_, fifo)| fifo.ring.shared.is_some());
+        if any_shared {
+            code.line("const size_t n_wanted = n_tokens;");
         }
         for (_, fifo) in &targets {
             code.open("{");
@@ -606,6 +610,9 @@ impl Writer<'_> {
             let field = &fifo.field;
             let ring = &fifo.ring;
             code.open("{");
+            if ring.shared.is_some() {
+                code.line(&format!("hr_want(&context->{field}.wanted, n_tokens < n_wanted);"));
+            }
             code.line(&format!("const size_t at = {} & {}u;", fifo.index("written"), ring.size - 1));
             let plain = ring.scalar == scalar && connection.via.is_empty() && full_width(scalar);
             let bytes = scalar.storage_bytes();
@@ -656,6 +663,7 @@ impl Writer<'_> {
             if let (Endpoint::Instance(instance, _), None) = (connection.target, ring.shared) {
                 code.line(&news(instance.index()));
             }
+            self.notify_from_boundary(connection.target).iter().for_each(|line| code.line(line));
             code.close("}");
         }
         code.line("return n_tokens;");
@@ -724,7 +732,9 @@ impl Writer<'_> {
                 let size = fifo.ring.size;
                 let mark = match (connection.source, fifo.ring.shared) {
                     (Endpoint::Instance(instance, _), None) => format!("    {}\n", news(instance.index())),
-                    _ => String::new(),
+                    (source, _) => {
+                        self.notify_from_boundary(source).iter().map(|line| format!("    {line}\n")).collect()
+                    }
                 };
                 let (fill, index, advance) = (fifo.fill(), fifo.index("read"), fifo.advance("read"));
                 definitions.push_str(&format!(

@@ -10,7 +10,7 @@ use headrace_source::Diagnostic;
 use std::cell::RefCell;
 
 /// Beginning of the struct of a FIFO between threads. `..._seen` is what one side last saw of the index of the other.
-pub(super) const INDICES: &str = "    HR_ALIGNED(HR_LINE) hr_atomic32 written;\n    uint32_t read_seen;\n    HR_ALIGNED(HR_LINE) hr_atomic32 read;\n    uint32_t written_seen;\n    HR_ALIGNED(HR_LINE)\n";
+pub(super) const INDICES: &str = "    HR_ALIGNED(HR_LINE) hr_atomic32 written;\n    uint32_t read_seen;\n    hr_atomic32 wanted; /* whoever writes at the boundary has more */\n    HR_ALIGNED(HR_LINE) hr_atomic32 read;\n    uint32_t written_seen;\n    HR_ALIGNED(HR_LINE)\n";
 
 /// What the two ends of a connection must look at when a partition begins to look for work.
 struct Watched<'a> {
@@ -58,7 +58,8 @@ impl Writer<'_> {
     pub(super) fn partition_fields(&self, mapping: &Mapping, plans: &[Plan<'_>], out: &mut String) {
         let n = mapping.partitions.len();
         out.push_str(&format!(
-            "    struct headrace_team team;\n    struct headrace_member members[{n}];\n    struct {{\n        HR_ALIGNED(HR_LINE) struct headrace_control control;\n        uint64_t news[{}]; /* instances that something happened to since they last ran */\n    }} parts[{n}];\n",
+            "    struct headrace_team team;\n    struct headrace_member members[{}];\n    struct {{\n        HR_ALIGNED(HR_LINE) struct headrace_control control;\n        uint64_t news[{}]; /* instances that something happened to since they last ran */\n    }} parts[{n}];\n",
+            n,
             self.news_words()
         ));
         for partition in 0..n {
@@ -132,11 +133,16 @@ impl Writer<'_> {
             .collect();
         others.sort_unstable();
         others.dedup();
-        if !others.is_empty() {
+        let much = if mapping.is_some() { self.much_at_boundary(at) } else { Vec::new() };
+        if !others.is_empty() || !much.is_empty() {
             after.push_str("                hr_published(&context->team);\n");
         }
         for other in others {
             after.push_str(&format!("                hr_notify(&context->team, {other});\n"));
+        }
+        if !much.is_empty() {
+            let much = much.join("\n                    || ");
+            after.push_str(&format!("                hr_notify_home(&context->team, {much});\n"));
         }
         if mapping.is_some() {
             after.push_str("                any = true;\n");
@@ -151,6 +157,38 @@ impl Writer<'_> {
         }
         text.push_str("        }\n");
         text
+    }
+
+    /// For each FIFO of an instance at the boundary, when there is much to move: half of it, and somebody who would.
+    fn much_at_boundary(&self, instance: usize) -> Vec<String> {
+        let is = |endpoint: Endpoint| matches!(endpoint, Endpoint::Instance(own, _) if own.index() == instance);
+        let mut much = Vec::new();
+        for (connection, fifo) in self.network.connections.iter().zip(&self.rings) {
+            let (field, half) = (&fifo.field, fifo.ring.capacity / 2);
+            match (connection.source, connection.target) {
+                (Endpoint::Boundary(_), target) if is(target) => {
+                    much.push(format!(
+                        "(hr_own(&context->{field}.wanted) != 0 && context->{field}.written_seen - hr_own(&context->{field}.read) <= {half}u)"
+                    ));
+                }
+                (source, Endpoint::Boundary(_)) if is(source) => {
+                    much.push(format!("hr_own(&context->{field}.written) - context->{field}.read_seen >= {half}u"));
+                }
+                _ => {}
+            }
+        }
+        much
+    }
+
+    /// Lines that tell a partition what happened at the boundary, if anything did.
+    pub(super) fn notify_from_boundary(&self, endpoint: Endpoint) -> Vec<String> {
+        let Some(partition) = self.mapping.and_then(|mapping| mapping.at(endpoint)) else { return Vec::new() };
+        vec![
+            "if (n_tokens != 0) {".to_owned(),
+            "    hr_published(&context->team);".to_owned(),
+            format!("    hr_notify(&context->team, {partition});"),
+            "}".to_owned(),
+        ]
     }
 
     fn touches_shared(&self, instance: usize) -> bool {
@@ -175,6 +213,13 @@ impl Writer<'_> {
         shared.flat_map(ends).collect()
     }
 
+    /// The partition of the thread that starts a run: the world outside belongs to that thread.
+    fn home(&self, mapping: &Mapping) -> usize {
+        let acting = Mapping::acting(self.network).first().map(|&instance| mapping.partition(instance));
+        let mut inputs = self.network.connections.iter().filter(|c| matches!(c.source, Endpoint::Boundary(_)));
+        acting.or_else(|| inputs.find_map(|connection| mapping.at(connection.target))).unwrap_or(0)
+    }
+
     /// The functions of the partitions, and those that run them in one thread or in many.
     pub(super) fn partitioned_run(
         &self,
@@ -195,22 +240,25 @@ impl Writer<'_> {
         let parts: Vec<String> = (0..n).map(|at| format!("{prefix}_part_{at}")).collect();
         let controls: Vec<String> = (0..n).map(|at| format!("&context->parts[{at}].control")).collect();
         let controls = format!("    struct headrace_control *const controls[{n}] = {{{}}};\n", controls.join(", "));
-        let caller = Mapping::acting(self.network).first().map_or(0, |&instance| mapping.partition(instance));
+        let home = self.home(mapping);
         definitions.push_str(&format!("static const hr_part {prefix}_parts[{n}] = {{{}}};\n\n", parts.join(", ")));
         definitions.push_str(&format!(
-            "static void {prefix}_begin(void *any, const struct headrace_waiting *waiting, uint64_t max_firings) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    hr_start(&context->team, context->members, {n}, controls, waiting, max_firings);\n}}\n\n"
+            "static void {prefix}_begin(void *any, const struct headrace_waiting *waiting, uint64_t max_firings,\n    bool fed) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    hr_start(&context->team, context->members, {n}, {home}, controls, waiting, max_firings, fed);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "static void {prefix}_work(void *any, uint32_t partition) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, partition, {prefix}_parts[partition], context, &context->parts[partition].control);\n}}\n\n"
+            "static void {prefix}_work(void *any, uint32_t partition) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, partition, {prefix}_parts[partition], context, &context->parts[partition].control,\n            NULL, NULL);\n}}\n\n"
+        ));
+        definitions.push_str(&format!(
+            "static void {prefix}_feed(void *any, bool (*move)(void *user), void *user) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n    hr_work(&context->team, {home}, {prefix}_parts[{home}], context, &context->parts[{home}].control, move, user);\n}}\n\nstatic void {prefix}_halt(void *any) {{\n    hr_finish(&((struct {prefix} *)any)->team);\n}}\n\n"
         ));
         definitions.push_str(&format!(
             "static uint32_t {prefix}_end(void *any) {{\n    struct {prefix} *const context = (struct {prefix} *)any;\n{controls}    return hr_status(&context->team, controls);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n{controls}    {prefix}_begin(context, NULL, max_firings);\n    hr_work_alone(&context->team, {prefix}_parts, context, controls);\n    return {prefix}_end(context);\n}}\n\n"
+            "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n{controls}    {prefix}_begin(context, NULL, max_firings, false);\n    hr_work_alone(&context->team, {prefix}_parts, context, controls);\n    return {prefix}_end(context);\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "const struct headrace_partitions {prefix}_partitions = {{\n    {n}, {caller}, {prefix}_begin, {prefix}_work, {prefix}_end\n}};\n\n"
+            "const struct headrace_partitions {prefix}_partitions = {{\n    {n}, {home}, {prefix}_begin, {prefix}_work, {prefix}_feed, {prefix}_halt, {prefix}_end\n}};\n\n"
         ));
     }
 
@@ -221,15 +269,17 @@ impl Writer<'_> {
         for at in self.members(mapping, partition) {
             own[at / 64] |= 1 << (at % 64);
         }
+        // Whoever feeds leaves what it fires when there is much to move.
+        let due = if partition == self.home(mapping) { " && !hr_due(&context->team)" } else { "" };
         let mut text = format!(
-            "/* Partition {}. */\nstatic bool {prefix}_part_{partition}(void *any_context) {{\n    struct {prefix} *const context = (struct {prefix} *)any_context;\n    struct headrace_control *const control = &context->parts[{partition}].control;\n    uint64_t news[{words}];\n    bool any = false;\n    memcpy(news, context->parts[{partition}].news, sizeof news);\n    while (!hr_over(&context->team)) {{\n",
+            "/* Partition {}. */\nstatic bool {prefix}_part_{partition}(void *any_context) {{\n    struct {prefix} *const context = (struct {prefix} *)any_context;\n    struct headrace_control *const control = &context->parts[{partition}].control;\n    uint64_t news[{words}];\n    bool any = false;\n    memcpy(news, context->parts[{partition}].news, sizeof news);\n    while (!hr_over(&context->team){due}) {{\n",
             super::scheduler::comment(&mapping.partitions[partition])
         );
         for Watched { fifo, instance, reads } in self.watched(mapping, partition) {
             let (index, seen) = if reads { ("written", "written_seen") } else { ("read", "read_seen") };
             let field = &fifo.field;
             text.push_str(&format!(
-                "        if (hr_moved(&context->{field}.{index}, &context->{field}.{seen})) {{\n            news[{}] |= UINT64_C({:#x});\n        }}\n",
+                "        if (hr_has_moved(&context->{field}.{index}, &context->{field}.{seen})) {{\n            news[{}] |= UINT64_C({:#x});\n        }}\n",
                 instance / 64,
                 1u64 << (instance % 64)
             ));

@@ -5,6 +5,7 @@ mod control;
 mod fifos;
 mod models;
 mod order;
+mod partitions;
 mod period;
 mod secrets;
 mod work;
@@ -89,6 +90,9 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             return Err(Failure::usage("--variant: only operations of the library have variants"));
         }
         let network = context.elaborate(&arguments.network[0], &arguments.parameters)?;
+        if let Some(n) = arguments.partitions {
+            return partitions::show(arguments, &network, n);
+        }
         let classes = classes_of_names(&network, arguments)?;
         let found = report(context, &network, &classes, arguments, None)?;
         return fail_if(arguments.constant_time && found);
@@ -105,6 +109,9 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
         let spec = spec.with_arguments(&parameters);
         for variant in variants(&spec, arguments)? {
             let network = context.elaborate(&variant.network.to_string(), &[])?;
+            if let Some(n) = arguments.partitions {
+                return partitions::show(arguments, &network, n);
+            }
             let classes = classes_of_manifest(&spec, &network);
             let about = About { spec: &spec, variant };
             if arguments.json {

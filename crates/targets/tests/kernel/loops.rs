@@ -300,7 +300,7 @@ pub fn random_loop(random: &mut Random, n_input: u64, widest: u32, longest: usiz
     let mut wide: Vec<NodeId> = Vec::new();
     for _ in 0..40 {
         let id = grower.grow_within(random, n_input, widest);
-        if grower.graph.width(id) % 8 == 0 {
+        if grower.graph.width(id).is_multiple_of(8) {
             wide.push(id);
         }
     }

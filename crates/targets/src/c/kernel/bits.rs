@@ -10,8 +10,8 @@ use headrace_boolean::circuit::simplify::simplify;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_boolean::realisation::{Effort, circuit_for};
 use headrace_boolean::truth_table::Table;
-use headrace_transform::kernel::{NodeId, Op, TableId};
-use std::collections::HashMap;
+use headrace_transform::kernel::{Graph, NodeId, Op, TableId};
+use std::collections::{BTreeMap, HashMap};
 
 /// What an input of the circuit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,63 @@ pub(super) enum Source {
     Table { call: usize, bit: u32 },
 }
 
+/// The elements of a table whose index has these bits: a table of what is open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Part {
+    pub table: u32,
+    /// Bits of the index, the least significant first; `None` where they are open.
+    pub index: Vec<Option<bool>>,
+}
+
+impl Part {
+    fn new(graph: &Graph, table: TableId, index: NodeId) -> Part {
+        Part { table: table.0, index: known_bits(graph, index) }
+    }
+
+    /// The bits that are open.
+    fn open(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.index.len()).filter(|&bit| self.index[bit].is_none())
+    }
+
+    /// A circuit from the open bits to an element.
+    fn circuit(&self, graph: &Graph, basis: &Basis) -> Result<Circuit, Unsuited> {
+        let table = graph.table(TableId(self.table));
+        let open: Vec<usize> = self.open().collect();
+        let too_large = || Unsuited("a table is too large for a circuit".into());
+        if open.len() > 8 || table.width > 64 {
+            return Err(too_large());
+        }
+        let fixed = (self.index.iter().enumerate()).fold(0_usize, |sum, (bit, known)| match known {
+            Some(true) => sum | 1_usize.checked_shl(bit as u32).unwrap_or(0),
+            _ => sum,
+        });
+        let element = |x: usize| {
+            let index = open.iter().enumerate().fold(fixed, |index, (i, &bit)| index | (x >> i & 1) << bit.min(63));
+            table.elements.get(index).map_or(0, |&element| element as u64)
+        };
+        let entries: Vec<u64> = (0..1_usize << open.len()).map(element).collect();
+        let entries = Table::new(open.len(), table.width as usize, &entries).map_err(|_| too_large())?;
+        Ok(circuit_for(&entries, basis, Effort::Quick).circuit)
+    }
+}
+
+/// Bits of a node that are the same whatever the inputs are, as far as it is put together of parts.
+fn known_bits(graph: &Graph, id: NodeId) -> Vec<Option<bool>> {
+    match graph.op(id) {
+        Op::Const(value) => (0..graph.width(id)).map(|bit| Some(value >> bit & 1 == 1)).collect(),
+        Op::Concat(parts) => parts.iter().rev().flat_map(|&part| known_bits(graph, part)).collect(),
+        _ => {
+            let most = graph.bounds(id).1;
+            (0..graph.width(id)).map(|bit| (most >> bit == 0).then_some(false)).collect()
+        }
+    }
+}
+
 /// A table that stays outside, where it is used.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    pub table: TableId,
+    /// Its circuit in [`Bits::tables`].
+    pub table: Part,
     /// Its inputs among the outputs of the circuit.
     pub first_output: usize,
     pub n_inputs: usize,
@@ -41,7 +94,7 @@ pub(super) struct Bits {
     pub sources: Vec<Source>,
     pub calls: Vec<Call>,
     /// Circuits of the tables that stay outside.
-    pub tables: HashMap<TableId, Circuit>,
+    pub tables: BTreeMap<Part, Circuit>,
     /// The bits of the values that were asked for, least significant first; `None` where a bit is 0.
     pub outputs: Vec<Vec<usize>>,
 }
@@ -64,7 +117,7 @@ struct Builder<'a> {
     circuit: Circuit,
     known: HashMap<Gate, Signal>,
     bits: HashMap<NodeId, Vec<Bit>>,
-    inside: HashMap<TableId, Circuit>,
+    inside: HashMap<Part, Circuit>,
     arithmetic: u32,
 }
 
@@ -80,19 +133,20 @@ impl Bits {
         let order: Vec<NodeId> =
             graph.reachable(values.iter().copied()).into_iter().filter(|id| words.varying.contains(id)).collect();
         // Tables, and which of them stay outside.
-        let mut tables: HashMap<TableId, Circuit> = HashMap::new();
-        let mut uses: HashMap<TableId, usize> = HashMap::new();
+        let mut tables: HashMap<Part, Circuit> = HashMap::new();
+        let mut uses: HashMap<Part, usize> = HashMap::new();
         for &id in &order {
             if let Op::Lookup(table, index) = graph.op(id) {
-                *uses.entry(*table).or_default() += 1;
-                if !tables.contains_key(table) {
-                    tables.insert(*table, table_circuit(words, *table, graph.width(*index), &basis)?);
+                let part = Part::new(graph, *table, *index);
+                if !tables.contains_key(&part) {
+                    tables.insert(part.clone(), part.circuit(graph, &basis)?);
                 }
+                *uses.entry(part).or_default() += 1;
             }
         }
-        let gates = |table: &TableId| tables.get(table).map_or(0, |circuit| circuit.gates().len());
-        let total: usize = uses.iter().map(|(table, n)| gates(table) * n).sum();
-        let outside = |table: &TableId| total > LARGEST_CIRCUIT && gates(table) >= SMALLEST_FUNCTION && uses[table] > 2;
+        let gates = |part: &Part| tables.get(part).map_or(0, |circuit| circuit.gates().len());
+        let total: usize = uses.iter().map(|(part, n)| gates(part) * n).sum();
+        let outside = |part: &Part| total > LARGEST_CIRCUIT && gates(part) >= SMALLEST_FUNCTION && uses[part] > 2;
         // Inputs.
         let mut sources = Vec::new();
         let mut starts: HashMap<NodeId, usize> = HashMap::new();
@@ -113,11 +167,12 @@ impl Bits {
                             sources.extend(bits.map(|bit| Source::Constant { node: operand, bit }));
                         }
                     }
-                    if let Op::Lookup(table, _) = op {
-                        if outside(table) {
+                    if let Op::Lookup(table, index) = op {
+                        let part = Part::new(graph, *table, *index);
+                        if outside(&part) {
                             starts.insert(id, sources.len());
-                            let n_inputs = tables[table].n_inputs();
-                            calls.push(Call { table: *table, first_output: 0, n_inputs, first_input: sources.len() });
+                            let n_inputs = tables[&part].n_inputs();
+                            calls.push(Call { table: part, first_output: 0, n_inputs, first_input: sources.len() });
                             let call = calls.len() - 1;
                             sources.extend((0..graph.width(id)).map(|bit| Source::Table { call, bit }));
                         }
@@ -148,10 +203,11 @@ impl Bits {
         let mut next_call = 0;
         for &id in &order {
             if let Op::Lookup(table, index) = graph.op(id) {
-                if outside(table) {
+                let part = Part::new(graph, *table, *index);
+                if outside(&part) {
                     let inputs = builder.of(*index);
                     calls[next_call].first_output = n_outputs;
-                    for at in 0..calls[next_call].n_inputs {
+                    for at in part.open() {
                         let bit = inputs.get(at).copied().unwrap_or(Bit::Known(false));
                         let signal = builder.signal(bit);
                         builder.circuit.push_output(signal);
@@ -178,23 +234,13 @@ impl Bits {
             outputs.push(list);
         }
         let circuit = if ternary { cover(&builder.circuit, &basis, 1) } else { simplify(&builder.circuit) };
-        let tables: HashMap<TableId, Circuit> =
-            tables.iter().filter(|pair| outside(pair.0)).map(|(table, circuit)| (*table, circuit.clone())).collect();
+        let tables: BTreeMap<Part, Circuit> = tables
+            .iter()
+            .filter(|pair| outside(pair.0))
+            .map(|(part, circuit)| (part.clone(), circuit.clone()))
+            .collect();
         Ok(Bits { circuit, sources, calls, tables, outputs })
     }
-}
-
-/// A circuit for a table whose index has so many bits.
-fn table_circuit(words: &WordLoop, table: TableId, width: u32, basis: &Basis) -> Result<Circuit, Unsuited> {
-    let table = words.graph.table(table);
-    let n_inputs = width.min(usize::BITS - table.elements.len().saturating_sub(1).leading_zeros()) as usize;
-    if n_inputs > 8 || table.width > 64 {
-        return Err(Unsuited("a table is too large for a circuit".into()));
-    }
-    let entries: Vec<u64> = (0..1_usize << n_inputs).map(|x| table.elements.get(x).map_or(0, |&e| e as u64)).collect();
-    let entries = Table::new(n_inputs, table.width as usize, &entries);
-    let entries = entries.map_err(|_| Unsuited("a table is too large for a circuit".into()))?;
-    Ok(circuit_for(&entries, basis, Effort::Quick).circuit)
 }
 
 impl Builder<'_> {
@@ -327,7 +373,7 @@ impl Builder<'_> {
                         continue;
                     }
                     let row: Vec<Bit> = a[..width - i].iter().map(|&x| self.and(x, bit)).collect();
-                    let (sum, _) = self.sum(&total[i..].to_vec(), &row, Bit::Known(false))?;
+                    let (sum, _) = self.sum(&total[i..], &row, Bit::Known(false))?;
                     total.splice(i.., sum);
                 }
                 total
@@ -388,9 +434,10 @@ impl Builder<'_> {
                 self.of(*a).into_iter().zip(self.of(*b)).map(|(a, b)| self.choose(c, a, b)).collect()
             }
             Op::Lookup(table, index) => {
-                let circuit = self.inside[table].clone();
-                let mut inputs = self.of(*index);
-                inputs.resize(circuit.n_inputs(), Bit::Known(false));
+                let part = Part::new(graph, *table, *index);
+                let circuit = self.inside[&part].clone();
+                let all = self.of(*index);
+                let inputs: Vec<Bit> = part.open().map(|bit| all[bit]).collect();
                 self.append(&circuit, &inputs)
             }
             Op::Entry { .. } => {

@@ -10,7 +10,7 @@ use super::lanes::{constants, load_words, store_words, vector_support};
 use super::machine::Machine;
 use super::words::{Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
-use headrace_transform::kernel::{Loop, NodeId, Op, TableId};
+use headrace_transform::kernel::{Loop, NodeId, Op};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -89,10 +89,8 @@ impl Printer<'_> {
         }
         support.extend([vector_support(bits, LANE), transposition(self.machine)]);
         let mut before = String::new();
-        let mut tables: Vec<(&TableId, &Circuit)> = self.bits.tables.iter().collect();
-        tables.sort_unstable_by_key(|pair| pair.0.0);
-        for (table, circuit) in tables {
-            before += &self.table(*table, circuit);
+        for (number, circuit) in self.bits.tables.values().enumerate() {
+            before += &self.table(number, circuit);
         }
         let mut once = String::new();
         self.masks(&mut once);
@@ -120,13 +118,12 @@ impl Printer<'_> {
     }
 
     /// A function for a table that stays outside of the circuit.
-    fn table(&self, table: TableId, circuit: &Circuit) -> String {
+    fn table(&self, number: usize, circuit: &Circuit) -> String {
         let v = self.v();
         let mut text = format!(
-            "{}__attribute__((noinline)) static void {}_{}(const {v} *x, {v} *y)\n{{\n",
+            "{}__attribute__((noinline)) static void {}_table{number}(const {v} *x, {v} *y)\n{{\n",
             self.machine.attribute(),
-            self.names.function,
-            self.names.names.table(table)
+            self.names.function
         );
         let name = |signal: Signal| match signal.index().checked_sub(circuit.n_inputs()) {
             None => format!("x[{}]", signal.0),
@@ -169,10 +166,10 @@ impl Printer<'_> {
     fn masks(&mut self, once: &mut String) {
         let mut needed: Vec<NodeId> = Vec::new();
         for source in &self.bits.sources {
-            if let Source::Constant { node, .. } = source {
-                if needed.last() != Some(node) {
-                    needed.push(*node);
-                }
+            if let Source::Constant { node, .. } = source
+                && needed.last() != Some(node)
+            {
+                needed.push(*node);
             }
         }
         for one in self.late {
@@ -418,8 +415,8 @@ impl Printer<'_> {
                     for i in 0..call.n_inputs {
                         let _ = writeln!(group, "    qx_[{i}] = {};", self.name(outputs[call.first_output + i]));
                     }
-                    let table = self.names.names.table(call.table);
-                    let _ = writeln!(group, "    {}_{table}(qx_, qy_);", self.names.function);
+                    let table = self.bits.tables.keys().position(|part| *part == call.table).unwrap_or_default();
+                    let _ = writeln!(group, "    {}_table{table}(qx_, qy_);", self.names.function);
                     for bit in 0..bits.tables[&call.table].outputs().len() {
                         done[call.first_input + bit] = true;
                         let _ = writeln!(group, "    const {v} t{number}_{bit}_ = qy_[{bit}];");

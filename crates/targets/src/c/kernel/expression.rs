@@ -307,10 +307,10 @@ impl Expressions<'_> {
     fn concat(&self, pieces: &[Piece], width: u32) -> Text {
         let w = word(width);
         let mut texts: Vec<Text> = pieces.iter().map(|piece| self.piece(piece, w)).collect();
-        if texts.len() == 1 {
-            if let Some(only) = texts.pop() {
-                return only;
-            }
+        if texts.len() == 1
+            && let Some(only) = texts.pop()
+        {
+            return only;
         }
         let texts: Vec<String> = texts.iter().map(Text::bracketed_for_or).collect();
         Text::operation(texts.join(" | "), w, true)

@@ -42,7 +42,10 @@ pub fn lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunct
 /// Whether all that differs from pass to pass fits in a lane.
 fn fits(words: &WordLoop) -> bool {
     words.varying.iter().all(|&id| words.graph.width(id) <= words.bits)
-        && words.body.counters.iter().all(|counter| counter.step < 1 << (words.bits - 7))
+        // Carries from word to word are found for small steps only.
+        && words.body.counters.iter().all(|counter| {
+            words.body.graph.width(counter.start) <= words.bits || counter.step < 1 << (words.bits - 7)
+        })
 }
 
 /// The type of vectors and what is done with whole ones.
@@ -462,7 +465,6 @@ impl<'a> Printer<'a> {
                 let most = self.number(u128::from(width - 1));
                 let within = format!("({v})({} < {most})", of(n));
                 let count = format!("({s})(({most}) ^ (({} ^ {most}) & {within}))", of(n));
-                let count = if graph.width(*n) < 32 || bounded(n) || lane < 64 { count } else { count };
                 let text =
                     format!("({v})((({s})({} << {up}) >> {}) >> {count})", of(a), self.signed_number(lane - width));
                 self.cut(text, width)
@@ -568,11 +570,15 @@ impl<'a> Printer<'a> {
 
     fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {
         let lane = self.lane();
-        if let [Piece::Moved { source, shift: up, .. }, Piece::Moved { source: same, shift: down, .. }] = pieces {
-            if source == same && up - down == lane as i32 && width == lane && *up > 0 && self.rotates() {
-                let operands = format!("{}, {up}", self.raw(source));
-                return Ok(self.instruction("rol", &operands));
-            }
+        if let [Piece::Moved { source, shift: up, .. }, Piece::Moved { source: same, shift: down, .. }] = pieces
+            && source == same
+            && up - down == lane as i32
+            && width == lane
+            && *up > 0
+            && self.rotates()
+        {
+            let operands = format!("{}, {up}", self.raw(source));
+            return Ok(self.instruction("rol", &operands));
         }
         let mut texts = Vec::new();
         for piece in pieces {

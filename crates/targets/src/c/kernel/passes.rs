@@ -123,11 +123,11 @@ impl<'a> Plan<'a> {
                         _ => None,
                     };
                     for pair in parts.windows(2) {
-                        if let [Some((object, a)), Some((other, b))] = [entry(pair[0]), entry(pair[1])] {
-                            if object == other {
-                                let up = i64::from(b == a + 1) - i64::from(a == b + 1);
-                                *ascending.entry(object).or_default() += up;
-                            }
+                        if let [Some((object, a)), Some((other, b))] = [entry(pair[0]), entry(pair[1])]
+                            && object == other
+                        {
+                            let up = i64::from(b == a + 1) - i64::from(a == b + 1);
+                            *ascending.entry(object).or_default() += up;
                         }
                     }
                 }

@@ -113,10 +113,11 @@ impl<'a> Printer<'a> {
         let mut at_points: HashMap<Point, Vec<NodeId>> = HashMap::new();
         let mut entries: HashMap<ObjectId, Vec<NodeId>> = HashMap::new();
         for (&id, &point) in &plan.points {
-            if let Op::Entry { object, .. } = outside.graph.op(id) {
-                if outside.objects[object.0 as usize].persistent && !copied.contains(object) {
-                    entries.entry(*object).or_default().push(id);
-                }
+            if let Op::Entry { object, .. } = outside.graph.op(id)
+                && outside.objects[object.0 as usize].persistent
+                && !copied.contains(object)
+            {
+                entries.entry(*object).or_default().push(id);
             }
             if plan.locals.contains(&id) && !plan.changing.contains(&id) {
                 at_points.entry(point).or_default().push(id);
@@ -370,11 +371,12 @@ impl<'a> Printer<'a> {
         }
         missing.sort_unstable();
         for id in missing {
-            if let Op::Entry { object, .. } = self.outside.graph.op(id) {
-                if self.values.copied.contains(object) && self.plan.locals.contains(&id) {
-                    // Reads of a copy can stand anywhere.
-                    continue;
-                }
+            if let Op::Entry { object, .. } = self.outside.graph.op(id)
+                && self.values.copied.contains(object)
+                && self.plan.locals.contains(&id)
+            {
+                // Reads of a copy can stand anywhere.
+                continue;
             }
             let text = self.values.value(id);
             let definitions = self.definitions.entry(id).or_default();

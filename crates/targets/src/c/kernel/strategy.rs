@@ -58,10 +58,10 @@ pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strateg
         return best;
     }
     for strategy in [Strategy::Lanes, Strategy::Bits] {
-        if let Ok(function) = print_loop(body, machine, strategy, names) {
-            if function.cycles < best.1.cycles {
-                best = (strategy, function);
-            }
+        if let Ok(function) = print_loop(body, machine, strategy, names)
+            && function.cycles < best.1.cycles
+        {
+            best = (strategy, function);
         }
     }
     best

@@ -1,0 +1,201 @@
+//! Loops of the library's networks, printed in every way and held to what they mean.
+//!
+//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations; `--nocapture` shows what each way takes.
+
+#[path = "kernel/compile.rs"]
+mod compile;
+#[allow(dead_code)]
+#[path = "../../frontend/tests/support/folders.rs"]
+mod folders;
+#[path = "../../library/tests/loading/mod.rs"]
+mod loading;
+
+use compile::{array, compilers, run};
+use headrace_frontend::{Session, Top, elaborate};
+use headrace_library::samples;
+use headrace_source::Span;
+use headrace_targets::c::kernel::{
+    LoopNames, MACHINES, Machine, Names, Strategy, element_type, prelude, print_loop, tables,
+};
+use headrace_transform::control::{Limits, Sample, automaton_of};
+use headrace_transform::kernel::evaluate::{World, run_loop};
+use headrace_transform::kernel::{Loop, Object, TableId};
+use std::fmt::Write as _;
+
+struct Plain;
+
+impl Names for Plain {
+    fn input(&self, port: u32, offset: i64) -> String {
+        format!("in{port}[{offset}]")
+    }
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        format!("out{port}[{offset}] = {value};")
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        format!("s->{}[{index}]", object.name)
+    }
+    fn check(&self, _condition: &str, _index: &str, _length: usize, _span: Span) -> String {
+        String::new()
+    }
+    fn table(&self, table: TableId) -> String {
+        format!("table{}", table.0)
+    }
+}
+
+/// The loops of an operation of the library.
+fn loops(set: &str, name: &str) -> Vec<Loop> {
+    let library = loading::library();
+    let found = library.operations().iter().find(|operation| operation.set == set && operation.name == name);
+    let operation = found.unwrap_or_else(|| panic!("no operation {set} {name}"));
+    let text = operation.variant(None).unwrap().network.to_string();
+    let mut session = Session::new();
+    let network = elaborate(&mut session, &folders::Folders(vec![loading::root()]), &Top::Expression(text), &[]);
+    let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics().first()));
+    let samples: Vec<Sample> = samples::streams(operation)
+        .into_iter()
+        .map(|stream| {
+            let part = |part: &std::collections::BTreeMap<String, Vec<u64>>| {
+                let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
+                network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
+            };
+            stream.iter().map(part).collect()
+        })
+        .collect();
+    let automaton =
+        automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
+    automaton.states.into_iter().flat_map(|state| state.loops).map(|counted| counted.body).collect()
+}
+
+/// Runs `n` passes of a printed loop and prints tokens and elements; then measures.
+fn check(name: &str, body: &Loop, machine: &Machine, strategy: Strategy, compiler: &str) {
+    let names = LoopNames { function: "f", state: "struct s", names: &Plain };
+    let printed = match print_loop(body, machine, strategy, &names) {
+        Ok(printed) => printed,
+        Err(error) => return println!("{name} on {}: no {}: {}", machine.name, strategy.name(), error.0),
+    };
+    let used: Vec<usize> = (0..body.consumes.len()).filter(|&port| body.consumes[port].0 > 0).collect();
+    let made: Vec<usize> = (0..body.produces.len()).filter(|&port| body.produces[port].0 > 0).collect();
+    let n = 2 * machine.vector_bits as usize + 3;
+    let mut world = World {
+        inputs: body.consumes.iter().map(|_| Vec::new()).collect(),
+        consumed: vec![0; body.consumes.len()],
+        outputs: vec![Vec::new(); body.produces.len()],
+        objects: Vec::new(),
+    };
+    let mut seed = 1_u64;
+    let mut next = |width: u32| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (u128::from(seed >> 11) << 64 | u128::from(seed ^ seed >> 29)) & headrace_transform::kernel::graph::mask(width)
+    };
+    for &port in &used {
+        let (tokens, width) = body.consumes[port];
+        world.inputs[port] = (0..n * tokens as usize).map(|_| next(width)).collect();
+    }
+    world.objects = body.objects.iter().map(|o| (0..o.length).map(|_| next(o.width)).collect()).collect();
+    let mut text = String::from("#include <stdio.h>\n#include <x86intrin.h>\n") + &prelude();
+    printed.support.iter().for_each(|needed| text += needed);
+    text.push_str("struct s {\n");
+    for object in &body.objects {
+        let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);
+    }
+    text.push_str("};\n");
+    text += &tables(&body.graph, &body.roots(), &Plain);
+    text += &printed.text;
+    text.push_str(
+        "static void show(u128 v) { printf(\"%llx.%llx \", (unsigned long long)(v >> 64), (unsigned long long)v); }\n",
+    );
+    let mut arguments = String::from("&s");
+    for &port in &used {
+        let _ = writeln!(
+            text,
+            "static const {} in{port}[] = {};",
+            element_type(body.consumes[port].1),
+            array(&world.inputs[port])
+        );
+        let _ = write!(arguments, ", in{port}");
+    }
+    for &port in &made {
+        let _ = writeln!(
+            text,
+            "static {} out{port}[{}];",
+            element_type(body.produces[port].1),
+            n * body.produces[port].0 as usize
+        );
+        let _ = write!(arguments, ", out{port}");
+    }
+    text.push_str("int main(void)\n{\n  static struct s s = {\n");
+    for elements in &world.objects {
+        let _ = writeln!(text, "    {},", array(elements));
+    }
+    let _ = writeln!(text, "  }};\n  f({arguments}, {n});");
+    for &port in &made {
+        let _ =
+            writeln!(text, "  for (size_t i = 0; i < {}; i++) show(out{port}[i]);", n * body.produces[port].0 as usize);
+    }
+    for object in &body.objects {
+        let _ = writeln!(text, "  for (size_t i = 0; i < {}; i++) show(s.{}[i]);", object.length, object.name);
+    }
+    let even = n - 3;
+    let _ = writeln!(
+        text,
+        "  puts(\"\");\n  unsigned long long best = ~0ull;\n  for (int i = 0; i < 300; i++) {{\n    unsigned long long t = __rdtsc();\n    \
+         f({arguments}, {even});\n    t = __rdtsc() - t;\n    if (t < best) best = t;\n  }}\n  printf(\"%.3f\\n\", (double)best / {even});\n}}"
+    );
+    let started = std::time::Instant::now();
+    let lines = run(compiler, &["-O2", "-std=gnu11", "-Wno-psabi"], &text);
+    let seconds = started.elapsed().as_secs_f64();
+    run_loop(body, &mut world, n as u64);
+    let mut expected = String::new();
+    for &port in &made {
+        world.outputs[port].iter().for_each(|&token| expected += &(compile::shown(token) + " "));
+    }
+    for elements in &world.objects {
+        elements.iter().for_each(|&element| expected += &(compile::shown(element) + " "));
+    }
+    let bytes: u64 = used.iter().map(|&port| bytes_of(body.consumes[port])).max().unwrap_or(0);
+    let measured: f64 = lines[1].parse().unwrap();
+    println!(
+        "{name} on {}: {}, {} lines, {compiler} {seconds:.1} s, {measured:.1} cycles a pass (estimated {:.1}), {:.3} a byte",
+        machine.name,
+        strategy.name(),
+        printed.text.lines().count(),
+        printed.cycles,
+        measured / bytes.max(1) as f64
+    );
+    assert!(lines[0] == expected, "{name} on {}: {} differs, {compiler}", machine.name, strategy.name());
+}
+
+/// Bytes of what is in the tokens of a pass.
+fn bytes_of((tokens, width): (u64, u32)) -> u64 {
+    (tokens * u64::from(width)).div_ceil(8)
+}
+
+#[test]
+fn loops_of_networks_do_what_they_mean() {
+    let wanted = std::env::var("HEADRACE_LOOPS").unwrap_or_else(|_| "rc5 ecb-encrypt".to_owned());
+    let wanted: Vec<&str> = wanted.split_whitespace().collect();
+    let levels = std::env::var("HEADRACE_LEVELS").unwrap_or_else(|_| "v128 avx512".to_owned());
+    let has = |machine: &&Machine| match machine.name {
+        "v128" => true,
+        "avx2" => std::is_x86_feature_detected!("avx2"),
+        _ => std::is_x86_feature_detected!("avx512vbmi"),
+    };
+    let machines: Vec<&Machine> = MACHINES
+        .iter()
+        .filter(|machine| levels.split_whitespace().any(|level| level == machine.name))
+        .filter(has)
+        .collect();
+    for pair in wanted.chunks(2) {
+        let found = loops(pair[0], pair[1]);
+        println!("{} {}: {} loops", pair[0], pair[1], found.len());
+        for (i, body) in found.iter().enumerate() {
+            for machine in &machines {
+                for &strategy in Strategy::ALL {
+                    for compiler in compilers() {
+                        check(&format!("{} {} {i}", pair[0], pair[1]), body, machine, strategy, compiler);
+                    }
+                }
+            }
+        }
+    }
+}

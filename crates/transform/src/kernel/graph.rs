@@ -845,18 +845,12 @@ impl Graph {
         }
         // Complement of the other: width - n, written as a difference from a constant or a sum with a negative one.
         // Without the bits above those that count a rotation, the difference from the width is that from zero.
-        let is_rest = |graph: &Graph, rest: NodeId, of: NodeId| match *graph.op(rest) {
-            Op::Sub(whole, n) => graph.constant(whole) == Some(u128::from(width)) && graph.same_number(n, of),
-            _ => {
-                let rest = graph.without_zeros(rest);
-                match *graph.op(rest) {
-                    Op::Sub(whole, n) => {
-                        let short = graph.width(rest) == width.trailing_zeros();
-                        short && graph.constant(whole) == Some(0) && graph.same_number(n, of)
-                    }
-                    _ => false,
-                }
-            }
+        let is_rest = |graph: &Graph, rest: NodeId, of: NodeId| {
+            let rest = graph.without_zeros(rest);
+            let Op::Sub(whole, n) = *graph.op(rest) else { return false };
+            let from = graph.constant(whole);
+            let short = graph.width(rest) == width.trailing_zeros();
+            (from == Some(u128::from(width)) || short && from == Some(0)) && graph.same_number(n, of)
         };
         if self.bounds(left).1 <= u128::from(width) && is_rest(self, right, left) {
             return Some(left);

@@ -64,11 +64,21 @@ impl Part {
     }
 }
 
+/// Whether of each two bits at one place one is known to be zero.
+fn apart(graph: &Graph, a: NodeId, b: NodeId) -> bool {
+    known_bits(graph, a).into_iter().zip(known_bits(graph, b)).all(|(a, b)| a == Some(false) || b == Some(false))
+}
+
 /// Bits of a node that are the same whatever the inputs are, as far as it is put together of parts.
 fn known_bits(graph: &Graph, id: NodeId) -> Vec<Option<bool>> {
     match graph.op(id) {
         Op::Const(value) => (0..graph.width(id)).map(|bit| Some(value >> bit & 1 == 1)).collect(),
         Op::Concat(parts) => parts.iter().rev().flat_map(|&part| known_bits(graph, part)).collect(),
+        // Where one of two bits is always zero, nothing is carried: a sum puts together.
+        Op::Add(a, b) if apart(graph, *a, *b) => {
+            let pairs = known_bits(graph, *a).into_iter().zip(known_bits(graph, *b));
+            pairs.map(|(a, b)| if a == Some(false) { b } else { a }).collect()
+        }
         _ => {
             let most = graph.bounds(id).1;
             (0..graph.width(id)).map(|bit| (most >> bit == 0).then_some(false)).collect()
@@ -328,7 +338,7 @@ impl Builder<'_> {
 
     /// Sum with a carry that comes in; the carry that goes out.
     fn sum(&mut self, a: &[Bit], b: &[Bit], carry: Bit) -> Result<(Vec<Bit>, Bit), Unsuited> {
-        self.spend(5 * a.len() as u32)?;
+        let before = self.circuit.gates().len();
         let mut carry = carry;
         let mut bits = Vec::with_capacity(a.len());
         for (&x, &y) in a.iter().zip(b) {
@@ -337,6 +347,7 @@ impl Builder<'_> {
             // Where both are equal they decide, else the carry does.
             carry = self.choose(half, carry, x);
         }
+        self.spend((self.circuit.gates().len() - before) as u32)?;
         Ok((bits, carry))
     }
 

@@ -3,6 +3,7 @@
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
+use headrace_transform::kernel::Carry;
 use headrace_transform::control::{Automaton, Limits, Sample, Step, automaton_of};
 use std::path::Path;
 use std::time::Instant;
@@ -51,6 +52,15 @@ fn print(automaton: &Automaton) {
                 counted.body.graph.len(),
                 counted.body.is_independent()
             );
+            for carried in counted.body.carried.iter().filter(|carried| !matches!(carried.carry, Carry::Counter { .. })) {
+                println!(
+                    "    {:?} {}[{}] := {:?}",
+                    carried.carry,
+                    counted.body.objects[carried.object.0 as usize].name,
+                    carried.index,
+                    counted.body.graph.node(carried.next)
+                );
+            }
         }
         show(&state.step, 1);
     }

@@ -79,7 +79,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
     let tracked = Tracked::of(network);
     let wiring = Wiring::of(network);
     // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
-    let mut general: HashMap<Shape, HashSet<usize>> = HashMap::new();
+    let mut general: HashMap<Shape, General> = HashMap::new();
     loop {
         let explorer = Explorer::new(network, &tracked, &wiring, limits, &general)?;
         match explorer.explore(samples)? {
@@ -87,16 +87,34 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
                 super::loops::find(&mut automaton, network);
                 return Ok(*automaton);
             }
-            Explored::TooManyValues(shape, slots) => general.entry(shape).or_default().extend(slots),
+            Explored::TooManyValues(shape, slots, keep) => {
+                let entry = general.entry(shape).or_default();
+                entry.slots.extend(slots);
+                if entry.keep.is_empty() {
+                    entry.keep = keep;
+                }
+            }
         }
     }
 }
 
 enum Explored {
     Automaton(Box<Automaton>),
-    /// At this shape these values vary too much.
-    TooManyValues(Shape, Vec<usize>),
+    /// At this shape these values vary too much; those that were met first.
+    TooManyValues(Shape, Vec<usize>, Vec<Vec<Option<u128>>>),
 }
+
+/// What is not known at a shape.
+#[derive(Clone, Debug, Default)]
+struct General {
+    /// Control slots.
+    slots: HashSet<usize>,
+    /// Values with which the shape stays a state of its own: those that typical runs come to first.
+    keep: Vec<Vec<Option<u128>>>,
+}
+
+/// How many such values there are.
+const KEPT: usize = 2;
 
 /// How a leaf goes on.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +164,7 @@ struct Explorer<'a> {
     tracked: &'a Tracked,
     wiring: &'a Wiring,
     limits: &'a Limits,
-    general: &'a HashMap<Shape, HashSet<usize>>,
+    general: &'a HashMap<Shape, General>,
     graph: Graph,
     objects: Vec<Object>,
     holds: Vec<Holds>,
@@ -163,7 +181,7 @@ struct Explorer<'a> {
     keys: HashMap<Key, usize>,
     order: Vec<Key>,
     by_shape: HashMap<Shape, Vec<usize>>,
-    too_many: Option<(Shape, Vec<usize>)>,
+    too_many: Option<(Shape, Vec<usize>, Vec<Vec<Option<u128>>>)>,
     /// What is known of each state so far.
     trees: Vec<Tree>,
 }
@@ -174,7 +192,7 @@ impl<'a> Explorer<'a> {
         tracked: &'a Tracked,
         wiring: &'a Wiring,
         limits: &'a Limits,
-        general: &'a HashMap<Shape, HashSet<usize>>,
+        general: &'a HashMap<Shape, General>,
     ) -> Result<Self, NotFused> {
         let mut explorer = Explorer {
             network,
@@ -291,8 +309,8 @@ impl<'a> Explorer<'a> {
                 self.follow(sample)?;
             }
         }
-        if let Some((shape, slots)) = self.too_many {
-            return Ok(Explored::TooManyValues(shape, slots));
+        if let Some((shape, slots, keep)) = self.too_many {
+            return Ok(Explored::TooManyValues(shape, slots, keep));
         }
         // Objects that kernels added live in one kernel only.
         while self.holds.len() < self.objects.len() {
@@ -460,7 +478,8 @@ impl<'a> Explorer<'a> {
                 })
                 .collect();
             if !varies.is_empty() {
-                self.too_many = Some((key.shape.clone(), varies));
+                let keep = same.iter().take(KEPT).filter_map(|&other| self.order.get(other));
+                self.too_many = Some((key.shape.clone(), varies, keep.map(|other| other.known.clone()).collect()));
             }
         }
         let state = self.begin(&key);
@@ -605,21 +624,22 @@ impl<'a> Explorer<'a> {
         let shape = Shape { fsm: state.fsm.clone(), fills: state.queues.iter().map(|queue| queue.len()).collect() };
         let general = self.general.get(&shape);
         let mut known = Vec::with_capacity(self.scalars.len());
-        let is_general = |slot: usize| general.is_some_and(|slots| slots.contains(&slot));
         let value_of = |graph: &Graph, node: NodeId| {
             let (low, high) = state.facts.range(graph, node);
             (low == high).then_some(low)
         };
-        for (slot, &list) in self.scalars.iter().enumerate() {
+        for &list in &self.scalars {
             let node = state.list(list).elements[0];
-            known.push(node.filter(|_| !is_general(slot)).and_then(|node| value_of(&self.graph, node)));
+            known.push(node.and_then(|node| value_of(&self.graph, node)));
         }
         for (connection, queue) in state.queues.iter().enumerate() {
             if self.tracked.connections[connection] && self.fifos[connection].is_some() {
-                for &token in queue {
-                    let slot = known.len();
-                    known.push(if is_general(slot) { None } else { value_of(&self.graph, token) });
-                }
+                known.extend(queue.iter().map(|&token| value_of(&self.graph, token)));
+            }
+        }
+        if let Some(general) = general.filter(|general| !general.keep.contains(&known)) {
+            for &slot in &general.slots {
+                known[slot] = None;
             }
         }
         Key { shape, known }

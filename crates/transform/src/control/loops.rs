@@ -16,10 +16,10 @@ use headrace_ir::Network;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// States of a circle.
-const LENGTH: usize = 24;
+const LENGTH: usize = 12;
 
 /// Circles that are looked at for each state.
-const CIRCLES: usize = 40;
+const CIRCLES: usize = 8;
 
 /// A way from a state to another: decisions, then a kernel.
 #[derive(Clone)]
@@ -70,7 +70,11 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             let mut best: Option<(usize, CountedLoop)> = None;
             for cut in 0..circle.len() {
                 let turned: Vec<&Way> = (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect();
-                if let Some(counted) = closed(automaton, network, &mut graph, &turned) {
+                let Some(counted) = closed(automaton, network, &mut graph, &turned) else {
+                    // Decisions that cannot be counted from one state mostly cannot be from any.
+                    break;
+                };
+                {
                     let better = best.as_ref().is_none_or(|(_, other)| weight(&counted) < weight(other));
                     if better {
                         best = Some((circle[cut].0, counted));
@@ -118,7 +122,7 @@ fn walk<'a>(
     steps: &mut usize,
 ) {
     *steps += 1;
-    if path.len() >= LENGTH || found.len() >= CIRCLES || *steps > 20_000 {
+    if path.len() >= LENGTH || found.len() >= CIRCLES || *steps > 2_000 {
         return;
     }
     on_path.insert(at);

@@ -279,8 +279,9 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             }
             frame = Some(early);
         }
-        // Input of the network comes last, so that it is read by the kernel that uses it.
-        for at_boundary in [false, true] {
+        // Input of the network comes first: to read it nothing need have fired, so that the kernel that begins with it also
+        // uses it, and nothing that was made for it waits from one kernel to the next.
+        for at_boundary in [true, false] {
             for pattern in &action.consumes {
                 if self.is_boundary(instance, pattern.port) != at_boundary {
                     continue;

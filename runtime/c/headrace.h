@@ -96,6 +96,11 @@ struct headrace_network {
     /* Firings of each action of each instance, one after the other; zero unless generated with counts. */
     void (*firings)(const void *context, uint64_t *counts);
     const struct headrace_control *(*control)(const void *context);
+    /* Null, or: runs with input of one byte port taken from `in` and output of another put to `out`, without copies where
+       that can be. `*n_out` is how many bytes there is room for, then how many were put; `*status` is what `run` gives.
+       Returns how many of `in` were taken. `in` and `out` do not overlap. Ports that do not exist stand for none. */
+    size_t (*stream)(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output, uint8_t *out,
+                     size_t *n_out, uint32_t *status);
 };
 
 /* --- integers --------------------------------------------------------------------------------------------------- */

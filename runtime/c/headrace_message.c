@@ -77,6 +77,33 @@ static bool streams(const struct headrace_operation *op) {
     return is_there(op->strings[HEADRACE_OUTPUT].size_port);
 }
 
+static bool overlap(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b) {
+    return n_a != 0 && n_b != 0 && a < b + n_b && b < a + n_a;
+}
+
+/* Moves input in and output out, in place where the network can: tells how many bytes moved. `*sent` and `*got` grow by as
+   many as went in and came out. */
+static uint32_t flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in, size_t *sent, uint8_t *out,
+                     size_t n_out, size_t *got, size_t *moved) {
+    const struct headrace_network *const n = op->network;
+    const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;
+    uint32_t status;
+    size_t taken, made = n_out - *got;
+    if (n->stream != NULL && !overlap(in, n_in, out, n_out)) {
+        taken = n->stream(c, input, in + *sent, n_in - *sent, n_out == 0 ? HEADRACE_NO_PORT : output,
+                          n_out == 0 ? NULL : out + *got, &made, &status);
+        made = n_out == 0 ? 0 : made;
+    } else {
+        taken = *sent < n_in ? n->write(c, input, in + *sent, n_in - *sent) : 0;
+        status = n->run(c, UINT64_MAX);
+        made = *got < n_out ? n->read(c, output, out + *got, made) : 0;
+    }
+    *sent += taken;
+    *got += made;
+    *moved = taken + made;
+    return status == HEADRACE_IDLE ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
 /* Moves input in and output out until all of `in` is taken and nothing moves any more. What comes out is put behind the
    `*out->n_bytes` bytes that came before. */
 static uint32_t pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
@@ -86,24 +113,21 @@ static uint32_t pump(const struct headrace_operation *op, void *c, const uint8_t
     size_t sent = 0, moved;
     uint8_t more;
     if (!streams(op)) {
-        const uint32_t result = put(op, c, op->strings[HEADRACE_INPUT].port, in, in_bytes, 1);
-        return result == HEADRACE_OK && n->run(c, UINT64_MAX) != HEADRACE_IDLE ? HEADRACE_STUCK : result;
+        size_t none = 0;
+        do {
+            const uint32_t result = flow(op, c, in, in_bytes, &sent, NULL, 0, &none, &moved);
+            if (result != HEADRACE_OK) {
+                return result;
+            }
+        } while (moved != 0 && sent < in_bytes);
+        return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
     }
     do {
         size_t n_tokens;
         uint32_t sizes[16];
-        moved = 0;
-        if (sent < in_bytes) {
-            moved = n->write(c, op->strings[HEADRACE_INPUT].port, in + sent, in_bytes - sent);
-            sent += moved;
-        }
-        if (n->run(c, UINT64_MAX) != HEADRACE_IDLE) {
-            return HEADRACE_STUCK;
-        }
-        if (*out->n_bytes < out->room) {
-            n_tokens = n->read(c, output->port, out->bytes + *out->n_bytes, out->room - *out->n_bytes);
-            *out->n_bytes += n_tokens;
-            moved += n_tokens;
+        const uint32_t result = flow(op, c, in, in_bytes, &sent, out->bytes, out->room, out->n_bytes, &moved);
+        if (result != HEADRACE_OK) {
+            return result;
         }
         do {
             n_tokens = n->read(c, output->size_port, sizes, 16);
@@ -357,7 +381,6 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
 
 uint32_t headrace_message_blocks(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                  const uint8_t *in, uint8_t *out, uint32_t n_blocks) {
-    const struct headrace_network *const n = op->network;
     const size_t n_bytes = (size_t)n_blocks * op->block_bytes;
     size_t sent = 0, got = 0, moved = 1;
     uint32_t result;
@@ -372,15 +395,7 @@ uint32_t headrace_message_blocks(const struct headrace_operation *op, struct hea
         result = put_word(op, c, op->blocks, n_blocks);
     }
     while (result == HEADRACE_OK && got < n_bytes && moved != 0) {
-        size_t n_tokens;
-        moved = sent < n_bytes ? n->write(c, op->strings[HEADRACE_INPUT].port, in + sent, n_bytes - sent) : 0;
-        sent += moved;
-        if (n->run(c, UINT64_MAX) != HEADRACE_IDLE) {
-            result = HEADRACE_STUCK;
-        }
-        n_tokens = n->read(c, op->strings[HEADRACE_OUTPUT].port, out + got, n_bytes - got);
-        got += n_tokens;
-        moved += n_tokens;
+        result = flow(op, c, in, n_bytes, &sent, out, n_bytes, &got, &moved);
     }
     return ended(op, message, result == HEADRACE_OK && got < n_bytes ? HEADRACE_STUCK : result);
 }

@@ -57,7 +57,14 @@ pub(crate) struct Network {
     pub inspect: unsafe extern "C" fn(*const c_void, *mut u32, *mut u32, *mut u32),
     pub firings: unsafe extern "C" fn(*const c_void, *mut u64),
     pub control: unsafe extern "C" fn(*const c_void) -> *const Control,
+    /// Null or a function that takes and puts tokens without copies.
+    pub stream: *const c_void,
 }
+
+// SAFETY: the table is constant; the pointers in it are functions and a text of the library.
+unsafe impl Send for Network {}
+// SAFETY: as above.
+unsafe impl Sync for Network {}
 
 /// How the threads of a run wait for each other.
 #[repr(C)]

@@ -3,8 +3,8 @@
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
-use headrace_transform::kernel::Carry;
 use headrace_transform::control::{Automaton, Limits, Sample, Step, automaton_of};
+use headrace_transform::kernel::Carry;
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,7 +52,8 @@ fn print(automaton: &Automaton) {
                 counted.body.graph.len(),
                 counted.body.is_independent()
             );
-            for carried in counted.body.carried.iter().filter(|carried| !matches!(carried.carry, Carry::Counter { .. })) {
+            for carried in counted.body.carried.iter().filter(|carried| !matches!(carried.carry, Carry::Counter { .. }))
+            {
                 println!(
                     "    {:?} {}[{}] := {:?}",
                     carried.carry,

@@ -18,6 +18,7 @@ mod code;
 mod ctype;
 mod filled;
 mod functions;
+pub mod fused;
 pub mod kernel;
 mod names;
 mod network;
@@ -33,6 +34,7 @@ mod wide;
 
 use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
+use headrace_transform::control::Automaton;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -85,6 +87,8 @@ pub struct Options {
     pub count_firings: bool,
     /// Which instance runs in which partition; `None`: one thread runs them all.
     pub mapping: Option<Arc<Mapping>>,
+    /// Operations of the library run as control automata where they can.
+    pub fused: bool,
 }
 
 impl Default for Options {
@@ -96,6 +100,7 @@ impl Default for Options {
             checked: false,
             count_firings: false,
             mapping: None,
+            fused: true,
         }
     }
 }
@@ -153,10 +158,26 @@ pub fn prefix_for(network: &Network) -> String {
 ///
 /// What the target cannot compile, with its place.
 pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagnostic>> {
+    emit_with(network, None, options)
+}
+
+/// The same with the control automaton of the network, which then runs instead of the scheduler wherever it can.
+///
+/// # Errors
+///
+/// What the target cannot compile, with its place.
+pub fn emit_with(
+    network: &Network,
+    automaton: Option<&Automaton>,
+    options: &Options,
+) -> Result<Emission, Vec<Diagnostic>> {
     let prefix = options.prefix.clone().unwrap_or_else(|| prefix_for(network));
     let places = RefCell::new(PlaceTable::default());
     let diagnostics = RefCell::new(Vec::new());
-    let printed = network::print(network, &prefix, options, &places, &diagnostics);
+    let printed = match automaton {
+        Some(automaton) => fused::print(network, automaton, &prefix, options, &places, &diagnostics),
+        None => network::print(network, &prefix, options, &places, &diagnostics),
+    };
     let diagnostics = diagnostics.into_inner();
     if !diagnostics.is_empty() {
         return Err(diagnostics);

@@ -23,6 +23,19 @@ pub struct PrintedNetwork {
     pub declarations: String,
     /// Definitions.
     pub definitions: String,
+    /// Where the state lies.
+    pub fields: Fields,
+}
+
+/// The fields of a context that hold the state of a network.
+#[derive(Debug, Default)]
+pub struct Fields {
+    /// For each instance, the field of each variable that has one: an expression after `context->`.
+    pub variables: Vec<HashMap<usize, String>>,
+    /// For each connection, its field, with `read`, `written` and `tokens`.
+    pub fifos: Vec<String>,
+    /// Words of `news`.
+    pub n_news: usize,
 }
 
 /// Bytes that a thread moves through a FIFO to another before it publishes its index.
@@ -149,7 +162,15 @@ pub fn print(
     let words: HashSet<&str> = super::code::words_of(&definitions).collect();
     let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
     let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
-    PrintedNetwork { declarations, definitions }
+    let mut fields = Fields { n_news: writer.news_words(), ..Fields::default() };
+    for (at, instance) in network.instances.iter().enumerate() {
+        let plan = &plans[instance.actor.index()];
+        let scalars = plan.scalar_fields.iter().map(|(name, variable)| (*variable, format!("i{at}.scalars.{name}")));
+        let lists = plan.list_variables.iter().map(|(name, variable)| (*variable, format!("i{at}.lists.{name}")));
+        fields.variables.push(scalars.chain(lists).collect());
+    }
+    fields.fifos = writer.rings.iter().map(|fifo| fifo.field.clone()).collect();
+    PrintedNetwork { declarations, definitions, fields }
 }
 
 fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
@@ -862,7 +883,7 @@ impl Writer<'_> {
             "static const struct headrace_control *{prefix}_any_control(const void *context) {{\n{control}}}\n\n"
         ));
         text.push_str(&format!(
-            "const struct headrace_network {prefix}_network = {{\n    {}, sizeof(struct {prefix}), _Alignof(struct {prefix}),\n    {prefix}_any_init, {prefix}_any_write, {prefix}_any_read, {prefix}_any_run, {prefix}_any_clear,\n    {prefix}_any_inspect, {prefix}_any_firings, {prefix}_any_control\n}};\n",
+            "const struct headrace_network {prefix}_network = {{\n    {}, sizeof(struct {prefix}), _Alignof(struct {prefix}),\n    {prefix}_any_init, {prefix}_any_write, {prefix}_any_read, {prefix}_any_run, {prefix}_any_clear,\n    {prefix}_any_inspect, {prefix}_any_firings, {prefix}_any_control, NULL\n}};\n",
             ctype::text_literal(&self.network.name)
         ));
         definitions.push_str(&text);

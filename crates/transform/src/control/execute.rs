@@ -72,11 +72,6 @@ impl State {
         ListId(self.lists.len() as u32 - 1)
     }
 
-    /// Effects so far, also those that are not in the list any more.
-    pub fn n_effects(&self) -> usize {
-        self.n_effects
-    }
-
     pub fn push(&mut self, effect: Effect) {
         self.n_effects += 1;
         if let Some(list) = self.effects.last_mut() {

@@ -8,11 +8,13 @@ mod answers;
 mod build_files;
 mod shape;
 
-use super::{Options, emit};
+use super::{Options, emit, emit_with, fused};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::samples;
 use headrace_source::Diagnostic;
+use headrace_transform::control::{Automaton, Limits, Sample, automaton_of};
 use std::collections::BTreeMap;
 
 /// What projects of operations ship with beside the headers of every program.
@@ -88,7 +90,8 @@ pub fn of_operations(
     let mut problems = Vec::new();
     for (spec, network) in operations {
         let own = Options { prefix: Some(network_prefix(&name, spec)), ..options.clone() };
-        match emit(network, &own) {
+        let automaton = if options.fused { automaton_of_operation(spec, network) } else { None };
+        match emit_with(network, automaton.as_ref(), &own) {
             Ok(emission) => files.extend(in_source_folder(emission.files)),
             Err(found) => problems.extend(found),
         }
@@ -105,6 +108,22 @@ pub fn of_operations(
     let about = format!("{title}: {} in C.", listed.join(", "));
     build_files::add(&mut files, &name, &options.command, &about);
     Ok(files)
+}
+
+/// The control automaton of an operation, as far as typical messages go, if the network has one that is worth printing.
+pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Option<Automaton> {
+    let samples: Vec<Sample> = samples::streams(spec)
+        .into_iter()
+        .map(|stream| {
+            let part = |part: BTreeMap<String, Vec<u64>>| {
+                let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
+                network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
+            };
+            stream.into_iter().map(part).collect()
+        })
+        .collect();
+    let automaton = automaton_of(network, &samples, &Limits::default()).ok()?;
+    fused::is_small(&automaton).then_some(automaton)
 }
 
 /// Whether an operation has an interface that [`of_operations`] prints: everything but parts, as long as strings are bytes.

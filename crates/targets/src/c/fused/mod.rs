@@ -1,0 +1,188 @@
+//! A network as its control automaton: kernels instead of firings, and the network with its scheduler behind it for what
+//! the automaton leaves.
+//!
+//! The context holds the state of the automaton, tokens that wait at the boundary, and the network as
+//! [`super::network`] prints it. Tokens of byte ports can also be taken from and put to the memory of the caller
+//! (`headrace_network.stream`). When the automaton comes to something that nobody explored, the network is given the state
+//! and goes on from there.
+//!
+//! | file | what is printed there |
+//! | --- | --- |
+//! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
+//! | `states` | the automaton: decisions and kernels |
+//! | `loops` | what is repeated |
+//! | `leave` | the state of the automaton as that of the network |
+
+mod leave;
+mod loops;
+mod ports;
+mod states;
+
+use super::kernel::{self, Names};
+use super::network::PrintedNetwork;
+use super::{Options, PlaceTable};
+use headrace_ir::Network;
+use headrace_source::{Diagnostic, Span};
+use headrace_transform::control::{Automaton, Step};
+use headrace_transform::kernel::{Effect, Object, TableId};
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+/// Effects of an automaton that is still printed: beyond, it takes too long to compile.
+const MOST_EFFECTS: usize = 20_000;
+
+/// States of it.
+const MOST_STATES: usize = 250;
+
+/// A port number that stands for a value which the printer asks for, numbered by the offset.
+const ASKED: u32 = u32::MAX;
+
+/// Whether an automaton is small enough to be printed.
+pub fn is_small(automaton: &Automaton) -> bool {
+    automaton.n_effects() <= MOST_EFFECTS && automaton.states.len() <= MOST_STATES
+}
+
+/// Prints a network with its automaton: the context is `struct PREFIX`, the table of functions `PREFIX_network`.
+pub fn print(
+    network: &Network,
+    automaton: &Automaton,
+    prefix: &str,
+    options: &Options,
+    places: &RefCell<PlaceTable>,
+    diagnostics: &RefCell<Vec<Diagnostic>>,
+) -> PrintedNetwork {
+    let inner = format!("{prefix}_scheduled");
+    let scheduled = super::network::print(network, &inner, options, places, diagnostics);
+    let writer = Writer { network, automaton, prefix, inner: &inner, places, fields: &scheduled.fields };
+    let mut declarations = scheduled.declarations;
+    declarations.push_str(&writer.context());
+    let mut definitions = scheduled.definitions;
+    definitions.push_str(&kernel::prelude());
+    definitions.push_str(&writer.tables());
+    definitions.push_str(&writer.ports());
+    definitions.push_str(&writer.leave());
+    definitions.push_str(&writer.loops());
+    definitions.push_str(&writer.states());
+    definitions.push_str(&writer.functions());
+    PrintedNetwork { declarations, definitions, fields: Default::default() }
+}
+
+/// What all of it is printed from.
+struct Writer<'a> {
+    network: &'a Network,
+    automaton: &'a Automaton,
+    prefix: &'a str,
+    /// Prefix of the network with its scheduler.
+    inner: &'a str,
+    places: &'a RefCell<PlaceTable>,
+    fields: &'a super::network::Fields,
+}
+
+/// Names in the kernels of an automaton and in its loops.
+struct KernelNames<'a> {
+    network: &'a Network,
+    places: &'a RefCell<PlaceTable>,
+    /// Beginning of the names of tables.
+    tables: String,
+    /// What is done with values that the printer asks for, by their numbers.
+    asked: Vec<String>,
+}
+
+impl Names for KernelNames<'_> {
+    fn input(&self, port: u32, offset: i64) -> String {
+        format!("in_{}[{offset}]", self.network.inputs[port as usize].name)
+    }
+
+    fn input_bytes(&self, port: u32, offset: i64, _n: u32) -> Option<String> {
+        let port = &self.network.inputs[port as usize];
+        (port.ty.width() == 8).then(|| format!("(in_{} + {offset})", port.name))
+    }
+
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        if port == ASKED {
+            let target = self.asked.get(offset as usize).map_or("", String::as_str);
+            return format!("{target} = {value};");
+        }
+        format!("out_{}[{offset}] = {value};", self.network.outputs[port as usize].name)
+    }
+
+    fn output_bytes(&self, port: u32, offset: u64, _n: u32) -> Option<String> {
+        let port = self.network.outputs.get(port as usize)?;
+        (port.ty.width() == 8).then(|| format!("(out_{} + {offset})", port.name))
+    }
+
+    fn element(&self, object: &Object, index: &str) -> String {
+        format!("s->{}[{index}]", object.name)
+    }
+
+    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
+        let place = self.places.borrow_mut().number(span, "");
+        format!(
+            "if (!({condition})) {{ hr_trap(&s->scheduled.control, HEADRACE_TRAP_INDEX, {place}, (int64_t)({index}), {length}); return HEADRACE_TRAPPED; }}"
+        )
+    }
+
+    fn table(&self, table: TableId) -> String {
+        format!("{}_{}", self.tables, table.0)
+    }
+}
+
+impl Writer<'_> {
+    fn names(&self, asked: Vec<String>) -> KernelNames<'_> {
+        KernelNames { network: self.network, places: self.places, tables: format!("{}_table", self.prefix), asked }
+    }
+
+    /// A list of effects as statements, with values that are asked for after them.
+    fn statements(
+        &self,
+        effects: &[Effect],
+        asked: Vec<(String, headrace_transform::kernel::NodeId)>,
+        depth: usize,
+    ) -> String {
+        let mut effects = effects.to_vec();
+        for (number, (_, value)) in asked.iter().enumerate() {
+            effects.push(Effect::Output { port: ASKED, offset: number as u64, value: *value });
+        }
+        let names = self.names(asked.into_iter().map(|(target, _)| target).collect());
+        kernel::statements(&self.automaton.graph, &self.automaton.objects, &effects, &names, depth)
+    }
+
+    /// Tables of all kernels; loops have their own.
+    fn tables(&self) -> String {
+        let mut roots = Vec::new();
+        for state in &self.automaton.states {
+            collect_roots(&state.step, &mut roots);
+        }
+        kernel::tables(&self.automaton.graph, &roots, &self.names(Vec::new()))
+    }
+
+    /// The context.
+    fn context(&self) -> String {
+        let Writer { prefix, inner, .. } = self;
+        let mut text = format!(
+            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct {inner} scheduled; /* goes on when `left` */\n    uint32_t left;\n    uint32_t state;\n"
+        );
+        for object in self.automaton.objects.iter().filter(|object| object.persistent && object.length > 0) {
+            let element =
+                if object.width > 64 { "__extension__ unsigned __int128" } else { kernel::element_type(object.width) };
+            let _ = writeln!(text, "    {element} {}[{}];", object.name, object.length);
+        }
+        text.push_str(&self.port_fields());
+        let _ = write!(text, "}};\n\nextern const struct headrace_network {prefix}_network;\n\n");
+        text
+    }
+}
+
+fn collect_roots(step: &Step, roots: &mut Vec<headrace_transform::kernel::NodeId>) {
+    match step {
+        Step::Branch { before, condition, then, otherwise } => {
+            Effect::walk(before, &mut |effect| roots.extend(effect.uses()));
+            roots.push(*condition);
+            collect_roots(then, roots);
+            collect_roots(otherwise, roots);
+        }
+        Step::Wait(awaited) => awaited.iter().for_each(|awaited| collect_roots(&awaited.step, roots)),
+        Step::Go { kernel, .. } => Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses())),
+        Step::End | Step::Leave => {}
+    }
+}

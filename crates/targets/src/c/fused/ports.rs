@@ -1,0 +1,409 @@
+//! Tokens at the boundary.
+//!
+//! What a kernel sees of an input port is a window: in the buffer of the context, or in the memory of the caller while
+//! `stream` runs. Tokens in the buffer come first; when it is empty the window moves to the caller's memory. Output goes to
+//! the caller's memory as long as nothing waits in the buffer before it.
+
+use super::Writer;
+use crate::c::kernel::element_type;
+use headrace_ir::Scalar;
+use headrace_transform::control::Step;
+use std::fmt::Write as _;
+
+/// Tokens of a buffer at least.
+const BUFFER: u64 = 512;
+
+impl Writer<'_> {
+    /// The largest number of tokens that must be there at once, for each input port.
+    fn most_awaited(&self) -> Vec<u64> {
+        fn walk(step: &Step, most: &mut [u64]) {
+            match step {
+                Step::Branch { then, otherwise, .. } => {
+                    walk(then, most);
+                    walk(otherwise, most);
+                }
+                Step::Wait(awaited) => {
+                    for one in awaited {
+                        most[one.port] = most[one.port].max(one.tokens);
+                        walk(&one.step, most);
+                    }
+                }
+                Step::Go { .. } | Step::End | Step::Leave => {}
+            }
+        }
+        let mut most = vec![0; self.network.inputs.len()];
+        self.automaton.states.iter().for_each(|state| walk(&state.step, &mut most));
+        most
+    }
+
+    /// The largest number of tokens that a kernel makes, for each output port.
+    fn most_produced(&self) -> Vec<u64> {
+        let mut most = vec![0; self.network.outputs.len()];
+        for state in &self.automaton.states {
+            state.step.kernels(&mut |kernel, _| {
+                for (most, &n) in most.iter_mut().zip(&kernel.produces) {
+                    *most = (*most).max(n);
+                }
+            });
+        }
+        most
+    }
+
+    fn buffer_of(&self, most: u64) -> u64 {
+        BUFFER.max(2 * most)
+    }
+
+    pub(super) fn port_fields(&self) -> String {
+        let mut text = String::new();
+        for (port, most) in self.network.inputs.iter().zip(self.most_awaited()) {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let size = self.buffer_of(most);
+            let _ = write!(
+                text,
+                "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n    const {ty} *in_{name}_rest; /* what the caller has beyond the buffer */\n    size_t in_{name}_rest_there;\n    {ty} in_{name}_buffer[{size}];\n"
+            );
+        }
+        for (port, most) in self.network.outputs.iter().zip(self.most_produced()) {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let size = self.buffer_of(most);
+            let _ = write!(
+                text,
+                "    {ty} *out_{name}; /* room of the caller */\n    size_t out_{name}_room;\n    size_t out_{name}_first; /* of the buffer */\n    size_t out_{name}_there;\n    {ty} out_{name}_buffer[{size}];\n"
+            );
+        }
+        text
+    }
+
+    pub(super) fn ports(&self) -> String {
+        let prefix = self.prefix;
+        let mut text = String::new();
+        for (port, most) in self.network.inputs.iter().zip(self.most_awaited()) {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let size = self.buffer_of(most);
+            let _ = write!(
+                text,
+                "/* Makes the window on {name} longer: by what the caller has, through the buffer if something is left there. */
+static bool {prefix}_more_{name}(struct {prefix} *s, size_t n_tokens) {{
+    size_t moved;
+    if (s->in_{name}_rest_there == 0) {{
+        return false;
+    }}
+    if (s->in_{name}_there == 0) {{
+        s->in_{name} = s->in_{name}_rest;
+        s->in_{name}_there = s->in_{name}_rest_there;
+        s->in_{name}_rest_there = 0;
+        return s->in_{name}_there >= n_tokens;
+    }}
+    if (s->in_{name} < s->in_{name}_buffer || s->in_{name} >= s->in_{name}_buffer + {size}) {{
+        return false;
+    }}
+    memmove(s->in_{name}_buffer, s->in_{name}, s->in_{name}_there * sizeof({ty}));
+    s->in_{name} = s->in_{name}_buffer;
+    /* As few as are needed: what follows is read where it lies. */
+    moved = n_tokens > s->in_{name}_there ? n_tokens - s->in_{name}_there : 0;
+    moved = moved < s->in_{name}_rest_there ? moved : s->in_{name}_rest_there;
+    moved = moved < {size} - s->in_{name}_there ? moved : {size} - s->in_{name}_there;
+    memcpy(s->in_{name}_buffer + s->in_{name}_there, s->in_{name}_rest, moved * sizeof({ty}));
+    s->in_{name}_there += moved;
+    s->in_{name}_rest += moved;
+    s->in_{name}_rest_there -= moved;
+    return s->in_{name}_there >= n_tokens;
+}}
+
+static inline bool {prefix}_there_{name}(struct {prefix} *s, size_t n_tokens) {{
+    return s->in_{name}_there >= n_tokens || {prefix}_more_{name}(s, n_tokens);
+}}
+
+/* Appends to the buffer as much as there is room for; the window must be on it. */
+static size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *bytes, size_t n_tokens) {{
+    if (s->in_{name}_there == 0) {{
+        s->in_{name} = s->in_{name}_buffer;
+    }} else if (n_tokens > (size_t)(s->in_{name}_buffer + {size} - s->in_{name}) - s->in_{name}_there) {{
+        memmove(s->in_{name}_buffer, s->in_{name}, s->in_{name}_there * sizeof({ty}));
+        s->in_{name} = s->in_{name}_buffer;
+    }}
+    const size_t room = (size_t)(s->in_{name}_buffer + {size} - s->in_{name}) - s->in_{name}_there;
+    n_tokens = n_tokens < room ? n_tokens : room;
+    memcpy(s->in_{name}_buffer + (s->in_{name} - s->in_{name}_buffer) + s->in_{name}_there, bytes, n_tokens * sizeof({ty}));
+    s->in_{name}_there += n_tokens;
+    return n_tokens;
+}}
+
+"
+            );
+        }
+        for (port, most) in self.network.outputs.iter().zip(self.most_produced()) {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let size = self.buffer_of(most);
+            let _ = write!(
+                text,
+                "/* Moves output that waits to the caller. */
+static void {prefix}_drain_{name}(struct {prefix} *s) {{
+    const size_t n_tokens = s->out_{name}_there < s->out_{name}_room ? s->out_{name}_there : s->out_{name}_room;
+    if (n_tokens != 0) {{
+        memcpy(s->out_{name}, s->out_{name}_buffer + s->out_{name}_first, n_tokens * sizeof({ty}));
+        s->out_{name} += n_tokens;
+        s->out_{name}_room -= n_tokens;
+        s->out_{name}_first += n_tokens;
+        s->out_{name}_there -= n_tokens;
+    }}
+    if (s->out_{name}_there == 0) {{
+        s->out_{name}_first = 0;
+    }}
+}}
+
+/* Where so many tokens go, or null when there is no room. */
+static inline {ty} *{prefix}_room_{name}(struct {prefix} *s, size_t n_tokens) {{
+    if (s->out_{name}_there == 0 && s->out_{name}_room >= n_tokens) {{
+        return s->out_{name};
+    }}
+    {prefix}_drain_{name}(s);
+    if (s->out_{name}_there == 0 && s->out_{name}_room >= n_tokens) {{
+        return s->out_{name};
+    }}
+    if ({size} - s->out_{name}_first - s->out_{name}_there < n_tokens) {{
+        memmove(s->out_{name}_buffer, s->out_{name}_buffer + s->out_{name}_first, s->out_{name}_there * sizeof({ty}));
+        s->out_{name}_first = 0;
+    }}
+    return {size} - s->out_{name}_there < n_tokens ? NULL : s->out_{name}_buffer + s->out_{name}_first + s->out_{name}_there;
+}}
+
+/* They have been put there. */
+static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size_t n_tokens) {{
+    if (at == s->out_{name}) {{
+        s->out_{name} += n_tokens;
+        s->out_{name}_room -= n_tokens;
+    }} else {{
+        s->out_{name}_there += n_tokens;
+    }}
+}}
+
+"
+            );
+        }
+        text
+    }
+
+    /// The functions of the table.
+    pub(super) fn functions(&self) -> String {
+        let (prefix, inner) = (self.prefix, self.inner);
+        let mut text = String::new();
+        let mut init = String::new();
+        for port in &self.network.inputs {
+            let name = &port.name;
+            let _ = writeln!(init, "    s->in_{name} = s->in_{name}_buffer;");
+        }
+        for (object, initial) in self.automaton.objects.iter().zip(&self.automaton.initial) {
+            if object.persistent && object.length > 0 {
+                for (at, value) in initial.iter().enumerate().filter(|(_, value)| **value != 0) {
+                    let _ = writeln!(init, "    s->{}[{at}] = {};", object.name, literal(*value));
+                }
+            }
+        }
+        let _ = write!(
+            text,
+            "static void {prefix}_any_init(void *context, const struct headrace_host *host) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    memset(s, 0, sizeof *s);
+    {inner}_init(&s->scheduled, host);
+{init}}}
+
+"
+        );
+        // Writing.
+        let _ = write!(
+            text,
+            "static size_t {prefix}_any_write(void *context, uint32_t port, const void *tokens, size_t n_tokens) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    switch (port) {{
+"
+        );
+        for (at, port) in self.network.inputs.iter().enumerate() {
+            let name = &port.name;
+            let _ = write!(
+                text,
+                "    case {at}:\n        if (s->left != 0 && s->in_{name}_there == 0) {{\n            return {inner}_network.write(&s->scheduled, port, tokens, n_tokens);\n        }}\n        return {prefix}_keep_{name}(s, (const unsigned char *)tokens, n_tokens);\n"
+            );
+        }
+        text.push_str("    default:\n        return 0;\n    }\n}\n\n");
+        // Reading.
+        let _ = write!(
+            text,
+            "static size_t {prefix}_any_read(void *context, uint32_t port, void *tokens, size_t n_tokens) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    size_t taken = 0;
+    switch (port) {{
+"
+        );
+        for (at, port) in self.network.outputs.iter().enumerate() {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let _ = write!(
+                text,
+                "    case {at}:
+        taken = n_tokens < s->out_{name}_there ? n_tokens : s->out_{name}_there;
+        if (taken != 0) {{
+            memcpy(tokens, s->out_{name}_buffer + s->out_{name}_first, taken * sizeof({ty}));
+        }}
+        s->out_{name}_first += taken;
+        s->out_{name}_there -= taken;
+        if (s->out_{name}_there == 0) {{
+            s->out_{name}_first = 0;
+        }}
+        if (s->left != 0 && taken < n_tokens) {{
+            taken += {inner}_network.read(&s->scheduled, port, (unsigned char *)tokens + taken * sizeof({ty}), n_tokens - taken);
+        }}
+        break;
+"
+            );
+        }
+        text.push_str("    default:\n        break;\n    }\n    return taken;\n}\n\n");
+        // Running what has been left: input that waits goes in first.
+        let _ = write!(
+            text,
+            "/* Input that waits goes to the network, as much as it takes. */\nstatic size_t {prefix}_hand_over(struct {prefix} *s) {{\n    size_t moved, all = 0;\n"
+        );
+        for (at, port) in self.network.inputs.iter().enumerate() {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let _ = write!(
+                text,
+                "    do {{
+        (void){prefix}_there_{name}(s, 1);
+        moved = s->in_{name}_there == 0 ? 0 : {inner}_network.write(&s->scheduled, {at}, s->in_{name}, s->in_{name}_there);
+        s->in_{name} += moved;
+        s->in_{name}_there -= moved;
+        all += moved;
+    }} while (moved != 0);
+    (void)sizeof({ty});
+"
+            );
+        }
+        text.push_str("    return all;\n}\n\n");
+        let _ = write!(
+            text,
+            "static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    uint32_t status = HEADRACE_IDLE;
+    if (s->left == 0) {{
+        status = {prefix}_steps(s);
+        if (s->left == 0) {{
+            return status;
+        }}
+    }}
+    do {{
+        (void){prefix}_hand_over(s);
+        status = {inner}_run(&s->scheduled, max_firings);
+    }} while (status == HEADRACE_IDLE && {prefix}_hand_over(s) != 0);
+    return status;
+}}
+
+static void {prefix}_any_clear(void *context) {{
+    hr_wipe(context, sizeof(struct {prefix}));
+}}
+
+"
+        );
+        text.push_str(&self.stream());
+        let _ = write!(
+            text,
+            "static void {prefix}_any_inspect(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{
+    {inner}_network.inspect(&((const struct {prefix} *)context)->scheduled, fills, states, blocked);
+}}
+
+static void {prefix}_any_firings(const void *context, uint64_t *counts) {{
+    {inner}_network.firings(&((const struct {prefix} *)context)->scheduled, counts);
+}}
+
+static const struct headrace_control *{prefix}_any_control(const void *context) {{
+    return &((const struct {prefix} *)context)->scheduled.control;
+}}
+
+const struct headrace_network {prefix}_network = {{
+    .name = \"{}\",
+    .size = sizeof(struct {prefix}),
+    .alignment = _Alignof(struct {prefix}),
+    .init = {prefix}_any_init,
+    .write = {prefix}_any_write,
+    .read = {prefix}_any_read,
+    .run = {prefix}_any_run,
+    .clear = {prefix}_any_clear,
+    .inspect = {prefix}_any_inspect,
+    .firings = {prefix}_any_firings,
+    .control = {prefix}_any_control,
+    .stream = {prefix}_any_stream
+}};
+",
+            self.network.name
+        );
+        text
+    }
+
+    fn stream(&self) -> String {
+        let (prefix, inner) = (self.prefix, self.inner);
+        let is_bytes = |ty: Scalar| ty.width() == 8;
+        let (mut begin, mut end) = (String::new(), String::new());
+        for (at, port) in self.network.inputs.iter().enumerate().filter(|(_, port)| is_bytes(port.ty)) {
+            let name = &port.name;
+            let _ = write!(
+                begin,
+                "    if (input == {at}) {{\n        s->in_{name}_rest = in;\n        s->in_{name}_rest_there = n_in;\n    }}\n"
+            );
+            // What is left lies in the caller's memory: behind the window, or the window is there.
+            let _ = write!(
+                end,
+                "    if (input == {at}) {{
+        const bool outside = s->in_{name}_rest_there == 0 && s->in_{name}_there != 0 && s->in_{name} >= in && s->in_{name} < in + n_in;
+        const uint8_t *const rest = outside ? s->in_{name} : s->in_{name}_rest;
+        const size_t n_rest = outside ? s->in_{name}_there : s->in_{name}_rest_there;
+        if (outside || s->in_{name}_there == 0) {{
+            s->in_{name}_there = 0;
+            s->in_{name} = s->in_{name}_buffer;
+        }}
+        s->in_{name}_rest = NULL;
+        s->in_{name}_rest_there = 0;
+        left = n_rest - (n_rest == 0 ? 0 : {prefix}_keep_{name}(s, rest, n_rest));
+    }}
+"
+            );
+        }
+        for (at, port) in self.network.outputs.iter().enumerate().filter(|(_, port)| is_bytes(port.ty)) {
+            let name = &port.name;
+            let _ = write!(
+                begin,
+                "    if (output == {at}) {{\n        s->out_{name} = out;\n        s->out_{name}_room = *n_out;\n        {prefix}_drain_{name}(s);\n    }}\n"
+            );
+            let _ = write!(
+                end,
+                "    if (output == {at}) {{
+        {prefix}_drain_{name}(s);
+        *n_out -= s->out_{name}_room;
+        if (s->left != 0 && s->out_{name}_there == 0) {{
+            *n_out += {inner}_network.read(&s->scheduled, output, s->out_{name}, s->out_{name}_room);
+        }}
+        s->out_{name} = NULL;
+        s->out_{name}_room = 0;
+    }}
+"
+            );
+        }
+        format!(
+            "static size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
+                                 uint8_t *out, size_t *n_out, uint32_t *status) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    size_t left = 0;
+{begin}    *status = {prefix}_any_run(s, UINT64_MAX);
+{end}    return n_in - left;
+}}
+
+"
+        )
+    }
+}
+
+/// A constant of at most 64 bits; wider ones are put together.
+pub(super) fn literal(value: u128) -> String {
+    if value > u128::from(u64::MAX) {
+        format!("((u128)UINT64_C({:#x}) << 64 | UINT64_C({:#x}))", value >> 64, value & u128::from(u64::MAX))
+    } else {
+        format!("UINT64_C({value:#x})")
+    }
+}

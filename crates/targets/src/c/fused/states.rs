@@ -1,0 +1,206 @@
+//! The automaton as a switch in a loop: each case is a state.
+
+use super::Writer;
+use super::ports::literal;
+use crate::c::kernel::element_type;
+use headrace_transform::control::{Awaited, CountedLoop, Step, Trips};
+use headrace_transform::kernel::{Effect, Kernel, Object};
+use std::fmt::Write as _;
+
+impl Writer<'_> {
+    /// The function that goes from state to state until input or room is missing.
+    pub(super) fn states(&self) -> String {
+        let prefix = self.prefix;
+        let mut text = format!(
+            "/* Goes on until input or room is missing. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s) {{\n    for (;;) {{\n        switch (s->state) {{\n"
+        );
+        let mut n_loops = 0;
+        for (at, state) in self.automaton.states.iter().enumerate() {
+            let description = crate::c::scheduler::comment(&state.description);
+            let _ = write!(text, "        case {at}: /* {description} */\n");
+            for counted in &state.loops {
+                text.push_str(&self.counted(counted, n_loops));
+                n_loops += 1;
+            }
+            text.push_str("        {\n");
+            self.step(&state.step, &[], 3, &mut text);
+            text.push_str("        }\n        break;\n");
+        }
+        text.push_str("        default:\n            return HEADRACE_IDLE;\n        }\n    }\n}\n\n");
+        text
+    }
+
+    /// Runs a loop as often as tokens, room and counters allow.
+    fn counted(&self, counted: &CountedLoop, number: usize) -> String {
+        let prefix = self.prefix;
+        let mut text = String::from(
+            "        {\n            size_t passes = SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
+        );
+        let consumes = counted.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0);
+        let produces = counted.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0);
+        let (mut arguments, mut takes) = (String::from("s"), String::new());
+        for ((n, _), port) in consumes {
+            let name = &port.name;
+            let _ = write!(
+                text,
+                "            (void){prefix}_there_{name}(s, {n});\n            passes = s->in_{name}_there / {n} < passes ? s->in_{name}_there / {n} : passes;\n"
+            );
+            let _ = write!(arguments, ", s->in_{name}");
+            let _ = write!(
+                takes,
+                "                s->in_{name} += passes * {n};\n                s->in_{name}_there -= passes * {n};\n"
+            );
+        }
+        for ((n, width), port) in produces {
+            let (ty, name) = (element_type(*width), &port.name);
+            let _ = write!(
+                text,
+                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room / {n} : 1;\n            passes = bound < passes ? bound : passes;\n"
+            );
+            let _ = write!(arguments, ", to_{name}");
+            let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
+        }
+        for trip in &counted.trips {
+            let (target, value) = match trip {
+                Trips::Unless(node, _) => ("met", *node),
+                Trips::Above { value, .. } | Trips::Below { value, .. } => ("bound", *value),
+            };
+            let effects = [Effect::Output { port: super::ASKED, offset: 0, value }];
+            let names = super::KernelNames {
+                network: self.network,
+                places: self.places,
+                tables: format!("{prefix}_loop_{number}_table"),
+                asked: vec![target.to_owned()],
+            };
+            text.push_str("            {\n");
+            text.push_str(&crate::c::kernel::statements(
+                &counted.body.graph,
+                &counted.body.objects,
+                &effects,
+                &names,
+                4,
+            ));
+            text.push_str("            }\n");
+            match trip {
+                Trips::Unless(_, holds) => {
+                    let _ = writeln!(text, "            passes = met == {holds} ? passes : 0;");
+                }
+                Trips::Above { limit, step, .. } => {
+                    let limit = literal(*limit);
+                    let _ = writeln!(
+                        text,
+                        "            bound = bound > {limit} ? (bound - {limit} - 1u) / {} + 1u : 0;\n            passes = bound < passes ? bound : passes;",
+                        literal(*step)
+                    );
+                }
+                Trips::Below { limit, step, .. } => {
+                    let limit = literal(*limit);
+                    let _ = writeln!(
+                        text,
+                        "            bound = bound < {limit} ? ({limit} - bound - 1u) / {} + 1u : 0;\n            passes = bound < passes ? bound : passes;",
+                        literal(*step)
+                    );
+                }
+            }
+        }
+        let _ = write!(
+            text,
+            "            if (passes > 1) {{\n                {prefix}_loop_{number}({arguments}, passes);\n{takes}                continue;\n            }}\n        }}\n"
+        );
+        text
+    }
+
+    fn step(&self, step: &Step, before: &[Effect], depth: usize, text: &mut String) {
+        let pad = "    ".repeat(depth);
+        match step {
+            Step::Branch { before: more, condition, then, otherwise } => {
+                let all: Vec<Effect> = before.iter().chain(more).cloned().collect();
+                let _ = writeln!(text, "{pad}bool c{depth};\n{pad}{{");
+                self.pointers(&all, Some(*condition), depth + 1, text);
+                text.push_str(&self.statements(&all, vec![(format!("c{depth}"), *condition)], depth + 1));
+                let _ = writeln!(text, "{pad}}}\n{pad}if (c{depth}) {{");
+                self.step(then, &all, depth + 1, text);
+                let _ = writeln!(text, "{pad}}} else {{");
+                self.step(otherwise, &all, depth + 1, text);
+                let _ = writeln!(text, "{pad}}}");
+            }
+            Step::Wait(awaited) => {
+                for Awaited { port, tokens, step } in awaited {
+                    let name = &self.network.inputs[*port].name;
+                    let _ = writeln!(text, "{pad}if ({}_there_{name}(s, {tokens})) {{", self.prefix);
+                    self.step(step, before, depth + 1, text);
+                    let _ = writeln!(text, "{pad}    break;\n{pad}}}");
+                }
+                let _ = writeln!(text, "{pad}return HEADRACE_IDLE;");
+            }
+            Step::Go { kernel, target } => self.kernel(kernel, *target, before, depth, text),
+            Step::End => {
+                let _ = writeln!(text, "{pad}return HEADRACE_IDLE;");
+            }
+            Step::Leave => {
+                let _ = writeln!(text, "{pad}{}_leave(s);\n{pad}return HEADRACE_IDLE;", self.prefix);
+            }
+        }
+    }
+
+    /// Pointers to the windows of the ports that effects read.
+    fn pointers(
+        &self,
+        effects: &[Effect],
+        more: Option<headrace_transform::kernel::NodeId>,
+        depth: usize,
+        text: &mut String,
+    ) {
+        let pad = "    ".repeat(depth);
+        let mut roots: Vec<_> = more.into_iter().collect();
+        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+        let graph = &self.automaton.graph;
+        let mut ports: Vec<u32> = graph
+            .reachable(roots)
+            .into_iter()
+            .filter_map(|id| match graph.op(id) {
+                headrace_transform::kernel::Op::Input { port, .. } => Some(*port),
+                _ => None,
+            })
+            .collect();
+        ports.sort_unstable();
+        ports.dedup();
+        for port in ports {
+            let port = &self.network.inputs[port as usize];
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let _ = writeln!(text, "{pad}const {ty} *const in_{name} = s->in_{name};");
+        }
+    }
+
+    fn kernel(&self, kernel: &Kernel, target: usize, before: &[Effect], depth: usize, text: &mut String) {
+        let prefix = self.prefix;
+        let pad = "    ".repeat(depth);
+        let produces = kernel.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
+        for (n, port) in produces.clone() {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let _ = writeln!(
+                text,
+                "{pad}{ty} *const out_{name} = {prefix}_room_{name}(s, {n});\n{pad}if (out_{name} == NULL) {{\n{pad}    return HEADRACE_IDLE;\n{pad}}}"
+            );
+        }
+        let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
+        let _ = writeln!(text, "{pad}{{");
+        self.pointers(&all, None, depth + 1, text);
+        text.push_str(&self.statements(&all, Vec::new(), depth + 1));
+        let _ = writeln!(text, "{pad}}}");
+        for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
+            let name = &port.name;
+            let _ = writeln!(text, "{pad}s->in_{name} += {n};\n{pad}s->in_{name}_there -= {n};");
+        }
+        for (n, port) in produces {
+            let name = &port.name;
+            let _ = writeln!(text, "{pad}{prefix}_made_{name}(s, out_{name}, {n});");
+        }
+        let _ = writeln!(text, "{pad}s->state = {target};");
+    }
+}
+
+/// Whether an object is a field of the context.
+pub(super) fn is_field(object: &Object) -> bool {
+    object.persistent && object.length > 0
+}

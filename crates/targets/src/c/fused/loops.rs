@@ -1,64 +1,176 @@
-//! Functions that run passes of loops.
+//! Functions that run passes of loops: one for each level of a machine that does them in another way, and one that chooses
+//! when it is called.
 
 use super::{KernelNames, Writer};
-use crate::c::kernel::{self, element_type};
+use crate::c::kernel::{self, CFunction, LoopNames, Machine, element_type};
+use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::control::CountedLoop;
-use headrace_transform::kernel::{Effect, Graph, Loop};
+use headrace_transform::kernel::Loop;
+use headrace_transform::passes::select_instructions::select_in_loop;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+/// Loops of an automaton that are printed for machines, those that move most first; the others run pass after pass.
+const TUNED: usize = 3;
+
+/// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
+const MOST_NODES: usize = 20_000;
+
+/// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
+const MOST_TEXT: usize = 300_000;
+
+/// A way of running the passes of a loop.
+struct Version {
+    function: CFunction,
+    /// When it can be called, as a condition of C; empty: always.
+    supported: String,
+    /// Tables of its graph.
+    tables: String,
+}
+
+/// What the instructions of machines mean, read once.
+fn instructions() -> &'static [Description] {
+    static ALL: OnceLock<Vec<Description>> = OnceLock::new();
+    ALL.get_or_init(|| descriptions().unwrap_or_default())
+}
 
 impl Writer<'_> {
     /// A function for each loop: `void PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses.
     pub(super) fn loops(&self) -> String {
-        let mut text = String::new();
-        let all = self.automaton.states.iter().flat_map(|state| &state.loops);
-        for (number, counted) in all.enumerate() {
-            text.push_str(&self.plain_loop(counted, number));
+        let all: Vec<&CountedLoop> = self.automaton.states.iter().flat_map(|state| &state.loops).collect();
+        let mut by_size: Vec<usize> = (0..all.len()).collect();
+        by_size.sort_by_key(|&at| {
+            let body = &all[at].body;
+            let tokens: u64 = body.consumes.iter().chain(&body.produces).map(|port| port.0).sum();
+            std::cmp::Reverse(tokens)
+        });
+        // Loops of several states that do the same are one.
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut tuned = 0;
+        let mut texts = vec![String::new(); all.len()];
+        let mut support: BTreeSet<String> = BTreeSet::new();
+        let mut support_text = String::new();
+        for number in by_size {
+            let body = &all[number].body;
+            let same = self.key(body);
+            if let Some(&other) = known.get(&same) {
+                texts[number] = format!("#define {0}_loop_{number} {0}_loop_{other}\n", self.prefix);
+                continue;
+            }
+            known.insert(same, number);
+            let is_tuned = tuned < TUNED && body.graph.len() <= MOST_NODES;
+            tuned += usize::from(is_tuned);
+            let versions = self.versions(body, number, is_tuned);
+            for text in versions.iter().flat_map(|version| &version.function.support) {
+                if support.insert(text.clone()) {
+                    support_text.push_str(text);
+                }
+            }
+            texts[number] = self.dispatched(body, number, &versions);
         }
-        text
+        support_text + &texts.concat()
     }
 
-    /// One pass after the other.
-    fn plain_loop(&self, counted: &CountedLoop, number: usize) -> String {
+    /// A text that is equal for loops that do the same.
+    fn key(&self, body: &Loop) -> String {
+        let names = self.loop_names("same".to_owned());
+        kernel::passes(body, &LoopNames { function: "same", state: self.prefix, names: &names }).text
+    }
+
+    fn loop_names(&self, tables: String) -> KernelNames<'_> {
+        KernelNames { network: self.network, places: self.places, tables, asked: Vec::new() }
+    }
+
+    /// The ways to run a loop, the fastest first and one that always works last.
+    fn versions(&self, body: &Loop, number: usize, is_tuned: bool) -> Vec<Version> {
         let prefix = self.prefix;
-        let body = &counted.body;
-        let names = KernelNames {
-            network: self.network,
-            places: self.places,
-            tables: format!("{prefix}_loop_{number}_table"),
-            asked: Vec::new(),
+        let state = format!("struct {prefix}");
+        let mut versions = Vec::new();
+        let base = format!("{prefix}_loop_{number}");
+        if is_tuned {
+            let all = instructions();
+            let selected = choice(all, |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice));
+            if let Some(selected) = selected {
+                for bits in [512, 128] {
+                    let names = self.loop_names(format!("{base}_selected_table"));
+                    let function = format!("{base}_blocks{bits}");
+                    let outside = LoopNames { function: &function, state: &state, names: &names };
+                    let Ok(blocks) = kernel::blocks(&selected.body, all, bits, &outside) else { continue };
+                    let conditions: Vec<String> =
+                        blocks.features.iter().map(|feature| format!("__builtin_cpu_supports(\"{feature}\")")).collect();
+                    versions.push(Version {
+                        function: blocks.function,
+                        supported: conditions.join(" && "),
+                        tables: String::new(),
+                    });
+                }
+            }
+            if body.is_independent() {
+                for level in ["avx512", "avx2"] {
+                    let Some(machine) = Machine::named(level) else { continue };
+                    let names = self.loop_names(format!("{base}_table"));
+                    let function = format!("{base}_{level}");
+                    let outside = LoopNames { function: &function, state: &state, names: &names };
+                    let (_, printed) = kernel::print_best(body, machine, &outside);
+                    versions.push(Version {
+                        function: printed,
+                        supported: machine.supported(),
+                        tables: String::new(),
+                    });
+                }
+            }
+            versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
+        }
+        let names = self.loop_names(format!("{base}_table"));
+        let function = format!("{base}_plain");
+        let outside = LoopNames { function: &function, state: &state, names: &names };
+        let plain = kernel::passes(body, &outside);
+        versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
+        let roots = body.roots();
+        versions.push(Version {
+            function: plain,
+            supported: String::new(),
+            tables: kernel::tables(&body.graph, &roots, &names),
+        });
+        versions
+    }
+
+    /// The functions, and the one that chooses among them.
+    fn dispatched(&self, body: &Loop, number: usize, versions: &[Version]) -> String {
+        let prefix = self.prefix;
+        let mut text: String = versions.iter().map(|version| version.tables.as_str()).collect();
+        // The level of a machine is only asked where the question and the types are known.
+        text.push_str("#if defined(__x86_64__) && defined(__GNUC__)\n");
+        let (last, others) = match versions.split_last() {
+            Some(split) => split,
+            None => return String::new(),
         };
-        let mut graph = body.graph.clone();
-        let effects = effects_of(body, &mut graph);
-        let roots: Vec<_> = effects.iter().flat_map(Effect::uses).collect();
-        let mut text = kernel::tables(&graph, &roots, &names);
-        let _ = write!(text, "static void {prefix}_loop_{number}(struct {prefix} *restrict s");
-        let (mut advance, mut unused) = (String::new(), String::new());
-        for ((n, width), port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0)
-        {
-            let _ = write!(text, ", const {} *restrict in_{}", element_type(*width), port.name);
-            let _ = writeln!(advance, "        in_{} += {n};", port.name);
-            let _ = writeln!(unused, "    (void)in_{};", port.name);
+        for version in others {
+            text.push_str(&version.function.text);
+            text.push('\n');
         }
-        for ((n, width), port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0)
-        {
-            let _ = write!(text, ", {} *restrict out_{}", element_type(*width), port.name);
-            let _ = writeln!(advance, "        out_{} += {n};", port.name);
-            let _ = writeln!(unused, "    (void)out_{};", port.name);
+        text.push_str("#endif\n");
+        text.push_str(&last.function.text);
+        let _ = write!(text, "\nstatic void {prefix}_loop_{number}(struct {prefix} *s");
+        let mut arguments = String::from("s");
+        for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = write!(text, ", const {} *in{at}", element_type(*width));
+            let _ = write!(arguments, ", in{at}");
         }
-        let _ = write!(text, ", size_t passes) {{\n{unused}    do {{\n");
-        text.push_str(&kernel::statements(&graph, &body.objects, &effects, &names, 2));
-        let _ = write!(text, "{advance}    }} while (--passes != 0);\n}}\n\n");
+        for (at, (_, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = write!(text, ", {} *out{at}", element_type(*width));
+            let _ = write!(arguments, ", out{at}");
+        }
+        text.push_str(", size_t passes) {\n#if defined(__x86_64__) && defined(__GNUC__)\n");
+        for version in others {
+            let _ = write!(
+                text,
+                "    if ({}) {{\n        {}({arguments}, passes);\n        return;\n    }}\n",
+                version.supported, version.function.name
+            );
+        }
+        let _ = write!(text, "#endif\n    {}({arguments}, passes);\n}}\n\n", last.function.name);
         text
     }
-}
-
-/// A pass as effects.
-fn effects_of(body: &Loop, graph: &mut Graph) -> Vec<Effect> {
-    let outputs = body.outputs.iter().map(|&(port, offset, value)| Effect::Output { port, offset, value });
-    let mut effects: Vec<Effect> = outputs.collect();
-    for carried in &body.carried {
-        let index = graph.number(carried.index as u128, 32);
-        effects.push(Effect::Store { object: carried.object, index, value: carried.next });
-    }
-    effects
 }

@@ -28,18 +28,22 @@ pub struct Build {
     pub flags: Vec<String>,
     /// The features of the processor that may be found at run time; all when absent.
     pub features: Option<Vec<String>>,
+    /// As control automata with fused kernels.
+    pub fused: bool,
 }
 
 impl Build {
     /// For the machine that it runs on.
     pub fn native(compiler: &str) -> Self {
-        Self { compiler: compiler.into(), flags: FLAGS.iter().map(|flag| (*flag).to_owned()).collect(), features: None }
+        let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
+        Self { compiler: compiler.into(), flags, features: None, fused: false }
     }
 
     /// How it stands in tables.
     pub fn name(&self) -> String {
         let limited = if self.features.is_some() { ", dispatch limited" } else { "" };
-        format!("c by {} {}{limited}", self.compiler, self.flags.join(" "))
+        let fused = if self.fused { "fused " } else { "" };
+        format!("{fused}c by {} {}{limited}", self.compiler, self.flags.join(" "))
     }
 
     /// A header that stands before everything and answers for the processor, where features are limited.
@@ -75,7 +79,8 @@ pub struct Compiled {
 /// Compiles a variant of an operation.
 pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpec, build: &Build) -> Outcome<Compiled> {
     let network = context.elaborate(&variant.network.to_string(), &[])?;
-    let options = Options { command: format!("headrace bench {}", spec.full_name()), ..Options::default() };
+    let command = format!("headrace bench {}", spec.full_name());
+    let options = Options { command, fused: build.fused, ..Options::default() };
     let files = of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options).map_err(|problems| {
         context.show(&problems);
         Failure::said()

@@ -29,11 +29,16 @@ impl Writer<'_> {
                 let _ = writeln!(text, "        context->i{instance}.state = {};", fsm.0);
             }
             for (connection, &fill) in state.fills.iter().enumerate() {
-                if fill > 0 {
+                // FIFOs that one port writes have the same count of tokens written.
+                let source = self.network.connections[connection].source;
+                let siblings = self.network.connections.iter().zip(&state.fills);
+                let written = siblings.filter(|(other, _)| other.source == source).map(|(_, fill)| *fill).max();
+                if let Some(written) = written.filter(|&written| written > 0) {
                     let field = &self.fields.fifos[connection];
+                    let read = written - fill;
                     let _ = writeln!(
                         text,
-                        "        context->{field}.read = 0;\n        context->{field}.written = {fill};"
+                        "        context->{field}.read = {read};\n        context->{field}.written = {written};"
                     );
                 }
             }
@@ -51,7 +56,8 @@ impl Writer<'_> {
                 }
                 Holds::Fifo(connection) => {
                     let port = self.network.target_port(&self.network.connections[connection]);
-                    (format!("context->{}.tokens", self.fields.fifos[connection]), (port.ty, true))
+                    text.push_str(&self.move_tokens(ObjectId(number as u32), &self.fields.fifos[connection], port.ty));
+                    continue;
                 }
                 Holds::Local => continue,
             };
@@ -64,6 +70,25 @@ impl Writer<'_> {
     fn ty_of(&self, instance: InstanceId, variable: usize) -> (Scalar, bool) {
         let ty = &self.network.actor_of(instance).variables[variable].ty;
         (ty.element, ty.is_list())
+    }
+
+    /// Tokens of a FIFO, as many as it holds.
+    fn move_tokens(&self, object: ObjectId, fifo: &str, scalar: Scalar) -> String {
+        let name = &self.automaton.object(object).name;
+        let from = format!("context->{fifo}.read");
+        let head = format!("    for (i = 0; i < context->{fifo}.written - {from}; i++) {{\n");
+        if ctype::is_wide(scalar) {
+            let words = ctype::words(scalar);
+            return format!(
+                "{head}        for (uint32_t word = 0; word < {words}u; word++) {{\n            context->{fifo}.tokens[({from} + i) * {words}u + word] = (uint32_t)(s->{name}[i] >> (32u * word));\n        }}\n    }}\n"
+            );
+        }
+        let value = match scalar {
+            Scalar::Int(ty) if ty.signed => format!("hr_signed64(s->{name}[i], {})", ty.width),
+            _ => format!("s->{name}[i]"),
+        };
+        let cast = ctype::element(scalar);
+        format!("{head}        context->{fifo}.tokens[{from} + i] = ({cast}){value};\n    }}\n")
     }
 
     fn move_elements(&self, object: ObjectId, target: &str, (scalar, is_list): (Scalar, bool)) -> String {

@@ -97,8 +97,11 @@ impl Writer<'_> {
                     let function = format!("{base}_blocks{bits}");
                     let outside = LoopNames { function: &function, state: &state, names: &names };
                     let Ok(blocks) = kernel::blocks(&selected.body, all, bits, &outside) else { continue };
-                    let conditions: Vec<String> =
-                        blocks.features.iter().map(|feature| format!("__builtin_cpu_supports(\"{feature}\")")).collect();
+                    let conditions: Vec<String> = blocks
+                        .features
+                        .iter()
+                        .map(|feature| format!("__builtin_cpu_supports(\"{feature}\")"))
+                        .collect();
                     versions.push(Version {
                         function: blocks.function,
                         supported: conditions.join(" && "),
@@ -113,11 +116,7 @@ impl Writer<'_> {
                     let function = format!("{base}_{level}");
                     let outside = LoopNames { function: &function, state: &state, names: &names };
                     let (_, printed) = kernel::print_best(body, machine, &outside);
-                    versions.push(Version {
-                        function: printed,
-                        supported: machine.supported(),
-                        tables: String::new(),
-                    });
+                    versions.push(Version { function: printed, supported: machine.supported(), tables: String::new() });
                 }
             }
             versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));

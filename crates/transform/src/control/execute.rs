@@ -538,7 +538,7 @@ impl<'n> Walk<'n, '_> {
         if chosen {
             return Ok(());
         }
-        let cells = self.to_memory(state, frame, &[then, otherwise])?;
+        let cells = self.put_in_memory(state, frame, &[then, otherwise])?;
         // Nothing else changes; what a side loads or flushes for itself the other side does not have.
         let (facts, lists) = (state.facts.clone(), state.lists.clone());
         let mut sides = Vec::with_capacity(2);
@@ -553,7 +553,7 @@ impl<'n> Walk<'n, '_> {
         let otherwise = sides.pop().unwrap_or_default();
         let then = sides.pop().unwrap_or_default();
         state.push(Effect::If { condition, then, otherwise });
-        self.from_memory(state, &cells);
+        self.take_from_memory(state, &cells);
         Ok(())
     }
 
@@ -653,7 +653,7 @@ impl<'n> Walk<'n, '_> {
         }
         *state = saved;
         *frame = saved_frame;
-        let cells = self.to_memory(state, frame, &[before, body])?;
+        let cells = self.put_in_memory(state, frame, &[before, body])?;
         let (facts, lists) = (state.facts.clone(), state.lists.clone());
         state.effects.push(Vec::new());
         self.statements(state, frame, before)?;
@@ -666,7 +666,7 @@ impl<'n> Walk<'n, '_> {
         state.facts = facts;
         state.lists = lists;
         state.push(Effect::While { before, condition: holds, body });
-        self.from_memory(state, &cells);
+        self.take_from_memory(state, &cells);
         Ok(())
     }
 
@@ -747,7 +747,7 @@ impl<'n> Walk<'n, '_> {
         let (low_wide, high_wide) = (self.low_bits(state, frame, low, bits)?, self.low_bits(state, frame, high, bits)?);
         let empty = self.graph.less_signed(high_wide, low_wide);
 
-        let mut cells = self.to_memory(state, frame, &[body])?;
+        let mut cells = self.put_in_memory(state, frame, &[body])?;
         // The variable, and whether there is another pass.
         let one = self.graph.bit(true);
         let more = state.add_list(List::of_values(1, vec![one]));
@@ -809,12 +809,17 @@ impl<'n> Walk<'n, '_> {
         state.facts = facts;
         state.lists = lists;
         state.push(Effect::While { before, condition, body });
-        self.from_memory(state, &cells);
+        self.take_from_memory(state, &cells);
         Ok(())
     }
 
     /// Puts everything that statements may write into memory, where each pass or side finds it.
-    fn to_memory(&mut self, state: &mut State, frame: &mut Frame, bodies: &[&[Stmt]]) -> Result<Vec<ListId>, NotFused> {
+    fn put_in_memory(
+        &mut self,
+        state: &mut State,
+        frame: &mut Frame,
+        bodies: &[&[Stmt]],
+    ) -> Result<Vec<ListId>, NotFused> {
         let mut written = Written::default();
         for body in bodies {
             written.statements(self.actor(frame), body);
@@ -857,7 +862,7 @@ impl<'n> Walk<'n, '_> {
         list.in_memory = true;
     }
 
-    fn from_memory(&mut self, state: &mut State, lists: &[ListId]) {
+    fn take_from_memory(&mut self, state: &mut State, lists: &[ListId]) {
         for &list in lists {
             let list = state.list_mut(list);
             list.in_memory = false;

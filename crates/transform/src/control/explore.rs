@@ -113,6 +113,9 @@ struct General {
     keep: Vec<Vec<Option<u128>>>,
 }
 
+/// A shape at which values vary too much, which, and what was met first.
+type TooMany = (Shape, Vec<usize>, Vec<Vec<Option<u128>>>);
+
 /// How many such values there are.
 const KEPT: usize = 2;
 
@@ -181,7 +184,7 @@ struct Explorer<'a> {
     keys: HashMap<Key, usize>,
     order: Vec<Key>,
     by_shape: HashMap<Shape, Vec<usize>>,
-    too_many: Option<(Shape, Vec<usize>, Vec<Vec<Option<u128>>>)>,
+    too_many: Option<TooMany>,
     /// What is known of each state so far.
     trees: Vec<Tree>,
 }

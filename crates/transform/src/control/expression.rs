@@ -29,6 +29,10 @@ pub(crate) struct Part {
     pub start: usize,
 }
 
+/// A list; the index of an element of it, or a node that computes one and the length of the list; how many elements lie
+/// there, and of what type.
+pub(crate) type Found = (ListId, Result<usize, (NodeId, usize)>, usize, Scalar);
+
 /// Bits that a range takes.
 fn bits_of(low: i128, high: i128) -> u32 {
     let magnitude = |value: i128| 128 - if value < 0 { (!value).leading_zeros() } else { value.leading_zeros() };
@@ -68,7 +72,7 @@ impl Walk<'_, '_> {
     /// What a variable of a type holds, as an integer.
     pub fn of_type(&mut self, state: &State, node: NodeId, ty: Scalar) -> Number {
         let width = self.graph.width(node);
-        let (low, high) = state.facts.range(&self.graph, node);
+        let (low, high) = state.facts.range(self.graph, node);
         if low == high {
             let value = if matches!(ty, Scalar::Int(int) if int.signed) { signed(low, width) } else { low as i128 };
             return self.integer(value);
@@ -235,7 +239,7 @@ impl Walk<'_, '_> {
             }
             ExprKind::If(condition, a, b) => {
                 let condition = self.condition(state, frame, condition)?;
-                if let Some(holds) = state.facts.decide(&self.graph, condition) {
+                if let Some(holds) = state.facts.decide(self.graph, condition) {
                     return self.evaluate(state, frame, if holds { a } else { b }, want);
                 }
                 let (a, a_effects) =
@@ -333,7 +337,7 @@ impl Walk<'_, '_> {
                         return Ok(self.integer(0));
                     }
                     let node = self.low_bits(state, frame, a, bits)?;
-                    let (low, high) = state.facts.range(&self.graph, node);
+                    let (low, high) = state.facts.range(self.graph, node);
                     return Ok(self.exact(low as i128, high as i128, node));
                 }
                 let a = self.number(state, frame, a)?;
@@ -429,7 +433,7 @@ impl Walk<'_, '_> {
             ExprKind::And(a, b) | ExprKind::Or(a, b) => {
                 let is_and = matches!(expr.kind, ExprKind::And(..));
                 let a = self.condition(state, frame, a)?;
-                match state.facts.decide(&self.graph, a) {
+                match state.facts.decide(self.graph, a) {
                     Some(holds) if holds == is_and => self.condition(state, frame, b),
                     Some(holds) => Ok(self.graph.bit(holds)),
                     None => {
@@ -482,7 +486,7 @@ impl Walk<'_, '_> {
             }
             ExprKind::If(condition, a, b) => {
                 let condition = self.condition(state, frame, condition)?;
-                if let Some(holds) = state.facts.decide(&self.graph, condition) {
+                if let Some(holds) = state.facts.decide(self.graph, condition) {
                     return self.condition(state, frame, if holds { a } else { b });
                 }
                 let (a, a_effects) =
@@ -496,7 +500,7 @@ impl Walk<'_, '_> {
             }
             ExprKind::Load(place) => {
                 let (node, _) = self.load(state, frame, place)?;
-                match state.facts.decide(&self.graph, node) {
+                match state.facts.decide(self.graph, node) {
                     Some(known) if self.graph.width(node) == 1 => Ok(self.graph.bit(known)),
                     _ => Ok(node),
                 }
@@ -554,12 +558,7 @@ impl Walk<'_, '_> {
     }
 
     /// The list that a place lies in, and the index of its first element if that is known, else its node.
-    pub fn find(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        place: &Place,
-    ) -> Result<(ListId, Result<usize, (NodeId, usize)>, usize, Scalar), NotFused> {
+    pub fn find(&mut self, state: &mut State, frame: &Frame, place: &Place) -> Result<Found, NotFused> {
         let (part, ty) = self.root(state, frame, place.root, place.span)?;
         let length = ty.after_indices(place.indices.len()).len();
         let mut offset = part.start;
@@ -585,9 +584,9 @@ impl Walk<'_, '_> {
                 let wide = self.in_bits(number, width);
                 let bound = self.graph.number(size as u128, width);
                 let condition = self.graph.less(wide, bound);
-                if state.facts.decide(&self.graph, condition) != Some(true) {
+                if state.facts.decide(self.graph, condition) != Some(true) {
                     state.push(Effect::Check { condition, index: wide, length: size, span: index.span });
-                    state.facts.assume(&self.graph, condition, true);
+                    state.facts.assume(self.graph, condition, true);
                 }
             }
             let at = self.in_bits(number, bits);
@@ -617,10 +616,10 @@ impl Walk<'_, '_> {
                 return self.constant_element(state, frame, place, &declared.initial, &declared.ty);
             }
         }
-        if let (Root::Local(local), true) = (place.root, place.indices.is_empty()) {
-            if let Some((node, ty)) = self.scalar_local(state, frame, local) {
-                return Ok((node, ty));
-            }
+        if let (Root::Local(local), true) = (place.root, place.indices.is_empty())
+            && let Some((node, ty)) = self.scalar_local(state, frame, local)
+        {
+            return Ok((node, ty));
         }
         let (list, at, _, ty) = self.find(state, frame, place)?;
         let node = match at {
@@ -669,9 +668,9 @@ impl Walk<'_, '_> {
                 let wide = self.in_bits(number, width);
                 let bound = self.graph.number(size as u128, width);
                 let condition = self.graph.less(wide, bound);
-                if state.facts.decide(&self.graph, condition) != Some(true) {
+                if state.facts.decide(self.graph, condition) != Some(true) {
                     state.push(Effect::Check { condition, index: wide, length: size, span: index.span });
-                    state.facts.assume(&self.graph, condition, true);
+                    state.facts.assume(self.graph, condition, true);
                 }
             }
             let at = self.in_bits(number, bits);

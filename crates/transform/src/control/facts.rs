@@ -168,10 +168,10 @@ impl Facts {
         match graph.op(node) {
             // The same number with zeros in front.
             Op::Concat(parts) => {
-                if let [zeros, rest] = parts[..] {
-                    if graph.constant(zeros) == Some(0) {
-                        self.narrow(graph, rest, range.0, range.1);
-                    }
+                if let [zeros, rest] = parts[..]
+                    && graph.constant(zeros) == Some(0)
+                {
+                    self.narrow(graph, rest, range.0, range.1);
                 }
             }
             // The low bits of a number that has no others.

@@ -257,10 +257,11 @@ fn closed(automaton: &Automaton, network: &Network, graph: &mut Graph, circle: &
     };
     // An element at a place that is not known must be one that no pass changes.
     for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
-        if let Op::Entry { object, index } = graph.op(id) {
-            if graph.constant(*index).is_none() && carried.iter().any(|carried| carried.object == *object) {
-                return None;
-            }
+        if let Op::Entry { object, index } = graph.op(id)
+            && graph.constant(*index).is_none()
+            && carried.iter().any(|carried| carried.object == *object)
+        {
+            return None;
         }
     }
     let mut counters: Vec<Counter> = Vec::new();

@@ -260,10 +260,10 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             }
             if !action.guard.peeks.is_empty() || !action.guard.before.is_empty() {
                 for pattern in &action.consumes {
-                    if pattern.locals.iter().any(|local| action.guard.peeks.contains(local)) {
-                        if let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())? {
-                            return Ok(Attempt::Result(progress));
-                        }
+                    if pattern.locals.iter().any(|local| action.guard.peeks.contains(local))
+                        && let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())?
+                    {
+                        return Ok(Attempt::Result(progress));
                     }
                 }
                 self.bind(state, instance, action, &mut early, true);
@@ -350,12 +350,11 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         match self.walk.network.connections[connection].source {
             Endpoint::Boundary(port) => {
                 for &other in &self.wiring.boundary[port] {
-                    if other != connection {
-                        if let Some(progress) = self.make_room(state, other, missing as u64)? {
-                            if !matches!(progress, Progress::Input { port: again, .. } if again == port) {
-                                return Ok(Some(progress));
-                            }
-                        }
+                    if other != connection
+                        && let Some(progress) = self.make_room(state, other, missing as u64)?
+                        && !matches!(progress, Progress::Input { port: again, .. } if again == port)
+                    {
+                        return Ok(Some(progress));
                     }
                 }
                 if self.reading == Some((port, missing)) {

@@ -194,10 +194,8 @@ impl Flow<'_> {
     /// Arguments and parameters of a call are the same value, both ways.
     fn call(&mut self, body: usize, procedure: usize, arguments: &[Argument], wanted: bool) {
         let callee = self.actor.actions.len() + self.actor.initializers.len() + procedure;
-        if wanted {
-            if let Some((_, value)) = &self.actor.procedures[procedure].result {
-                self.reads(callee, value);
-            }
+        if wanted && let Some((_, value)) = &self.actor.procedures[procedure].result {
+            self.reads(callee, value);
         }
         for (at, argument) in arguments.iter().enumerate() {
             let parameter = Name::Local(callee, LocalId(at as u32));

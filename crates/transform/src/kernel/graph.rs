@@ -889,18 +889,18 @@ impl Graph {
             return self.bit(false);
         }
         let (a, b) = self.constant_last(a, b);
-        if self.width(a) == 1 {
-            if let Some(value) = self.constant(b) {
-                return if value == 1 { a } else { self.not(a) };
-            }
+        if self.width(a) == 1
+            && let Some(value) = self.constant(b)
+        {
+            return if value == 1 { a } else { self.not(a) };
         }
         // Zeros in front of both say nothing.
-        if let (Some(c), Op::Concat(parts)) = (self.constant(b), self.op(a).clone()) {
-            if self.constant(parts[0]) == Some(0) {
-                let width = self.width(a) - self.width(parts[0]);
-                let (a, b) = (self.extract(a, 0, width), self.number(c, width));
-                return self.equal(a, b);
-            }
+        if let (Some(c), Op::Concat(parts)) = (self.constant(b), self.op(a).clone())
+            && self.constant(parts[0]) == Some(0)
+        {
+            let width = self.width(a) - self.width(parts[0]);
+            let (a, b) = (self.extract(a, 0, width), self.number(c, width));
+            return self.equal(a, b);
         }
         let (a, b) = self.ordered(a, b);
         self.add(Op::Equal(a, b), 1)
@@ -1054,6 +1054,6 @@ impl Graph {
 
 /// Whether the ones of a mask stand together.
 fn one_run(ones: u128) -> bool {
-    ones != 0 && (ones >> ones.trailing_zeros()).wrapping_add(1).is_power_of_two()
-        || ones != 0 && ones >> ones.trailing_zeros() == u128::MAX
+    let run = ones.checked_shr(ones.trailing_zeros()).unwrap_or(0);
+    run != 0 && (run & run.wrapping_add(1)) == 0
 }

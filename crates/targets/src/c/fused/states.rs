@@ -17,7 +17,7 @@ impl Writer<'_> {
         let mut n_loops = 0;
         for (at, state) in self.automaton.states.iter().enumerate() {
             let description = crate::c::scheduler::comment(&state.description);
-            let _ = write!(text, "        case {at}: /* {description} */\n");
+            let _ = writeln!(text, "        case {at}: /* {description} */");
             for counted in &state.loops {
                 text.push_str(&self.counted(counted, n_loops));
                 n_loops += 1;

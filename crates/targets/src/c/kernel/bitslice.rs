@@ -387,9 +387,8 @@ impl Printer<'_> {
                             if !called[*call] {
                                 tasks.push(Task::Call(*call));
                                 let call = &bits.calls[*call];
-                                for output in call.first_output..call.first_output + call.n_inputs {
-                                    tasks.push(Task::Signal(outputs[output]));
-                                }
+                                let asked = &outputs[call.first_output..call.first_output + call.n_inputs];
+                                tasks.extend(asked.iter().copied().map(Task::Signal));
                             }
                         }
                         Some(_) => {}

@@ -169,6 +169,9 @@ fn operation(page: &mut String, rows: &[&Row], streams: u32) -> Result<(), Strin
     Ok(())
 }
 
+/// A line of a plot: its name, whether it is ours, its points.
+type Line = (String, bool, Vec<(f64, f64)>);
+
 /// Cycles a byte over sizes, both logarithmic: a line for each implementation.
 fn over_sizes(rows: &[&Row], least: f64, most: f64) -> Result<String, Box<dyn std::error::Error>> {
     let figures =
@@ -177,7 +180,7 @@ fn over_sizes(rows: &[&Row], least: f64, most: f64) -> Result<String, Box<dyn st
     if low > high {
         return Ok(String::new());
     }
-    let mut lines: Vec<(String, bool, Vec<(f64, f64)>)> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     for row in rows.iter().filter(|row| row.separate_cycles.is_empty()) {
         let point = (row.bytes as f64, row.cycles_per_byte_median);
         let name = format!("{}, {}", label(row), row.engine);

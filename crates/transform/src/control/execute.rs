@@ -729,10 +729,18 @@ impl<'n> Walk<'n, '_> {
                 let operations = (passes as u128).saturating_mul(u128::from(weight(self.actor(frame), body, 0)));
                 let fits = a >= 0 && c < 1 << (width - 1).min(64);
                 if !assigns && fits && passes <= UNROLLED_PASSES && operations <= u128::from(UNROLLED_OPERATIONS) {
+                    // The variable is known in each pass, also where an outer loop keeps it in memory.
+                    let place = frame.locals[variable.index()];
+                    let mut last = None;
                     for at in a..=c {
                         let value = self.graph.number(at as u128, width);
-                        self.set_local(state, frame, variable, value);
+                        frame.locals[variable.index()] = LocalValue::Scalar(value);
                         self.statements(state, frame, body)?;
+                        last = Some(value);
+                    }
+                    if let (LocalValue::Cell(_), Some(last)) = (place, last) {
+                        frame.locals[variable.index()] = place;
+                        self.set_local(state, frame, variable, last);
                     }
                     return Ok(());
                 }

@@ -379,9 +379,12 @@ impl Walk<'_, '_> {
 
     fn shifted(&mut self, a: Number, low: i128, high: i128, count: u32) -> Number {
         let width = self.graph.width(a.node);
-        let (low, high) = (low >> count, high >> count);
-        if count >= width {
-            return if low < 0 { self.integer(-1) } else { self.integer(0) };
+        // What a number has beyond its width are copies of its sign.
+        let most = if low < 0 { width - 1 } else { width };
+        let (low, high) = (low >> count.min(127), high >> count.min(127));
+        let count = count.min(most);
+        if count == width {
+            return self.integer(0);
         }
         let node = self.graph.extract(a.node, count, width - count);
         self.exact(low, high, node)

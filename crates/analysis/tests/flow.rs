@@ -128,6 +128,7 @@ fn the_path_leads_through_actors_and_fifos_to_the_loop() {
     let steps: Vec<&str> = first.path.iter().map(|step| step.what.as_str()).collect();
     assert_eq!(steps, ["`Key`", "`w.In`", "`x`", "`w.last`", "`w.Out`", "`b.Value`", "`value`"]);
     let said = &constant_time::diagnostics(&network, &report)[0];
+    assert_eq!(said.slug, "secret-dependent");
     assert!(said.notes[0].contains("`Key` → `w.In`"), "{said:#?}");
     assert!(said.notes[1].contains("in instance b"), "{said:#?}");
     assert!(said.secondary.len() >= 5, "{said:#?}");

@@ -151,6 +151,10 @@ impl Space {
             if writable && (self.secret || !self.zeroed) {
                 continue;
             }
+            // Nothing of a section that ends where the page does.
+            if bytes.is_empty() {
+                continue;
+            }
             let mask = low(bytes.len()) << at;
             page.secret &= !mask;
             page.known |= mask;

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const LENGTH: usize = 12;
 
 /// Circles that are looked at for each state.
-const CIRCLES: usize = 8;
+const CIRCLES: usize = 16;
 
 /// A way from a state to another: decisions, then a kernel.
 #[derive(Clone)]
@@ -71,8 +71,7 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             for cut in 0..circle.len() {
                 let turned: Vec<&Way> = (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect();
                 let Some(counted) = closed(automaton, network, &mut graph, &turned) else {
-                    // Decisions that cannot be counted from one state mostly cannot be from any.
-                    break;
+                    continue;
                 };
                 {
                     let better = best.as_ref().is_none_or(|(_, other)| weight(&counted) < weight(other));

@@ -380,7 +380,16 @@ impl Step<'_> {
                 }
                 Some(Compared { bits, sides: Some((a, b)), result: Some(written(&result?.value)) })
             }
-            M::Add | M::Inc | M::Dec | M::Shl | M::Shr | M::Sar | M::Neg => {
+            // A negation is a difference from zero, and borrows as one.
+            M::Neg => {
+                let mut b = self.side(instruction, 0);
+                b.origin = None;
+                if bits < 64 && b.value.base.is_none() {
+                    b.value = b.value.map(|numbers| numbers.truncate(bits));
+                }
+                Some(Compared { bits, sides: Some((zero(), b)), result: Some(written(&result?.value)) })
+            }
+            M::Add | M::Inc | M::Dec | M::Shl | M::Shr | M::Sar => {
                 Some(Compared { bits, sides: None, result: Some(written(&result?.value)) })
             }
             _ => None,

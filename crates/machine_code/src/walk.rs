@@ -217,9 +217,6 @@ impl<'a> Walk<'a> {
                     };
                     match (assume(true), assume(false)) {
                         (Some(taken), Some(passed)) => {
-                            if std::env::var("UND").is_ok() {
-                                eprintln!("undecided {:x} {:?} {:?}", instruction.ip(), state.compared, path);
-                            }
                             let undecided = |learnt: &Learnt, other: u64| (!learnt.shrunk).then_some(other);
                             let (first, second) = (undecided(&taken, next), undecided(&passed, target));
                             let mut other = state.clone();

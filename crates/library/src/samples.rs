@@ -47,17 +47,33 @@ pub fn streams(spec: &OperationSpec) -> Vec<Stream> {
         // Hashes and the like: the usual sizes of blocks, and the rates of sponges.
         None => vec![16, 64, 128, 136],
     };
-    blocks.iter().map(|&block| stream(spec, block)).collect()
+    let mut streams = Vec::new();
+    for block in blocks {
+        streams.push(stream(spec, block, 0, usize::MAX));
+        // What a network is given first tells what it does from then on: any message may be the first.
+        let turns = 2 * input_lengths(spec, block).len();
+        streams.extend((1..turns).map(|turn| stream(spec, block, turn, FIRST_MESSAGES)));
+    }
+    streams
 }
 
-fn stream(spec: &OperationSpec, block: u64) -> Stream {
+/// Messages of the streams that begin in another way than the first.
+const FIRST_MESSAGES: usize = 2;
+
+fn input_lengths(spec: &OperationSpec, block: u64) -> Vec<u64> {
+    spec.input(Role::Input).map_or_else(|| vec![0; 6], |port| lengths(port, block))
+}
+
+/// At most `n_messages` messages, the first of them as turn `begin` has it.
+fn stream(spec: &OperationSpec, block: u64, begin: usize, n_messages: usize) -> Stream {
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
-    let input_lengths = spec.input(Role::Input).map_or_else(|| vec![0; 6], |port| lengths(port, block));
-    for (turn, &length) in input_lengths.iter().chain(&input_lengths).enumerate() {
+    let input_lengths = input_lengths(spec, block);
+    let turns = input_lengths.iter().chain(&input_lengths).enumerate();
+    for (turn, &length) in turns.skip(begin).take(n_messages) {
         let turn_seed = turn as u64 + 1;
         let mut message = Message::new();
-        message.rekey = turn % 3 != 2;
+        message.rekey = turn % 3 != 2 || stream.is_empty();
         message.words = [0, 1, 2, 7, 40][turn % 5];
         for port in &spec.inputs {
             if matches!(port.role, Role::Input | Role::Rekey | Role::Decrypt | Role::Blocks | Role::Reseed) {

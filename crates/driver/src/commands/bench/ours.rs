@@ -54,7 +54,8 @@ impl Build {
         let allowed = if allowed.is_empty() { "0".into() } else { allowed.join("\n        || ") };
         Some(format!(
             "#include <string.h>\nstatic inline int allowed_feature(const char *feature)\n{{\n    return {allowed};\n}}\n\
-             #define __builtin_cpu_supports(feature) allowed_feature(feature)\n"
+             #define __builtin_cpu_supports(feature) allowed_feature(feature)\n\
+             #define hr_supports_leaf7(feature, in_ecx, bit) allowed_feature(feature)\n"
         ))
     }
 }

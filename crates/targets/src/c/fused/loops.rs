@@ -97,16 +97,8 @@ impl Writer<'_> {
                     let function = format!("{base}_blocks{bits}");
                     let outside = LoopNames { function: &function, state: &state, names: &names };
                     let Ok(blocks) = kernel::blocks(&selected.body, all, bits, &outside) else { continue };
-                    let conditions: Vec<String> = blocks
-                        .features
-                        .iter()
-                        .map(|feature| format!("__builtin_cpu_supports(\"{feature}\")"))
-                        .collect();
-                    versions.push(Version {
-                        function: blocks.function,
-                        supported: conditions.join(" && "),
-                        tables: String::new(),
-                    });
+                    let supported = kernel::supported(&blocks.features);
+                    versions.push(Version { function: blocks.function, supported, tables: String::new() });
                 }
             }
             if body.is_independent() {

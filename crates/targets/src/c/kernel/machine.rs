@@ -78,8 +78,24 @@ impl Machine {
 
     /// A condition of C that is true where the level is there.
     pub fn supported(&self) -> String {
-        let conditions: Vec<String> =
-            self.needs.iter().map(|feature| format!("__builtin_cpu_supports(\"{feature}\")")).collect();
-        if conditions.is_empty() { "1".to_owned() } else { conditions.join(" && ") }
+        supported(self.needs)
     }
+}
+
+/// Features that not every compiler has a name for: register (0 is EBX, 1 is ECX) and bit of leaf 7 of `cpuid`.
+const BY_CPUID: &[(&str, u32, u32)] = &[("sha", 0, 29), ("vaes", 1, 9)];
+
+/// A condition of C that is true where the processor has all features; it needs [`super::prelude`].
+pub fn supported<'a>(features: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>) -> String {
+    let conditions: Vec<String> = features
+        .into_iter()
+        .map(|feature| {
+            let feature = feature.as_ref();
+            match BY_CPUID.iter().find(|(name, ..)| *name == feature) {
+                Some((_, register, bit)) => format!("hr_supports_leaf7(\"{feature}\", {register}, {bit})"),
+                None => format!("__builtin_cpu_supports(\"{feature}\")"),
+            }
+        })
+        .collect();
+    if conditions.is_empty() { "1".to_owned() } else { conditions.join(" && ") }
 }

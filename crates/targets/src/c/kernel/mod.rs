@@ -36,7 +36,7 @@ pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks};
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
-pub use machine::{MACHINES, Machine};
+pub use machine::{MACHINES, Machine, supported};
 pub use passes::passes;
 pub use prelude::prelude;
 pub use scalar::{element_type, statements, tables};

@@ -13,7 +13,9 @@ pub fn prelude() -> String {
     text.push_str("#ifdef __SIZEOF_INT128__\n");
     text.push_str(WIDE);
     text.push_str(&ARITHMETIC.replace("$T", "u128").replace('@', "128"));
-    text.push_str("#endif\n#endif\n");
+    text.push_str("#endif\n");
+    text.push_str(LEAF7);
+    text.push_str("#endif\n");
     text
 }
 
@@ -24,6 +26,28 @@ const HEAD: &str = "\
 #include <stdint.h>
 #include <string.h>
 
+";
+
+/// What `__builtin_cpu_supports` has no name for in every compiler. The instruction takes long under a hypervisor.
+const LEAF7: &str = "\
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(hr_supports_leaf7)
+#include <cpuid.h>
+/* Bits of EBX and ECX; asked once, and any thread finds the same. */
+static inline int hr_leaf7(unsigned in_ecx, unsigned bit)
+{
+  static uint64_t known;
+  uint64_t words = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (words == 0) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    (void)__get_cpuid_count(7, 0, &a, &b, &c, &d);
+    /* Bit 4 of ECX is told by the operating system and not needed here: it says that the question was asked. */
+    words = (uint64_t)c << 32 | b | (uint64_t)1 << 36;
+    __atomic_store_n(&known, words, __ATOMIC_RELAXED);
+  }
+  return (int)(words >> (32 * in_ecx + bit) & 1);
+}
+#define hr_supports_leaf7(name, in_ecx, bit) hr_leaf7(in_ecx, bit)
+#endif
 ";
 
 const BYTES: &str = "\

@@ -6,10 +6,10 @@ use super::execute::{State, Walk};
 use super::expression::bits_of_value;
 use super::lists::{List, ListId};
 use super::schedule::{Progress, Scheduler, Wiring, token_width};
-use super::tracked::Tracked;
 use crate::kernel::evaluate::{Run, World, run};
 use crate::kernel::graph::{MAX_BITS, mask};
 use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op, TableId};
+use headrace_analysis::control::{self, ControlSlice};
 use headrace_analysis::order_dependence::{Dependence, findings};
 use headrace_ir::{Endpoint, InstanceId, Network, Scalar, StateId, Value, VariableId};
 use headrace_source::Span;
@@ -76,12 +76,12 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
             return Err(NotFused::new(reason, instance.span));
         }
     }
-    let tracked = Tracked::of(network);
+    let slice = control::analyse(network);
     let wiring = Wiring::of(network);
     // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
     let mut general: HashMap<Shape, General> = HashMap::new();
     loop {
-        let explorer = Explorer::new(network, &tracked, &wiring, limits, &general)?;
+        let explorer = Explorer::new(network, &slice, &wiring, limits, &general)?;
         match explorer.explore(samples)? {
             Explored::Automaton(mut automaton) => {
                 super::loops::find(&mut automaton, network);
@@ -164,7 +164,7 @@ impl Tree {
 
 struct Explorer<'a> {
     network: &'a Network,
-    tracked: &'a Tracked,
+    slice: &'a ControlSlice,
     wiring: &'a Wiring,
     limits: &'a Limits,
     general: &'a HashMap<Shape, General>,
@@ -192,14 +192,14 @@ struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     fn new(
         network: &'a Network,
-        tracked: &'a Tracked,
+        slice: &'a ControlSlice,
         wiring: &'a Wiring,
         limits: &'a Limits,
         general: &'a HashMap<Shape, General>,
     ) -> Result<Self, NotFused> {
         let mut explorer = Explorer {
             network,
-            tracked,
+            slice,
             wiring,
             limits,
             general,
@@ -272,7 +272,7 @@ impl<'a> Explorer<'a> {
             let object = self.add_object(name, width, length, holds, initial);
             let list = ListId(self.lists.len() as u32);
             self.lists.push(List::in_object(object, width, length));
-            if !variable.ty.is_list() && self.tracked.variables[at][number] {
+            if !variable.ty.is_list() && self.slice.instances[at].variables[number].is_control() {
                 self.scalars.push(list);
             }
             lists.push(Some(list));
@@ -341,7 +341,8 @@ impl<'a> Explorer<'a> {
         }
         let mut slot = self.scalars.len();
         for (connection, &fill) in key.shape.fills.iter().enumerate() {
-            let Some(object) = self.fifos[connection].filter(|_| self.tracked.connections[connection]) else {
+            let Some(object) = self.fifos[connection].filter(|_| self.slice.connections[connection].is_control())
+            else {
                 continue;
             };
             for token in 0..fill {
@@ -513,7 +514,7 @@ impl<'a> Explorer<'a> {
             let Some(object) = self.fifos[connection] else { continue };
             let width = self.objects[object.0 as usize].width;
             for at in 0..fill {
-                let known = match self.tracked.connections[connection] {
+                let known = match self.slice.connections[connection].is_control() {
                     true => {
                         slot += 1;
                         key.known[slot - 1]
@@ -636,7 +637,7 @@ impl<'a> Explorer<'a> {
             known.push(node.and_then(|node| value_of(&self.graph, node)));
         }
         for (connection, queue) in state.queues.iter().enumerate() {
-            if self.tracked.connections[connection] && self.fifos[connection].is_some() {
+            if self.slice.connections[connection].is_control() && self.fifos[connection].is_some() {
                 known.extend(queue.iter().map(|&token| value_of(&self.graph, token)));
             }
         }
@@ -670,7 +671,7 @@ impl<'a> Explorer<'a> {
             let length = &mut self.objects[object.0 as usize].length;
             *length = (*length).max(tokens.len());
             for (at, value) in tokens.into_iter().enumerate() {
-                if self.tracked.connections[connection] {
+                if self.slice.connections[connection].is_control() {
                     slot += 1;
                     if key.known[slot - 1].is_some() {
                         continue;

@@ -19,7 +19,6 @@ mod facts;
 mod lists;
 mod loops;
 mod schedule;
-mod tracked;
 
 pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Step, Trips};
 pub use explore::{Limits, Sample, automaton_of};

@@ -10,7 +10,7 @@ use super::execute::{Frame, State, Walk};
 use super::lists::ListId;
 use crate::kernel::graph::{MAX_BITS, mask, signed};
 use crate::kernel::{Effect, NodeId};
-use headrace_ir::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Place, ProcedureId, Root, Scalar, Value};
+use headrace_ir::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Place, ProcedureId, Root, Scalar, Type, Value};
 use headrace_source::Span;
 
 /// An integer: exact, or known in its low bits.
@@ -564,11 +564,26 @@ impl Walk<'_, '_> {
     pub fn find(&mut self, state: &mut State, frame: &Frame, place: &Place) -> Result<Found, NotFused> {
         let (part, ty) = self.root(state, frame, place.root, place.span)?;
         let length = ty.after_indices(place.indices.len()).len();
-        let mut offset = part.start;
+        let whole = state.list(part.list).elements.len();
+        let at = self.position(state, frame, place, &ty, part.start, whole)?;
+        Ok((part.list, at.map_err(|index| (index, whole)), length, ty.element))
+    }
+
+    /// Where a place begins in a list of `whole` elements, if what its indices count from lies at `start`; a node where an
+    /// index is not known.
+    fn position(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        place: &Place,
+        ty: &Type,
+        start: usize,
+        whole: usize,
+    ) -> Result<Result<usize, NodeId>, NotFused> {
+        let mut offset = start;
         let mut unknown: Option<NodeId> = None;
         // Bits that hold any position of the list.
-        let whole = state.list(part.list).elements.len();
-        let bits = bits_of(0, whole as i128);
+        let bits = bits_of(0, whole as i128 - 1);
         for (depth, index) in place.indices.iter().enumerate() {
             let size = ty.dims[depth] as usize;
             let stride = ty.after_indices(depth + 1).len();
@@ -600,14 +615,13 @@ impl Walk<'_, '_> {
                 None => at,
             });
         }
-        let at = match unknown {
+        Ok(match unknown {
             None => Ok(offset),
             Some(node) => {
                 let offset = self.graph.number(offset as u128, bits);
-                Err((self.graph.sum(node, offset), whole))
+                Err(self.graph.sum(node, offset))
             }
-        };
-        Ok((part.list, at, length, ty.element))
+        })
     }
 
     /// The value of a scalar place.
@@ -638,7 +652,7 @@ impl Walk<'_, '_> {
         frame: &Frame,
         place: &Place,
         value: &Value,
-        ty: &headrace_ir::Type,
+        ty: &Type,
     ) -> Result<(NodeId, Scalar), NotFused> {
         let width = ty.element.width();
         if width > MAX_BITS || width == 0 || matches!(ty.element, Scalar::Real(_)) {
@@ -651,45 +665,13 @@ impl Walk<'_, '_> {
         let Value::List(elements) = value else {
             return Err(NotFused::new("a constant list has no elements", place.span));
         };
-        let bits = bits_of(0, elements.len() as i128 - 1);
-        let mut offset = 0;
-        let mut unknown: Option<NodeId> = None;
-        for (depth, index) in place.indices.iter().enumerate() {
-            let size = ty.dims[depth] as usize;
-            let stride = ty.after_indices(depth + 1).len();
-            let number = self.number(state, frame, index)?;
-            let range = number.range.unwrap_or_default();
-            if range.0 == range.1 {
-                let Some(at) = usize::try_from(range.0).ok().filter(|&at| at < size) else {
-                    return Err(NotFused::new("an index is outside of its list", index.span));
-                };
-                offset += at * stride;
-                continue;
+        let index = match self.position(state, frame, place, ty, 0, elements.len())? {
+            Ok(at) => {
+                let value = elements.get(at).map_or(0, bits_of_value);
+                return Ok((self.graph.number(value, width), ty.element));
             }
-            if range.0 < 0 || range.1 >= size as i128 {
-                let width = self.graph.width(number.node).max(bits) + 1;
-                let wide = self.in_bits(number, width);
-                let bound = self.graph.number(size as u128, width);
-                let condition = self.graph.less(wide, bound);
-                if state.facts.decide(self.graph, condition) != Some(true) {
-                    state.push(Effect::Check { condition, index: wide, length: size, span: index.span });
-                    state.facts.assume(self.graph, condition, true);
-                }
-            }
-            let at = self.in_bits(number, bits);
-            let stride = self.graph.number(stride as u128, bits);
-            let at = self.graph.product(at, stride);
-            unknown = Some(match unknown {
-                Some(others) => self.graph.sum(others, at),
-                None => at,
-            });
-        }
-        let Some(index) = unknown else {
-            let value = elements.get(offset).map_or(0, bits_of_value);
-            return Ok((self.graph.number(value, width), ty.element));
+            Err(index) => index,
         };
-        let offset = self.graph.number(offset as u128, bits);
-        let index = self.graph.sum(index, offset);
         let table = self.constant_table(frame, place.root, elements, width);
         Ok((self.graph.lookup(table, index), ty.element))
     }

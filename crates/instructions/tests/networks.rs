@@ -10,7 +10,7 @@ use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_instructions::{choice, descriptions};
 use headrace_library::samples;
-use headrace_transform::control::{Limits, Sample, automaton_of};
+use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::{Loop, NodeId, Op};
 use headrace_transform::passes::select_instructions::{Choice, check, select_in_loop};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,16 +29,7 @@ fn loops(set: &str, name: &str) -> Vec<(String, Vec<Loop>)> {
         let mut session = Session::new();
         let top = Top::Expression(variant.network.to_string());
         let network = elaborate(&mut session, &Folders(vec![root.clone()]), &top, &[]).expect("it elaborates");
-        let streams = samples::streams(operation).into_iter();
-        let samples: Vec<Sample> = streams
-            .map(|stream| {
-                let part = |part: &BTreeMap<String, Vec<u64>>| {
-                    let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
-                    network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
-                };
-                stream.iter().map(part).collect()
-            })
-            .collect();
+        let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
         let automaton = match automaton_of(&network, &samples, &Limits::default()) {
             Ok(automaton) => automaton,
             Err(why) => {

@@ -6,10 +6,9 @@
 use crate::catalog::{Framing, OperationSpec};
 use crate::framing::{Message, MessageWriter, PortData, Tokens};
 use crate::ports::{PortSpec, Role};
-use std::collections::BTreeMap;
 
-/// Messages one after another, each as the tokens of each input port, by its name.
-pub type Stream = Vec<BTreeMap<String, Vec<u64>>>;
+/// Messages one after another, and of each the tokens of each input port.
+pub type Stream = Vec<Vec<Vec<u128>>>;
 
 /// Lengths in bytes around multiples of `block`, and a long one.
 fn lengths(port: &PortSpec, block: u64) -> Vec<u64> {
@@ -40,8 +39,10 @@ fn bytes(n: u64, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// Typical messages of an operation as tokens. Each stream begins with a network that has just been made.
-pub fn streams(spec: &OperationSpec) -> Vec<Stream> {
+/// Typical messages of an operation as tokens of the input ports of its network, in the order of their names here; a port
+/// that the operation does not name gets none. Each stream begins with a network that has just been made.
+pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
     let blocks: Vec<u64> = match spec.block_bytes {
         Some(block) => vec![block],
         // Hashes and the like: the usual sizes of blocks, and the rates of sponges.
@@ -49,10 +50,10 @@ pub fn streams(spec: &OperationSpec) -> Vec<Stream> {
     };
     let mut streams = Vec::new();
     for block in blocks {
-        streams.push(stream(spec, block, 0, usize::MAX));
+        streams.push(stream(spec, block, &ports, 0, usize::MAX));
         // What a network is given first tells what it does from then on: any message may be the first.
         let turns = 2 * input_lengths(spec, block).len();
-        streams.extend((1..turns).map(|turn| stream(spec, block, turn, FIRST_MESSAGES)));
+        streams.extend((1..turns).map(|turn| stream(spec, block, &ports, turn, FIRST_MESSAGES)));
     }
     streams
 }
@@ -65,7 +66,7 @@ fn input_lengths(spec: &OperationSpec, block: u64) -> Vec<u64> {
 }
 
 /// At most `n_messages` messages, the first of them as turn `begin` has it.
-fn stream(spec: &OperationSpec, block: u64, begin: usize, n_messages: usize) -> Stream {
+fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_messages: usize) -> Stream {
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
     let input_lengths = input_lengths(spec, block);
@@ -108,12 +109,13 @@ fn stream(spec: &OperationSpec, block: u64, begin: usize, n_messages: usize) -> 
                 continue;
             }
         }
-        let mut tokens_of_message: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let mut tokens_of_message: Vec<Vec<u128>> = vec![Vec::new(); ports.len()];
         for PortData { port, tokens } in pieces.into_iter().flatten() {
-            let all = tokens_of_message.entry(port).or_default();
+            let Some(at) = ports.iter().position(|name| *name == port) else { continue };
+            let all = &mut tokens_of_message[at];
             match tokens {
-                Tokens::Bytes(bytes) => all.extend(bytes.into_iter().map(u64::from)),
-                Tokens::Words(words) => all.extend(words),
+                Tokens::Bytes(bytes) => all.extend(bytes.into_iter().map(u128::from)),
+                Tokens::Words(words) => all.extend(words.into_iter().map(u128::from)),
             }
         }
         stream.push(tokens_of_message);

@@ -17,7 +17,7 @@ use headrace_source::Span;
 use headrace_targets::c::kernel::{
     LoopNames, MACHINES, Machine, Names, Strategy, element_type, prelude, print_loop, tables,
 };
-use headrace_transform::control::{Limits, Sample, automaton_of};
+use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::kernel::{Loop, Object, TableId};
 use std::fmt::Write as _;
@@ -51,16 +51,7 @@ fn loops(set: &str, name: &str) -> Vec<Loop> {
     let mut session = Session::new();
     let network = elaborate(&mut session, &folders::Folders(vec![loading::root()]), &Top::Expression(text), &[]);
     let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics().first()));
-    let samples: Vec<Sample> = samples::streams(operation)
-        .into_iter()
-        .map(|stream| {
-            let part = |part: &std::collections::BTreeMap<String, Vec<u64>>| {
-                let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
-                network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
-            };
-            stream.iter().map(part).collect()
-        })
-        .collect();
+    let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton =
         automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
     automaton.states.into_iter().flat_map(|state| state.loops).map(|counted| counted.body).collect()

@@ -3,7 +3,7 @@
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
-use headrace_transform::control::{Automaton, Limits, Sample, Step, automaton_of};
+use headrace_transform::control::{Automaton, Limits, Step, automaton_of};
 use headrace_transform::kernel::Carry;
 use std::path::Path;
 use std::time::Instant;
@@ -87,16 +87,7 @@ fn main() {
             println!("{}: {:?}", operation.full_name(), session.take_diagnostics().first());
             continue;
         };
-        let samples: Vec<Sample> = samples::streams(operation)
-            .into_iter()
-            .map(|stream| {
-                let part = |part: &std::collections::BTreeMap<String, Vec<u64>>| {
-                    let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
-                    network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
-                };
-                stream.iter().map(part).collect()
-            })
-            .collect();
+        let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
         let start = Instant::now();
         match automaton_of(&network, &samples, &Limits::default()) {
             Ok(automaton) => {

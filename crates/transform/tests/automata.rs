@@ -163,15 +163,7 @@ fn check(set: &str, operation: &str) -> u64 {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut session = Session::new();
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).unwrap();
-    let samples: Vec<Sample> = samples::streams(spec)
-        .into_iter()
-        .map(|stream| {
-            let tokens = |part: &std::collections::BTreeMap<String, Vec<u64>>, name: &str| {
-                part.get(name).map(|all| all.iter().map(|&token| token.into()).collect()).unwrap_or_default()
-            };
-            stream.iter().map(|part| network.inputs.iter().map(|port| tokens(part, &port.name)).collect()).collect()
-        })
-        .collect();
+    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton = automaton_of(&network, &samples, &Limits::default()).unwrap();
     let mut looped = 0;
     for sample in &samples {

@@ -9,9 +9,8 @@ mod loading;
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
-use headrace_transform::control::{Limits, Sample, automaton_of};
+use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::Loop;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The loops of an operation in the first of its variants that has an automaton.
@@ -25,16 +24,7 @@ pub fn loops(set: &str, name: &str) -> Vec<Loop> {
         let mut session = Session::new();
         let top = Top::Expression(variant.network.to_string());
         let network = elaborate(&mut session, &Folders(vec![root.clone()]), &top, &[]).expect("it elaborates");
-        let streams = samples::streams(operation).into_iter();
-        let samples: Vec<Sample> = streams
-            .map(|stream| {
-                let part = |part: &BTreeMap<String, Vec<u64>>| {
-                    let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
-                    network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
-                };
-                stream.iter().map(part).collect()
-            })
-            .collect();
+        let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
         if let Ok(automaton) = automaton_of(&network, &samples, &Limits::default()) {
             let loops = automaton.states.into_iter().flat_map(|state| state.loops).map(|counted| counted.body);
             return loops.collect();

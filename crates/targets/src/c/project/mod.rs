@@ -14,7 +14,7 @@ use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::samples;
 use headrace_source::Diagnostic;
-use headrace_transform::control::{Automaton, Limits, Sample, automaton_of};
+use headrace_transform::control::{Automaton, Limits, automaton_of};
 use std::collections::BTreeMap;
 
 /// What projects of operations ship with beside the headers of every program.
@@ -112,16 +112,7 @@ pub fn of_operations(
 
 /// The control automaton of an operation, as far as typical messages go, if the network has one that is worth printing.
 pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Option<Automaton> {
-    let samples: Vec<Sample> = samples::streams(spec)
-        .into_iter()
-        .map(|stream| {
-            let part = |part: BTreeMap<String, Vec<u64>>| {
-                let tokens = |name: &str| part.get(name).map(|all| all.iter().map(|&token| token.into()).collect());
-                network.inputs.iter().map(|port| tokens(&port.name).unwrap_or_default()).collect()
-            };
-            stream.into_iter().map(part).collect()
-        })
-        .collect();
+    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton = automaton_of(network, &samples, &Limits::default()).ok()?;
     fused::is_small(&automaton).then_some(automaton)
 }

@@ -18,6 +18,9 @@ mod expression;
 mod facts;
 mod lists;
 mod loops;
+mod memory;
+mod places;
+mod repetition;
 mod schedule;
 
 pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Step, Trips};

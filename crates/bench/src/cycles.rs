@@ -7,46 +7,36 @@ use std::time::Instant;
 /// Additions of a chain.
 const CHAIN: u64 = 1 << 14;
 
-/// Runs a chain of additions, each of which waits for the one before.
-#[cfg(target_arch = "x86_64")]
-fn chain() {
-    // SAFETY: registers only.
-    unsafe {
-        core::arch::asm!(
-            "2:",
-            "add {a}, {b}", "add {a}, {b}", "add {a}, {b}", "add {a}, {b}",
-            "add {a}, {b}", "add {a}, {b}", "add {a}, {b}", "add {a}, {b}",
-            "add {a}, {b}", "add {a}, {b}", "add {a}, {b}", "add {a}, {b}",
-            "add {a}, {b}", "add {a}, {b}", "add {a}, {b}", "add {a}, {b}",
-            "dec {n}",
-            "jnz 2b",
-            a = inout(reg) 1_u64 => _,
-            b = in(reg) 3_u64,
-            n = inout(reg) CHAIN / 16 => _,
-            options(nomem, nostack),
-        );
-    }
+/// Runs a chain of additions, each of which waits for the one before, from the instructions that add, count down and jump.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! chain_of {
+    ($add:literal, $count:literal, $jump:literal) => {
+        // SAFETY: registers only.
+        unsafe {
+            core::arch::asm!(
+                "2:",
+                $add, $add, $add, $add, $add, $add, $add, $add, $add, $add, $add, $add, $add, $add, $add, $add,
+                $count,
+                $jump,
+                a = inout(reg) 1_u64 => _,
+                b = in(reg) 3_u64,
+                n = inout(reg) CHAIN / 16 => _,
+                options(nomem, nostack),
+            );
+        }
+    };
 }
 
-/// Runs a chain of additions, each of which waits for the one before.
+/// Runs the chain.
+#[cfg(target_arch = "x86_64")]
+fn chain() {
+    chain_of!("add {a}, {b}", "dec {n}", "jnz 2b");
+}
+
+/// Runs the chain.
 #[cfg(target_arch = "aarch64")]
 fn chain() {
-    // SAFETY: registers only.
-    unsafe {
-        core::arch::asm!(
-            "2:",
-            "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}",
-            "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}",
-            "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}",
-            "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}", "add {a}, {a}, {b}",
-            "subs {n}, {n}, #1",
-            "b.ne 2b",
-            a = inout(reg) 1_u64 => _,
-            b = in(reg) 3_u64,
-            n = inout(reg) CHAIN / 16 => _,
-            options(nomem, nostack),
-        );
-    }
+    chain_of!("add {a}, {a}, {b}", "subs {n}, {n}, #1", "b.ne 2b");
 }
 
 /// Runs a chain of additions, as far as a compiler leaves it one.

@@ -10,9 +10,11 @@
 //! | --- | --- |
 //! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
 //! | `states` | the automaton: decisions and kernels |
+//! | `kernels` | long kernels as functions, which states share |
 //! | `loops` | what is repeated |
 //! | `leave` | the state of the automaton as that of the network |
 
+mod kernels;
 mod leave;
 mod loops;
 mod ports;
@@ -43,6 +45,9 @@ const UNUSED: &str = "\
 #pragma GCC diagnostic ignored \"-Wunused-function\"
 #pragma GCC diagnostic ignored \"-Wunused-variable\"
 #pragma GCC diagnostic ignored \"-Wunused-parameter\"
+#define HR_APART __attribute__((noinline))
+#else
+#define HR_APART
 #endif
 
 ";

@@ -1,6 +1,7 @@
 //! The automaton as a switch in a loop: each case is a state.
 
 use super::Writer;
+use super::kernels::KernelFunctions;
 use super::ports::literal;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, CountedLoop, Step, Trips};
@@ -11,6 +12,7 @@ impl Writer<'_> {
     /// The function that goes from state to state until input or room is missing.
     pub(super) fn states(&self) -> String {
         let prefix = self.prefix;
+        let mut functions = KernelFunctions::default();
         let mut text = format!(
             "/* Goes on until input or room is missing. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s) {{\n    for (;;) {{\n        switch (s->state) {{\n"
         );
@@ -23,11 +25,11 @@ impl Writer<'_> {
                 n_loops += 1;
             }
             text.push_str("        {\n");
-            self.step(&state.step, &[], 3, &mut text);
+            self.step(&state.step, &[], 3, &mut functions, &mut text);
             text.push_str("        }\n        break;\n");
         }
         text.push_str("        default:\n            return HEADRACE_IDLE;\n        }\n    }\n}\n\n");
-        text
+        functions.text + &text
     }
 
     /// Runs a loop as often as tokens, room and counters allow.
@@ -110,7 +112,7 @@ impl Writer<'_> {
         text
     }
 
-    fn step(&self, step: &Step, before: &[Effect], depth: usize, text: &mut String) {
+    fn step(&self, step: &Step, before: &[Effect], depth: usize, functions: &mut KernelFunctions, text: &mut String) {
         let pad = "    ".repeat(depth);
         match step {
             Step::Branch { before: more, condition, then, otherwise } => {
@@ -119,21 +121,21 @@ impl Writer<'_> {
                 self.pointers(&all, Some(*condition), depth + 1, text);
                 text.push_str(&self.statements(&all, vec![(format!("c{depth}"), *condition)], depth + 1));
                 let _ = writeln!(text, "{pad}}}\n{pad}if (c{depth}) {{");
-                self.step(then, &all, depth + 1, text);
+                self.step(then, &all, depth + 1, functions, text);
                 let _ = writeln!(text, "{pad}}} else {{");
-                self.step(otherwise, &all, depth + 1, text);
+                self.step(otherwise, &all, depth + 1, functions, text);
                 let _ = writeln!(text, "{pad}}}");
             }
             Step::Wait(awaited) => {
                 for Awaited { port, tokens, step } in awaited {
                     let name = &self.network.inputs[*port].name;
                     let _ = writeln!(text, "{pad}if ({}_there_{name}(s, {tokens})) {{", self.prefix);
-                    self.step(step, before, depth + 1, text);
+                    self.step(step, before, depth + 1, functions, text);
                     let _ = writeln!(text, "{pad}    break;\n{pad}}}");
                 }
                 let _ = writeln!(text, "{pad}return HEADRACE_IDLE;");
             }
-            Step::Go { kernel, target } => self.kernel(kernel, *target, before, depth, text),
+            Step::Go { kernel, target } => self.kernel(kernel, *target, before, depth, functions, text),
             Step::End => {
                 let _ = writeln!(text, "{pad}return HEADRACE_IDLE;");
             }
@@ -172,7 +174,15 @@ impl Writer<'_> {
         }
     }
 
-    fn kernel(&self, kernel: &Kernel, target: usize, before: &[Effect], depth: usize, text: &mut String) {
+    fn kernel(
+        &self,
+        kernel: &Kernel,
+        target: usize,
+        before: &[Effect],
+        depth: usize,
+        functions: &mut KernelFunctions,
+        text: &mut String,
+    ) {
         let prefix = self.prefix;
         let pad = "    ".repeat(depth);
         let produces = kernel.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
@@ -185,8 +195,13 @@ impl Writer<'_> {
         }
         let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
         let _ = writeln!(text, "{pad}{{");
-        self.pointers(&all, None, depth + 1, text);
-        text.push_str(&self.statements(&all, Vec::new(), depth + 1));
+        let mut statements = String::new();
+        self.pointers(&all, None, depth + 1, &mut statements);
+        statements.push_str(&self.statements(&all, Vec::new(), depth + 1));
+        let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| kernel.produces[port] > 0).collect();
+        let inside = "    ".repeat(depth + 1);
+        let objects = &self.automaton.objects;
+        text.push_str(&functions.placed(prefix, self.network, objects, statements, &ports, &inside));
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
             let name = &port.name;

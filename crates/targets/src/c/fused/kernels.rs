@@ -1,0 +1,106 @@
+//! Kernels that are long stand in functions of their own, one for all states that do the same.
+
+use crate::c::kernel::element_type;
+use headrace_ir::Network;
+use headrace_transform::kernel::Object;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// Bytes of statements from which on a kernel is a function: compilers take more than twice as long for functions that are
+/// twice as long.
+const LONG: usize = 1_500;
+
+/// The functions of kernels that have been printed, by what they do.
+#[derive(Default)]
+pub(super) struct KernelFunctions {
+    numbers: HashMap<String, usize>,
+    /// The functions, one after another.
+    pub text: String,
+}
+
+impl KernelFunctions {
+    /// What runs `statements`, which write through pointers `out_PORT` for the ports in `produces` and may return a
+    /// status: the statements, or a call.
+    pub(super) fn placed(
+        &mut self,
+        prefix: &str,
+        network: &Network,
+        objects: &[Object],
+        statements: String,
+        produces: &[usize],
+        pad: &str,
+    ) -> String {
+        if statements.len() < LONG {
+            return statements;
+        }
+        let (mut parameters, mut arguments) = (format!("struct {prefix} *s"), String::from("s"));
+        for &port in produces {
+            let port = &network.outputs[port];
+            let _ = write!(parameters, ", {} *out_{}", element_type(port.ty.width()), port.name);
+            let _ = write!(arguments, ", out_{}", port.name);
+        }
+        let body = with_own_names(&statements, objects);
+        let next = self.numbers.len();
+        let mut key = parameters.clone();
+        key.push_str(&body);
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            let _ = write!(
+                self.text,
+                "HR_APART static uint32_t {prefix}_kernel_{number}({parameters}) {{\n{body}    return HEADRACE_IDLE;\n}}\n\n"
+            );
+        }
+        let call = format!("{prefix}_kernel_{number}({arguments})");
+        // Only what can be stopped by an error has another status.
+        if statements.contains("return ") {
+            format!("{pad}if ({call} != HEADRACE_IDLE) {{\n{pad}    return HEADRACE_TRAPPED;\n{pad}}}\n")
+        } else {
+            format!("{pad}(void){call};\n")
+        }
+    }
+}
+
+/// Statements whose values and lists are named in the order in which they appear, and whose lines begin where those of a
+/// function do: what is done is the same if the text is.
+fn with_own_names(statements: &str, objects: &[Object]) -> String {
+    let is_local = |name: &str| {
+        let number = name.strip_prefix(['v', 'l']).and_then(|rest| rest.strip_suffix('_'));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let lists: std::collections::HashSet<&str> =
+        objects.iter().filter(|object| !object.persistent).map(|object| object.name.as_str()).collect();
+    let mut names: HashMap<&str, String> = HashMap::new();
+    let mut text = String::with_capacity(statements.len());
+    for line in statements.lines() {
+        text.push_str("    ");
+        let mut rest = line.trim_start();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        while let Some(first) = rest.chars().next() {
+            let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
+            let (token, after) = rest.split_at(end);
+            if is_word(first) && (is_local(token) || lists.contains(token)) && !text.ends_with("->") {
+                let next = names.len();
+                text.push_str(names.entry(token).or_insert_with(|| format!("v{next}_")));
+            } else {
+                text.push_str(token);
+            }
+            rest = after;
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_order_of_appearance() {
+        let list = Object { name: "list_7".into(), width: 8, length: 2, persistent: false };
+        let one = with_own_names("  const uint32_t v12_ = s->l1_[0];\n  list_7[v12_] = l40_;\n", &[list.clone()]);
+        let other = with_own_names("const uint32_t v90_ = s->l1_[0];\nlist_7[v90_] = l3_;\n", &[list]);
+        assert_eq!(one, "    const uint32_t v0_ = s->l1_[0];\n    v1_[v0_] = v2_;\n");
+        assert_eq!(one, other);
+    }
+}

@@ -299,10 +299,9 @@ pub struct BuildArgs {
     /// Only the operations that are declared constant-time in this variant
     #[arg(long)]
     pub claims_constant_time: bool,
-    /// Run operations as control automata with fused kernels where they have one; not for all operations proven yet: the
-    /// project's test tells
+    /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
     #[arg(long)]
-    pub fused: bool,
+    pub unfused: bool,
 }
 
 /// Arguments of `test`.
@@ -368,9 +367,9 @@ pub struct BenchArgs {
     /// `interpreter`, `check`; everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
-    /// Measure our operations as `build --fused` makes them
+    /// Measure our operations as `build --unfused` makes them
     #[arg(long)]
-    pub fused: bool,
+    pub unfused: bool,
     /// Write machine and rows
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,

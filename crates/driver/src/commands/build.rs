@@ -121,9 +121,9 @@ fn options(arguments: &BuildArgs) -> Options {
     words.extend(arguments.parameters.iter().flat_map(|parameter| ["--set".to_owned(), parameter.clone()]));
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
     words.extend(arguments.claims_constant_time.then(|| "--claims-constant-time".to_owned()));
-    words.extend(arguments.fused.then(|| "--fused".to_owned()));
+    words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
-    Options { command: words.join(" "), fifo_tokens: arguments.fifo, fused: arguments.fused, ..Options::default() }
+    Options { command: words.join(" "), fifo_tokens: arguments.fifo, fused: !arguments.unfused, ..Options::default() }
 }
 
 fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diagnostic>>) -> Outcome<Files> {

@@ -100,7 +100,7 @@ impl Default for Options {
             checked: false,
             count_firings: false,
             mapping: None,
-            fused: false,
+            fused: true,
         }
     }
 }

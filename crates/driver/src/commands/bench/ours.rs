@@ -36,14 +36,14 @@ impl Build {
     /// For the machine that it runs on.
     pub fn native(compiler: &str) -> Self {
         let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
-        Self { compiler: compiler.into(), flags, features: None, fused: false }
+        Self { compiler: compiler.into(), flags, features: None, fused: true }
     }
 
     /// How it stands in tables.
     pub fn name(&self) -> String {
         let limited = if self.features.is_some() { ", dispatch limited" } else { "" };
-        let fused = if self.fused { "fused " } else { "" };
-        format!("{fused}c by {} {}{limited}", self.compiler, self.flags.join(" "))
+        let unfused = if self.fused { "" } else { "unfused " };
+        format!("{unfused}c by {} {}{limited}", self.compiler, self.flags.join(" "))
     }
 
     /// A header that stands before everything and answers for the processor, where features are limited.

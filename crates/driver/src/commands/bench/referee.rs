@@ -222,7 +222,7 @@ impl Referee<'_> {
     fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Rc<Compiled>>> {
         let mut compiled = Vec::new();
         for compiler in &self.compilers {
-            let fused = self.arguments.fused;
+            let fused = !self.arguments.unfused;
             let mut build = Build { features: point.row.features.clone(), fused, ..Build::native(compiler) };
             if !point.row.flags.is_empty() {
                 build.flags.clone_from(&point.row.flags);

@@ -1,50 +1,102 @@
 //! The way back to the run-time scheduler: the network is given the state that the automaton stands for.
 
 use super::Writer;
-use super::ports::literal;
 use super::states::is_field;
 use crate::c::ctype;
 use headrace_ir::{InstanceId, Scalar};
-use headrace_transform::control::Holds;
+use headrace_transform::control::{ControlState, Holds};
 use headrace_transform::kernel::ObjectId;
 use std::fmt::Write as _;
+
+/// Numbers of a row in a table of C.
+fn row<N: std::fmt::Display>(numbers: impl IntoIterator<Item = N>) -> String {
+    let texts: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();
+    texts.join(", ")
+}
 
 impl Writer<'_> {
     /// `PREFIX_leave(s)`: what the state knows, variables and FIFOs go to `s->scheduled`.
     pub(super) fn leave(&self) -> String {
         let prefix = self.prefix;
+        let states = &self.automaton.states;
+        // Elements that some state knows: memory does not hold them there.
+        let mut slots: Vec<(ObjectId, usize)> = Vec::new();
+        let (mut known, mut first) = (String::new(), vec![0]);
+        let mut n_known = 0;
+        for state in states {
+            for &(object, index, value) in &state.known {
+                let field = self.automaton.object(object);
+                if !is_field(field) || index >= field.length {
+                    continue;
+                }
+                let slot = slots.iter().position(|slot| *slot == (object, index)).unwrap_or_else(|| {
+                    slots.push((object, index));
+                    slots.len() - 1
+                });
+                let (high, low) = (value >> 64, value & u128::from(u64::MAX));
+                let _ = writeln!(known, "    {{{slot}, {{UINT64_C({high:#x}), UINT64_C({low:#x})}}}},");
+                n_known += 1;
+            }
+            first.push(n_known);
+        }
+        let fsm: Vec<String> =
+            states.iter().map(|state| format!("    {{{}}},\n", row(state.fsm.iter().map(|fsm| fsm.0)))).collect();
+        // Tokens read and written of the FIFOs that ever hold some.
+        let used: Vec<usize> = (0..self.network.connections.len())
+            .filter(|&connection| states.iter().any(|state| self.written(state, connection) > 0))
+            .collect();
+        let tokens: Vec<String> = states
+            .iter()
+            .map(|state| {
+                let counts = used.iter().map(|&connection| {
+                    let written = self.written(state, connection);
+                    format!("{{{}, {written}}}", written - state.fills[connection])
+                });
+                format!("    {{{}}},\n", row(counts))
+            })
+            .collect();
         let mut text = format!(
-            "/* From here on the network with its scheduler goes on. */\nstatic void {prefix}_leave(struct {prefix} *s) {{\n    struct {} *const context = &s->scheduled;\n    size_t i;\n    (void)i;\n    s->left = 1;\n    switch (s->state) {{\n",
+            "/* What each state knows: elements by their numbers below, with upper and lower half. */\nstatic const struct {{\n    uint32_t element;\n    uint64_t value[2];\n}} {prefix}_known[] = {{\n{known}    {{0, {{0, 0}}}}\n}};\nstatic const uint32_t {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs. */\nstatic const uint32_t {prefix}_actors[{}][{}] = {{\n{}}};\n",
+            row(&first),
+            states.len(),
+            self.network.instances.len(),
+            fsm.concat(),
+        );
+        if !used.is_empty() {
+            let _ = write!(
+                text,
+                "static const uint32_t {prefix}_tokens[{}][{}][2] = {{\n{}}};\n",
+                states.len(),
+                used.len(),
+                tokens.concat()
+            );
+        }
+        let _ = write!(
+            text,
+            "\n/* From here on the network with its scheduler goes on. */\nstatic void {prefix}_leave(struct {prefix} *s) {{\n    struct {} *const context = &s->scheduled;\n    const uint32_t *const actors = {prefix}_actors[s->state];\n    size_t i;\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_known[i].value;\n        (void)value;\n        switch ({prefix}_known[i].element) {{\n",
             self.inner
         );
-        for (at, state) in self.automaton.states.iter().enumerate() {
-            let _ = writeln!(text, "    case {at}:");
-            for &(object, index, value) in &state.known {
-                let object = self.automaton.object(object);
-                if is_field(object) && index < object.length {
-                    let _ = writeln!(text, "        s->{}[{index}] = {};", object.name, literal(value));
-                }
-            }
-            for (instance, fsm) in state.fsm.iter().enumerate() {
-                let _ = writeln!(text, "        context->i{instance}.state = {};", fsm.0);
-            }
-            for (connection, &fill) in state.fills.iter().enumerate() {
-                // FIFOs that one port writes have the same count of tokens written.
-                let source = self.network.connections[connection].source;
-                let siblings = self.network.connections.iter().zip(&state.fills);
-                let written = siblings.filter(|(other, _)| other.source == source).map(|(_, fill)| *fill).max();
-                if let Some(written) = written.filter(|&written| written > 0) {
-                    let field = &self.fields.fifos[connection];
-                    let read = written - fill;
-                    let _ = writeln!(
-                        text,
-                        "        context->{field}.read = {read};\n        context->{field}.written = {written};"
-                    );
-                }
-            }
-            text.push_str("        break;\n");
+        for (number, &(object, index)) in slots.iter().enumerate() {
+            let object = self.automaton.object(object);
+            let value = if object.width > 64 { "(u128)value[0] << 64 | value[1]" } else { "value[1]" };
+            let ty = if object.width > 64 { "u128" } else { crate::c::kernel::element_type(object.width) };
+            let _ = writeln!(
+                text,
+                "        case {number}:\n            s->{}[{index}] = ({ty})({value});\n            break;",
+                object.name
+            );
         }
-        text.push_str("    default:\n        break;\n    }\n");
+        text.push_str("        default:\n            break;\n        }\n    }\n");
+        for instance in 0..self.network.instances.len() {
+            let _ = writeln!(text, "    context->i{instance}.state = actors[{instance}];");
+        }
+        for (number, &connection) in used.iter().enumerate() {
+            let field = &self.fields.fifos[connection];
+            let _ = writeln!(
+                text,
+                "    context->{field}.read = {prefix}_tokens[s->state][{number}][0];\n    context->{field}.written = {prefix}_tokens[s->state][{number}][1];"
+            );
+        }
         for (number, object) in self.automaton.objects.iter().enumerate() {
             if !is_field(object) {
                 continue;
@@ -65,6 +117,13 @@ impl Writer<'_> {
         }
         text.push_str("    memset(context->news, 0xff, sizeof context->news);\n}\n\n");
         text
+    }
+
+    /// Tokens that are as good as written to a FIFO: those that one port writes have the same count.
+    fn written(&self, state: &ControlState, connection: usize) -> usize {
+        let source = self.network.connections[connection].source;
+        let siblings = self.network.connections.iter().zip(&state.fills);
+        siblings.filter(|(other, _)| other.source == source).map(|(_, fill)| *fill).max().unwrap_or(0)
     }
 
     fn ty_of(&self, instance: InstanceId, variable: usize) -> (Scalar, bool) {

@@ -284,7 +284,7 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
     struct {prefix} *const s = (struct {prefix} *)context;
     uint32_t status = HEADRACE_IDLE;
     if (s->left == 0) {{
-        status = {prefix}_steps(s);
+        status = {prefix}_steps(s, &max_firings);
         if (s->left == 0) {{
             return status;
         }}

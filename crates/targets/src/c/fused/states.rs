@@ -14,7 +14,7 @@ impl Writer<'_> {
         let prefix = self.prefix;
         let mut functions = KernelFunctions::default();
         let mut text = format!(
-            "/* Goes on until input or room is missing. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s) {{\n    for (;;) {{\n        switch (s->state) {{\n"
+            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    for (;; --*max_kernels) {{\n        if (*max_kernels == 0) {{\n            return HEADRACE_LIMIT;\n        }}\n        switch (s->state) {{\n"
         );
         let mut n_loops = 0;
         for (at, state) in self.automaton.states.iter().enumerate() {
@@ -36,7 +36,7 @@ impl Writer<'_> {
     fn counted(&self, counted: &CountedLoop, number: usize) -> String {
         let prefix = self.prefix;
         let mut text = String::from(
-            "        {\n            size_t passes = SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
+            "        {\n            size_t passes = *max_kernels < SIZE_MAX ? (size_t)*max_kernels : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
         );
         let consumes = counted.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0);
         let produces = counted.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0);
@@ -107,7 +107,7 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "            if (passes > 1) {{\n                {prefix}_loop_{number}({arguments}, passes);\n{takes}                continue;\n            }}\n        }}\n"
+            "            if (passes > 1) {{\n                {prefix}_loop_{number}({arguments}, passes);\n{takes}                *max_kernels -= passes - 1;\n                continue;\n            }}\n        }}\n"
         );
         text
     }

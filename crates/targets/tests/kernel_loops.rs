@@ -10,7 +10,7 @@ mod random;
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
     CFunction, LoopNames, MACHINES, Machine, Names, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
-    print_best, tables,
+    print_best, print_loop, tables,
 };
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::kernel::{Loop, Object, TableId};
@@ -220,6 +220,39 @@ fn bits_do_what_loops_mean() {
 }
 
 #[test]
+fn pieces_do_what_loops_mean() {
+    let pieces = [(16, 3, 4), (16, 4, 3), (2, 5, 5), (7, 1, 1), (4, 6, 2), (3, 8, 9)];
+    let case = |(n, from, to)| Case { name: format!("{n} times {from} to {to}"), body: loops::in_pieces(n, from, to) };
+    let cases = pieces.map(case);
+    for machine in machines() {
+        let cases = printed(&cases, machine, |body, machine, names| {
+            let printed = print_loop(body, machine, Strategy::Pieces, names);
+            Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))
+        });
+        for compiler in compilers() {
+            compare(&cases, machine, machine.vector_bits as usize / 8, compiler);
+        }
+    }
+}
+
+#[test]
+fn passes_that_differ_from_piece_to_piece_stay_whole() {
+    let machine = &MACHINES[0];
+    let names = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
+    let splits = |body: &Loop| print_loop(body, machine, Strategy::Pieces, &names).is_ok();
+    assert!(splits(&loops::in_pieces(4, 3, 4)));
+    // The last token of a piece changed, and a value that is kept of it in another way.
+    let mut other = loops::in_pieces(4, 3, 4);
+    let last = other.outputs.len() - 1;
+    other.outputs[last].2 = other.graph.not(other.outputs[last].2);
+    assert!(!splits(&other));
+    let mut other = loops::in_pieces(4, 3, 4);
+    other.carried[0].next = other.graph.not(other.carried[0].next);
+    assert!(!splits(&other));
+    assert!(!splits(&loops::chained()) && !splits(&loops::counting()) && !splits(&loops::delayed()));
+}
+
+#[test]
 fn passes_do_what_loops_mean() {
     let mut random = Random::new(7);
     let mut cases = shapes(&mut random);
@@ -243,6 +276,7 @@ fn the_best_way_is_one_that_can_be_taken() {
     assert_eq!(best(&loops::rotating(12)), Strategy::Lanes);
     assert_eq!(best(&loops::substitution(10, true)), Strategy::Bits);
     assert_eq!(best(&loops::chained()), Strategy::Passes);
+    assert_eq!(best(&loops::in_pieces(16, 3, 4)), Strategy::Pieces);
 }
 
 /// Cycles per byte of some loops, for those who work on them: `cargo test --release -- --ignored --nocapture cycles`.

@@ -284,6 +284,42 @@ pub fn counting() -> Loop {
     l.finish()
 }
 
+/// The same for each piece of the tokens; what all pieces have in common is kept in elements, and passes are counted.
+pub fn in_pieces(n_pieces: u64, bytes_in: u64, bytes_out: u64) -> Loop {
+    let mut l = Bytes::new(n_pieces * bytes_in);
+    let key = l.object("key", 8, 2);
+    let (any, all) = (l.object("any", 8, 1), l.object("all", 8, 1));
+    let (odd, sum) = (l.object("odd", 8, 3), l.object("sum", 24, 1));
+    let count = l.object("count", 32, 1);
+    let mut kept = [l.entry(any, 0), l.entry(all, 0), l.entry(odd, 2), l.entry(sum, 0)];
+    let key = l.entry(key, 1);
+    for piece in 0..n_pieces {
+        let bytes: Vec<NodeId> = (0..bytes_in).map(|i| l.byte(piece * bytes_in + i)).collect();
+        for i in 0..bytes_out {
+            let (a, b) = (bytes[(i % bytes_in) as usize], bytes[((i + 1) % bytes_in) as usize]);
+            let turned = l.graph.rotate_left_by(b, i as u32 % 7 + 1);
+            let mixed = l.graph.sum(a, turned);
+            let value = l.graph.xor(mixed, key);
+            l.put(value, false);
+            let wide = l.graph.zero_extend(a, 24);
+            let square = l.graph.product(wide, wide);
+            kept[0] = if i == 0 { l.graph.or(kept[0], mixed) } else { kept[0] };
+            kept[1] = l.graph.and(kept[1], turned);
+            kept[2] = l.graph.xor(mixed, kept[2]);
+            kept[3] = l.graph.sum(kept[3], square);
+        }
+    }
+    for (next, (object, index)) in kept.into_iter().zip([(any, 0), (all, 0), (odd, 2), (sum, 0)]) {
+        l.carried.push(Carried { object, index, next, carry: Carry::True });
+    }
+    let start = l.entry(count, 0);
+    let step = l.graph.number(n_pieces.into(), 32);
+    let next = l.graph.sum(start, step);
+    l.counters.push(Counter { start, step: n_pieces.into() });
+    l.carried.push(Carried { object: count, index: 0, next, carry: Carry::Counter { counter: 0, lo: 0 } });
+    l.finish()
+}
+
 /// Random values of one input block, and some of what no pass changes.
 pub fn random_loop(random: &mut Random, n_input: u64, widest: u32, longest: usize) -> Loop {
     let mut l = Bytes::new(n_input);

@@ -2,3 +2,4 @@
 
 pub mod linear;
 pub mod select_instructions;
+pub mod split_passes;

@@ -101,15 +101,13 @@ impl Writer<'_> {
                     versions.push(Version { function: blocks.function, supported, tables: String::new() });
                 }
             }
-            if body.is_independent() {
-                for level in ["avx512", "avx2"] {
-                    let Some(machine) = Machine::named(level) else { continue };
-                    let names = self.loop_names(format!("{base}_table"));
-                    let function = format!("{base}_{level}");
-                    let outside = LoopNames { function: &function, state: &state, names: &names };
-                    let (_, printed) = kernel::print_best(body, machine, &outside);
-                    versions.push(Version { function: printed, supported: machine.supported(), tables: String::new() });
-                }
+            for level in ["avx512", "avx2"] {
+                let Some(machine) = Machine::named(level) else { continue };
+                let names = self.loop_names(format!("{base}_table"));
+                let function = format!("{base}_{level}");
+                let outside = LoopNames { function: &function, state: &state, names: &names };
+                let (_, printed) = kernel::print_best(body, machine, &outside);
+                versions.push(Version { function: printed, supported: machine.supported(), tables: String::new() });
             }
             versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
         }

@@ -10,6 +10,7 @@ use super::expression::{Expressions, literal, word_type};
 use super::frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
 use super::pieces::{Outside, Piece};
+use super::rows::Rows;
 use super::scalar::element_type;
 use super::words::{Layout, Unsuited, WordLoop};
 use headrace_transform::kernel::graph::mask;
@@ -21,6 +22,8 @@ use std::fmt::Write as _;
 const VECTOR_OPERATION: f64 = 0.5;
 const ELEMENT_GATHERED: f64 = 1.5;
 const ELEMENT_ALONE: f64 = 3.0;
+const PERMUTATION: f64 = 1.0;
+const BYTE_PERMUTATION: f64 = 6.0;
 
 /// Prints a loop with one lane for each pass.
 ///
@@ -120,6 +123,9 @@ pub(super) fn load_words(
         }
         return text;
     }
+    if let Some(rows) = Rows::new(layout, bits, lane) {
+        return rows.load(from, name, indent);
+    }
     for k in 0..n_words {
         let _ = writeln!(text, "{indent}{v} {};", name(k));
     }
@@ -174,6 +180,9 @@ pub(super) fn store_words(
             let _ = writeln!(text, "{indent}memcpy({to} + {}, &{variable}, {});", k as u64 * n_lanes * word, bits / 8);
         }
         return text;
+    }
+    if let Some(rows) = Rows::new(layout, bits, lane) {
+        return rows.store(to, name, indent);
     }
     let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
     for k in 0..n_words {
@@ -334,7 +343,16 @@ impl<'a> Printer<'a> {
             .map(|layout| {
                 let n = layout.words(self.lane());
                 let together = n.is_power_of_two() && layout.bytes() == n * u64::from(self.lane() / 8);
-                if together { n as f64 * f64::from(n.ilog2() + 1) } else { 3.0 * n as f64 * n_lanes }
+                if together {
+                    return n as f64 * f64::from(n.ilog2() + 1);
+                }
+                match Rows::new(layout, self.machine.vector_bits, self.lane()) {
+                    Some(rows) => {
+                        let cheap = self.machine.byte_permute || rows.unit_bits >= 32;
+                        n as f64 + rows.permutations() as f64 * if cheap { PERMUTATION } else { BYTE_PERMUTATION }
+                    }
+                    None => 3.0 * n as f64 * n_lanes,
+                }
             })
             .sum();
         let nodes = words.reachable().into_iter().filter(|id| words.varying.contains(id));

@@ -13,6 +13,8 @@
 //! | `bits` | a loop as a circuit |
 //! | `bitslice` | one bit of a vector for each pass |
 //! | `passes` | pass after pass |
+//! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
+//! | `split` | pieces of passes, as passes of their own |
 //! | `strategy` | which way to print a loop |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `prelude` | what the printed text expects above it |
@@ -28,7 +30,9 @@ mod passes;
 mod pieces;
 mod place;
 mod prelude;
+mod rows;
 mod scalar;
+mod split;
 mod strategy;
 mod words;
 

@@ -5,6 +5,7 @@ use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
 use super::machine::Machine;
 use super::passes::passes;
+use super::split::split;
 use super::words::Unsuited;
 use headrace_transform::kernel::Loop;
 
@@ -17,11 +18,13 @@ pub enum Strategy {
     Lanes,
     /// One bit of a vector for each pass.
     Bits,
+    /// Pieces of passes, in the best of the other ways.
+    Pieces,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: &[Strategy] = &[Strategy::Passes, Strategy::Lanes, Strategy::Bits];
+    pub const ALL: &[Strategy] = &[Strategy::Passes, Strategy::Lanes, Strategy::Bits, Strategy::Pieces];
 
     /// What reports and command lines call it.
     pub fn name(self) -> &'static str {
@@ -29,6 +32,7 @@ impl Strategy {
             Strategy::Passes => "passes",
             Strategy::Lanes => "lanes",
             Strategy::Bits => "bits",
+            Strategy::Pieces => "pieces",
         }
     }
 }
@@ -48,15 +52,22 @@ pub fn print_loop(
         Strategy::Passes => Ok(passes(body, names)),
         Strategy::Lanes => lanes(body, machine, names),
         Strategy::Bits => bitslice(body, machine, names),
+        Strategy::Pieces => split(body, machine, names),
     }
 }
 
 /// Prints a loop in the way that is estimated to take the fewest cycles on a machine.
 pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
-    let mut best = (Strategy::Passes, passes(body, names));
-    if !body.is_independent() {
-        return best;
+    let whole = print_whole(body, machine, names);
+    match split(body, machine, names) {
+        Ok(function) if function.cycles < whole.1.cycles => (Strategy::Pieces, function),
+        _ => whole,
     }
+}
+
+/// The same, but passes are not taken apart.
+pub(super) fn print_whole(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
+    let mut best = (Strategy::Passes, passes(body, names));
     for strategy in [Strategy::Lanes, Strategy::Bits] {
         if let Ok(function) = print_loop(body, machine, strategy, names)
             && function.cycles < best.1.cycles

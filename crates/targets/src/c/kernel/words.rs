@@ -72,6 +72,9 @@ impl<'a> WordLoop<'a> {
     ///
     /// Passes that need each other, tokens wider than a word, tokens of passes before.
     pub fn new(body: &'a Loop, bits: u32) -> Result<WordLoop<'a>, Unsuited> {
+        if !body.is_independent() {
+            return Err(Unsuited("passes need each other".into()));
+        }
         let layouts = |ports: &[(u64, u32)]| ports.iter().map(|&port| Layout::new(port)).collect::<Vec<_>>();
         let (inputs, outputs) = (layouts(&body.consumes), layouts(&body.produces));
         let used = inputs.iter().chain(&outputs).filter(|layout| layout.tokens > 0);

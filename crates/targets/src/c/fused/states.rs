@@ -57,7 +57,7 @@ impl Writer<'_> {
             let (ty, name) = (element_type(*width), &port.name);
             let _ = write!(
                 text,
-                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room / {n} : 1;\n            passes = bound < passes ? bound : passes;\n"
+                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name});\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n"
             );
             let _ = write!(arguments, ", to_{name}");
             let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");

@@ -106,7 +106,7 @@ impl<'a> Splitter<'a> {
             let own = match body.graph.op(id) {
                 Op::Input { port, offset } => {
                     let tokens = body.consumes.get(*port as usize).map_or(0, |port| port.0);
-                    *offset < 0 || *offset as u64 >= tokens || tokens % per_pass != 0
+                    *offset < 0 || *offset as u64 >= tokens || !tokens.is_multiple_of(per_pass)
                 }
                 Op::Entry { object, index } => {
                     let index = body.graph.constant(*index).map(|index| index as usize);
@@ -223,7 +223,7 @@ impl<'a> Splitter<'a> {
 
     fn port_splits(&mut self, port: u32, tokens: &HashMap<(u32, u64), NodeId>) -> bool {
         let n = self.body.produces[port as usize].0;
-        if n == 0 || n % self.per_pass != 0 {
+        if n == 0 || !n.is_multiple_of(self.per_pass) {
             return false;
         }
         let in_piece = n / self.per_pass;

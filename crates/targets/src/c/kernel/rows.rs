@@ -30,7 +30,7 @@ type Unit = Option<(usize, usize)>;
 impl Rows {
     /// `None` where there are too many vectors to choose from.
     pub fn new(layout: &Layout, bits: u32, lane: u32) -> Option<Rows> {
-        let whole = layout.bytes() % u64::from(lane / 8) == 0;
+        let whole = layout.bytes().is_multiple_of(u64::from(lane / 8));
         let unit_bits = if whole { lane } else { 8 };
         let rows = Rows {
             unit_bits,

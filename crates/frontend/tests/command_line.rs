@@ -1,5 +1,6 @@
 //! What is given on the command line: a name, a file, an instantiation, parameters.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use headrace_frontend::{Node, Session, SourceKind, SourceText, Top, elaborate, hierarchy};

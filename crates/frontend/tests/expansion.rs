@@ -1,5 +1,6 @@
 //! Networks with lists, choices and entity parameters become plain ones that mean the same.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use headrace_frontend::{Session, SourceKind, Top, expand};

@@ -1,11 +1,15 @@
 //! The library that ships with the compiler is accepted without an error or a warning.
 
-use folders::{Folders, entities};
+use entities::entities;
+use folders::Folders;
 use headrace_frontend::{Session, Top, check};
 use std::path::Path;
 
+#[path = "support/entities.rs"]
+mod entities;
 #[path = "support/folders.rs"]
 mod folders;
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "support/mod.rs"]
 mod support;
 

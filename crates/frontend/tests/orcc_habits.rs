@@ -1,12 +1,16 @@
 //! Source in the habits of programs that were written for Orcc is accepted: at most with warnings. Each file of
 //! `tests/orcc_habits` is named for the habit that it shows.
 
-use folders::{Folders, entities};
+use entities::entities;
+use folders::Folders;
 use headrace_frontend::{Session, SourceKind, SourceText, Top, check, elaborate};
 use std::path::Path;
 
+#[path = "support/entities.rs"]
+mod entities;
 #[path = "support/folders.rs"]
 mod folders;
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "support/mod.rs"]
 mod support;
 

@@ -1,5 +1,6 @@
 //! The rules of the language, one by one: what is accepted, what is refused, and with which words.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use support::{Texts, checked, elaborated};

@@ -1,5 +1,6 @@
 //! Actors and networks of the kind that the library is made of.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use headrace_ir::{Endpoint, Value};

@@ -1,5 +1,6 @@
 //! What depends on a parameter without a value is checked as far as that goes, and never wrongly.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use support::{Texts, checked};

@@ -1,6 +1,5 @@
 //! Loops of networks of the library: written as a standard says or with tables, a block becomes the same instructions.
 
-#[allow(dead_code)]
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]

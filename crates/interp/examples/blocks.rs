@@ -6,6 +6,7 @@ use headrace_engine::{CollectingHost, Engine};
 use headrace_interp::{Interpreter, Options};
 use std::time::Instant;
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../tests/text/mod.rs"]
 mod text;
 

@@ -1,5 +1,6 @@
 //! The two forms of a trace.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod build;
 
 use build::*;

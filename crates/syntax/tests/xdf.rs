@@ -1,5 +1,6 @@
 //! XDF: what is read, what is written, and that nothing gets lost on the way through NL.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod generate;
 
 use generate::Random;

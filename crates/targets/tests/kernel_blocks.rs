@@ -1,12 +1,12 @@
 //! Loops on blocks, printed with wide registers, compiled and run beside what they mean.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../transform/tests/blocks/mod.rs"]
-#[allow(dead_code)]
 mod ciphers;
 #[path = "kernel/networks.rs"]
 mod networks;
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/compile.rs"]
-#[allow(dead_code)]
 mod program;
 
 use ciphers::*;

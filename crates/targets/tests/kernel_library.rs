@@ -4,7 +4,6 @@
 
 #[path = "kernel/compile.rs"]
 mod compile;
-#[allow(dead_code)]
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]

@@ -1,5 +1,6 @@
 //! Loops printed for vectors, against what they mean: any number of passes, pointers that are not aligned.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/compile.rs"]
 mod compile;
 #[path = "kernel/loops.rs"]

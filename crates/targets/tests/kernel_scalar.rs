@@ -2,6 +2,7 @@
 
 #[path = "kernel/compile.rs"]
 mod compile;
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/random.rs"]
 mod random;
 

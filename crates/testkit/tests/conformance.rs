@@ -1,6 +1,7 @@
 //! Runs the conformance programs on every engine: interpreted in every firing order and once in arbitrary precision, and
 //! natively.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../interp/tests/text/mod.rs"]
 mod text;
 

@@ -8,7 +8,6 @@ use headrace_transform::kernel::Carry;
 use std::path::Path;
 use std::time::Instant;
 
-#[allow(dead_code)]
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]

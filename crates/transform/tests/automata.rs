@@ -12,7 +12,6 @@ use headrace_transform::kernel::Effect;
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
 use std::path::Path;
 
-#[allow(dead_code)]
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]

@@ -1,13 +1,13 @@
 //! Sources below folders, for the tests that read programs from the repository.
 
 use headrace_frontend::{SourceKind, SourceProvider, SourceText};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Source roots, searched in this order.
 pub struct Folders(pub Vec<PathBuf>);
 
 /// Endings of source files and what they hold.
-const KINDS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
+pub const KINDS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", SourceKind::Nl), ("xdf", SourceKind::Xdf)];
 
 impl SourceProvider for Folders {
     fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
@@ -29,19 +29,5 @@ impl SourceProvider for Folders {
 
     fn places(&self) -> Vec<String> {
         self.0.iter().map(|root| root.display().to_string()).collect()
-    }
-}
-
-/// Appends the qualified names of all entities below a folder.
-pub fn entities(folder: &Path, prefix: &str, out: &mut Vec<String>) {
-    for entry in std::fs::read_dir(folder).expect("the folder can be listed").flatten() {
-        let path = entry.path();
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let name = format!("{prefix}{stem}");
-        if path.is_dir() {
-            entities(&path, &format!("{name}."), out);
-        } else if KINDS.iter().any(|(extension, _)| path.extension().is_some_and(|found| found == *extension)) {
-            out.push(name);
-        }
     }
 }

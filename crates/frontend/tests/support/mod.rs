@@ -1,7 +1,5 @@
 //! Source texts in memory, for the tests of this crate.
 
-#![allow(dead_code)] // Each test uses a part of it.
-
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top};
 use headrace_ir::Network;
 use headrace_source::Severity;

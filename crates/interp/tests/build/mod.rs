@@ -1,7 +1,5 @@
 //! Small programs in the representation, built by hand.
 
-#![allow(dead_code)]
-
 use headrace_engine::{CollectingHost, Engine, Outcome, Trap};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::*;
@@ -31,20 +29,12 @@ pub fn lit(value: i64) -> Expr {
     expr(ExprKind::Int(Int::from(value)))
 }
 
-pub fn big(value: &str) -> Expr {
-    expr(ExprKind::Int(Int::from(value.parse::<num_bigint::BigInt>().expect("a number"))))
-}
-
 pub fn place(root: Root, indices: Vec<Expr>) -> Place {
     Place { root, indices, span: span() }
 }
 
 pub fn local(id: u32) -> Expr {
     expr(ExprKind::Load(place(Root::Local(LocalId(id)), vec![])))
-}
-
-pub fn state(id: u32) -> Expr {
-    expr(ExprKind::Load(place(Root::Actor(VariableId(id)), vec![])))
 }
 
 pub fn element(root: Root, index: Expr) -> Expr {

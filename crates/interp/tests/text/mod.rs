@@ -1,7 +1,5 @@
 //! Programs from text.
 
-#![allow(dead_code)]
-
 #[path = "../../../frontend/tests/support/folders.rs"]
 mod folders;
 

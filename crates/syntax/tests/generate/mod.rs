@@ -1,7 +1,5 @@
 //! Random texts that follow the grammar, as lexemes with random blanks and comments between them.
 
-#![allow(dead_code)] // each test file uses a part of it
-
 /// A small reproducible generator of random numbers (xorshift).
 pub struct Random(u64);
 
@@ -37,11 +35,6 @@ pub struct Generator {
 impl Generator {
     pub fn new(seed: u64) -> Self {
         Self { random: Random::new(seed), lexemes: Vec::new(), depth: 0, network: false }
-    }
-
-    /// The lexemes with single blanks.
-    pub fn plain(&self) -> String {
-        self.lexemes.join(" ")
     }
 
     /// The lexemes with random blanks and comments.

@@ -40,7 +40,6 @@ pub fn run(compiler: &str, flags: &[&str], program: &str) -> Vec<String> {
 }
 
 /// A number as `printf` of the program shows it.
-#[allow(dead_code)]
 pub fn shown(value: u128) -> String {
     format!("{:x}.{:x}", value >> 64, value & u128::from(u64::MAX))
 }

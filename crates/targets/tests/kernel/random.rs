@@ -94,7 +94,6 @@ impl Grower<'_> {
     }
 
     /// Grows until a node is made that reads `n_input` tokens at most and is not too wide.
-    #[allow(dead_code)]
     pub fn grow_within(&mut self, random: &mut Random, n_input: u64, widest: u32) -> NodeId {
         loop {
             let id = self.grow(random);

@@ -152,8 +152,28 @@ fn case(random: &mut Random) -> Case {
         grower.grow(random);
     }
     let n = 1 + random.below(12);
-    let effects = effects(random, &mut grower, 0, &mut 0, n);
+    let mut effects = effects(random, &mut grower, 0, &mut 0, n);
+    if random.below(4) == 0 {
+        effects.extend(moved_on(&mut graph, random));
+    }
     Case { graph, objects, effects }
+}
+
+/// Bytes that lie one beside the other get new contents, and only then what they held is put together and given away.
+fn moved_on(graph: &mut Graph, random: &mut Random) -> Vec<Effect> {
+    let bytes = ObjectId(0);
+    let mut held = Vec::new();
+    let mut effects = Vec::new();
+    for at in 0..4 {
+        let index = graph.number(at, 32);
+        held.push(graph.entry(bytes, index, 8));
+        let value = graph.number(random.bits(8), 8);
+        effects.push(Effect::Store { object: bytes, index, value });
+    }
+    let word = graph.concat(&held);
+    let index = graph.number(0, 32);
+    effects.push(Effect::Store { object: ObjectId(2), index, value: word });
+    effects
 }
 
 fn roots(effects: &[Effect]) -> Vec<NodeId> {

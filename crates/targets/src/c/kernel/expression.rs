@@ -372,9 +372,9 @@ impl Expressions<'_> {
 }
 
 impl Text {
-    /// Shifts bind stronger than `|`, but compilers warn of masks that do.
+    /// Shifts bind stronger than `|`, but compilers warn of masks and sums that do.
     fn bracketed_for_or(&self) -> String {
-        if self.text.contains('&') || self.text.contains('^') { self.bracketed() } else { self.text.clone() }
+        if self.text.contains(['&', '^', '+', '-']) { self.bracketed() } else { self.text.clone() }
     }
 }
 

@@ -191,7 +191,7 @@ fn layouts(layouts: &[Layout]) -> Vec<(usize, u64)> {
 
 /// The definition of the variable of a counter.
 pub(super) fn counter_start(body: &Loop, counter: usize, names: &dyn Names) -> String {
-    let outside = Outside { graph: &body.graph, objects: &body.objects, names };
+    let outside = Outside { graph: &body.graph, objects: &body.objects, names, stored: HashSet::new() };
     let expressions =
         Expressions { outside: &outside, locals: HashMap::new(), copied: HashSet::new(), guarded: HashSet::new() };
     format!("  u128 c{counter}_ = {};\n", expressions.value(body.counters[counter].start))

@@ -210,7 +210,7 @@ pub(super) fn constants(
     names: &dyn Names,
     needed: &[NodeId],
 ) -> (String, HashMap<NodeId, String>) {
-    let outside = Outside { graph, objects, names };
+    let outside = Outside { graph, objects, names, stored: HashSet::new() };
     let mut uses: HashMap<NodeId, u32> = HashMap::new();
     let mut seen = HashSet::new();
     let mut open: Vec<NodeId> = needed.to_vec();
@@ -253,7 +253,8 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(words: &'a WordLoop<'a>, machine: &'a Machine, names: &'a LoopNames<'a>) -> Printer<'a> {
-        let outside = Outside { graph: &words.graph, objects: &words.body.objects, names: names.names };
+        let outside =
+            Outside { graph: &words.graph, objects: &words.body.objects, names: names.names, stored: HashSet::new() };
         Printer { words, machine, names, outside, vectors: HashMap::new(), support: Vec::new(), text: String::new() }
     }
 

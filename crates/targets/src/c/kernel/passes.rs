@@ -38,7 +38,7 @@ pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
         text.push_str(&kept.store(body, names.names));
     }
     text.push_str("}\n");
-    let printing = Outside { graph: &graph, objects: &plan.objects, names: &outside };
+    let printing = Outside { graph: &graph, objects: &plan.objects, names: &outside, stored: HashSet::new() };
     let mut roots = Vec::new();
     Effect::walk(&effects, &mut |effect| roots.extend(effect.uses()));
     let operations: usize = graph.reachable(roots).into_iter().map(|id| printing.reads(id).len()).sum();

@@ -7,6 +7,7 @@
 use super::Names;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, NodeId, Object, ObjectId, Op};
+use std::collections::HashSet;
 
 /// Where bytes lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(super) struct Outside<'a> {
     pub graph: &'a Graph,
     pub objects: &'a [Object],
     pub names: &'a dyn Names,
+    /// Objects that change between the first statement and the last: what they held is read before, byte by byte.
+    pub stored: HashSet<ObjectId>,
 }
 
 impl Outside<'_> {
@@ -47,7 +50,8 @@ impl Outside<'_> {
             Op::Entry { object, index } => {
                 let kept = &self.objects[object.0 as usize];
                 let index = self.graph.constant(*index)?;
-                (kept.persistent && kept.width == 8).then_some((Place::Object(*object), index as i64))
+                let lies_there = kept.persistent && kept.width == 8 && !self.stored.contains(object);
+                lies_there.then_some((Place::Object(*object), index as i64))
             }
             _ => None,
         }

@@ -64,7 +64,13 @@ pub fn tables(graph: &Graph, roots: &[NodeId], names: &dyn Names) -> String {
 
 /// Statements that do what a list of effects says, indented by `depth` steps. Tables and the prelude stand above.
 pub fn statements(graph: &Graph, objects: &[Object], effects: &[Effect], names: &dyn Names, depth: usize) -> String {
-    let outside = Outside { graph, objects, names };
+    let mut stored = HashSet::new();
+    Effect::walk(effects, &mut |effect| {
+        if let Effect::Store { object, .. } = effect {
+            stored.insert(*object);
+        }
+    });
+    let outside = Outside { graph, objects, names, stored };
     let mut scopes = Scopes::default();
     let block = scopes.block(&outside, effects, None);
     let plan = Plan::new(&outside, &scopes, &block);

@@ -15,7 +15,7 @@ mod form;
 pub mod spaces;
 
 pub use form::Form;
-use spaces::Spaces;
+use spaces::{InSpace, Spaces};
 
 use crate::kernel::{Graph, NodeId, Op};
 use std::collections::HashMap;
@@ -113,7 +113,7 @@ impl Forms {
         graph: &Graph,
         id: NodeId,
         spaces: &mut Spaces,
-        tables: &mut HashMap<u32, Option<spaces::TableForm>>,
+        tables: &mut HashMap<u32, Option<InSpace>>,
     ) -> Option<Vec<Form>> {
         let node = graph.node(id);
         let width = node.width;
@@ -160,18 +160,19 @@ impl Forms {
                 let functions = match form.space {
                     None => Vec::new(),
                     Some(space) => {
-                        let size = spaces.get(space).basis.len() as u32;
+                        let size = spaces.get(space).n_outputs() as u32;
                         let atom = self.atom(Atom { space, index: forms.clone() }, *index);
                         self.bits_of(Source::Atom(atom), size)
                     }
                 };
-                let output = |output: &spaces::Output| {
-                    let from_index = forms.iter().enumerate().filter(|(i, _)| output.index >> i & 1 == 1);
-                    let from_basis = functions.iter().enumerate().filter(|(j, _)| output.basis >> j & 1 == 1);
-                    let terms = from_index.chain(from_basis).map(|(_, form)| form);
-                    terms.fold(Form::constant(output.one), |sum, form| sum.xor(form))
+                let map = &form.map;
+                let output = |bit: usize| {
+                    let from_index = map.linear.ones_in_row(bit).map(|i| &forms[i]);
+                    let from_functions = map.output.ones_in_row(bit).map(|j| &functions[j]);
+                    let constant = Form::constant(map.constant.get(bit));
+                    from_index.chain(from_functions).fold(constant, |sum, form| sum.xor(form))
                 };
-                Some(form.outputs.iter().map(output).collect())
+                Some((0..map.constant.len()).map(output).collect())
             }
             _ => None,
         }

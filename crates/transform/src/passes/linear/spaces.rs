@@ -1,198 +1,95 @@
 //! Tables up to a linear map behind them.
 //!
-//! A table of n bits in and w out is w Boolean functions, and exclusive ors of these span a space. Tables with the same
-//! space differ only by what linear map follows: an S-box and the tables that merge it with a linear layer are one
-//! non-linear function, `T(x) = M * S(x) + A * x + c`. `S` is the reduced row echelon basis of the space (each function 0
-//! at 0), so it depends on the space alone and not on how the table was written.
+//! Tables of one *space* differ only by what linear map follows: an S-box and the tables that merge it with a linear layer
+//! are one non-linear function, `T(x) = M * R(x) + A * x + c`, where `R` has as many outputs of the first table
+//! met as there are independent ones modulo affine functions. [`TableForm`] finds M, A and c; here is what has been met.
 //!
-//! Example: AES's S-box and each of the four tables that merge it with a column of the mixing matrix have one `S` of 8
-//! functions; M is 8 x 8 for the one and 32 x 8 for the others.
+//! Example: AES's S-box and each of the four tables that merge it with a column of the mixing matrix have one `R` of 8
+//! functions; M is 8 x 8 for the one and 32 x 8 for the others, and A is 0.
 
-use headrace_boolean::truth_table::Function;
+use headrace_boolean::matrix::{BitMatrix, BitVector};
+use headrace_boolean::table_form::{TableForm, Through};
 
 /// Most bits of an index.
 pub const MAX_INDEX_BITS: usize = 8;
 
-/// A non-linear function without the linear map behind it.
-#[derive(Clone, Debug)]
-pub struct Space {
-    /// Bits of the index.
-    pub index_bits: usize,
-    /// Functions that are 0 at 0, in reduced row echelon form.
-    pub basis: Vec<Function>,
-}
-
-/// An output bit of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// Bit j: function j of the space is a term.
-    pub basis: u64,
-    /// Bit i: bit i of the index is a term.
-    pub index: u64,
-    /// The constant.
-    pub one: bool,
-}
-
 /// A table as a linear map behind a function.
 #[derive(Clone, Debug)]
-pub struct TableForm {
+pub struct InSpace {
     /// Number of the space; none where the table is affine.
     pub space: Option<usize>,
-    /// The output bits, the lowest first.
-    pub outputs: Vec<Output>,
+    /// The map: of the functions of the space, and of the bits of the index.
+    pub map: Through,
 }
 
 /// The spaces met so far.
 #[derive(Clone, Debug, Default)]
 pub struct Spaces {
-    spaces: Vec<Space>,
+    /// R of each; its functions are 0 at 0.
+    functions: Vec<TableForm>,
 }
 
 impl Spaces {
-    /// A space by number.
-    pub fn get(&self, number: usize) -> &Space {
-        &self.spaces[number]
+    /// The functions of a space by number.
+    pub fn get(&self, number: usize) -> &TableForm {
+        &self.functions[number]
     }
 
     /// A table of 2^n elements (n at most [`MAX_INDEX_BITS`]) in terms of a space, which is added if
     /// it is new. `None` for tables of other sizes.
-    pub fn table_form(&mut self, elements: &[u128], width: u32) -> Option<TableForm> {
+    pub fn table_form(&mut self, elements: &[u128], width: u32) -> Option<InSpace> {
         let index_bits = elements.len().trailing_zeros() as usize;
         if !elements.len().is_power_of_two() || !(1..=MAX_INDEX_BITS).contains(&index_bits) {
             return None;
         }
-        let functions: Vec<Function> = (0..width).map(|bit| component(elements, index_bits, bit)).collect();
-        let variables: Vec<Function> = (0..index_bits).map(Function::variable).collect();
-        let affine = Echelon::new(&variables, &[]);
-        if functions.iter().all(|function| affine.coordinates(*function).is_some()) {
-            let outputs = express(&functions, &affine, index_bits)?;
-            return Some(TableForm { space: None, outputs });
+        let form = TableForm::of_entries(index_bits, width as usize, elements).ok()?;
+        if let Some(affine) = form.as_affine() {
+            let output = BitMatrix::zero(width as usize, 0);
+            let map = Through { output, linear: affine.matrix().clone(), constant: affine.constant().clone() };
+            return Some(InSpace { space: None, map });
         }
-        for (number, space) in self.spaces.iter().enumerate().filter(|(_, space)| space.index_bits == index_bits) {
-            // First without terms of the index: those make long forms of what follows.
-            for with in [&[][..], &variables[..]] {
-                let basis = Echelon::new(with, &space.basis);
-                let whole = if with.is_empty() { 0 } else { index_bits };
-                if let Some(outputs) = express(&functions, &basis, whole) {
-                    return Some(TableForm { space: Some(number), outputs });
-                }
+        for (number, functions) in self.functions.iter().enumerate() {
+            if functions.n_inputs() == index_bits
+                && let Some(map) = form.through(functions)
+            {
+                return Some(InSpace { space: Some(number), map });
             }
         }
-        let normal: Vec<Function> = functions.iter().map(|function| at_zero_zero(*function)).collect();
-        let own = Echelon::new(&[], &normal);
-        let both = Echelon::new(&variables, &own.reduced());
-        let basis = if both.rank() == own.rank() + index_bits {
-            own.reduced()
-        } else {
-            // Some combination of outputs is affine: only the rest is a function of its own.
-            let rest: Vec<Function> = normal.iter().map(|function| affine.rest(*function)).collect();
-            Echelon::new(&[], &rest).reduced()
-        };
-        if basis.len() > 64 {
-            return None;
+        let functions = independent(&form)?;
+        let map = form.through(&functions)?;
+        self.functions.push(functions);
+        Some(InSpace { space: Some(self.functions.len() - 1), map })
+    }
+}
+
+/// As many outputs of a table as are independent modulo affine functions, made 0 at 0.
+fn independent(form: &TableForm) -> Option<TableForm> {
+    let n_functions = form.nonlinear().n_functions();
+    let mut rows: Vec<BitVector> = Vec::new();
+    let mut chosen = Vec::new();
+    for (output, function) in form.functions().into_iter().enumerate() {
+        rows.push(form.output().row(output));
+        if BitMatrix::from_rows(n_functions, &rows).rank() < rows.len() {
+            rows.pop();
+            continue;
         }
-        let outputs = express(&functions, &Echelon::new(&[], &basis), 0)
-            .or_else(|| express(&functions, &Echelon::new(&variables, &basis), index_bits))?;
-        self.spaces.push(Space { index_bits, basis });
-        Some(TableForm { space: Some(self.spaces.len() - 1), outputs })
+        let at_zero = function.get(0);
+        chosen.push(BitVector::from_bits((0..function.len()).map(|x| function.get(x) ^ at_zero)));
     }
-}
-
-fn component(elements: &[u128], index_bits: usize, bit: u32) -> Function {
-    let mut function = Function::ZERO;
-    for x in 0..1usize << MAX_INDEX_BITS {
-        function.set(x, elements[x & ((1 << index_bits) - 1)] >> bit & 1 == 1);
-    }
-    function
-}
-
-fn at_zero_zero(function: Function) -> Function {
-    if function.at(0) { function ^ Function::ONE } else { function }
-}
-
-fn express(functions: &[Function], basis: &Echelon, variables: usize) -> Option<Vec<Output>> {
-    let low = if variables == 0 { 0 } else { (1u128 << variables) - 1 };
-    let outputs = functions.iter().map(|&function| {
-        let coordinates = basis.coordinates(function)?;
-        let basis = (coordinates >> variables) as u64;
-        Some(Output { basis, index: (coordinates & low) as u64, one: function.at(0) })
-    });
-    outputs.collect()
-}
-
-/// Functions brought to echelon form, with how each came from those given.
-struct Echelon {
-    /// Leading input, function, and which of the given functions it is the exclusive or of.
-    rows: Vec<(usize, Function, u128)>,
-}
-
-impl Echelon {
-    fn new(first: &[Function], second: &[Function]) -> Echelon {
-        let mut echelon = Echelon { rows: Vec::new() };
-        for (number, &function) in first.iter().chain(second).enumerate() {
-            let (rest, made) = echelon.reduce(at_zero_zero(function));
-            let Some(lead) = leading(&rest) else { continue };
-            let made = if number < 128 { made ^ (1 << number) } else { made };
-            for row in &mut echelon.rows {
-                if row.1.at(lead) {
-                    row.1 = row.1 ^ rest;
-                    row.2 ^= made;
-                }
-            }
-            echelon.rows.push((lead, rest, made));
-        }
-        echelon.rows.sort_by_key(|row| row.0);
-        echelon
-    }
-
-    fn rank(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn reduced(&self) -> Vec<Function> {
-        self.rows.iter().map(|row| row.1).collect()
-    }
-
-    fn reduce(&self, mut function: Function) -> (Function, u128) {
-        let mut made = 0;
-        for (lead, row, from) in &self.rows {
-            if function.at(*lead) {
-                function = function ^ *row;
-                made ^= from;
-            }
-        }
-        (function, made)
-    }
-
-    fn rest(&self, function: Function) -> Function {
-        self.reduce(at_zero_zero(function)).0
-    }
-
-    /// Which of the given functions a function is the exclusive or of, up to a constant.
-    fn coordinates(&self, function: Function) -> Option<u128> {
-        let (rest, made) = self.reduce(at_zero_zero(function));
-        if rest == Function::ZERO { Some(made) } else { None }
-    }
-}
-
-fn leading(function: &Function) -> Option<usize> {
-    let word = function.0.iter().position(|&word| word != 0)?;
-    Some(64 * word + function.0[word].trailing_zeros() as usize)
+    TableForm::of_functions(form.n_inputs(), &chosen).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn evaluate(spaces: &Spaces, form: &TableForm, x: usize) -> u128 {
+    fn evaluate(spaces: &Spaces, form: &InSpace, x: usize) -> u128 {
+        let functions = form.space.map(|space| spaces.get(space).at(x));
+        let index = BitVector::from_u128(form.map.linear.n_columns(), x as u128);
         let mut value = 0;
-        for (bit, output) in form.outputs.iter().enumerate() {
-            let mut sum = output.one ^ ((output.index & x as u64).count_ones() % 2 == 1);
-            if let Some(space) = form.space {
-                for (j, function) in spaces.get(space).basis.iter().enumerate() {
-                    sum ^= output.basis >> j & 1 == 1 && function.at(x);
-                }
-            }
+        for bit in 0..form.map.constant.len() {
+            let of_functions = functions.as_ref().is_some_and(|functions| form.map.output.row(bit).dot(functions));
+            let sum = of_functions ^ form.map.linear.row(bit).dot(&index) ^ form.map.constant.get(bit);
             value |= u128::from(sum) << bit;
         }
         value
@@ -217,7 +114,7 @@ mod tests {
         let second: Vec<u128> = first.iter().map(|&y| y | (y ^ y << 1 & 0xff) << 8 | (y << 24) ^ 0x1234).collect();
         let third: Vec<u128> = first.iter().enumerate().map(|(x, &y)| y ^ x as u128).collect();
         let other: Vec<u128> = (0..256).map(|x: u128| first[((x * 5 + 1) & 255) as usize]).collect();
-        let forms: Vec<TableForm> = [(&first, 8), (&second, 32), (&third, 8), (&other, 8)]
+        let forms: Vec<InSpace> = [(&first, 8), (&second, 32), (&third, 8), (&other, 8)]
             .map(|(table, width)| spaces.table_form(table, width).expect("256 elements"))
             .to_vec();
         let numbers: Vec<Option<usize>> = forms.iter().map(|form| form.space).collect();
@@ -228,19 +125,20 @@ mod tests {
             }
         }
         // Nothing of the index where nothing was added.
-        assert!(forms[0].outputs.iter().chain(&forms[1].outputs).all(|output| output.index == 0));
-        assert!(forms[2].outputs.iter().any(|output| output.index != 0));
+        assert!(forms[0].map.linear.is_zero() && forms[1].map.linear.is_zero());
+        assert!(!forms[2].map.linear.is_zero());
     }
 
     #[test]
-    fn the_space_does_not_depend_on_which_table_came_first() {
-        let first = scrambled();
-        let second: Vec<u128> = first.iter().map(|&y| y ^ y >> 3 ^ 0x63).collect();
-        let mut one = Spaces::default();
-        one.table_form(&first, 8);
-        let mut two = Spaces::default();
-        two.table_form(&second, 8);
-        assert_eq!(one.get(0).basis, two.get(0).basis);
+    fn of_a_table_with_affine_outputs_only_the_others_are_functions() {
+        let mut spaces = Spaces::default();
+        let product: Vec<u128> =
+            (0..16u128).map(|x| (x >> 1 ^ 1) & 3 | (x & x >> 1 & 1) << 2 | (x & x >> 1 & 1) << 3).collect();
+        let form = spaces.table_form(&product, 4).expect("16 elements");
+        assert_eq!(spaces.get(0).n_outputs(), 1);
+        for (x, &element) in product.iter().enumerate() {
+            assert_eq!(evaluate(&spaces, &form, x), element);
+        }
     }
 
     #[test]

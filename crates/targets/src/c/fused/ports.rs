@@ -6,12 +6,17 @@
 
 use super::Writer;
 use crate::c::kernel::element_type;
-use headrace_ir::Scalar;
+use headrace_ir::{Port, Scalar};
 use headrace_transform::control::Step;
 use std::fmt::Write as _;
 
 /// Tokens of a buffer at least.
 const BUFFER: u64 = 512;
+
+/// Of each port: the type of tokens, the name, and how many tokens its buffer has.
+fn buffers(ports: &[Port], most: Vec<u64>) -> impl Iterator<Item = (&'static str, &str, u64)> {
+    ports.iter().zip(most).map(|(port, most)| (element_type(port.ty.width()), port.name.as_str(), BUFFER.max(2 * most)))
+}
 
 impl Writer<'_> {
     /// The largest number of tokens that must be there at once, for each input port.
@@ -49,23 +54,15 @@ impl Writer<'_> {
         most
     }
 
-    fn buffer_of(&self, most: u64) -> u64 {
-        BUFFER.max(2 * most)
-    }
-
     pub(super) fn port_fields(&self) -> String {
         let mut text = String::new();
-        for (port, most) in self.network.inputs.iter().zip(self.most_awaited()) {
-            let (ty, name) = (element_type(port.ty.width()), &port.name);
-            let size = self.buffer_of(most);
+        for (ty, name, size) in buffers(&self.network.inputs, self.most_awaited()) {
             let _ = write!(
                 text,
                 "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n    const {ty} *in_{name}_rest; /* what the caller has beyond the buffer */\n    size_t in_{name}_rest_there;\n    {ty} in_{name}_buffer[{size}];\n"
             );
         }
-        for (port, most) in self.network.outputs.iter().zip(self.most_produced()) {
-            let (ty, name) = (element_type(port.ty.width()), &port.name);
-            let size = self.buffer_of(most);
+        for (ty, name, size) in buffers(&self.network.outputs, self.most_produced()) {
             let _ = write!(
                 text,
                 "    {ty} *out_{name}; /* room of the caller */\n    size_t out_{name}_room;\n    size_t out_{name}_first; /* of the buffer */\n    size_t out_{name}_there;\n    {ty} out_{name}_buffer[{size}];\n"
@@ -77,9 +74,7 @@ impl Writer<'_> {
     pub(super) fn ports(&self) -> String {
         let prefix = self.prefix;
         let mut text = String::new();
-        for (port, most) in self.network.inputs.iter().zip(self.most_awaited()) {
-            let (ty, name) = (element_type(port.ty.width()), &port.name);
-            let size = self.buffer_of(most);
+        for (ty, name, size) in buffers(&self.network.inputs, self.most_awaited()) {
             let _ = write!(
                 text,
                 "/* Makes the window on {name} longer: by what the caller has, through the buffer if something is left there. */
@@ -132,9 +127,7 @@ static size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *byte
 "
             );
         }
-        for (port, most) in self.network.outputs.iter().zip(self.most_produced()) {
-            let (ty, name) = (element_type(port.ty.width()), &port.name);
-            let size = self.buffer_of(most);
+        for (ty, name, size) in buffers(&self.network.outputs, self.most_produced()) {
             let _ = write!(
                 text,
                 "/* Moves output that waits to the caller. */

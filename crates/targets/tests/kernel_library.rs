@@ -14,11 +14,13 @@ use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
 use headrace_source::Span;
 use headrace_targets::c::kernel::{
-    LoopNames, MACHINES, Machine, Names, Strategy, element_type, prelude, print_loop, tables,
+    CFunction, LoopNames, MACHINES, Machine, Names, Strategy, element_type, passes, prelude, print_loop, recurrence,
+    tables,
 };
 use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::kernel::{Loop, Object, TableId};
+use headrace_transform::passes::split_recurrence::split_recurrence;
 use std::fmt::Write as _;
 
 struct Plain;
@@ -41,6 +43,8 @@ impl Names for Plain {
     }
 }
 
+const OUTSIDE: LoopNames = LoopNames { function: "f", state: "struct s", names: &Plain };
+
 /// The loops of an operation of the library.
 fn loops(set: &str, name: &str) -> Vec<Loop> {
     let library = loading::library();
@@ -57,12 +61,7 @@ fn loops(set: &str, name: &str) -> Vec<Loop> {
 }
 
 /// Runs `n` passes of a printed loop and prints tokens and elements; then measures.
-fn check(name: &str, body: &Loop, machine: &Machine, strategy: Strategy, compiler: &str) {
-    let names = LoopNames { function: "f", state: "struct s", names: &Plain };
-    let printed = match print_loop(body, machine, strategy, &names) {
-        Ok(printed) => printed,
-        Err(error) => return println!("{name} on {}: no {}: {}", machine.name, strategy.name(), error.0),
-    };
+fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &CFunction, compiler: &str) {
     let used: Vec<usize> = (0..body.consumes.len()).filter(|&port| body.consumes[port].0 > 0).collect();
     let made: Vec<usize> = (0..body.produces.len()).filter(|&port| body.produces[port].0 > 0).collect();
     let n = 2 * machine.vector_bits as usize + 3;
@@ -147,12 +146,12 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: Strategy, compile
     println!(
         "{name} on {}: {}, {} lines, {compiler} {seconds:.1} s, {measured:.1} cycles a pass (estimated {:.1}), {:.3} a byte",
         machine.name,
-        strategy.name(),
+        strategy,
         printed.text.lines().count(),
         printed.cycles,
         measured / bytes.max(1) as f64
     );
-    assert!(lines[0] == expected, "{name} on {}: {} differs, {compiler}", machine.name, strategy.name());
+    assert!(lines[0] == expected, "{name} on {}: {strategy} differs, {compiler}", machine.name);
 }
 
 /// Bytes of what is in the tokens of a pass.
@@ -181,10 +180,43 @@ fn loops_of_networks_do_what_they_mean() {
         for (i, body) in found.iter().enumerate() {
             for machine in &machines {
                 for &strategy in Strategy::ALL {
+                    let name = format!("{} {} {i}", pair[0], pair[1]);
+                    let printed = match print_loop(body, machine, strategy, &OUTSIDE) {
+                        Ok(printed) => printed,
+                        Err(error) => {
+                            println!("{name} on {}: no {}: {}", machine.name, strategy.name(), error.0);
+                            continue;
+                        }
+                    };
                     for compiler in compilers() {
-                        check(&format!("{} {} {i}", pair[0], pair[1]), body, machine, strategy, compiler);
+                        check(&name, body, machine, strategy.name(), &printed, compiler);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// GHASH, written as 128 conditional steps, over blocks that it reads and over blocks that the loop makes.
+#[test]
+fn product_recurrences_are_taken_apart() {
+    for (set, name) in [("ghash", "mac"), ("aes128-gcm", "aead-encrypt")] {
+        let found = loops(set, name);
+        let split: Vec<_> = found.iter().filter_map(|body| Some((body, split_recurrence(body)?))).collect();
+        let most = split.iter().max_by_key(|(body, _)| body.produces.iter().map(|port| port.0).sum::<u64>());
+        let Some((body, split)) = most else { panic!("{set} {name}: {} loops, none is split", found.len()) };
+        let names = LoopNames { function: "first", ..OUTSIDE };
+        let first = passes(&split.independent, &names);
+        for (bits, feature) in [(128, "v128"), (512, "avx512")] {
+            let wide = std::is_x86_feature_detected!("vpclmulqdq") && std::is_x86_feature_detected!("avx512bw");
+            if bits == 512 && !wide || !std::is_x86_feature_detected!("pclmulqdq") {
+                println!("not run: no carry-less multiplication of {bits} bits");
+                continue;
+            }
+            let Some(machine) = Machine::named(feature) else { panic!("no machine {feature}") };
+            let (printed, _) = recurrence(split, &first, bits, &OUTSIDE).unwrap_or_else(|error| panic!("{}", error.0));
+            for compiler in compilers() {
+                check(&format!("{set} {name}"), body, machine, "split", &printed, compiler);
             }
         }
     }

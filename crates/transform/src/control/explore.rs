@@ -1,17 +1,19 @@
 //! From a network to its automaton: states are explored until there are no new ones.
 
 use super::NotFused;
-use super::automaton::{Automaton, Awaited, ControlState, Holds, Step};
+use super::automaton::{Automaton, Awaited, Holds, Step};
 use super::execute::{State, Walk};
 use super::expression::bits_of_value;
+use super::keys::{General, Key, Shape};
 use super::lists::{List, ListId};
+use super::liveness::live;
 use super::schedule::{Progress, Scheduler, Wiring, token_width};
-use crate::kernel::evaluate::{Run, World, run};
+
 use crate::kernel::graph::{MAX_BITS, mask};
-use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op, TableId};
+use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, TableId};
 use headrace_analysis::control::{self, ControlSlice};
 use headrace_analysis::order_dependence::{Dependence, findings};
-use headrace_ir::{Endpoint, InstanceId, Network, Scalar, StateId, Value, VariableId};
+use headrace_ir::{Endpoint, InstanceId, Network, Scalar, Value, VariableId};
 use headrace_source::Span;
 use std::collections::{HashMap, HashSet};
 
@@ -32,27 +34,6 @@ impl Default for Limits {
     fn default() -> Self {
         Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 8 }
     }
-}
-
-/// Kernels that a sample may run.
-const SAMPLED_STEPS: usize = 100_000;
-
-/// Effects that a sample may have.
-const SAMPLED_EFFECTS: u64 = 3_000_000;
-
-/// What tells one state from another.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    shape: Shape,
-    /// Values of scalar variables of control, where they are known, then of tokens of control.
-    known: Vec<Option<u128>>,
-}
-
-/// What is always known of a state.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Shape {
-    fsm: Vec<StateId>,
-    fills: Vec<usize>,
 }
 
 /// What a network is given from its beginning: one part after another, each when nothing can be done with those before,
@@ -80,48 +61,28 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
     let wiring = Wiring::of(network);
     // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
     let mut general: HashMap<Shape, General> = HashMap::new();
-    loop {
-        let explorer = Explorer::new(network, &slice, &wiring, limits, &general)?;
-        match explorer.explore(samples)? {
-            Explored::Automaton(mut automaton) => {
-                super::loops::find(&mut automaton, network);
-                return Ok(*automaton);
-            }
-            Explored::TooManyValues(shape, slots, keep) => {
-                let entry = general.entry(shape).or_default();
-                entry.slots.extend(slots);
-                if entry.keep.is_empty() {
-                    entry.keep = keep;
-                }
-            }
+    for turn in 0.. {
+        let mut explorer = Explorer::new(network, &slice, &wiring, limits, general)?;
+        let known_before = explorer.n_general();
+        explorer.explore(samples)?;
+        // What was found to vary was known in states that came before: they are not met the next time.
+        if turn < TURNS && explorer.n_general() > known_before {
+            general = explorer.general;
+            continue;
         }
+        let mut automaton = explorer.automaton();
+        super::loops::find(&mut automaton, network);
+        return Ok(automaton);
     }
+    Err(NotFused::new("the control varies without an end", network.span))
 }
 
-enum Explored {
-    Automaton(Box<Automaton>),
-    /// At this shape these values vary too much; those that were met first.
-    TooManyValues(Shape, Vec<usize>, Vec<Vec<Option<u128>>>),
-}
-
-/// What is not known at a shape.
-#[derive(Clone, Debug, Default)]
-struct General {
-    /// Control slots.
-    slots: HashSet<usize>,
-    /// Values with which the shape stays a state of its own: those that typical runs come to first.
-    keep: Vec<Vec<Option<u128>>>,
-}
-
-/// A shape at which values vary too much, which, and what was met first.
-type TooMany = (Shape, Vec<usize>, Vec<Vec<Option<u128>>>);
-
-/// How many such values there are.
-const KEPT: usize = 2;
+/// Times that the exploration begins anew with what it has found to vary.
+const TURNS: usize = 4;
 
 /// How a leaf goes on.
 #[derive(Clone, Copy, Debug)]
-enum Begin {
+pub(super) enum Begin {
     /// The initialisers fire.
     Initializers,
     /// The next firing.
@@ -132,7 +93,7 @@ enum Begin {
 
 /// A [`Step`] that is not finished.
 #[derive(Debug)]
-enum Tree {
+pub(super) enum Tree {
     Unexplored(Box<(State, Begin, u32)>),
     Branch { before: Vec<Effect>, condition: NodeId, then: Box<Tree>, otherwise: Box<Tree> },
     Wait(Vec<(usize, u64, Tree)>),
@@ -141,7 +102,7 @@ enum Tree {
 }
 
 impl Tree {
-    fn finished(self) -> Step {
+    pub fn finished(self) -> Step {
         match self {
             Tree::Unexplored(_) => Step::Leave,
             Tree::Branch { before, condition, then, otherwise } => Step::Branch {
@@ -162,31 +123,34 @@ impl Tree {
     }
 }
 
-struct Explorer<'a> {
-    network: &'a Network,
-    slice: &'a ControlSlice,
-    wiring: &'a Wiring,
-    limits: &'a Limits,
-    general: &'a HashMap<Shape, General>,
-    graph: Graph,
-    objects: Vec<Object>,
-    holds: Vec<Holds>,
-    initial: Vec<Vec<u128>>,
+pub(super) struct Explorer<'a> {
+    pub network: &'a Network,
+    pub slice: &'a ControlSlice,
+    pub wiring: &'a Wiring,
+    pub limits: &'a Limits,
+    pub general: HashMap<Shape, General>,
+    pub graph: Graph,
+    pub objects: Vec<Object>,
+    pub holds: Vec<Holds>,
+    pub initial: Vec<Vec<u128>>,
     /// The list of each variable of each instance.
-    variables: Vec<Vec<Option<ListId>>>,
-    lists: Vec<std::rc::Rc<List>>,
+    pub variables: Vec<Vec<Option<ListId>>>,
+    pub lists: Vec<std::rc::Rc<List>>,
     /// Scalar variables of control.
-    scalars: Vec<ListId>,
+    pub scalars: Vec<ListId>,
     /// The object that holds the tokens of each connection between two kernels.
-    fifos: Vec<Option<ObjectId>>,
-    tables: HashMap<(usize, VariableId), TableId>,
-    n_loads: u32,
-    keys: HashMap<Key, usize>,
-    order: Vec<Key>,
-    by_shape: HashMap<Shape, Vec<usize>>,
-    too_many: Option<TooMany>,
+    pub fifos: Vec<Option<ObjectId>>,
+    pub tables: HashMap<(usize, VariableId), TableId>,
+    pub n_loads: u32,
+    pub keys: HashMap<Key, usize>,
+    pub order: Vec<Key>,
+    pub by_shape: HashMap<Shape, Vec<usize>>,
+    /// The variables of each instance that may still be read, for each state of its actor.
+    pub live: Vec<Vec<Vec<bool>>>,
+    /// The instance and the variable of each list.
+    pub owners: Vec<(usize, usize)>,
     /// What is known of each state so far.
-    trees: Vec<Tree>,
+    pub trees: Vec<Tree>,
 }
 
 impl<'a> Explorer<'a> {
@@ -195,7 +159,7 @@ impl<'a> Explorer<'a> {
         slice: &'a ControlSlice,
         wiring: &'a Wiring,
         limits: &'a Limits,
-        general: &'a HashMap<Shape, General>,
+        general: HashMap<Shape, General>,
     ) -> Result<Self, NotFused> {
         let mut explorer = Explorer {
             network,
@@ -216,11 +180,13 @@ impl<'a> Explorer<'a> {
             keys: HashMap::new(),
             order: Vec::new(),
             by_shape: HashMap::new(),
-            too_many: None,
+            live: Vec::new(),
+            owners: Vec::new(),
             trees: Vec::new(),
         };
         for at in 0..network.instances.len() {
             explorer.add_variables(at)?;
+            explorer.live.push(live(network.actor_of(InstanceId(at as u32))));
         }
         for (at, connection) in network.connections.iter().enumerate() {
             let port = network.target_port(connection);
@@ -272,6 +238,7 @@ impl<'a> Explorer<'a> {
             let object = self.add_object(name, width, length, holds, initial);
             let list = ListId(self.lists.len() as u32);
             self.lists.push(List::in_object(object, width, length));
+            self.owners.push((at, number));
             if !variable.ty.is_list() && self.slice.instances[at].variables[number].is_control() {
                 self.scalars.push(list);
             }
@@ -281,7 +248,12 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    fn explore(mut self, samples: &[Sample]) -> Result<Explored, NotFused> {
+    /// Values that are not known any more, over all shapes.
+    fn n_general(&self) -> usize {
+        self.general.values().map(|general| general.slots.len()).sum()
+    }
+
+    fn explore(&mut self, samples: &[Sample]) -> Result<(), NotFused> {
         // The first state knows what the variables of control begin with.
         let known = self
             .scalars
@@ -300,7 +272,7 @@ impl<'a> Explorer<'a> {
         self.state_of(Key { shape, known });
         if samples.is_empty() {
             let mut next = 0;
-            while next < self.trees.len() && self.too_many.is_none() {
+            while next < self.trees.len() {
                 let mut tree = std::mem::replace(&mut self.trees[next], Tree::End);
                 self.grow_all(&mut tree)?;
                 self.trees[next] = tree;
@@ -308,13 +280,13 @@ impl<'a> Explorer<'a> {
             }
         }
         for sample in samples {
-            if self.too_many.is_none() {
-                self.follow(sample)?;
-            }
+            self.follow(sample)?;
         }
-        if let Some((shape, slots, keep)) = self.too_many {
-            return Ok(Explored::TooManyValues(shape, slots, keep));
-        }
+        Ok(())
+    }
+
+    /// What has been explored.
+    fn automaton(mut self) -> Automaton {
         // Objects that kernels added live in one kernel only.
         while self.holds.len() < self.objects.len() {
             self.holds.push(Holds::Local);
@@ -322,132 +294,7 @@ impl<'a> Explorer<'a> {
         }
         let trees = std::mem::take(&mut self.trees);
         let states = trees.into_iter().enumerate().map(|(at, tree)| self.finished(at, tree)).collect();
-        Ok(Explored::Automaton(Box::new(Automaton {
-            graph: self.graph,
-            objects: self.objects,
-            holds: self.holds,
-            initial: self.initial,
-            states,
-        })))
-    }
-
-    fn finished(&self, at: usize, tree: Tree) -> ControlState {
-        let key = &self.order[at];
-        let mut known = Vec::new();
-        for (slot, list) in self.scalars.iter().enumerate() {
-            if let (Some(value), Some(object)) = (key.known[slot], self.lists[list.0 as usize].object) {
-                known.push((object, 0, value));
-            }
-        }
-        let mut slot = self.scalars.len();
-        for (connection, &fill) in key.shape.fills.iter().enumerate() {
-            let Some(object) = self.fifos[connection].filter(|_| self.slice.connections[connection].is_control())
-            else {
-                continue;
-            };
-            for token in 0..fill {
-                if let Some(value) = key.known[slot] {
-                    known.push((object, token, value));
-                }
-                slot += 1;
-            }
-        }
-        ControlState {
-            step: tree.finished(),
-            loops: Vec::new(),
-            description: self.describe(key),
-            fsm: key.shape.fsm.clone(),
-            fills: key.shape.fills.clone(),
-            known,
-        }
-    }
-
-    /// Explores what a sample does.
-    fn follow(&mut self, sample: &Sample) -> Result<(), NotFused> {
-        let mut parts = sample.iter();
-        let mut world = World {
-            inputs: vec![Vec::new(); self.network.inputs.len()],
-            consumed: vec![0; self.network.inputs.len()],
-            outputs: vec![Vec::new(); self.network.outputs.len()],
-            objects: self.initial.clone(),
-        };
-        let mut at = 0;
-        let mut budget = SAMPLED_EFFECTS;
-        for _ in 0..SAMPLED_STEPS {
-            // Objects of firings are zero when a kernel begins.
-            for (number, object) in self.objects.iter().enumerate() {
-                if number >= world.objects.len() {
-                    world.objects.push(Vec::new());
-                }
-                if !object.persistent {
-                    world.objects[number].clear();
-                }
-                world.objects[number].resize(object.length, 0);
-            }
-            let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
-            let next = self.follow_tree(&mut tree, &mut world, &mut budget);
-            self.trees[at] = tree;
-            match next? {
-                _ if self.too_many.is_some() => break,
-                Some(target) => at = target,
-                None => match parts.next() {
-                    Some(part) => world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more)),
-                    None => break,
-                },
-            }
-        }
-        Ok(())
-    }
-
-    /// One kernel of a sample; `None` where it ends.
-    fn follow_tree(&mut self, tree: &mut Tree, world: &mut World, budget: &mut u64) -> Result<Option<usize>, NotFused> {
-        // Nodes are added while the tree grows, so what the run knows is kept apart from the graph.
-        let mut tree = tree;
-        let mut path: Vec<Effect> = Vec::new();
-        loop {
-            self.grow(tree)?;
-            match tree {
-                Tree::Branch { before, condition, then, otherwise } => {
-                    path.extend(before.iter().cloned());
-                    let mut scratch = world.clone();
-                    scratch.objects.iter_mut().zip(&self.objects).for_each(|(elements, object)| {
-                        elements.resize(object.length, 0);
-                    });
-                    for object in &self.objects[scratch.objects.len()..] {
-                        scratch.objects.push(vec![0; object.length]);
-                    }
-                    let mut run = Run::begin(&self.graph, &scratch);
-                    if !run.list(&path, &mut scratch, budget) {
-                        return Ok(None);
-                    }
-                    tree = if run.value(&scratch, *condition) == 1 { then } else { otherwise };
-                }
-                Tree::Wait(awaited) => {
-                    let there = |port: usize| (world.inputs[port].len() - world.consumed[port]) as u64;
-                    match awaited.iter_mut().find(|awaited| there(awaited.0) >= awaited.1) {
-                        Some((_, _, next)) => tree = next,
-                        None => return Ok(None),
-                    }
-                }
-                Tree::Go { kernel, target } => {
-                    for object in &self.objects[world.objects.len()..] {
-                        world.objects.push(vec![0; object.length]);
-                    }
-                    world.objects.iter_mut().zip(&self.objects).for_each(|(elements, object)| {
-                        elements.resize(object.length, 0);
-                    });
-                    path.extend(kernel.effects.iter().cloned());
-                    if !run(&self.graph, &path, world, budget) {
-                        return Ok(None);
-                    }
-                    for (port, consumed) in world.consumed.iter_mut().enumerate() {
-                        *consumed += kernel.consumes[port] as usize;
-                    }
-                    return Ok(Some(*target));
-                }
-                Tree::End | Tree::Unexplored(..) => return Ok(None),
-            }
-        }
+        Automaton { graph: self.graph, objects: self.objects, holds: self.holds, initial: self.initial, states }
     }
 
     /// Explores everything below, without samples.
@@ -463,78 +310,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// The position of a state, a new one if it has not been met.
-    fn state_of(&mut self, key: Key) -> usize {
-        if let Some(&known) = self.keys.get(&key) {
-            return known;
-        }
-        let at = self.order.len();
-        let same = self.by_shape.entry(key.shape.clone()).or_default();
-        same.push(at);
-        if same.len() > self.limits.values && self.too_many.is_none() {
-            let varies: Vec<usize> = (0..key.known.len())
-                .filter(|&slot| {
-                    let values: HashSet<_> = same
-                        .iter()
-                        .map(|&other| self.order.get(other).map_or(key.known[slot], |other| other.known[slot]))
-                        .collect();
-                    values.len() > 1 && !values.contains(&None) || values.len() > 2
-                })
-                .collect();
-            if !varies.is_empty() {
-                let keep = same.iter().take(KEPT).filter_map(|&other| self.order.get(other));
-                self.too_many = Some((key.shape.clone(), varies, keep.map(|other| other.known.clone()).collect()));
-            }
-        }
-        let state = self.begin(&key);
-        let first = at == 0 && self.network.actors.iter().any(|actor| !actor.initializers.is_empty());
-        let begin = if first { Begin::Initializers } else { Begin::Firing };
-        self.trees.push(Tree::Unexplored(Box::new((state, begin, 0))));
-        self.keys.insert(key.clone(), at);
-        self.order.push(key);
-        at
-    }
-
-    /// What is there when a state begins.
-    fn begin(&mut self, key: &Key) -> State {
-        let ports = (self.network.inputs.len(), self.network.outputs.len());
-        let mut state = State::new(key.shape.fsm.clone(), self.network.connections.len(), self.lists.clone(), ports);
-        for (slot, &list) in self.scalars.iter().enumerate() {
-            if let Some(value) = key.known[slot] {
-                let width = state.list(list).width;
-                let node = self.graph.number(value, width);
-                let list = state.list_mut(list);
-                list.elements[0] = Some(node);
-                // Memory does not hold what the state knows.
-                list.dirty[0] = true;
-            }
-        }
-        let mut slot = self.scalars.len();
-        for (connection, &fill) in key.shape.fills.iter().enumerate() {
-            let Some(object) = self.fifos[connection] else { continue };
-            let width = self.objects[object.0 as usize].width;
-            for at in 0..fill {
-                let known = match self.slice.connections[connection].is_control() {
-                    true => {
-                        slot += 1;
-                        key.known[slot - 1]
-                    }
-                    false => None,
-                };
-                let token = match known {
-                    Some(value) => self.graph.number(value, width),
-                    None => {
-                        let index = self.graph.number(at as u128, 32);
-                        self.graph.entry(object, index, width)
-                    }
-                };
-                state.queues[connection].push_back(token);
-            }
-        }
-        state
-    }
-
-    fn scheduler<'s>(&'s mut self) -> Scheduler<'s, 'a, 's> {
+    pub fn scheduler<'s>(&'s mut self) -> Scheduler<'s, 'a, 's> {
         let walk = Walk {
             network: self.network,
             graph: &mut self.graph,
@@ -549,7 +325,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Explores a leaf: what may happen before the first firing, and the kernel that the first firing begins.
-    fn grow(&mut self, tree: &mut Tree) -> Result<(), NotFused> {
+    pub fn grow(&mut self, tree: &mut Tree) -> Result<(), NotFused> {
         if self.order.len() > self.limits.states {
             let last = self.order.last().map(|key| self.describe(key)).unwrap_or_default();
             let reason = format!("the control has more than {} states; the last one was: {last}", self.limits.states);
@@ -621,93 +397,5 @@ impl<'a> Explorer<'a> {
                 _ => return Ok(self.arrive(state)),
             }
         }
-    }
-
-    /// Values of control slots, where they are known.
-    fn key_of(&mut self, state: &State) -> Key {
-        let shape = Shape { fsm: state.fsm.clone(), fills: state.queues.iter().map(|queue| queue.len()).collect() };
-        let general = self.general.get(&shape);
-        let mut known = Vec::with_capacity(self.scalars.len());
-        let value_of = |graph: &Graph, node: NodeId| {
-            let (low, high) = state.facts.range(graph, node);
-            (low == high).then_some(low)
-        };
-        for &list in &self.scalars {
-            let node = state.list(list).elements[0];
-            known.push(node.and_then(|node| value_of(&self.graph, node)));
-        }
-        for (connection, queue) in state.queues.iter().enumerate() {
-            if self.slice.connections[connection].is_control() && self.fifos[connection].is_some() {
-                known.extend(queue.iter().map(|&token| value_of(&self.graph, token)));
-            }
-        }
-        if let Some(general) = general.filter(|general| !general.keep.contains(&known)) {
-            for &slot in &general.slots {
-                known[slot] = None;
-            }
-        }
-        Key { shape, known }
-    }
-
-    /// Ends a kernel: what the next one finds goes into memory.
-    fn arrive(&mut self, mut state: State) -> Tree {
-        let key = self.key_of(&state);
-        let lists = self.lists.len();
-        let known: HashMap<ListId, bool> =
-            self.scalars.iter().enumerate().map(|(slot, &list)| (list, key.known[slot].is_some())).collect();
-        {
-            let mut scheduler = self.scheduler();
-            for at in 0..lists {
-                let list = ListId(at as u32);
-                if known.get(&list) != Some(&true) {
-                    scheduler.walk.flush(&mut state, list);
-                }
-            }
-        }
-        let mut slot = self.scalars.len();
-        for connection in 0..state.queues.len() {
-            let Some(object) = self.fifos[connection] else { continue };
-            let tokens: Vec<NodeId> = state.queues[connection].iter().copied().collect();
-            let length = &mut self.objects[object.0 as usize].length;
-            *length = (*length).max(tokens.len());
-            for (at, value) in tokens.into_iter().enumerate() {
-                if self.slice.connections[connection].is_control() {
-                    slot += 1;
-                    if key.known[slot - 1].is_some() {
-                        continue;
-                    }
-                }
-                let index = self.graph.number(at as u128, 32);
-                if *self.graph.op(value) != (Op::Entry { object, index }) {
-                    state.push(Effect::Store { object, index, value });
-                }
-            }
-        }
-        let target = self.state_of(key);
-        let effects = std::mem::take(&mut state.effects[0]);
-        let kernel = Kernel { effects, consumes: state.consumed, produces: state.produced };
-        Tree::Go { kernel, target }
-    }
-
-    fn describe(&self, key: &Key) -> String {
-        let mut parts = Vec::new();
-        for (at, instance) in self.network.instances.iter().enumerate() {
-            let actor = self.network.actor_of(InstanceId(at as u32));
-            if actor.schedule.states.len() > 1 {
-                parts.push(format!("{}: {}", instance.name, actor.schedule.states[key.shape.fsm[at].index()].name));
-            }
-        }
-        for (slot, list) in self.scalars.iter().enumerate() {
-            if let (Some(value), Some(object)) = (key.known[slot], self.lists[list.0 as usize].object) {
-                parts.push(format!("{} = {value}", self.objects[object.0 as usize].name));
-            }
-        }
-        for (connection, &fill) in key.shape.fills.iter().enumerate() {
-            if fill > 0 {
-                let (_, target) = self.network.describe(&self.network.connections[connection]);
-                parts.push(format!("{fill} in {target}"));
-            }
-        }
-        parts.join(", ")
     }
 }

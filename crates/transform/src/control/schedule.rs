@@ -10,6 +10,7 @@ use crate::kernel::{Effect, NodeId};
 use headrace_ir::{
     Action, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test,
 };
+use std::collections::HashSet;
 
 /// What came of an attempt to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +83,18 @@ impl Wiring {
         }
         // What feeds an end is asked by it; a circle without one has to be asked itself.
         wiring.roots.extend((0..n).filter(|&at| !reaches[at]));
+        // Those that most others work for come first: what ends a message, as a tag does, then sets the order in which
+        // strings are taken, and all else is done on the way, not ahead of it.
+        let upstream = |root: usize| {
+            let mut found = HashSet::from([root]);
+            while let Some(more) =
+                (0..n).find(|at| !found.contains(at) && feeds[*at].iter().any(|to| found.contains(to)))
+            {
+                found.insert(more);
+            }
+            found.len()
+        };
+        wiring.roots.sort_by_cached_key(|&root| std::cmp::Reverse(upstream(root)));
         wiring
     }
 }

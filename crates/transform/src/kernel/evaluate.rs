@@ -121,24 +121,24 @@ impl Environment for At<'_> {
 /// Does what a list of effects says; tokens consumed are counted by the caller. At most `budget` effects; `false` when
 /// that is spent or a check fails.
 pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
-    Run::begin(graph, world).list(effects, world, budget)
+    Run::begin(world).list(graph, effects, world, budget)
 }
 
 /// A kernel under way: what it found when it began, what it has loaded and computed.
+///
+/// The graph may grow in between.
 #[derive(Debug)]
-pub struct Run<'g> {
-    graph: &'g Graph,
+pub struct Run {
     entry: Vec<Vec<u128>>,
     starts: Vec<usize>,
     loaded: HashMap<u32, u128>,
     values: HashMap<NodeId, u128>,
 }
 
-impl<'g> Run<'g> {
+impl Run {
     /// Begins a kernel.
-    pub fn begin(graph: &'g Graph, world: &World) -> Run<'g> {
+    pub fn begin(world: &World) -> Run {
         Run {
-            graph,
             entry: world.objects.clone(),
             starts: world.outputs.iter().map(Vec::len).collect(),
             loaded: HashMap::new(),
@@ -146,24 +146,25 @@ impl<'g> Run<'g> {
         }
     }
 
+    /// Takes back all effects, as if the kernel had not begun.
+    pub fn undo(self, world: &mut World) {
+        world.objects = self.entry;
+        world.outputs.iter_mut().zip(self.starts).for_each(|(tokens, start)| tokens.truncate(start));
+    }
+
     /// The value of a node now.
-    pub fn value(&mut self, world: &World, node: NodeId) -> u128 {
+    pub fn value(&mut self, graph: &Graph, world: &World, node: NodeId) -> u128 {
         let mut open = vec![node];
         while let Some(&next) = open.last() {
             if self.values.contains_key(&next) {
                 open.pop();
                 continue;
             }
-            let missing: Vec<NodeId> = self
-                .graph
-                .op(next)
-                .operands()
-                .into_iter()
-                .filter(|operand| !self.values.contains_key(operand))
-                .collect();
+            let missing: Vec<NodeId> =
+                graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
             if missing.is_empty() {
                 let at = At { world, entry: &self.entry, loaded: &self.loaded };
-                let result = value(self.graph, next, &self.values, &at);
+                let result = value(graph, next, &self.values, &at);
                 self.values.insert(next, result);
                 open.pop();
             } else {
@@ -174,7 +175,7 @@ impl<'g> Run<'g> {
     }
 
     /// Does effects in order.
-    pub fn list(&mut self, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
+    pub fn list(&mut self, graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u64) -> bool {
         for effect in effects {
             if *budget == 0 {
                 return false;
@@ -182,18 +183,18 @@ impl<'g> Run<'g> {
             *budget -= 1;
             match effect {
                 Effect::Load { id, object, index } => {
-                    let at = self.value(world, *index) as usize;
+                    let at = self.value(graph, world, *index) as usize;
                     let element = world.objects[object.0 as usize].get(at).copied().unwrap_or(0);
                     self.loaded.insert(*id, element);
                 }
                 Effect::Store { object, index, value } => {
-                    let (at, value) = (self.value(world, *index) as usize, self.value(world, *value));
+                    let (at, value) = (self.value(graph, world, *index) as usize, self.value(graph, world, *value));
                     if let Some(element) = world.objects[object.0 as usize].get_mut(at) {
                         *element = value;
                     }
                 }
                 Effect::Output { port, offset, value } => {
-                    let value = self.value(world, *value);
+                    let value = self.value(graph, world, *value);
                     let at = self.starts[*port as usize] + *offset as usize;
                     let tokens = &mut world.outputs[*port as usize];
                     if tokens.len() <= at {
@@ -202,13 +203,13 @@ impl<'g> Run<'g> {
                     tokens[at] = value;
                 }
                 Effect::Check { condition, .. } => {
-                    if self.value(world, *condition) == 0 {
+                    if self.value(graph, world, *condition) == 0 {
                         return false;
                     }
                 }
                 Effect::If { condition, then, otherwise } => {
-                    let chosen = if self.value(world, *condition) == 1 { then } else { otherwise };
-                    if !self.list(chosen, world, budget) {
+                    let chosen = if self.value(graph, world, *condition) == 1 { then } else { otherwise };
+                    if !self.list(graph, chosen, world, budget) {
                         return false;
                     }
                 }
@@ -216,14 +217,14 @@ impl<'g> Run<'g> {
                     loop {
                         // What was loaded in the last pass is loaded anew.
                         self.values.clear();
-                        if *budget == 0 || !self.list(before, world, budget) {
+                        if *budget == 0 || !self.list(graph, before, world, budget) {
                             return false;
                         }
                         *budget -= 1;
-                        if self.value(world, *condition) == 0 {
+                        if self.value(graph, world, *condition) == 0 {
                             break;
                         }
-                        if !self.list(body, world, budget) {
+                        if !self.list(graph, body, world, budget) {
                             return false;
                         }
                     }

@@ -3,3 +3,4 @@
 pub mod linear;
 pub mod select_instructions;
 pub mod split_passes;
+pub mod split_recurrence;

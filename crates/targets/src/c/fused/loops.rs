@@ -2,11 +2,12 @@
 //! when it is called.
 
 use super::{KernelNames, Writer};
-use crate::c::kernel::{self, CFunction, LoopNames, Machine, element_type};
+use crate::c::kernel::{self, Blocks, CFunction, LoopNames, Machine, element_type};
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::select_instructions::select_in_loop;
+use headrace_transform::passes::split_recurrence::{SplitLoop, split_recurrence};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -89,17 +90,15 @@ impl Writer<'_> {
         let mut versions = Vec::new();
         let base = format!("{prefix}_loop_{number}");
         if is_tuned {
-            let all = instructions();
-            let selected = choice(all, |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice));
-            if let Some(selected) = selected {
-                for bits in [512, 128] {
-                    let names = self.loop_names(format!("{base}_selected_table"));
-                    let function = format!("{base}_blocks{bits}");
-                    let outside = LoopNames { function: &function, state: &state, names: &names };
-                    let Ok(blocks) = kernel::blocks(&selected.body, all, bits, &outside) else { continue };
-                    let supported = kernel::supported(&blocks.features);
-                    versions.push(Version { function: blocks.function, supported, tables: String::new() });
-                }
+            for (_, blocks) in self.blocks(body, &base) {
+                versions.push(Version {
+                    supported: kernel::supported(&blocks.features),
+                    function: blocks.function,
+                    tables: String::new(),
+                });
+            }
+            if let Some(split) = split_recurrence(body) {
+                versions.extend(self.split(&split, &base));
             }
             for level in ["avx512", "avx2"] {
                 let Some(machine) = Machine::named(level) else { continue };
@@ -123,6 +122,50 @@ impl Writer<'_> {
             tables: kernel::tables(&body.graph, &roots, &names),
         });
         versions
+    }
+
+    /// A loop with instructions that work on blocks, in wide registers and narrow ones.
+    fn blocks(&self, body: &Loop, base: &str) -> Vec<(u32, Blocks)> {
+        let all = instructions();
+        let selected = choice(all, |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice));
+        let Some(selected) = selected else { return Vec::new() };
+        let state = format!("struct {}", self.prefix);
+        let print = |bits: u32| {
+            let names = self.loop_names(format!("{base}_selected_table"));
+            let function = format!("{base}_blocks{bits}");
+            let outside = LoopNames { function: &function, state: &state, names: &names };
+            kernel::blocks(&selected.body, all, bits, &outside).ok().map(|blocks| (bits, blocks))
+        };
+        [512, 128].into_iter().filter_map(print).collect()
+    }
+
+    /// A loop that was taken apart: what is independent of it, and what goes on.
+    fn split(&self, split: &SplitLoop, base: &str) -> Vec<Version> {
+        let state = format!("struct {}", self.prefix);
+        let names = self.loop_names(format!("{base}_table"));
+        let first = format!("{base}_first");
+        let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> = self
+            .blocks(&split.independent, &first)
+            .into_iter()
+            .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
+            .collect();
+        if parts.is_empty() {
+            let function =
+                kernel::passes(&split.independent, &LoopNames { function: &first, state: &state, names: &names });
+            parts.extend([512, 128].map(|bits| {
+                let name = format!("{first}{bits}");
+                let text = function.text.replace(&first, &name);
+                (bits, CFunction { name, text, ..function.clone() }, BTreeSet::new())
+            }));
+        }
+        let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
+            let function = format!("{base}_split{bits}");
+            let outside = LoopNames { function: &function, state: &state, names: &names };
+            let (function, more) = kernel::recurrence(split, &first, bits, &outside).ok()?;
+            let features = features.union(&more).cloned().collect();
+            Some(Version { function, supported: kernel::supported(&features), tables: String::new() })
+        };
+        parts.into_iter().filter_map(print).collect()
     }
 
     /// The functions, and the one that chooses among them.

@@ -34,7 +34,7 @@ use std::fmt::Write as _;
 const MOST_EFFECTS: usize = 6_000;
 
 /// States of it.
-const MOST_STATES: usize = 120;
+const MOST_STATES: usize = 700;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;

@@ -17,6 +17,7 @@
 //! | `split` | pieces of passes, as passes of their own |
 //! | `strategy` | which way to print a loop |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
+//! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
 //! | `prelude` | what the printed text expects above it |
 
 mod bits;
@@ -30,6 +31,7 @@ mod passes;
 mod pieces;
 mod place;
 mod prelude;
+mod recurrence;
 mod rows;
 mod scalar;
 mod split;
@@ -43,6 +45,7 @@ pub use lanes::lanes;
 pub use machine::{MACHINES, Machine, supported};
 pub use passes::passes;
 pub use prelude::prelude;
+pub use recurrence::recurrence;
 pub use scalar::{element_type, statements, tables};
 pub use strategy::{Strategy, print_best, print_loop};
 pub use words::Unsuited;

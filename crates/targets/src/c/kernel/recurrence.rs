@@ -1,0 +1,321 @@
+//! A product recurrence `x := (x ^ a) ∘ h` over blocks that lie in memory, with carry-less multiplications.
+//!
+//! ```text
+//! x' = (x ^ a1) ∘ h^n  ^  a2 ∘ h^(n-1)  ^ … ^  an ∘ h
+//! ```
+//!
+//! The products on the right do not need each other. Each part of a wide register has its block and its power; what comes
+//! of them is added before it is reduced, once for all of a group. A group that is not full begins with blocks of zeros, which
+//! add nothing, so that what is left needs no other code. How one product is computed and that it is the right one, is settled
+//! and proved by [`carryless`].
+
+use super::frame::{CFunction, LoopNames};
+use super::scalar::element_type;
+use super::words::Unsuited;
+use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
+use headrace_transform::kernel::Loop;
+use headrace_transform::passes::split_recurrence::{ElementByte, Recurrence, SplitLoop};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Registers of a group.
+const REGISTERS: usize = 8;
+
+/// Passes of the first loop before the recurrence goes over their blocks: these stay in the nearest cache.
+const PASSES: usize = 512;
+
+/// Bytes of a block.
+const BYTES: u64 = 16;
+
+/// Features that the functions need, by their names for compilers.
+fn features(bits: u32) -> BTreeSet<String> {
+    let names: &[&str] = match bits {
+        128 => &["pclmul", "ssse3", "sse4.1"],
+        _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "pclmul", "vpclmulqdq"],
+    };
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Operations of a width, by the names that the printed text uses.
+fn support(bits: u32) -> String {
+    let (v, prefix, whole, pointer) = match bits {
+        128 => ("__m128i", "_mm", "si128", "__m128i"),
+        _ => ("__m512i", "_mm512", "si512", "void"),
+    };
+    let (left, right, multiply) = match bits {
+        128 => ("_mm_slli_si128", "_mm_srli_si128", "_mm_clmulepi64_si128"),
+        _ => ("_mm512_bslli_epi128", "_mm512_bsrli_epi128", "_mm512_clmulepi64_epi128"),
+    };
+    let all = match bits {
+        128 => "(x)",
+        _ => "_mm512_broadcast_i32x4(x)",
+    };
+    // The XOR of all parts.
+    let folded = match bits {
+        128 => "(x)",
+        _ => {
+            "_mm_xor_si128(_mm_xor_si128(_mm512_castsi512_si128(x), _mm512_extracti32x4_epi32(x, 1)), _mm_xor_si128(_mm512_extracti32x4_epi32(x, 2), _mm512_extracti32x4_epi32(x, 3)))"
+        }
+    };
+    let first = match bits {
+        128 => "(x)",
+        _ => "_mm512_zextsi128_si512(x)",
+    };
+    let mut text = String::from("#include <immintrin.h>\n");
+    let mut define = |name: &str, meaning: String| {
+        let _ = writeln!(text, "#define HR_CL_{name} {meaning}");
+    };
+    define(&format!("V{bits}"), v.to_owned());
+    define(&format!("LOAD{bits}(p)"), format!("{prefix}_loadu_{whole}((const {pointer} *)(p))"));
+    define(&format!("XOR{bits}(a, b)"), format!("{prefix}_xor_{whole}(a, b)"));
+    define(&format!("AND{bits}(a, b)"), format!("{prefix}_and_{whole}(a, b)"));
+    define(&format!("MULTIPLY{bits}(a, b, i)"), format!("{multiply}(a, b, i)"));
+    define(&format!("LEFT{bits}(a, n)"), format!("{prefix}_slli_epi64(a, n)"));
+    define(&format!("RIGHT{bits}(a, n)"), format!("{prefix}_srli_epi64(a, n)"));
+    define(&format!("LOW_TO_HIGH{bits}(a)"), format!("{left}(a, 8)"));
+    define(&format!("HIGH_TO_LOW{bits}(a)"), format!("{right}(a, 8)"));
+    let words = if bits == 128 { "0x4e" } else { "(_MM_PERM_ENUM)0x4e" };
+    define(&format!("SWAP{bits}(a)"), format!("{prefix}_shuffle_epi32(a, {words})"));
+    define(&format!("SHUFFLE{bits}(a, b)"), format!("{prefix}_shuffle_epi8(a, b)"));
+    define(&format!("ALL{bits}(x)"), all.to_owned());
+    define(&format!("FOLDED{bits}(x)"), folded.to_owned());
+    define(&format!("FIRST{bits}(x)"), first.to_owned());
+    text
+}
+
+/// A constant in all parts.
+fn constant(value: u128, bits: u32) -> String {
+    let (high, low) = ((value >> 64) as u64, value as u64);
+    format!("HR_CL_ALL{bits}(_mm_set_epi64x((long long){high:#x}u, (long long){low:#x}u))")
+}
+
+/// Bytes as a number, the first one the least significant.
+fn of_bytes(byte: impl Fn(u32) -> u8) -> u128 {
+    (0..16).map(|at| u128::from(byte(at)) << (8 * at)).sum()
+}
+
+/// A program as statements; values begin with `prefix`. Gives the names of its results.
+fn program(program: &Program, inputs: &[String], bits: u32, prefix: &str, text: &mut String) -> Vec<String> {
+    let mut names: Vec<String> = inputs.to_vec();
+    for op in program.ops() {
+        let of = |at: usize| names[at].as_str();
+        let value = match *op {
+            Op::Constant(value) => constant(value, bits),
+            Op::Xor(a, b) => format!("HR_CL_XOR{bits}({}, {})", of(a), of(b)),
+            Op::Multiply(a, i, b, j) => {
+                let half = u32::from(i == Half::High) | u32::from(j == Half::High) << 4;
+                format!("HR_CL_MULTIPLY{bits}({}, {}, {half:#x})", of(a), of(b))
+            }
+            Op::ShiftHalvesLeft(a, n) => format!("HR_CL_LEFT{bits}({}, {n})", of(a)),
+            Op::ShiftHalvesRight(a, n) => format!("HR_CL_RIGHT{bits}({}, {n})", of(a)),
+            Op::LowToHigh(a) => format!("HR_CL_LOW_TO_HIGH{bits}({})", of(a)),
+            Op::HighToLow(a) => format!("HR_CL_HIGH_TO_LOW{bits}({})", of(a)),
+            Op::SwapHalves(a) => format!("HR_CL_SWAP{bits}({})", of(a)),
+            Op::KeepLow(a) => format!("HR_CL_AND{bits}({}, {})", of(a), constant(u128::from(u64::MAX), bits)),
+            Op::ReverseBytes(a) => {
+                format!("HR_CL_SHUFFLE{bits}({}, {})", of(a), constant(of_bytes(|at| 15 - at as u8), bits))
+            }
+            Op::ReverseBitsInBytes(a) => {
+                let nibbles = constant(of_bytes(|_| 15), bits);
+                let low = constant(of_bytes(|at| (at as u8).reverse_bits()), bits);
+                let high = constant(of_bytes(|at| (at as u8).reverse_bits() >> 4), bits);
+                format!(
+                    "HR_CL_XOR{bits}(HR_CL_SHUFFLE{bits}({low}, HR_CL_AND{bits}({0}, {nibbles})), HR_CL_SHUFFLE{bits}({high}, HR_CL_AND{bits}(HR_CL_RIGHT{bits}({0}, 4), {nibbles})))",
+                    of(a)
+                )
+            }
+        };
+        let name = format!("{prefix}{}", names.len());
+        let _ = writeln!(text, "  const HR_CL_V{bits} {name} = {value};");
+        names.push(name);
+    }
+    program.outputs().iter().map(|&at| names[at].clone()).collect()
+}
+
+/// Prints a loop that was taken apart: `first` runs its independent part. The recurrence uses registers of `bits`, 128 or 512.
+///
+/// # Errors
+///
+/// Why it cannot be: a product that no plan computes, or blocks that do not lie one beside the other.
+pub fn recurrence(
+    split: &SplitLoop,
+    first: &CFunction,
+    bits: u32,
+    names: &LoopNames,
+) -> Result<(CFunction, BTreeSet<String>), Unsuited> {
+    let body = &split.independent;
+    let tokens = split.recurrence.tokens;
+    let ports = if tokens.is_output { &body.produces } else { &body.consumes };
+    let whole = ports.get(tokens.port).is_some_and(|port| port.0 == BYTES) && tokens.first == 0;
+    if !whole {
+        return Err(Unsuited("a pass has more than the blocks of its recurrence".into()));
+    }
+    let plan = carryless::best_plan(&split.recurrence.product, &Prices::default(), true)
+        .ok_or_else(|| Unsuited("no plan computes the product of a recurrence".into()))?;
+    let orders = plan.product.orders;
+    if orders.x != orders.y || orders.y != orders.out {
+        return Err(Unsuited("a product whose factors are not ordered alike has no powers".into()));
+    }
+    let function = names.function;
+    let features = features(bits);
+    let target: Vec<&str> = features.iter().map(String::as_str).collect();
+    let attribute = format!("__attribute__((target(\"{}\")))", target.join(","));
+    let mut text = first.text.clone();
+    text.push_str(&product(&plan, bits, function, &attribute));
+    if bits != 128 {
+        text.push_str(&product(&plan, 128, function, &attribute));
+    }
+    text.push_str(&group(&plan, bits, function, &attribute));
+    text.push_str(&blocks(&split.recurrence, body, &plan, bits, names, &attribute));
+    text.push_str(&passes(split, first, names));
+    let mut supports = first.support.clone();
+    for bits in BTreeSet::from([128, bits]) {
+        supports.push(support(bits));
+    }
+    // A product takes about a cycle for each of its multiplications in a register, and as much for what is around them.
+    let multiplications = plan.multiply.n_multiplications() as f64;
+    let cycles = first.cycles + 3.0 * multiplications * 128.0 / f64::from(bits);
+    Ok((CFunction { name: function.to_owned(), support: supports, text, cycles }, features))
+}
+
+/// A whole product, part by part.
+fn product(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
+    let mut text = format!(
+        "{attribute} static inline HR_CL_V{bits} {function}_product{bits}(HR_CL_V{bits} x, HR_CL_V{bits} y)\n{{\n"
+    );
+    let results = program(&plan.program(), &["x".into(), "y".into()], bits, "t", &mut text);
+    let _ = writeln!(text, "  return {};\n}}\n", results[0]);
+    text
+}
+
+/// The sum of the products of up to [`REGISTERS`] registers with the powers, reduced.
+fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
+    let n_sums = plan.multiply.outputs().len();
+    let n_keys = plan.prepare_y.outputs().len();
+    let mut text = format!(
+        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, const HR_CL_V{bits} (*keys)[{n_keys}], size_t n)\n{{\n"
+    );
+    for sum in 0..n_sums {
+        let _ = writeln!(text, "  HR_CL_V{bits} sum{sum};");
+    }
+    let pass = |at: &str, is_first: bool, text: &mut String| {
+        let _ = writeln!(text, "  {{ HR_CL_V{bits} x_ = HR_CL_LOAD{bits}(in + {} * {at});", bits / 8);
+        if is_first {
+            let _ = writeln!(text, "  x_ = HR_CL_XOR{bits}(x_, HR_CL_FIRST{bits}(x));");
+        }
+        let mut factors = program(&plan.prepare_x, &["x_".into()], bits, "p", text);
+        factors.extend((0..n_keys).map(|key| format!("keys[{at}][{key}]")));
+        for (sum, value) in program(&plan.multiply, &factors, bits, "m", text).iter().enumerate() {
+            let value = if is_first { value.clone() } else { format!("HR_CL_XOR{bits}(sum{sum}, {value})") };
+            let _ = writeln!(text, "  sum{sum} = {value};");
+        }
+        text.push_str("  }\n");
+    };
+    pass("0", true, &mut text);
+    text.push_str("  for (size_t i = 1; i < n; i++)\n");
+    pass("i", false, &mut text);
+    for sum in 0..n_sums {
+        let _ = writeln!(text, "  const __m128i whole{sum} = HR_CL_FOLDED{bits}(sum{sum});");
+    }
+    let sums: Vec<String> = (0..n_sums).map(|sum| format!("whole{sum}")).collect();
+    let results = program(&plan.reduce, &sums, 128, "r", &mut text);
+    let _ = writeln!(text, "  return {};\n}}\n", results[0]);
+    text
+}
+
+/// The recurrence over blocks.
+fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &LoopNames, attribute: &str) -> String {
+    let function = names.function;
+    let parts = bits as usize / 128;
+    let whole = REGISTERS * parts;
+    let n_keys = plan.prepare_y.outputs().len();
+    let element = |byte: &ElementByte| {
+        let object = &body.objects[byte.object.0 as usize];
+        (names.names.element(object, &byte.index.to_string()), object.width)
+    };
+    let mut text = format!(
+        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t passes)\n{{\n  uint8_t x_[16], h_[16];\n",
+        names.state
+    );
+    for (array, bytes) in [("x_", &recurrence.state), ("h_", &recurrence.factor)] {
+        for (at, byte) in bytes.iter().enumerate() {
+            let _ = writeln!(text, "  {array}[{at}] = (uint8_t)({} >> {});", element(byte).0, byte.lo);
+        }
+    }
+    let _ = writeln!(
+        text,
+        "  __m128i x = HR_CL_LOAD128(x_);\n  const __m128i h = HR_CL_LOAD128(h_);\n  HR_CL_V{bits} power, keys[{REGISTERS}][{n_keys}];\n  uint8_t rest[{}];",
+        16 * whole
+    );
+    // The lowest powers stand in the last register, the lowest of them in its last part.
+    let _ = writeln!(text, "  __m128i power1 = h;");
+    for part in 1..parts {
+        let _ = writeln!(text, "  const __m128i power{} = {function}_product128(power{part}, h);", part + 1);
+    }
+    match parts {
+        1 => text.push_str("  power = h;\n"),
+        _ => {
+            text.push_str("  power = _mm512_castsi128_si512(power4);\n");
+            for part in 1..parts {
+                let _ = writeln!(text, "  power = _mm512_inserti32x4(power, power{}, {part});", parts - part);
+            }
+        }
+    }
+    let _ = writeln!(
+        text,
+        "  const HR_CL_V{bits} stride = HR_CL_ALL{bits}(power{parts});\n  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  for (size_t i = {REGISTERS}; ; ) {{\n    i--;"
+    );
+    let keys = program(&plan.prepare_y, &["power".into()], bits, "k", &mut text);
+    for (key, value) in keys.iter().enumerate() {
+        let _ = writeln!(text, "    keys[i][{key}] = {value};");
+    }
+    let _ = writeln!(
+        text,
+        "    if (i == {REGISTERS} - n_) break;\n    power = {function}_product{bits}(power, stride);\n  }}\n  for (; passes >= {whole}; passes -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
+        16 * whole
+    );
+    let _ = writeln!(
+        text,
+        "  if (passes) {{\n    const size_t n = (passes + {parts} - 1) / {parts}, zeros = n * {parts} - passes;\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * passes);\n    _mm_storeu_si128((__m128i *)x_, x);\n    for (size_t i = 0; i < 16; i++) rest[16 * zeros + i] ^= x_[i];\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}\n  _mm_storeu_si128((__m128i *)x_, x);"
+    );
+    // Elements are written from all of their bytes.
+    let mut done: Vec<(usize, usize)> = Vec::new();
+    for byte in &recurrence.state {
+        let key = (byte.object.0 as usize, byte.index);
+        if done.contains(&key) {
+            continue;
+        }
+        done.push(key);
+        let (place, width) = element(byte);
+        let own =
+            recurrence.state.iter().enumerate().filter(|(_, other)| (other.object.0 as usize, other.index) == key);
+        let ty = element_type(width);
+        let parts: Vec<String> = own.map(|(at, other)| format!("({ty})x_[{at}] << {}", other.lo)).collect();
+        let _ = writeln!(text, "  {place} = ({ty})({});", parts.join(" | "));
+    }
+    text.push_str("}\n\n");
+    text
+}
+
+/// The function that runs both parts, so many passes at a time.
+fn passes(split: &SplitLoop, first: &CFunction, names: &LoopNames) -> String {
+    let body = &split.independent;
+    let tokens = split.recurrence.tokens;
+    let mut text = format!("static void {}({} *s", names.function, names.state);
+    let mut arguments = String::from("s");
+    let mut next = String::new();
+    for (ports, array, qualifier) in [(&body.consumes, "in", "const "), (&body.produces, "out", "")] {
+        for (port, &(n, width)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = write!(text, ", {qualifier}{} *restrict {array}{port}", element_type(width));
+            let _ = write!(arguments, ", {array}{port}");
+            let _ = write!(next, " {array}{port} += n * {n};");
+        }
+    }
+    let read = format!("{}{}", if tokens.is_output { "out" } else { "in" }, tokens.port);
+    let _ = write!(
+        text,
+        ", size_t passes)\n{{\n  while (passes) {{\n    const size_t n = passes < {PASSES} ? passes : {PASSES};\n    {}({arguments}, n);\n    {}_recurrence(s, {read}, n);\n    passes -= n;{next}\n  }}\n}}\n",
+        first.name, names.function
+    );
+    text
+}

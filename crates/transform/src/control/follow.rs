@@ -1,0 +1,125 @@
+//! Exploring what samples do: a typical run is followed along the states, which grow where it goes on.
+
+use super::NotFused;
+use super::automaton::Holds;
+use super::explore::{Explorer, Sample, Tree};
+use crate::kernel::evaluate::{Run, World};
+use crate::kernel::{Effect, ObjectId};
+
+/// Kernels that a sample may run.
+const SAMPLED_STEPS: usize = 100_000;
+
+/// Effects that a sample may have.
+const SAMPLED_EFFECTS: u64 = 3_000_000;
+
+impl Explorer<'_> {
+    /// Explores what a sample does.
+    pub(super) fn follow(&mut self, sample: &Sample) -> Result<(), NotFused> {
+        let mut parts = sample.iter();
+        let mut world = World {
+            inputs: vec![Vec::new(); self.network.inputs.len()],
+            consumed: vec![0; self.network.inputs.len()],
+            outputs: vec![Vec::new(); self.network.outputs.len()],
+            objects: self.initial.clone(),
+        };
+        let mut at = 0;
+        let mut budget = SAMPLED_EFFECTS;
+        for _ in 0..SAMPLED_STEPS {
+            // Objects of firings are zero when a kernel begins.
+            for (elements, object) in world.objects.iter_mut().zip(&self.objects) {
+                if !object.persistent {
+                    elements.clear();
+                }
+            }
+            self.make_room(&mut world);
+            let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
+            let next = self.follow_tree(&mut tree, &mut world, &mut budget);
+            self.trees[at] = tree;
+            match next? {
+                Some(target) => at = target,
+                None => match parts.next() {
+                    Some(part) => world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more)),
+                    None => break,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// One kernel of a sample; `None` where it ends.
+    fn follow_tree(&mut self, tree: &mut Tree, world: &mut World, budget: &mut u64) -> Result<Option<usize>, NotFused> {
+        let mut tree = tree;
+        let mut under_way: Option<Run> = None;
+        loop {
+            self.grow(tree)?;
+            if let Tree::Branch { .. } | Tree::Go { .. } = tree
+                && under_way.is_none()
+            {
+                self.make_room(world);
+                under_way = Some(Run::begin(world));
+            }
+            match (tree, &mut under_way) {
+                (Tree::Branch { before, condition, then, otherwise }, Some(run)) => {
+                    self.make_room(world);
+                    if !self.follow_effects(before, run, world, budget) {
+                        return Ok(None);
+                    }
+                    tree = if run.value(&self.graph, world, *condition) == 1 { then } else { otherwise };
+                }
+                (Tree::Wait(awaited), _) => {
+                    let there = |port: usize| (world.inputs[port].len() - world.consumed[port]) as u64;
+                    match awaited.iter_mut().find(|awaited| there(awaited.0) >= awaited.1) {
+                        Some((_, _, next)) => tree = next,
+                        None => {
+                            if let Some(run) = under_way {
+                                run.undo(world);
+                            }
+                            return Ok(None);
+                        }
+                    }
+                }
+                (Tree::Go { kernel, target }, Some(run)) => {
+                    self.make_room(world);
+                    if !self.follow_effects(&kernel.effects, run, world, budget) {
+                        return Ok(None);
+                    }
+                    for (port, consumed) in world.consumed.iter_mut().enumerate() {
+                        *consumed += kernel.consumes[port] as usize;
+                    }
+                    return Ok(Some(*target));
+                }
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// Does those effects that decisions may depend on: tokens that leave and data are not computed. Samples are typical
+    /// messages, so that no index is outside.
+    fn follow_effects(&self, effects: &[Effect], run: &mut Run, world: &mut World, budget: &mut u64) -> bool {
+        let is_control = |object: ObjectId| match self.holds.get(object.0 as usize) {
+            Some(Holds::Variable(instance, variable)) => {
+                self.slice.instances[instance.index()].variables[variable.index()].is_control()
+            }
+            Some(Holds::Fifo(connection)) => self.slice.connections[*connection].is_control(),
+            Some(Holds::Local) | None => true,
+        };
+        effects.iter().all(|effect| {
+            let matters = match effect {
+                Effect::Load { object, .. } | Effect::Store { object, .. } => is_control(*object),
+                Effect::Output { .. } | Effect::Check { .. } => false,
+                Effect::While { .. } | Effect::If { .. } => true,
+            };
+            !matters || run.list(&self.graph, std::slice::from_ref(effect), world, budget)
+        })
+    }
+
+    /// Objects may have come, or become longer.
+    fn make_room(&self, world: &mut World) {
+        for (number, object) in self.objects.iter().enumerate() {
+            match world.objects.get_mut(number) {
+                Some(elements) => elements.resize(object.length, 0),
+                None => world.objects.push(vec![0; object.length]),
+            }
+        }
+    }
+}

@@ -58,6 +58,9 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     streams
 }
 
+/// Bytes of a nonce where it may have any number.
+const NONCE_BYTES: u64 = 12;
+
 /// Messages of the streams that begin in another way than the first.
 const FIRST_MESSAGES: usize = 2;
 
@@ -80,7 +83,11 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_mess
             if matches!(port.role, Role::Input | Role::Rekey | Role::Decrypt | Role::Blocks | Role::Reseed) {
                 continue;
             }
-            let legal = lengths(port, block);
+            // Protocols have nonces of 12 bytes wherever they may (RFC 5116, section 3.2).
+            let legal = match port.role {
+                Role::Nonce if port.sizes.allows(NONCE_BYTES) => vec![NONCE_BYTES],
+                _ => lengths(port, block),
+            };
             if let Some(&n) = legal.get(turn % legal.len().max(1)) {
                 message.set(port.role, bytes(n, turn_seed));
             }

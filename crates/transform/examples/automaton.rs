@@ -4,7 +4,7 @@ use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
 use headrace_transform::control::{Automaton, Limits, Step, automaton_of};
-use headrace_transform::kernel::Carry;
+use headrace_transform::kernel::{Carry, Effect};
 use std::path::Path;
 use std::time::Instant;
 
@@ -35,6 +35,25 @@ fn show(step: &Step, indent: usize) {
         ),
         Step::End | Step::Leave => println!("{pad}{step:?}"),
     }
+}
+
+/// How much code the kernels are, all of them and those that differ.
+fn sizes(automaton: &Automaton) {
+    let (mut all, mut different) = (0, 0);
+    let mut met: Vec<&[Effect]> = Vec::new();
+    for state in &automaton.states {
+        state.step.kernels(&mut |kernel, _| {
+            let mut roots = Vec::new();
+            Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses()));
+            let n = automaton.graph.reachable(roots).len();
+            all += n;
+            if !met.contains(&kernel.effects.as_slice()) {
+                met.push(&kernel.effects);
+                different += n;
+            }
+        });
+    }
+    println!("  {all} nodes in kernels, {different} in {} different ones", met.len());
 }
 
 fn print(automaton: &Automaton) {
@@ -99,6 +118,7 @@ fn main() {
                     automaton.graph.len(),
                     start.elapsed()
                 );
+                sizes(&automaton);
                 if verbose {
                     print(&automaton);
                 }

@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// States of a circle.
 const LENGTH: usize = 12;
 
+/// Nodes that are gone through on the way round circles, over all of them.
+const WORK: usize = 2_000_000;
+
 /// Circles that are looked at for each state.
 const CIRCLES: usize = 16;
 
@@ -64,25 +67,27 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         })
         .collect();
     let mut found: Vec<Vec<CountedLoop>> = vec![Vec::new(); all.len()];
-    for first in 0..all.len() {
-        // Each circle once, by its smallest state, and then cut open where it is best.
-        for circle in circles(&all, first) {
-            let mut best: Option<(usize, CountedLoop)> = None;
-            for cut in 0..circle.len() {
-                let turned: Vec<&Way> = (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect();
-                let Some(counted) = closed(automaton, network, &mut graph, &turned) else {
-                    continue;
-                };
-                {
-                    let better = best.as_ref().is_none_or(|(_, other)| weight(&counted) < weight(other));
-                    if better {
-                        best = Some((circle[cut].0, counted));
-                    }
-                }
+    // Each circle once, by its smallest state; those that move most first, as long as it is worth while.
+    let mut open: Vec<Circle> = (0..all.len()).flat_map(|first| circles(&all, first)).collect();
+    open.sort_by_cached_key(|circle| std::cmp::Reverse(tokens(circle)));
+    let mut work = 0;
+    for circle in open {
+        if work > WORK {
+            break;
+        }
+        // It is cut open where that is best.
+        let mut best: Option<(usize, CountedLoop)> = None;
+        for cut in 0..circle.len() {
+            let turned: Vec<&Way> = (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect();
+            let Some(counted) = closed(automaton, network, &mut graph, &turned, &mut work) else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|(_, other)| weight(&counted) < weight(other)) {
+                best = Some((circle[cut].0, counted));
             }
-            if let Some((head, counted)) = best {
-                found[head].push(counted);
-            }
+        }
+        if let Some((head, counted)) = best {
+            found[head].push(counted);
         }
     }
     for (state, mut loops) in automaton.states.iter_mut().zip(found) {
@@ -101,11 +106,19 @@ fn weight(counted: &CountedLoop) -> (usize, usize, usize) {
     (n(|carry| *carry == Carry::True), n(|carry| *carry == Carry::Delay), carried.len())
 }
 
-/// Circles through a state and larger ones: each a list of states and the way that leaves them.
-fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Vec<Vec<(usize, &'a Way<'a>)>> {
+/// States, and the way that leaves each.
+type Circle<'a> = Vec<(usize, &'a Way<'a>)>;
+
+/// How many tokens a circle moves.
+fn tokens(circle: &Circle) -> u64 {
+    circle.iter().flat_map(|(_, way)| way.kernel.consumes.iter().chain(&way.kernel.produces)).sum()
+}
+
+/// Circles through a state and larger ones.
+fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Vec<Circle<'a>> {
     let mut found = Vec::new();
     let mut steps = 0;
-    let mut path: Vec<(usize, &Way)> = Vec::new();
+    let mut path: Circle = Vec::new();
     let mut on_path = HashSet::new();
     walk(all, first, first, &mut path, &mut on_path, &mut found, &mut steps);
     found
@@ -115,9 +128,9 @@ fn walk<'a>(
     all: &'a [Vec<Way<'a>>],
     first: usize,
     at: usize,
-    path: &mut Vec<(usize, &'a Way<'a>)>,
+    path: &mut Circle<'a>,
     on_path: &mut HashSet<usize>,
-    found: &mut Vec<Vec<(usize, &'a Way<'a>)>>,
+    found: &mut Vec<Circle<'a>>,
     steps: &mut usize,
 ) {
     *steps += 1;
@@ -128,9 +141,7 @@ fn walk<'a>(
     for way in &all[at] {
         path.push((at, way));
         if way.target == first {
-            let moves =
-                path.iter().any(|(_, way)| way.kernel.consumes.iter().chain(&way.kernel.produces).any(|&n| n > 0));
-            if moves {
+            if tokens(path) > 0 {
                 found.push(path.clone());
             }
         } else if way.target > first && !on_path.contains(&way.target) {
@@ -154,8 +165,15 @@ struct Together<'g> {
 impl Together<'_> {
     /// A node of the next kernel, seen from the beginning of the first.
     fn node(&mut self, id: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> Option<NodeId> {
-        for next in self.graph.reachable([id]) {
+        let mut open = vec![id];
+        while let Some(&next) = open.last() {
             if memo.contains_key(&next) {
+                open.pop();
+                continue;
+            }
+            let n = open.len();
+            open.extend(self.graph.op(next).operands().into_iter().filter(|operand| !memo.contains_key(operand)));
+            if open.len() > n {
                 continue;
             }
             let node = self.graph.node(next).clone();
@@ -189,10 +207,17 @@ impl Together<'_> {
         memo.get(&id).copied()
     }
 
-    fn way(&mut self, way: &Way) -> Option<()> {
+    /// Adds a kernel; `work` counts the nodes that are gone through.
+    fn way(&mut self, way: &Way, work: &mut usize) -> Option<()> {
         let mut memo = HashMap::new();
+        let done = self.way_with(way, &mut memo);
+        *work += memo.len();
+        done
+    }
+
+    fn way_with(&mut self, way: &Way, memo: &mut HashMap<NodeId, NodeId>) -> Option<()> {
         for &(condition, holds) in &way.decisions {
-            let condition = self.node(condition, &mut memo)?;
+            let condition = self.node(condition, memo)?;
             match self.graph.constant(condition) {
                 Some(value) if (value == 1) == holds => {}
                 Some(_) => return None,
@@ -204,11 +229,11 @@ impl Together<'_> {
             match effect {
                 Effect::Store { object, index, value } => {
                     let at = self.graph.constant(*index)?;
-                    let value = self.node(*value, &mut memo)?;
+                    let value = self.node(*value, memo)?;
                     stores.push(((*object, at as usize), value));
                 }
                 Effect::Output { port, offset, value } => {
-                    let value = self.node(*value, &mut memo)?;
+                    let value = self.node(*value, memo)?;
                     self.outputs.push((*port, self.produced[*port as usize] + offset, value));
                 }
                 _ => return None,
@@ -226,7 +251,13 @@ impl Together<'_> {
 }
 
 /// A circle as a loop, if its decisions can be counted.
-fn closed(automaton: &Automaton, network: &Network, graph: &mut Graph, circle: &[&Way]) -> Option<CountedLoop> {
+fn closed(
+    automaton: &Automaton,
+    network: &Network,
+    graph: &mut Graph,
+    circle: &[&Way],
+    work: &mut usize,
+) -> Option<CountedLoop> {
     let mut together = Together {
         graph,
         stores: BTreeMap::new(),
@@ -236,7 +267,7 @@ fn closed(automaton: &Automaton, network: &Network, graph: &mut Graph, circle: &
         conditions: Vec::new(),
     };
     for way in circle {
-        together.way(way)?;
+        together.way(way, work)?;
     }
     let Together { stores, consumed, produced, outputs, conditions, .. } = together;
 
@@ -251,9 +282,14 @@ fn closed(automaton: &Automaton, network: &Network, graph: &mut Graph, circle: &
     let changed: HashSet<(ObjectId, usize)> = carried.iter().map(|carried| (carried.object, carried.index)).collect();
     let roots: Vec<NodeId> =
         outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
-    let changing = |graph: &Graph, root: NodeId| {
-        graph.reachable([root]).into_iter().filter(|&id| is_changed(graph, id, &changed)).collect::<Vec<_>>()
-    };
+    // Nodes that passes change, or what they change.
+    let mut changing: HashSet<NodeId> = HashSet::new();
+    for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
+        let own = is_changed(graph, id, &changed);
+        if own || graph.op(id).operands().iter().any(|operand| changing.contains(operand)) {
+            changing.insert(id);
+        }
+    }
     // An element at a place that is not known must be one that no pass changes.
     for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
         if let Op::Entry { object, index } = graph.op(id)
@@ -275,7 +311,7 @@ fn closed(automaton: &Automaton, network: &Network, graph: &mut Graph, circle: &
                 }
             };
             carried[at].carry = Carry::Counter { counter, lo };
-        } else if changing(graph, next).is_empty() {
+        } else if !changing.contains(&next) {
             carried[at].carry = Carry::Delay;
         }
     }
@@ -384,7 +420,7 @@ fn trips(
     conditions: &[(NodeId, bool)],
     carried: &[Carried],
     counters: &[Counter],
-    changing: &dyn Fn(&Graph, NodeId) -> Vec<NodeId>,
+    changing: &HashSet<NodeId>,
 ) -> Option<Vec<Trips>> {
     let mut trips: Vec<Trips> = Vec::new();
     for &(condition, holds) in conditions {
@@ -392,7 +428,7 @@ fn trips(
         if reads_input {
             return None;
         }
-        let trip = if changing(graph, condition).is_empty() {
+        let trip = if !changing.contains(&condition) {
             Trips::Unless(condition, holds)
         } else {
             counted(graph, condition, holds, carried, counters)?

@@ -162,7 +162,7 @@ impl Writer<'_> {
             let function = format!("{base}_split{bits}");
             let outside = LoopNames { function: &function, state: &state, names: &names };
             let (function, more) = kernel::recurrence(split, &first, bits, &outside).ok()?;
-            let features = features.union(&more).cloned().collect();
+            let features: BTreeSet<String> = features.union(&more).cloned().collect();
             Some(Version { function, supported: kernel::supported(&features), tables: String::new() })
         };
         parts.into_iter().filter_map(print).collect()

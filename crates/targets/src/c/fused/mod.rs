@@ -10,10 +10,12 @@
 //! | --- | --- |
 //! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
 //! | `states` | the automaton: decisions and kernels |
+//! | `apart` | kernels as parts that do not need each other |
 //! | `kernels` | long kernels as functions, which states share |
 //! | `loops` | what is repeated |
 //! | `leave` | the state of the automaton as that of the network |
 
+mod apart;
 mod kernels;
 mod leave;
 mod loops;
@@ -34,7 +36,7 @@ use std::fmt::Write as _;
 const MOST_EFFECTS: usize = 6_000;
 
 /// States of it.
-const MOST_STATES: usize = 700;
+const MOST_STATES: usize = 120;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;

@@ -1,6 +1,7 @@
 //! The automaton as a switch in a loop: each case is a state.
 
 use super::Writer;
+use super::apart::apart;
 use super::kernels::KernelFunctions;
 use super::ports::literal;
 use crate::c::kernel::element_type;
@@ -195,13 +196,22 @@ impl Writer<'_> {
         }
         let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
         let _ = writeln!(text, "{pad}{{");
-        let mut statements = String::new();
-        self.pointers(&all, None, depth + 1, &mut statements);
-        statements.push_str(&self.statements(&all, Vec::new(), depth + 1));
-        let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| kernel.produces[port] > 0).collect();
         let inside = "    ".repeat(depth + 1);
         let objects = &self.automaton.objects;
-        text.push_str(&functions.placed(prefix, self.network, objects, statements, &ports, &inside));
+        for part in apart(&self.automaton.graph, objects, &all) {
+            let mut statements = String::new();
+            self.pointers(&part, None, depth + 1, &mut statements);
+            statements.push_str(&self.statements(&part, Vec::new(), depth + 1));
+            let writes = |wanted: usize| {
+                let mut found = false;
+                Effect::walk(&part, &mut |effect| {
+                    found |= matches!(effect, Effect::Output { port, .. } if *port as usize == wanted);
+                });
+                found
+            };
+            let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| writes(port)).collect();
+            text.push_str(&functions.placed(prefix, self.network, objects, statements, &ports, &inside));
+        }
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
             let name = &port.name;

@@ -167,7 +167,7 @@ pub fn split_recurrence(body: &Loop) -> Option<SplitLoop> {
     }
 
     // What each bit on the left makes of each bit of the factor.
-    let mut products: Vec<Vec<u128>> = vec![Vec::with_capacity(BITS); 2 * BITS];
+    let mut products: Vec<Vec<u128>> = vec![Vec::new(); 2 * BITS];
     for right in 0..BITS {
         let values = follow(&body.graph, &order, &|id, bit| {
             source(id, bit).map(|source| match source {
@@ -411,7 +411,7 @@ fn bits_of<B: Bit>(graph: &Graph, id: NodeId, width: usize, known: &HashMap<Node
             None => unknown(),
         },
         Op::Extract(a, lo) => of(a).iter().skip(*lo as usize).take(width).copied().collect(),
-        Op::Concat(parts) => parts.iter().rev().flat_map(|part| of(part)).copied().collect(),
+        Op::Concat(parts) => parts.iter().rev().flat_map(&of).copied().collect(),
         Op::SignExtend(a) => {
             let bits = of(a);
             let last = bits.last().copied().unwrap_or(B::UNKNOWN);

@@ -47,6 +47,7 @@ const UNUSED: &str = "\
 #pragma GCC diagnostic ignored \"-Wunused-function\"
 #pragma GCC diagnostic ignored \"-Wunused-variable\"
 #pragma GCC diagnostic ignored \"-Wunused-parameter\"
+#pragma GCC diagnostic ignored \"-Wunused-but-set-parameter\"
 #define HR_APART __attribute__((noinline))
 #else
 #define HR_APART

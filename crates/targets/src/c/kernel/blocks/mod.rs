@@ -16,10 +16,10 @@ use super::scalar::{element_type, statements};
 use super::words::Unsuited;
 use headrace_instructions::Description;
 use headrace_source::Span;
-use headrace_transform::kernel::{Carry, Effect, Loop, Object, Op, TableId};
+use headrace_transform::kernel::{Carried, Carry, Effect, Loop, Object, ObjectId, Op, TableId};
 use once::Once;
 use plan::{BYTES, Block, Operand, Plan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 /// A printed function and what it needs.
@@ -41,6 +41,10 @@ const GROUPS: &[usize] = &[8, 4, 2, 1];
 /// Why it cannot be: values that are no blocks, or an instruction without a form of this width.
 pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &LoopNames) -> Result<Blocks, Unsuited> {
     let plan = Plan::new(body)?;
+    let mut delayed = HashSet::new();
+    if !read_delays(body).into_iter().all(|(port, offset, _)| delayed.insert((port, offset))) {
+        return Err(Unsuited("two elements hold the same token of the pass before".into()));
+    }
     if !plan.chains.is_empty() && bits != 128 {
         return Err(Unsuited("passes need each other".into()));
     }
@@ -55,6 +59,28 @@ pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &Loop
     let cycles = cycles(&plan, bits);
     let function = CFunction { name: names.function.to_owned(), support, text, cycles };
     Ok(Blocks { function, features })
+}
+
+/// Elements that a pass reads and that hold tokens of the pass before: port and offset of the token, and the element. Several
+/// elements may come to hold the same token without having begun with the same value.
+fn read_delays(body: &Loop) -> Vec<(u32, i64, &Carried)> {
+    let read: HashSet<(ObjectId, usize)> = body
+        .graph
+        .reachable(body.roots())
+        .into_iter()
+        .filter_map(|id| match body.graph.op(id) {
+            Op::Entry { object, index } => Some((*object, body.graph.constant(*index)? as usize)),
+            _ => None,
+        })
+        .collect();
+    let delayed =
+        body.carried.iter().filter(|one| one.carry == Carry::Delay && read.contains(&(one.object, one.index)));
+    delayed
+        .filter_map(|one| match *body.graph.op(one.next) {
+            Op::Input { port, offset } => Some((port, offset, one)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Cycles of a pass, roughly: two registers a cycle of 256 bits at most, or one after the other where passes need each
@@ -413,14 +439,11 @@ impl Printer<'_> {
     /// Tokens of the pass before the first one: where they stand in the pad, and the element that holds them.
     fn delayed(&self, port: usize) -> Vec<(i64, String)> {
         let body = self.plan.body;
-        let delayed = body.carried.iter().filter(|one| one.carry == Carry::Delay);
-        delayed
-            .filter_map(|one| match *body.graph.op(one.next) {
-                Op::Input { port: from, offset } if from as usize == port => {
-                    let object = &body.objects[one.object.0 as usize];
-                    Some((offset, self.names.names.element(object, &one.index.to_string())))
-                }
-                _ => None,
+        let of_port = read_delays(body).into_iter().filter(|(from, ..)| *from as usize == port);
+        of_port
+            .map(|(_, offset, one)| {
+                let object = &body.objects[one.object.0 as usize];
+                (offset, self.names.names.element(object, &one.index.to_string()))
             })
             .collect()
     }

@@ -7,7 +7,7 @@ use headrace_analysis::partition::{self, Division};
 use headrace_engine::Engine;
 use headrace_exchange::{SilentHost, input_named};
 use headrace_interp::{Interpreter, Options};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Scalar};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
 use headrace_source::Severity;
 use headrace_syntax::xcf;
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Firings of the trial run.
 const TRIAL_FIRINGS: u64 = 10_000;
 
-/// Bytes of the message that the trial run announces for a byte string with chunk sizes: far more than it gets to.
-const TRIAL_BYTES: u32 = 1 << 24;
+/// Bytes of the first message of the trial run, where messages have lengths; each is twice as long as the one before.
+const TRIAL_BYTES: usize = 256;
 
 /// Bytes that a FIFO between two threads holds when neither the user nor the source says a capacity.
 const SHARED_BYTES: u64 = 1 << 16;
@@ -26,53 +26,81 @@ const SHARED_BYTES: u64 = 1 << 16;
 /// The same for a FIFO at the boundary: all threads rest when it runs dry.
 const BOUNDARY_BYTES: u64 = 1 << 20;
 
-/// How often each action of each instance fires in a trial run with made-up tokens: any byte strings, one long message,
-/// one key. What matters is what happens again and again, and that shows in such a run as well as in any other.
+/// How often each action of each instance fires in a trial run with made-up tokens: any byte strings, whole messages, one
+/// key. What matters is what happens again and again, and that shows in such a run as well as in any other, as long as it
+/// does not end where only the first part of a message has been seen.
 pub fn trial(network: &Arc<Network>) -> Vec<Vec<u64>> {
     let options = Options { fifo_tokens: DEFAULT_FIFO_TOKENS, ..Options::default() };
     let Ok(mut engine) = Interpreter::new(network.clone(), options) else { return Vec::new() };
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut random = move || {
+    let mut random = move |bytes: usize| -> Vec<u8> {
         // xorshift64* (Vigna 2016): the same tokens in every trial.
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        let mut next = || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d) as u8
+        };
+        (0..bytes).map(|_| next()).collect()
     };
-    let mut first = true;
+    let roles: Vec<Role> = (0..network.inputs.len()).map(|input| role(network, input)).collect();
+    let mut of_whole_messages = None;
+    let mut message_bytes = TRIAL_BYTES;
     let mut done = 0;
     let mut dropped = Vec::new();
     while done < TRIAL_FIRINGS {
-        for (input, port) in network.inputs.iter().enumerate() {
-            let size = port.ty.storage_bytes();
-            let tokens: Vec<u8> = match role(network, input) {
-                Role::Size if first => ((1u32 << 31) | TRIAL_BYTES).to_le_bytes().to_vec(),
-                Role::Rekey => vec![u8::from(first)],
-                Role::Size => continue,
-                Role::Data => (0..256 * size).map(|_| random() as u8).collect(),
-            };
-            engine.write(input, &tokens);
+        let mut message: Vec<Vec<u8>> = roles
+            .iter()
+            .map(|role| match role {
+                Role::Size => (1u32 << 31 | message_bytes as u32).to_le_bytes().to_vec(),
+                Role::Rekey => vec![u8::from(done == 0)],
+                Role::String => random(message_bytes),
+                Role::Data => Vec::new(),
+            })
+            .collect();
+        let began = done;
+        loop {
+            for (input, (role, port)) in roles.iter().zip(&network.inputs).enumerate() {
+                let size = port.ty.storage_bytes();
+                if let Role::Data = role {
+                    engine.write(input, &random(256 * size));
+                } else {
+                    let written = engine.write(input, &message[input]);
+                    message[input].drain(..written * size);
+                }
+            }
+            let stopped = engine.run(Some(TRIAL_FIRINGS - done), &mut SilentHost);
+            for output in 0..network.outputs.len() {
+                dropped.clear();
+                engine.read(output, &mut dropped);
+            }
+            let now = engine.firings().iter().flatten().sum();
+            // Made-up tokens may make a program fail; what it did until then counts.
+            if stopped.is_err() {
+                return of_whole_messages.unwrap_or_else(|| engine.firings());
+            }
+            if now == done {
+                break;
+            }
+            done = now;
         }
-        first = false;
-        let stopped = engine.run(Some(TRIAL_FIRINGS - done), &mut SilentHost);
-        for output in 0..network.outputs.len() {
-            dropped.clear();
-            engine.read(output, &mut dropped);
-        }
-        let now = engine.firings().iter().flatten().sum();
-        // Made-up tokens may make a program fail; what it did until then counts.
-        if stopped.is_err() || now == done {
+        if done == began || message.iter().any(|tokens| !tokens.is_empty()) {
             break;
         }
-        done = now;
+        if done < TRIAL_FIRINGS {
+            of_whole_messages = Some(engine.firings());
+        }
+        message_bytes *= 2;
     }
-    engine.firings()
+    of_whole_messages.unwrap_or_else(|| engine.firings())
 }
 
 /// What an input is by the conventions of the library.
 enum Role {
     /// Chunk sizes of a byte string.
     Size,
+    /// A byte string that has them.
+    String,
     /// Whether a new key comes with the message.
     Rekey,
     /// Anything else.
@@ -83,8 +111,13 @@ fn role(network: &Network, input: usize) -> Role {
     let port = &network.inputs[input];
     let string = port.name.strip_suffix("Size").and_then(|name| input_named(network, name));
     let bytes = string.is_some_and(|string| network.inputs[string].ty == Scalar::Int(IntType::unsigned(8)));
+    let is_size = |port: &Port| port.ty == Scalar::Int(IntType::unsigned(32));
+    let sizes = input_named(network, &format!("{}Size", port.name));
     match port.ty {
-        Scalar::Int(ty) if bytes && ty == IntType::unsigned(32) => Role::Size,
+        Scalar::Int(ty) if ty == IntType::unsigned(8) && sizes.is_some_and(|at| is_size(&network.inputs[at])) => {
+            Role::String
+        }
+        _ if bytes && is_size(port) => Role::Size,
         Scalar::Bool if port.name == "Rekey" => Role::Rekey,
         _ => Role::Data,
     }

@@ -7,7 +7,7 @@ use headrace_analysis::partition::{self, Division};
 use headrace_engine::Engine;
 use headrace_exchange::{SilentHost, input_named};
 use headrace_interp::{Interpreter, Options};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Endpoint, IntType, Mapping, Network, Port, Scalar};
 use headrace_source::Severity;
 use headrace_syntax::xcf;
 use std::fmt::Write as _;
@@ -20,8 +20,14 @@ const TRIAL_FIRINGS: u64 = 10_000;
 /// Bytes of the first message of the trial run, where messages have lengths; each is twice as long as the one before.
 const TRIAL_BYTES: usize = 256;
 
-/// Bytes that a FIFO between two threads holds when neither the user nor the source says a capacity.
-const SHARED_BYTES: u64 = 1 << 16;
+/// Bytes that a FIFO between two threads holds when neither the user nor the source says a capacity. One that is filled
+/// before the next gets anything, as where a message is cut into parts, must hold all of a part, or the threads
+/// work by turns.
+const SHARED_BYTES: u64 = 1 << 21;
+
+/// An instance that does less than this part of the work of a network, and whose tokens other threads wait for, is not to be
+/// stopped by a full FIFO of its own thread.
+const LIGHT: u64 = 50;
 
 /// The same for a FIFO at the boundary: all threads rest when it runs dry.
 const BOUNDARY_BYTES: u64 = 1 << 20;
@@ -128,18 +134,46 @@ pub fn automatic(network: &Arc<Network>, threads: u32) -> Division {
     partition::divide(network, threads as usize, &trial(network))
 }
 
-/// The network with larger FIFOs where threads meet, unless their capacities were asked for.
-pub fn with_room(network: &Network, mapping: &Mapping) -> Network {
+/// The network with larger FIFOs where threads meet, and behind those who deal tokens to several, unless
+/// their capacities were asked for.
+pub fn with_room(network: &Network, division: &Division) -> Network {
+    let mapping = &division.mapping;
+    let dealers = dealers(network, division);
     let mut network = network.clone();
     let types: Vec<Scalar> = network.connections.iter().map(|connection| network.target_port(connection).ty).collect();
     for (connection, ty) in network.connections.iter_mut().zip(types) {
-        if connection.fifo_tokens.is_none() && mapping.crosses(connection) {
+        let dealt = matches!(connection.source, Endpoint::Instance(from, _) if dealers[from.index()]);
+        if connection.fifo_tokens.is_none() && (dealt || mapping.crosses(connection)) {
             let inner = mapping.at(connection.source).is_some() && mapping.at(connection.target).is_some();
             let bytes = if inner { SHARED_BYTES } else { BOUNDARY_BYTES };
             connection.fifo_tokens = u32::try_from(bytes / ty.storage_bytes() as u64).ok();
         }
     }
     network
+}
+
+/// Instances with little work whose tokens get to another thread through others with little work at most.
+fn dealers(network: &Network, division: &Division) -> Vec<bool> {
+    let total = division.work.iter().fold(0, |sum: u64, &work| sum.saturating_add(work));
+    let light = |at: usize| division.work.get(at).is_some_and(|&work| work < total / LIGHT);
+    let mut dealers = vec![false; network.instances.len()];
+    loop {
+        let mut changed = false;
+        for connection in &network.connections {
+            let (Endpoint::Instance(from, _), Endpoint::Instance(to, _)) = (connection.source, connection.target)
+            else {
+                continue;
+            };
+            let leads = dealers[to.index()] || division.mapping.crosses(connection);
+            if leads && !dealers[from.index()] && light(from.index()) {
+                dealers[from.index()] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return dealers;
+        }
+    }
 }
 
 /// A division as text: partitions, their shares of the work, their instances.
@@ -175,9 +209,9 @@ pub fn from_file(context: &mut Context, network: &Network, path: &Path) -> Outco
     mapping.map(|mapping| (mapping, network)).ok_or_else(Failure::said)
 }
 
-/// The XCF text of a mapping, with the capacities of FIFOs between threads.
-pub fn to_text(network: &Network, mapping: &Mapping) -> String {
-    xcf::write(&headrace_frontend::mapping::describe(&with_room(network, mapping), mapping))
+/// The XCF text of a division, with the capacities of FIFOs between threads.
+pub fn to_text(network: &Network, division: &Division) -> String {
+    xcf::write(&headrace_frontend::mapping::describe(&with_room(network, division), &division.mapping))
 }
 
 /// A division as data.

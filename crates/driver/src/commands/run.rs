@@ -98,7 +98,7 @@ fn divided(
         return Ok((network, None));
     }
     let division = mapping::automatic(&network, arguments.threads);
-    let roomy = arguments.fifo.is_none().then(|| Arc::new(mapping::with_room(&network, &division.mapping)));
+    let roomy = arguments.fifo.is_none().then(|| Arc::new(mapping::with_room(&network, &division)));
     Ok((roomy.unwrap_or(network), Some(division)))
 }
 

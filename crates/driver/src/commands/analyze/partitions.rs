@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub fn show(arguments: &AnalyzeArgs, network: &Arc<Network>, n: u32) -> Outcome {
     let division = mapping::automatic(network, n);
     if let Some(path) = &arguments.write_mapping {
-        output::write_file(path, mapping::to_text(network, &division.mapping).as_bytes())?;
+        output::write_file(path, mapping::to_text(network, &division).as_bytes())?;
     }
     let text = if arguments.json {
         serde_json::to_string_pretty(&mapping::as_json(network, &division)).unwrap_or_default()

@@ -68,7 +68,7 @@ pub fn measure(context: &mut Context, _: &BenchArgs, machine: &Machine) -> Outco
                     let mut divided = Arc::clone(&network);
                     if *n > 1 {
                         let division = mapping::automatic(&network, u32::try_from(*n).unwrap_or(1));
-                        divided = Arc::new(mapping::with_room(&network, &division.mapping));
+                        divided = Arc::new(mapping::with_room(&network, &division));
                         options.mapping = Some(Arc::new(division.mapping));
                     }
                     let engine = NativeEngine::new(Arc::clone(&divided), &options);

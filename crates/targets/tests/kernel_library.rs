@@ -1,6 +1,7 @@
 //! Loops of the library's networks, printed in every way and held to what they mean.
 //!
-//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations; `--nocapture` shows what each way takes.
+//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations, `HEADRACE_WAYS="bits"` other ways than all;
+//! `--nocapture` shows what each way takes.
 
 #[path = "kernel/compile.rs"]
 mod compile;
@@ -164,6 +165,8 @@ fn loops_of_networks_do_what_they_mean() {
     let wanted = std::env::var("HEADRACE_LOOPS").unwrap_or_else(|_| "rc5 ecb-encrypt base64 decode".to_owned());
     let wanted: Vec<&str> = wanted.split_whitespace().collect();
     let levels = std::env::var("HEADRACE_LEVELS").unwrap_or_else(|_| "v128 avx512".to_owned());
+    let ways = std::env::var("HEADRACE_WAYS").unwrap_or_else(|_| "passes lanes bits".to_owned());
+    let is_wanted = |strategy: &&Strategy| ways.split_whitespace().any(|way| way == strategy.name());
     let has = |machine: &&Machine| match machine.name {
         "v128" => true,
         "avx2" => std::is_x86_feature_detected!("avx2"),
@@ -179,7 +182,7 @@ fn loops_of_networks_do_what_they_mean() {
         println!("{} {}: {} loops", pair[0], pair[1], found.len());
         for (i, body) in found.iter().enumerate() {
             for machine in &machines {
-                for &strategy in Strategy::ALL {
+                for &strategy in Strategy::ALL.iter().filter(is_wanted) {
                     let name = format!("{} {} {i}", pair[0], pair[1]);
                     let printed = match print_loop(body, machine, strategy, &OUTSIDE) {
                         Ok(printed) => printed,

@@ -109,10 +109,22 @@ pub(super) struct Bits {
     pub outputs: Vec<Vec<usize>>,
 }
 
-/// More gates than this are not printed in one piece.
-const LARGEST_CIRCUIT: usize = 7000;
-/// Tables of fewer gates are never printed as functions: passing values would cost too much.
-const SMALLEST_FUNCTION: usize = 40;
+/// Which tables stay outside of the circuit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outside {
+    /// With fewer gates in all tables together, none.
+    pub total: usize,
+    /// Tables of fewer gates never do: passing values would cost too much.
+    pub gates: usize,
+}
+
+impl Outside {
+    /// Where calls are a part of what is printed, and copy what they pass.
+    pub const CALLED: Outside = Outside { total: 7000, gates: 40 };
+    /// Where calls are all that is printed.
+    pub const ROLLED: Outside = Outside { total: 1000, gates: 8 };
+}
+
 /// Products and sums that would take more gates than this are left to other ways of printing.
 const LARGEST_ARITHMETIC: u32 = 4096;
 
@@ -137,7 +149,7 @@ impl Bits {
     /// # Errors
     ///
     /// Operations that take too many gates, elements at places that differ from pass to pass.
-    pub fn new(words: &WordLoop, values: &[NodeId], ternary: bool) -> Result<Bits, Unsuited> {
+    pub fn new(words: &WordLoop, values: &[NodeId], ternary: bool, outside: Outside) -> Result<Bits, Unsuited> {
         let basis = if ternary { Basis::THREE_INPUT } else { Basis::TWO_INPUT };
         let graph = &words.graph;
         let order: Vec<NodeId> =
@@ -156,7 +168,7 @@ impl Bits {
         }
         let gates = |part: &Part| tables.get(part).map_or(0, |circuit| circuit.gates().len());
         let total: usize = uses.iter().map(|(part, n)| gates(part) * n).sum();
-        let outside = |part: &Part| total > LARGEST_CIRCUIT && gates(part) >= SMALLEST_FUNCTION && uses[part] > 2;
+        let is_outside = |part: &Part| total > outside.total && gates(part) >= outside.gates && uses[part] > 2;
         // Inputs.
         let mut sources = Vec::new();
         let mut starts: HashMap<NodeId, usize> = HashMap::new();
@@ -179,7 +191,7 @@ impl Bits {
                     }
                     if let Op::Lookup(table, index) = op {
                         let part = Part::new(graph, *table, *index);
-                        if outside(&part) {
+                        if is_outside(&part) {
                             starts.insert(id, sources.len());
                             let n_inputs = tables[&part].n_inputs();
                             calls.push(Call { table: part, first_output: 0, n_inputs, first_input: sources.len() });
@@ -214,7 +226,7 @@ impl Bits {
         for &id in &order {
             if let Op::Lookup(table, index) = graph.op(id) {
                 let part = Part::new(graph, *table, *index);
-                if outside(&part) {
+                if is_outside(&part) {
                     let inputs = builder.of(*index);
                     calls[next_call].first_output = n_outputs;
                     for at in part.open() {
@@ -243,10 +255,12 @@ impl Bits {
             }
             outputs.push(list);
         }
-        let circuit = if ternary { cover(&builder.circuit, &basis, 1) } else { simplify(&builder.circuit) };
+        // Between calls, gates of two inputs say what is mixed into what.
+        let whole = ternary && (calls.is_empty() || outside.gates >= Outside::CALLED.gates);
+        let circuit = if whole { cover(&builder.circuit, &basis, 1) } else { simplify(&builder.circuit) };
         let tables: BTreeMap<Part, Circuit> = tables
             .iter()
-            .filter(|pair| outside(pair.0))
+            .filter(|pair| is_outside(pair.0))
             .map(|(part, circuit)| (part.clone(), circuit.clone()))
             .collect();
         Ok(Bits { circuit, sources, calls, tables, outputs })

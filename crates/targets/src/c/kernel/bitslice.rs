@@ -4,11 +4,13 @@
 //! 64 bits are transposed in every lane; pass `k * n_lanes + j` is bit `k` of lane `j`. What is mixed into
 //! an output word as it came in is mixed in after the way back, and need not be transposed at all.
 
-use super::bits::{Bits, Source};
+use super::bits::{Bits, Outside, Source};
 use super::frame::{CFunction, LoopNames, frame};
-use super::lanes::{constants, load_words, store_words, vector_support};
+use super::lanes::constants;
 use super::machine::Machine;
-use super::words::{Layout, Unsuited, WordLoop};
+use super::rolled::{Number, Rolled, place_of_word};
+use super::vectors::{load_words, store_words, transposition, vector_support};
+use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
 use std::collections::HashMap;
@@ -28,38 +30,11 @@ pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFu
     let words = WordLoop::new(body, LANE)?;
     let late: Vec<Late> = words.written.iter().map(|one| Late::new(&words, one.2)).collect();
     let values: Vec<NodeId> = late.iter().map(|one| one.value).collect();
-    let bits = Bits::new(&words, &values, machine.ternary)?;
-    Printer { words: &words, machine, names, bits: &bits, late: &late, slots: HashMap::new() }.function()
-}
-
-/// An output word: a value, and a word that is mixed into it as it lies in memory.
-struct Late {
-    value: NodeId,
-    /// Port and word, and what stands there in the first pass, if that is something else.
-    mixed: Option<(u32, i64, Option<NodeId>)>,
-}
-
-impl Late {
-    fn new(words: &WordLoop, value: NodeId) -> Late {
-        let graph = &words.graph;
-        let token = |id: NodeId| match graph.op(id) {
-            Op::Input { port, offset } if (*port as usize) < words.inputs.len() => Some((*port, *offset)),
-            _ => None,
-        };
-        if let Op::Xor(a, b) = *graph.op(value) {
-            for (value, side) in [(a, b), (b, a)] {
-                if let Some((port, word)) = token(side) {
-                    return Late { value, mixed: Some((port, word, None)) };
-                }
-                let Op::Select(condition, first, rest) = *graph.op(side) else { continue };
-                let flag = matches!(graph.op(condition), Op::Input { port, .. } if *port == words.first_port());
-                if let (true, Some((port, word)), false) = (flag, token(rest), words.varying.contains(&first)) {
-                    return Late { value, mixed: Some((port, word, Some(first))) };
-                }
-            }
-        }
-        Late { value, mixed: None }
-    }
+    let bits = Bits::new(&words, &values, machine.ternary, Outside::ROLLED)?;
+    let rolled = if bits.calls.is_empty() { None } else { Rolled::new(&words, &bits) };
+    let bits = if rolled.is_some() { bits } else { Bits::new(&words, &values, machine.ternary, Outside::CALLED)? };
+    let rolled = rolled.as_ref();
+    Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: HashMap::new() }.function()
 }
 
 struct Printer<'a> {
@@ -67,6 +42,7 @@ struct Printer<'a> {
     machine: &'a Machine,
     names: &'a LoopNames<'a>,
     bits: &'a Bits,
+    rolled: Option<&'a Rolled>,
     late: &'a [Late],
     /// Where the masks of a node that no pass changes begin.
     slots: HashMap<NodeId, usize>,
@@ -89,14 +65,24 @@ impl Printer<'_> {
         }
         support.extend([vector_support(bits, LANE), transposition(self.machine)]);
         let mut before = String::new();
-        for (number, circuit) in self.bits.tables.values().enumerate() {
-            before += &self.table(number, circuit);
-        }
         let mut once = String::new();
         self.masks(&mut once);
         let mut group = String::new();
-        self.read(&mut once, &mut group);
-        self.circuit(&mut group);
+        match self.rolled {
+            None => {
+                for (number, circuit) in self.bits.tables.values().enumerate() {
+                    before += &self.table(number, circuit);
+                }
+                self.read(&mut once, &mut group);
+                self.circuit(&mut group);
+            }
+            Some(rolled) => {
+                before += &self.called(rolled);
+                let _ = writeln!(once, "  {} p_[{}];", self.v(), rolled.n_slots);
+                self.read(&mut once, &mut group);
+                self.calls(rolled, &mut group);
+            }
+        }
         self.write(&mut group);
         let text = before + &frame(self.words, self.machine, self.names, bits, &once, &group);
         let cycles = self.cycles() / f64::from(bits);
@@ -137,6 +123,88 @@ impl Printer<'_> {
         }
         text.push_str("}\n");
         text
+    }
+
+    /// The functions of a rolled circuit, and its list.
+    fn called(&self, rolled: &Rolled) -> String {
+        let v = self.v();
+        let function = self.names.function;
+        let bytes = self.machine.vector_bits as usize / 8;
+        let numbers: Vec<usize> = rolled
+            .numbers
+            .iter()
+            .map(|number| match *number {
+                Number::Slot(slot) => slot * bytes,
+                Number::Mask(Source::Constant { node, bit }) => self.slots[&node] + bit as usize,
+                Number::Mask(_) => 0,
+            })
+            .collect();
+        let most = numbers.iter().copied().max().unwrap_or(0);
+        let number = if most < 1 << 16 { "uint16_t" } else { "uint32_t" };
+        let mut text = format!("static const {number} {function}_list[] = {{");
+        for (i, value) in numbers.iter().enumerate() {
+            let _ = write!(text, "{}{value},", if i % 24 == 0 { "\n  " } else { "" });
+        }
+        text.push_str("\n};\n");
+        for (at, kind) in rolled.kinds.iter().enumerate() {
+            let circuit = &self.bits.tables[&kind.table];
+            let _ = writeln!(
+                text,
+                "{}static void {function}_call{at}({v} *pool, const uint64_t *m, const {number} *q)\n{{\n  \
+                 char *const p = (char *)pool;",
+                self.machine.attribute()
+            );
+            let mut next = 0;
+            let mut take = || {
+                next += 1;
+                next - 1
+            };
+            for (i, &masked) in kind.masked.iter().enumerate() {
+                let _ = write!(text, "  const {v} x{i}_ = *(const {v} *)(p + q[{}])", take());
+                let mask =
+                    if masked { format!(" ^ {}", self.all(&format!("m[q[{}]]", take()))) } else { String::new() };
+                let _ = writeln!(text, "{mask};");
+            }
+            let name = |signal: Signal| match signal.index().checked_sub(circuit.n_inputs()) {
+                None => format!("x{}_", signal.0),
+                Some(gate) => format!("g{gate}_"),
+            };
+            for (i, gate) in circuit.gates().iter().enumerate() {
+                let _ = writeln!(text, "  const {v} g{i}_ = {};", self.gate(gate, &name));
+            }
+            // All is read before anything is written.
+            let mut written = String::new();
+            for (i, (output, &mixed)) in circuit.outputs().iter().zip(&kind.mixed).enumerate() {
+                let _ = write!(text, "  const {v} y{i}_ = {}", name(*output));
+                let sum = if mixed { format!(" ^ *(const {v} *)(p + q[{}])", take()) } else { String::new() };
+                let _ = writeln!(text, "{sum};");
+                let _ = writeln!(written, "  *({v} *)(p + q[{}]) = y{i}_;", take());
+            }
+            text += &written;
+            text.push_str("}\n");
+        }
+        text
+    }
+
+    /// The calls of a rolled circuit: those of a period in a loop, what remains after it.
+    fn calls(&self, rolled: &Rolled, group: &mut String) {
+        let function = self.names.function;
+        let masks = if self.slots.is_empty() { "0" } else { "m_" };
+        let in_turns = rolled.calls.len() / rolled.period * rolled.period;
+        let length = |calls: &[usize]| calls.iter().map(|&kind| rolled.kinds[kind].n_numbers()).sum::<usize>();
+        let turn = length(&rolled.calls[..rolled.period]);
+        let mut at = length(&rolled.calls[..in_turns]);
+        let _ = writeln!(group, "    for (unsigned q_ = 0; q_ < {at}; q_ += {turn}) {{");
+        let mut within = 0;
+        for &kind in &rolled.calls[..rolled.period] {
+            let _ = writeln!(group, "      {function}_call{kind}(p_, {masks}, {function}_list + q_ + {within});");
+            within += length(&[kind]);
+        }
+        group.push_str("    }\n");
+        for &kind in &rolled.calls[in_turns..] {
+            let _ = writeln!(group, "    {function}_call{kind}(p_, {masks}, {function}_list + {at});");
+            at += length(&[kind]);
+        }
     }
 
     fn gate(&self, gate: &Gate, name: &dyn Fn(Signal) -> String) -> String {
@@ -219,11 +287,19 @@ impl Printer<'_> {
                 }
             }
             let first = self.slots[&nodes[0]];
+            let (v, lanes) = (self.v(), self.machine.vector_bits / LANE);
+            let places: Vec<String> = (0..lanes).map(|lane| lane.to_string()).collect();
             let _ = writeln!(
                 loops,
-                "  {{\n    const uint64_t list[] = {{{}}};\n    for (size_t i = 0; i < sizeof list / sizeof *list; i++)\n      \
-                 for (unsigned b = 0; b < {room}; b++) m_[{first} + i * {room} + b] = 0 - (list[i] >> b & 1);\n  }}",
-                list.join(", ")
+                "  {{\n    const uint64_t list[] = {{{}}};\n    const {v} places = {{{}}};\n    \
+                 for (size_t i = 0; i < sizeof list / sizeof *list; i++)\n      \
+                 for (unsigned b = 0; b < {room}; b += {lanes}) {{\n        \
+                 const {v} mask = 0 - ({} >> (places + {}) & 1);\n        \
+                 memcpy(m_ + {first} + i * {room} + b, &mask, sizeof mask);\n      }}\n  }}",
+                list.join(", "),
+                places.join(","),
+                self.all("list[i]"),
+                self.all("b")
             );
         }
         let _ = writeln!(once, "  uint64_t m_[{total}];");
@@ -251,7 +327,12 @@ impl Printer<'_> {
                 if !used(port, Some(before)) {
                     continue;
                 }
-                let _ = writeln!(group, "    {v} {letter}{port}_[{n_words}][64];");
+                let _ = match self.rolled.and_then(|rolled| rolled.arrays.get(&format!("{letter}{port}_"))) {
+                    None => writeln!(group, "    {v} {letter}{port}_[{n_words}][64];"),
+                    Some(start) => {
+                        writeln!(group, "    {v} (*const {letter}{port}_)[64] = ({v} (*)[64])(p_ + {start});")
+                    }
+                };
                 let _ = writeln!(group, "    for (unsigned k = 0; k < 64; k++) {{");
                 let back = if before { layout.bytes() } else { 0 };
                 let from = format!("(i{port}_ + k * {} - {back})", self.rows(layout));
@@ -287,9 +368,13 @@ impl Printer<'_> {
             }
             once.push_str("  };\n");
             let base = self.all("0 - (uint64_t)(c >> b & 1)");
+            let _ = match self.rolled.and_then(|rolled| rolled.arrays.get(&format!("n{n}_"))) {
+                None => writeln!(group, "    {v} n{n}_[{width}];"),
+                Some(start) => writeln!(group, "    {v} *const n{n}_ = p_ + {start};"),
+            };
             let _ = writeln!(
                 group,
-                "    {v} n{n}_[{width}];\n    {{\n      u128 c = c{n}_;\n      {v} carry = {{0}};\n      \
+                "    {{\n      u128 c = c{n}_;\n      {v} carry = {{0}};\n      \
                  for (unsigned b = 0; b < {low}; b++) {{\n        const {v} base = {base};\n        \
                  n{n}_[b] = base ^ p{n}_[b] ^ carry;\n        carry = (base & p{n}_[b]) | (carry & (base ^ p{n}_[b]));\n      }}\n      \
                  for (unsigned b = {low}; b < {width}; b++) {{\n        const {v} base = {base};\n        \
@@ -300,27 +385,20 @@ impl Printer<'_> {
         if used(self.words.first_port(), None) || mixed_first {
             once.push_str("  unsigned first_group_ = 1;\n");
             let _ = writeln!(group, "    const {v} first_ = {{first_group_}};");
+            if let Some(start) = self.rolled.and_then(|rolled| rolled.arrays.get("first_")) {
+                let _ = writeln!(group, "    p_[{start}] = first_;");
+            }
         }
     }
 
     fn source(&self, source: Source) -> String {
         match source {
             Source::Word { port, word, bit } => {
-                let Some(layout) = self.words.inputs.get(port as usize) else {
-                    if port == self.words.first_port() {
-                        return "first_".into();
-                    }
-                    return format!(
-                        "n{}_[{}]",
-                        port as usize - self.words.inputs.len(),
-                        word * i64::from(LANE) + i64::from(bit)
-                    );
-                };
-                let n_words = layout.words(LANE) as i64;
-                if word < 0 {
-                    format!("y{port}_[{}][{bit}]", word + n_words)
-                } else {
-                    format!("x{port}_[{word}][{bit}]")
+                let (array, at, length) = place_of_word(self.words, port, word, bit);
+                match length {
+                    1 => array,
+                    _ if (port as usize) < self.words.inputs.len() => format!("{array}[{}][{}]", at / 64, at % 64),
+                    _ => format!("{array}[{at}]"),
                 }
             }
             Source::Constant { node, bit } => self.all(&format!("m_[{}]", self.slots[&node] + bit as usize)),
@@ -445,7 +523,10 @@ impl Printer<'_> {
                 let list = &self.bits.outputs[i];
                 for bit in 0..LANE as usize {
                     let value = match list.get(bit) {
-                        Some(&output) => self.name(self.bits.circuit.outputs()[output]),
+                        Some(output) => match self.rolled.and_then(|rolled| rolled.results.get(output)) {
+                            Some(slot) => format!("p_[{slot}]"),
+                            None => self.name(self.bits.circuit.outputs()[*output]),
+                        },
                         None => format!("({v}){{0}}"),
                     };
                     let _ = writeln!(group, "    u{port}_[{word}][{bit}] = {value};");
@@ -495,57 +576,8 @@ impl Printer<'_> {
             }
             group.push_str(&mixes);
             let to = format!("(o{port}_ + k * {})", self.rows(layout));
-            *group += &store_words(layout, bits, LANE, &to, &|w| format!("z{w}_"), "      ");
+            *group += &store_words(layout, bits, LANE, &to, None, &|w| format!("z{w}_"), "      ");
             group.push_str("    }\n");
         }
     }
-}
-
-/// Transposes 64 by 64 bits in every lane: halves of the distance change places, then quarters, and so on. Three
-/// distances at a time, so that eight vectors stay in registers.
-fn transposition(machine: &Machine) -> String {
-    let (bits, name) = (machine.vector_bits, machine.name);
-    let v = format!("hr_v{bits}x{LANE}");
-    let swap = if machine.ternary {
-        format!(
-            "#define HR_SWAP_{name}(a, b, s, m) do {{ \\\n    const {v} p = a, q = b; \\\n    \
-             a = ({v})_mm{bits}_ternarylogic_epi64((__m{bits}i)p, (__m{bits}i)(q << s), (__m{bits}i)HR_ALL_{bits}x{LANE}(m), 0xe4); \\\n    \
-             b = ({v})_mm{bits}_ternarylogic_epi64((__m{bits}i)(p >> s), (__m{bits}i)q, (__m{bits}i)HR_ALL_{bits}x{LANE}(m), 0xe4); \\\n  \
-             }} while (0)\n"
-        )
-    } else {
-        format!(
-            "#define HR_SWAP_{name}(a, b, s, m) do {{ \\\n    \
-             const {v} t = ((a >> s) ^ b) & HR_ALL_{bits}x{LANE}(m); \\\n    b ^= t; a ^= t << s; \\\n  }} while (0)\n"
-        )
-    };
-    let mut text = format!(
-        "{swap}static inline uint64_t hr_gather_bits_{name}(const uint64_t *m)\n{{\n  uint64_t v = 0;\n  \
-         for (unsigned b = 0; b < 64; b++) v |= (m[b] & 1) << b;\n  return v;\n}}\n\
-         {}__attribute__((noinline)) static void hr_transpose_{name}({v} *x)\n{{\n",
-        machine.attribute()
-    );
-    let masks = |s: u32| {
-        let ones = (0..64).filter(|bit| bit & s == 0).fold(0_u64, |mask, bit| mask | 1 << bit);
-        format!("{ones:#x}ull")
-    };
-    // The vectors i, i + step, … i + 7 step.
-    for (step, range) in [(8_u32, "i < 8; i++"), (1, "i < 64; i += 8")] {
-        let _ = writeln!(text, "  for (unsigned i = 0; {range}) {{");
-        for k in 0..8 {
-            let _ = writeln!(text, "    {v} a{k} = x[i + {}];", k * step);
-        }
-        for distance in [4_u32, 2, 1] {
-            let s = distance * step;
-            for k in (0..8).filter(|k| k & distance == 0) {
-                let _ = writeln!(text, "    HR_SWAP_{name}(a{k}, a{}, {s}, {});", k + distance, masks(s));
-            }
-        }
-        for k in 0..8 {
-            let _ = writeln!(text, "    x[i + {}] = a{k};", k * step);
-        }
-        text.push_str("  }\n");
-    }
-    text.push_str("}\n");
-    text
 }

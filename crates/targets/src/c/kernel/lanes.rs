@@ -12,7 +12,8 @@ use super::machine::Machine;
 use super::pieces::{Outside, Piece};
 use super::rows::Rows;
 use super::scalar::element_type;
-use super::words::{Layout, Unsuited, WordLoop};
+use super::vectors::{Mixed, lie_together, load_words, store_words, vector_support};
+use super::words::{Late, Unsuited, WordLoop};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
@@ -20,10 +21,10 @@ use std::fmt::Write as _;
 
 /// Cycles that operations of vectors are taken for: two a cycle, and elements of tables one by one.
 const VECTOR_OPERATION: f64 = 0.5;
-const ELEMENT_GATHERED: f64 = 1.5;
-const ELEMENT_ALONE: f64 = 3.0;
 const PERMUTATION: f64 = 1.0;
 const BYTE_PERMUTATION: f64 = 6.0;
+const ELEMENT_GATHERED: f64 = 1.5;
+const ELEMENT_ALONE: f64 = 3.0;
 
 /// Prints a loop with one lane for each pass.
 ///
@@ -49,153 +50,6 @@ fn fits(words: &WordLoop) -> bool {
         && words.body.counters.iter().all(|counter| {
             words.body.graph.width(counter.start) <= words.bits || counter.step < 1 << (words.bits - 7)
         })
-}
-
-/// The type of vectors and what is done with whole ones.
-pub(super) fn vector_support(bits: u32, lane: u32) -> String {
-    let n = bits / lane;
-    let list = |item: &dyn Fn(u32) -> String| (0..n).map(item).collect::<Vec<_>>().join(",");
-    let mut text = String::new();
-    let name = format!("{bits}x{lane}");
-    let _ = writeln!(text, "typedef uint{lane}_t hr_v{name} __attribute__((vector_size({})));", bits / 8);
-    let _ = writeln!(text, "typedef int{lane}_t hr_s{name} __attribute__((vector_size({})));", bits / 8);
-    let _ = writeln!(text, "#define HR_ALL_{name}(x) ((hr_v{name}){{{}}})", list(&|_| "x".into()));
-    let _ = writeln!(text, "#define HR_STEPS_{name}(x) ((hr_v{name}){{{}}})", list(&|i| format!("(x)*{i}u")));
-    if n > 1 {
-        let pair = |name: &str, item: &dyn Fn(u32) -> u32, text: &mut String| {
-            let items = (0..n).map(|i| item(i).to_string()).collect::<Vec<_>>().join(",");
-            let _ = writeln!(text, "#define HR_{name}_{bits}x{lane}(a, b) __builtin_shufflevector(a, b, {items})");
-        };
-        pair("EVEN", &|i| 2 * i, &mut text);
-        pair("ODD", &|i| 2 * i + 1, &mut text);
-        pair("LOW", &|i| i / 2 + (i % 2) * n, &mut text);
-        pair("HIGH", &|i| n / 2 + i / 2 + (i % 2) * n, &mut text);
-    }
-    text
-}
-
-/// Statements that make one vector for each word from rows of words, pass after pass, at the pointer `from`.
-/// `name` gives the variable of a word.
-pub(super) fn load_words(
-    layout: &Layout,
-    bits: u32,
-    lane: u32,
-    from: &str,
-    name: &dyn Fn(u64) -> String,
-    indent: &str,
-) -> String {
-    let (n_words, n_lanes) = (layout.words(lane), u64::from(bits / lane));
-    let (row, word) = (layout.bytes(), u64::from(lane / 8));
-    let v = format!("hr_v{bits}x{lane}");
-    let mut text = String::new();
-    if row == n_words * word && n_words.is_power_of_two() && n_words <= 64 {
-        let prefix = name(0);
-        let mut stream: Vec<String> = Vec::new();
-        for k in 0..n_words {
-            let variable = if n_words == 1 { name(0) } else { format!("{prefix}t{k}") };
-            let _ = writeln!(
-                text,
-                "{indent}{v} {variable}; memcpy(&{variable}, {from} + {}, {});",
-                k * n_lanes * word,
-                bits / 8
-            );
-            stream.push(variable);
-        }
-        let mut streams = vec![(0_u64, stream)];
-        let mut step = 1;
-        while step < n_words {
-            let mut next = Vec::new();
-            for (first, stream) in streams {
-                for (kind, residue) in [("EVEN", first), ("ODD", first + step)] {
-                    let mut half = Vec::new();
-                    for (k, pair) in stream.chunks(2).enumerate() {
-                        let [a, b] = pair else { continue };
-                        let variable =
-                            if step * 2 == n_words { name(residue) } else { format!("{prefix}s{step}_{residue}_{k}") };
-                        let _ = writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({a}, {b});");
-                        half.push(variable);
-                    }
-                    next.push((residue, half));
-                }
-            }
-            streams = next;
-            step *= 2;
-        }
-        return text;
-    }
-    if let Some(rows) = Rows::new(layout, bits, lane) {
-        return rows.load(from, name, indent);
-    }
-    for k in 0..n_words {
-        let _ = writeln!(text, "{indent}{v} {};", name(k));
-    }
-    let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
-    for k in 0..n_words {
-        let bytes = word.min(row - k * word);
-        let _ = writeln!(
-            text,
-            "{indent}  {{ uint{lane}_t t = 0; memcpy(&t, {from} + {row} * i + {}, {bytes}); {}[i] = t; }}",
-            k * word,
-            name(k)
-        );
-    }
-    let _ = writeln!(text, "{indent}}}");
-    text
-}
-
-/// The other way: rows of words from one vector for each word.
-pub(super) fn store_words(
-    layout: &Layout,
-    bits: u32,
-    lane: u32,
-    to: &str,
-    name: &dyn Fn(u64) -> String,
-    indent: &str,
-) -> String {
-    let (n_words, n_lanes) = (layout.words(lane), u64::from(bits / lane));
-    let (row, word) = (layout.bytes(), u64::from(lane / 8));
-    let v = format!("hr_v{bits}x{lane}");
-    let mut text = String::new();
-    if row == n_words * word && n_words.is_power_of_two() && n_words <= 64 {
-        let mut streams: Vec<Vec<String>> = (0..n_words).map(|k| vec![name(k)]).collect();
-        let prefix = name(0);
-        while streams.len() > 1 {
-            let half = streams.len() / 2;
-            let mut next = Vec::new();
-            for residue in 0..half {
-                let mut merged = Vec::new();
-                for (k, (even, odd)) in streams[residue].iter().zip(&streams[residue + half]).enumerate() {
-                    for (kind, at) in [("LOW", 2 * k), ("HIGH", 2 * k + 1)] {
-                        let variable = format!("{prefix}m{half}_{residue}_{at}");
-                        let _ =
-                            writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({even}, {odd});");
-                        merged.push(variable);
-                    }
-                }
-                next.push(merged);
-            }
-            streams = next;
-        }
-        for (k, variable) in streams.iter().flatten().enumerate() {
-            let _ = writeln!(text, "{indent}memcpy({to} + {}, &{variable}, {});", k as u64 * n_lanes * word, bits / 8);
-        }
-        return text;
-    }
-    if let Some(rows) = Rows::new(layout, bits, lane) {
-        return rows.store(to, name, indent);
-    }
-    let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
-    for k in 0..n_words {
-        let bytes = word.min(row - k * word);
-        let _ = writeln!(
-            text,
-            "{indent}  {{ const uint{lane}_t t = {}[i]; memcpy({to} + {row} * i + {}, &t, {bytes}); }}",
-            name(k),
-            k * word
-        );
-    }
-    let _ = writeln!(text, "{indent}}}");
-    text
 }
 
 /// The variable of a word that is read; negative ones belong to the pass before.
@@ -240,11 +94,33 @@ pub(super) fn constants(
     (text, values)
 }
 
+/// The input port whose words of the same pass are mixed into all words of an output port, each into the one at its
+/// place: they need not be taken apart, and rows are mixed as they lie in memory.
+fn mixed_into(words: &WordLoop, port: usize) -> Option<u32> {
+    let layout = &words.outputs[port];
+    let mut from = None;
+    let mut n_words = 0;
+    for &(_, word, value) in words.written.iter().filter(|one| one.0 as usize == port) {
+        let (input, at, first) = Late::new(words, value).mixed?;
+        if at != word as i64 || first.is_some() || from.is_some_and(|from| from != input) {
+            return None;
+        }
+        from = Some(input);
+        n_words += 1;
+    }
+    let same = words.inputs.get(from? as usize)?.bytes() == layout.bytes();
+    (same && n_words == layout.words(words.bits) && lie_together(layout, words.bits)).then_some(from?)
+}
+
 struct Printer<'a> {
     words: &'a WordLoop<'a>,
     machine: &'a Machine,
     names: &'a LoopNames<'a>,
     outside: Outside<'a>,
+    /// What is computed for each word that is written.
+    values: Vec<NodeId>,
+    /// For each output port the input port whose words are mixed into its rows.
+    mixed: Vec<Option<u32>>,
     /// Vectors by node.
     vectors: HashMap<NodeId, String>,
     support: Vec<String>,
@@ -255,7 +131,28 @@ impl<'a> Printer<'a> {
     fn new(words: &'a WordLoop<'a>, machine: &'a Machine, names: &'a LoopNames<'a>) -> Printer<'a> {
         let outside =
             Outside { graph: &words.graph, objects: &words.body.objects, names: names.names, stored: HashSet::new() };
-        Printer { words, machine, names, outside, vectors: HashMap::new(), support: Vec::new(), text: String::new() }
+        let mixed: Vec<Option<u32>> = (0..words.outputs.len()).map(|port| mixed_into(words, port)).collect();
+        let value = |&(port, _, value): &(u32, u64, NodeId)| match mixed[port as usize] {
+            Some(_) => Late::new(words, value).value,
+            None => value,
+        };
+        let values = words.written.iter().map(value).collect();
+        let (vectors, support, text) = (HashMap::new(), Vec::new(), String::new());
+        Printer { words, machine, names, outside, values, mixed, vectors, support, text }
+    }
+
+    /// What is computed, each node after those that it reads.
+    fn reachable(&self) -> Vec<NodeId> {
+        self.words.graph.reachable(self.values.iter().copied())
+    }
+
+    /// Ports and words that are read for that.
+    fn read_words(&self) -> Vec<(u32, i64)> {
+        let inputs = self.reachable().into_iter().filter_map(|id| match self.words.graph.op(id) {
+            Op::Input { port, offset } => Some((*port, *offset)),
+            _ => None,
+        });
+        inputs.collect()
     }
 
     fn support(&mut self, text: String) {
@@ -291,14 +188,14 @@ impl<'a> Printer<'a> {
         let words = self.words;
         let group_passes = bits / lane;
         self.support(vector_support(bits, lane));
-        let reachable = words.reachable();
+        let reachable = self.reachable();
         // What vectors and tokens need of what no pass changes.
         let mut needed: Vec<NodeId> = Vec::new();
         let varying = |id: &NodeId| words.varying.contains(id);
         for &id in reachable.iter().filter(|id| varying(id)) {
             needed.extend(self.outside.reads(id).into_iter().filter(|id| !varying(id)));
         }
-        needed.extend(words.written.iter().map(|one| one.2).filter(|id| !varying(id)));
+        needed.extend(self.values.iter().copied().filter(|id| !varying(id)));
         needed.sort_unstable();
         needed.dedup();
         needed.retain(|&id| !matches!(words.graph.op(id), Op::Const(_)) && words.graph.width(id) <= lane);
@@ -320,14 +217,16 @@ impl<'a> Printer<'a> {
             self.vectors.insert(id, name);
         }
         for (port, layout) in words.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
-            for &(at, word, value) in &words.written {
+            for (i, &(at, word, _)) in words.written.iter().enumerate() {
                 if at as usize == port {
-                    let value = self.vector(value);
+                    let value = self.vector(self.values[i]);
                     let v = self.v();
                     self.line(&format!("const {v} z{port}_{word}_ = {value};"));
                 }
             }
-            let text = store_words(layout, bits, lane, &format!("o{port}_"), &|k| format!("z{port}_{k}_"), "    ");
+            let mixed = self.mixed[port].map(|from| Mixed(format!("i{from}_")));
+            let to = format!("o{port}_");
+            let text = store_words(layout, bits, lane, &to, mixed.as_ref(), &|k| format!("z{port}_{k}_"), "    ");
             self.text.push_str(&text);
         }
         let text = frame(words, self.machine, self.names, group_passes, &once, &self.text);
@@ -356,7 +255,7 @@ impl<'a> Printer<'a> {
                 }
             })
             .sum();
-        let nodes = words.reachable().into_iter().filter(|id| words.varying.contains(id));
+        let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
         let computed: f64 = nodes
             .map(|id| match words.graph.op(id) {
                 Op::Lookup(table, _) => {
@@ -378,7 +277,7 @@ impl<'a> Printer<'a> {
     fn read(&mut self, once: &mut String) {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
-        let read = words.read();
+        let read = self.read_words();
         for (port, layout) in words.inputs.iter().enumerate() {
             let port = port as u32;
             let n_words = layout.words(lane) as i64;
@@ -403,7 +302,7 @@ impl<'a> Printer<'a> {
             let port = words.first_port();
             self.line(&format!("const {v} {} = {{first_group_}};", word_name(port, 0)));
         }
-        for id in words.reachable() {
+        for id in self.reachable() {
             if let Op::Input { port, offset } = words.graph.op(id) {
                 self.vectors.insert(id, word_name(*port, *offset));
             }

@@ -9,8 +9,10 @@
 //! | `machine` | what a CPU can do |
 //! | `words` | a loop whose passes run side by side, in machine words |
 //! | `frame` | groups of passes, what remains, and what goes on to the next call |
+//! | `vectors` | vector types; one vector for each word of many passes, from memory and back |
 //! | `lanes` | one lane of a vector for each pass |
 //! | `bits` | a loop as a circuit |
+//! | `rolled` | a circuit as calls of the functions that occur in it again and again |
 //! | `bitslice` | one bit of a vector for each pass |
 //! | `passes` | pass after pass |
 //! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
@@ -32,10 +34,12 @@ mod pieces;
 mod place;
 mod prelude;
 mod recurrence;
+mod rolled;
 mod rows;
 mod scalar;
 mod split;
 mod strategy;
+mod vectors;
 mod words;
 
 pub use bitslice::bitslice;

@@ -346,3 +346,33 @@ fn source(graph: &Graph, id: NodeId) -> (u8, u64) {
         _ => (7, u64::from(id.0)),
     }
 }
+
+/// An output word: a value, and a word that is mixed into it as it lies in memory.
+pub(super) struct Late {
+    pub value: NodeId,
+    /// Port and word, and what stands there in the first pass, if that is something else.
+    pub mixed: Option<(u32, i64, Option<NodeId>)>,
+}
+
+impl Late {
+    pub fn new(words: &WordLoop, value: NodeId) -> Late {
+        let graph = &words.graph;
+        let token = |id: NodeId| match graph.op(id) {
+            Op::Input { port, offset } if (*port as usize) < words.inputs.len() => Some((*port, *offset)),
+            _ => None,
+        };
+        if let Op::Xor(a, b) = *graph.op(value) {
+            for (value, side) in [(a, b), (b, a)] {
+                if let Some((port, word)) = token(side) {
+                    return Late { value, mixed: Some((port, word, None)) };
+                }
+                let Op::Select(condition, first, rest) = *graph.op(side) else { continue };
+                let flag = matches!(graph.op(condition), Op::Input { port, .. } if *port == words.first_port());
+                if let (true, Some((port, word)), false) = (flag, token(rest), words.varying.contains(&first)) {
+                    return Late { value, mixed: Some((port, word, Some(first))) };
+                }
+            }
+        }
+        Late { value, mixed: None }
+    }
+}

@@ -1,0 +1,221 @@
+//! Rows of words, as they lie in memory pass after pass, and vectors that hold one word of many passes.
+//!
+//! Even and odd words are taken apart as often as the number of words of a pass halves.
+
+use super::machine::Machine;
+use super::rows::Rows;
+use super::words::Layout;
+use std::fmt::Write as _;
+
+/// The type of vectors and what is done with whole ones.
+pub(super) fn vector_support(bits: u32, lane: u32) -> String {
+    let n = bits / lane;
+    let list = |item: &dyn Fn(u32) -> String| (0..n).map(item).collect::<Vec<_>>().join(",");
+    let mut text = String::new();
+    let name = format!("{bits}x{lane}");
+    let _ = writeln!(text, "typedef uint{lane}_t hr_v{name} __attribute__((vector_size({})));", bits / 8);
+    let _ = writeln!(text, "typedef int{lane}_t hr_s{name} __attribute__((vector_size({})));", bits / 8);
+    let _ = writeln!(text, "#define HR_ALL_{name}(x) ((hr_v{name}){{{}}})", list(&|_| "x".into()));
+    let _ = writeln!(text, "#define HR_STEPS_{name}(x) ((hr_v{name}){{{}}})", list(&|i| format!("(x)*{i}u")));
+    if n > 1 {
+        let pair = |name: &str, item: &dyn Fn(u32) -> u32, text: &mut String| {
+            let items = (0..n).map(|i| item(i).to_string()).collect::<Vec<_>>().join(",");
+            let _ = writeln!(text, "#define HR_{name}_{bits}x{lane}(a, b) __builtin_shufflevector(a, b, {items})");
+        };
+        pair("EVEN", &|i| 2 * i, &mut text);
+        pair("ODD", &|i| 2 * i + 1, &mut text);
+        pair("LOW", &|i| i / 2 + (i % 2) * n, &mut text);
+        pair("HIGH", &|i| n / 2 + i / 2 + (i % 2) * n, &mut text);
+    }
+    text
+}
+
+/// Whether rows of words are taken apart and put together by whole vectors.
+pub(super) fn lie_together(layout: &Layout, lane: u32) -> bool {
+    let n_words = layout.words(lane);
+    layout.bytes() == n_words * u64::from(lane / 8) && n_words.is_power_of_two() && n_words <= 64
+}
+
+/// Statements that make one vector for each word from rows of words, pass after pass, at the pointer `from`.
+/// `name` gives the variable of a word.
+pub(super) fn load_words(
+    layout: &Layout,
+    bits: u32,
+    lane: u32,
+    from: &str,
+    name: &dyn Fn(u64) -> String,
+    indent: &str,
+) -> String {
+    let (n_words, n_lanes) = (layout.words(lane), u64::from(bits / lane));
+    let (row, word) = (layout.bytes(), u64::from(lane / 8));
+    let v = format!("hr_v{bits}x{lane}");
+    let mut text = String::new();
+    if lie_together(layout, lane) {
+        let prefix = name(0);
+        let mut stream: Vec<String> = Vec::new();
+        for k in 0..n_words {
+            let variable = if n_words == 1 { name(0) } else { format!("{prefix}t{k}") };
+            let _ = writeln!(
+                text,
+                "{indent}{v} {variable}; memcpy(&{variable}, {from} + {}, {});",
+                k * n_lanes * word,
+                bits / 8
+            );
+            stream.push(variable);
+        }
+        let mut streams = vec![(0_u64, stream)];
+        let mut step = 1;
+        while step < n_words {
+            let mut next = Vec::new();
+            for (first, stream) in streams {
+                for (kind, residue) in [("EVEN", first), ("ODD", first + step)] {
+                    let mut half = Vec::new();
+                    for (k, pair) in stream.chunks(2).enumerate() {
+                        let [a, b] = pair else { continue };
+                        let variable =
+                            if step * 2 == n_words { name(residue) } else { format!("{prefix}s{step}_{residue}_{k}") };
+                        let _ = writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({a}, {b});");
+                        half.push(variable);
+                    }
+                    next.push((residue, half));
+                }
+            }
+            streams = next;
+            step *= 2;
+        }
+        return text;
+    }
+    if let Some(rows) = Rows::new(layout, bits, lane) {
+        return rows.load(from, name, indent);
+    }
+    for k in 0..n_words {
+        let _ = writeln!(text, "{indent}{v} {};", name(k));
+    }
+    let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
+    for k in 0..n_words {
+        let bytes = word.min(row - k * word);
+        let _ = writeln!(
+            text,
+            "{indent}  {{ uint{lane}_t t = 0; memcpy(&t, {from} + {row} * i + {}, {bytes}); {}[i] = t; }}",
+            k * word,
+            name(k)
+        );
+    }
+    let _ = writeln!(text, "{indent}}}");
+    text
+}
+
+/// Rows of words that others are mixed into as they lie in memory: a pointer.
+pub(super) struct Mixed(pub String);
+
+/// The other way: rows of words from one vector for each word. Only rows of words that [`lie_together`] are mixed.
+pub(super) fn store_words(
+    layout: &Layout,
+    bits: u32,
+    lane: u32,
+    to: &str,
+    mixed: Option<&Mixed>,
+    name: &dyn Fn(u64) -> String,
+    indent: &str,
+) -> String {
+    let (n_words, n_lanes) = (layout.words(lane), u64::from(bits / lane));
+    let (row, word) = (layout.bytes(), u64::from(lane / 8));
+    let v = format!("hr_v{bits}x{lane}");
+    let mut text = String::new();
+    if lie_together(layout, lane) {
+        let mut streams: Vec<Vec<String>> = (0..n_words).map(|k| vec![name(k)]).collect();
+        let prefix = name(0);
+        while streams.len() > 1 {
+            let half = streams.len() / 2;
+            let mut next = Vec::new();
+            for residue in 0..half {
+                let mut merged = Vec::new();
+                for (k, (even, odd)) in streams[residue].iter().zip(&streams[residue + half]).enumerate() {
+                    for (kind, at) in [("LOW", 2 * k), ("HIGH", 2 * k + 1)] {
+                        let variable = format!("{prefix}m{half}_{residue}_{at}");
+                        let _ =
+                            writeln!(text, "{indent}const {v} {variable} = HR_{kind}_{bits}x{lane}({even}, {odd});");
+                        merged.push(variable);
+                    }
+                }
+                next.push(merged);
+            }
+            streams = next;
+        }
+        for (k, variable) in streams.iter().flatten().enumerate() {
+            let at = k as u64 * n_lanes * word;
+            let mut written = variable.clone();
+            if let Some(Mixed(from)) = mixed {
+                written = format!("{prefix}r{k}");
+                let _ = writeln!(text, "{indent}{v} {written}; memcpy(&{written}, {from} + {at}, {});", bits / 8);
+                let _ = writeln!(text, "{indent}{written} ^= {variable};");
+            }
+            let _ = writeln!(text, "{indent}memcpy({to} + {at}, &{written}, {});", bits / 8);
+        }
+        return text;
+    }
+    if let Some(rows) = Rows::new(layout, bits, lane) {
+        return rows.store(to, name, indent);
+    }
+    let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
+    for k in 0..n_words {
+        let bytes = word.min(row - k * word);
+        let _ = writeln!(
+            text,
+            "{indent}  {{ const uint{lane}_t t = {}[i]; memcpy({to} + {row} * i + {}, &t, {bytes}); }}",
+            name(k),
+            k * word
+        );
+    }
+    let _ = writeln!(text, "{indent}}}");
+    text
+}
+
+/// Transposes 64 by 64 bits in every lane: halves of the distance change places, then quarters, and so on. Three
+/// distances at a time, so that eight vectors stay in registers.
+pub(super) fn transposition(machine: &Machine) -> String {
+    let (bits, name) = (machine.vector_bits, machine.name);
+    let v = format!("hr_v{bits}x64");
+    let swap = if machine.ternary {
+        format!(
+            "#define HR_SWAP_{name}(a, b, s, m) do {{ \\\n    const {v} p = a, q = b; \\\n    \
+             a = ({v})_mm{bits}_ternarylogic_epi64((__m{bits}i)p, (__m{bits}i)(q << s), (__m{bits}i)HR_ALL_{bits}x64(m), 0xe4); \\\n    \
+             b = ({v})_mm{bits}_ternarylogic_epi64((__m{bits}i)(p >> s), (__m{bits}i)q, (__m{bits}i)HR_ALL_{bits}x64(m), 0xe4); \\\n  \
+             }} while (0)\n"
+        )
+    } else {
+        format!(
+            "#define HR_SWAP_{name}(a, b, s, m) do {{ \\\n    \
+             const {v} t = ((a >> s) ^ b) & HR_ALL_{bits}x64(m); \\\n    b ^= t; a ^= t << s; \\\n  }} while (0)\n"
+        )
+    };
+    let mut text = format!(
+        "{swap}static inline uint64_t hr_gather_bits_{name}(const uint64_t *m)\n{{\n  uint64_t v = 0;\n  \
+         for (unsigned b = 0; b < 64; b++) v |= (m[b] & 1) << b;\n  return v;\n}}\n\
+         {}__attribute__((noinline)) static void hr_transpose_{name}({v} *x)\n{{\n",
+        machine.attribute()
+    );
+    let masks = |s: u32| {
+        let ones = (0..64).filter(|bit| bit & s == 0).fold(0_u64, |mask, bit| mask | 1 << bit);
+        format!("{ones:#x}ull")
+    };
+    // The vectors i, i + step, … i + 7 step.
+    for (step, range) in [(8_u32, "i < 8; i++"), (1, "i < 64; i += 8")] {
+        let _ = writeln!(text, "  for (unsigned i = 0; {range}) {{");
+        for k in 0..8 {
+            let _ = writeln!(text, "    {v} a{k} = x[i + {}];", k * step);
+        }
+        for distance in [4_u32, 2, 1] {
+            let s = distance * step;
+            for k in (0..8).filter(|k| k & distance == 0) {
+                let _ = writeln!(text, "    HR_SWAP_{name}(a{k}, a{}, {s}, {});", k + distance, masks(s));
+            }
+        }
+        for k in 0..8 {
+            let _ = writeln!(text, "    x[i + {}] = a{k};", k * step);
+        }
+        text.push_str("  }\n");
+    }
+    text.push_str("}\n");
+    text
+}

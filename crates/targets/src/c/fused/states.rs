@@ -1,4 +1,4 @@
-//! The automaton as a switch in a loop: each case is a state.
+//! The automaton as switches in loops: each case is a state.
 
 use super::Writer;
 use super::apart::apart;
@@ -9,27 +9,43 @@ use headrace_transform::control::{Awaited, CountedLoop, Step, Trips};
 use headrace_transform::kernel::{Effect, Kernel, Object};
 use std::fmt::Write as _;
 
+/// States of a function: compilers take much longer for one with all of them.
+const STATES: usize = 24;
+
 impl Writer<'_> {
-    /// The function that goes from state to state until input or room is missing.
+    /// The function that goes from state to state until input or room is missing, and before it those for so many states each.
     pub(super) fn states(&self) -> String {
         let prefix = self.prefix;
         let mut functions = KernelFunctions::default();
-        let mut text = format!(
-            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    for (;; --*max_kernels) {{\n        if (*max_kernels == 0) {{\n            return HEADRACE_LIMIT;\n        }}\n        switch (s->state) {{\n"
-        );
+        let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
-        for (at, state) in self.automaton.states.iter().enumerate() {
-            let description = crate::c::scheduler::comment(&state.description);
-            let _ = writeln!(text, "        case {at}: /* {description} */");
-            for counted in &state.loops {
-                text.push_str(&self.counted(counted, n_loops));
-                n_loops += 1;
+        for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
+            let _ = write!(
+                text,
+                "/* States from {} on, until another one comes, or input or room is missing. */\nHR_APART static uint32_t {prefix}_steps_{group}(struct {prefix} *s, uint64_t *max_kernels) {{\n    for (;; --*max_kernels) {{\n        if (*max_kernels == 0) {{\n            return HEADRACE_LIMIT;\n        }}\n        switch (s->state) {{\n",
+                group * STATES
+            );
+            for (at, state) in states.iter().enumerate() {
+                let description = crate::c::scheduler::comment(&state.description);
+                let _ = writeln!(text, "        case {}: /* {description} */", group * STATES + at);
+                for counted in &state.loops {
+                    text.push_str(&self.counted(counted, n_loops));
+                    n_loops += 1;
+                }
+                text.push_str("        {\n");
+                self.step(&state.step, &[], 3, &mut functions, &mut text);
+                text.push_str("        }\n        break;\n");
             }
-            text.push_str("        {\n");
-            self.step(&state.step, &[], 3, &mut functions, &mut text);
-            text.push_str("        }\n        break;\n");
+            text.push_str("        default:\n            return UINT32_MAX;\n        }\n    }\n}\n\n");
+            let _ = writeln!(
+                chosen,
+                "        case {group}:\n            status = {prefix}_steps_{group}(s, max_kernels);\n            break;"
+            );
         }
-        text.push_str("        default:\n            return HEADRACE_IDLE;\n        }\n    }\n}\n\n");
+        let _ = write!(
+            text,
+            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == UINT32_MAX);\n    return status;\n}}\n\n"
+        );
         functions.text + &text
     }
 

@@ -6,8 +6,11 @@ use headrace_transform::kernel::{Effect, Graph, NodeId, Op};
 use headrace_transform::passes::select_instructions::{Choice, Meaning};
 use std::collections::{BTreeMap, HashMap};
 
+/// Bits of a constant operand of which every value is looked for.
+const FEW_BITS: u32 = 4;
+
 /// The instructions of a machine that has some features, all descriptions keeping their positions. What the pass does not
-/// look for is never chosen: instructions with a constant operand, and those whose meaning is no graph (elements of a
+/// look for is never chosen: instructions with a long constant operand, and those whose meaning is no graph (elements of a
 /// register by index).
 ///
 /// # Errors
@@ -17,7 +20,7 @@ pub fn choice(descriptions: &[Description], has: impl Fn(&str) -> bool) -> Resul
     let mut meanings = Vec::new();
     let mut there = Vec::new();
     for description in descriptions {
-        let searched = description.operands.iter().all(|operand| !operand.immediate);
+        let searched = description.operands.iter().all(|operand| !operand.immediate || operand.bits() <= FEW_BITS);
         let usable = searched && description.forms.iter().any(|form| form.features.iter().all(|feature| has(feature)));
         let graph = if usable { graph(description)? } else { None };
         there.push(graph.is_some());

@@ -13,6 +13,8 @@
 //! Before: 16 look-ups, then `t0 = s0 ^ sum ^ (s0 ^ s1) << 1 ^ …` for 16 bytes, then 16 `^ key`. After: one
 //! [`crate::kernel::Op::Instruction`] of two operands of 128 bits.
 //!
+//! Instructions on words, with sums between them, are found by [`words`] instead.
+//!
 //! Equality of tables and matrices is decided exactly; that the graph as a whole means what it meant is tried on random
 //! values with [`check`].
 
@@ -20,6 +22,7 @@ mod layers;
 pub mod meaning;
 mod positions;
 mod rewrite;
+pub mod words;
 
 pub use meaning::Meaning;
 
@@ -40,6 +43,7 @@ pub struct Choice {
     /// Whether the machine has each.
     there: Vec<bool>,
     spaces: Spaces,
+    patterns: Vec<words::Pattern>,
 }
 
 impl Choice {
@@ -52,7 +56,13 @@ impl Choice {
             false => Shape::Other,
         };
         let shapes = meanings.iter().zip(&there).map(shape).collect();
-        Choice { meanings, shapes, there, spaces }
+        let patterns = meanings
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| there[*number])
+            .flat_map(|(number, meaning)| words::Pattern::all_of(meaning, number as u32))
+            .collect();
+        Choice { meanings, shapes, there, spaces, patterns }
     }
 
     /// The descriptions; [`crate::kernel::Op::Instruction`] holds positions in this list.
@@ -219,7 +229,10 @@ pub fn select_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option
     let outputs = body.outputs.iter().map(|output| output.2);
     let counters = body.counters.iter().map(|counter| counter.start);
     let roots: Vec<NodeId> = carried.chain(outputs).chain(counters).chain(others.iter().copied()).collect();
-    let selection = select(&body.graph, &roots, choice)?;
+    let Some(selection) = select(&body.graph, &roots, choice) else {
+        let name = |description: u32| choice.meanings[description as usize].name.clone();
+        return words::select(body, others, &choice.patterns, name);
+    };
     let mut new = body.clone();
     new.graph = selection.graph;
     let (carried, rest) = selection.roots.split_at(body.carried.len());

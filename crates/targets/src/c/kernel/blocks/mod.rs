@@ -45,7 +45,7 @@ pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &Loop
     if !read_delays(body).into_iter().all(|(port, offset, _)| delayed.insert((port, offset))) {
         return Err(Unsuited("two elements hold the same token of the pass before".into()));
     }
-    if !plan.chains.is_empty() && bits != 128 {
+    if plan.is_chained() && bits != 128 {
         return Err(Unsuited("passes need each other".into()));
     }
     if plan.blocks.iter().any(|block| matches!(block, Block::Counter(n) if body.counters[*n].step >> 56 != 0)) {
@@ -89,13 +89,13 @@ fn cycles(plan: &Plan, bits: u32) -> f64 {
     let live = plan.blocks.iter().zip(&plan.live).filter(|(_, live)| **live).map(|(block, _)| block);
     let work: f64 = live
         .map(|block| match block {
-            Block::Invariant(_) | Block::Chain(_) => 0.0,
-            Block::Instruction { .. } if !plan.chains.is_empty() => 4.0,
-            _ if !plan.chains.is_empty() => 1.0,
+            Block::Invariant(_) | Block::Chain(_) | Block::Words(_) => 0.0,
+            Block::Instruction { .. } if plan.is_chained() => 4.0,
+            _ if plan.is_chained() => 1.0,
             _ => 0.5,
         })
         .sum();
-    let side_by_side = if plan.chains.is_empty() { f64::from(bits.min(256)) / 128.0 } else { 1.0 };
+    let side_by_side = if !plan.is_chained() { f64::from(bits.min(256)) / 128.0 } else { 1.0 };
     work / side_by_side
 }
 
@@ -208,7 +208,7 @@ impl Printer<'_> {
 
     fn function(&mut self) -> Result<(), Unsuited> {
         let body = self.plan.body;
-        let chained = !self.plan.chains.is_empty();
+        let chained = self.plan.is_chained();
         let before = self.plan.reads_before();
         let groups: Vec<usize> = if chained { vec![1] } else { GROUPS.to_vec() };
         let mut inner = String::new();
@@ -295,6 +295,15 @@ impl Printer<'_> {
             let element = self.names.names.element(&body.objects[chain.object.0 as usize], &chain.first.to_string());
             let _ = writeln!(text, "  HR_V{bits} chain{k}_ = HR_LOAD{bits}(&{element});");
         }
+        for (k, words) in self.plan.words.iter().enumerate() {
+            let elements: Vec<String> = words
+                .places
+                .iter()
+                .rev()
+                .map(|place| place.map_or("0".to_owned(), |place| format!("(int32_t){}", self.element(place))))
+                .collect();
+            let _ = writeln!(text, "  HR_V{bits} words{k}_ = _mm_set_epi32({});", elements.join(", "));
+        }
         for (k, delay) in self.plan.delays.iter().enumerate() {
             let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
             let _ = writeln!(text, "  HR_V{bits} ahead{k}_ = HR_ALL{bits}(&{element});");
@@ -316,6 +325,10 @@ impl Printer<'_> {
         }
     }
 
+    fn element(&self, (object, index): (ObjectId, usize)) -> String {
+        self.names.names.element(&self.plan.body.objects[object.0 as usize], &index.to_string())
+    }
+
     fn counted(&self, counter: usize) -> bool {
         let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
         live.any(|(block, _)| *block == Block::Counter(counter))
@@ -328,6 +341,14 @@ impl Printer<'_> {
         for (k, chain) in self.plan.chains.iter().enumerate() {
             let element = self.names.names.element(&body.objects[chain.object.0 as usize], &chain.first.to_string());
             let _ = writeln!(text, "  HR_STORE{bits}(&{element}, chain{k}_);");
+        }
+        for (k, words) in self.plan.words.iter().enumerate() {
+            for (lane, place) in words.places.iter().enumerate() {
+                if let Some(place) = *place {
+                    let element = self.element(place);
+                    let _ = writeln!(text, "  {element} = (uint32_t)_mm_extract_epi32(words{k}_, {lane});");
+                }
+            }
         }
         for (k, delay) in self.plan.delays.iter().enumerate() {
             let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
@@ -356,7 +377,7 @@ impl Printer<'_> {
     fn group(&mut self, group: usize, before: bool) -> Result<String, Unsuited> {
         let body = self.plan.body;
         let n_passes = group * self.passes();
-        let chained = !self.plan.chains.is_empty();
+        let chained = self.plan.is_chained();
         let mut text = String::new();
         let padded = group == 1 && (self.passes() > 1 || before);
         let inputs: Vec<(usize, u64)> = ports(&body.consumes);
@@ -406,8 +427,14 @@ impl Printer<'_> {
         for (k, chain) in self.plan.chains.iter().enumerate() {
             let _ = writeln!(text, "      const __m128i new{k}_ = {};", self.register(chain.next, 0));
         }
+        for (k, words) in self.plan.words.iter().enumerate() {
+            let _ = writeln!(text, "      const __m128i new_words{k}_ = {};", self.register(words.next, 0));
+        }
         for k in 0..self.plan.chains.len() {
             let _ = writeln!(text, "      chain{k}_ = new{k}_;");
+        }
+        for k in 0..self.plan.words.len() {
+            let _ = writeln!(text, "      words{k}_ = new_words{k}_;");
         }
         for (k, delay) in self.plan.delays.iter().enumerate() {
             let _ = writeln!(text, "      ahead{k}_ = {};", self.register(delay.next, group - 1));
@@ -482,6 +509,7 @@ impl Printer<'_> {
             Block::Invariant(_) => format!("r{number}"),
             Block::Counter(n) => format!("count{n}_{turn}"),
             Block::Chain(k) => format!("chain{k}_"),
+            Block::Words(k) => format!("words{k}_"),
             Block::Delay(k) => format!("delayed{k}_{turn}"),
             _ => format!("r{number}_{turn}"),
         }
@@ -494,7 +522,7 @@ impl Printer<'_> {
             for turn in 0..group {
                 let r = |other: usize| self.register(other, turn);
                 let value = match block {
-                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) => continue,
+                    Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Words(_) => continue,
                     Block::Delay(k) => {
                         let next = plan.delays[*k].next;
                         let before = match turn {

@@ -11,6 +11,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Bytes of a register of a pass.
 pub(super) const BYTES: usize = 16;
 
+/// Words of a register.
+pub(super) const WORDS: usize = 4;
+
+/// Bits of a word.
+const WORD_BITS: u32 = 32;
+
 /// A register of a pass.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Block {
@@ -25,6 +31,8 @@ pub(super) enum Block {
     Counter(usize),
     /// What the pass before left, and this one needs for what it leaves: number in [`Plan::chains`].
     Chain(usize),
+    /// Words that the pass before left: number in [`Plan::words`].
+    Words(usize),
     /// What the pass before left, which needs nothing of the one before it: number in [`Plan::delays`].
     Delay(usize),
     /// Bytes of another register; `None` is 0.
@@ -60,6 +68,14 @@ pub(super) struct Chain {
     pub next: usize,
 }
 
+/// Four words that go from pass to pass, wherever they lie; `None` is 0.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    pub places: [Option<(ObjectId, usize)>; WORDS],
+    /// What they are at the end of a pass.
+    pub next: usize,
+}
+
 /// Everything that a pass computes.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
@@ -71,6 +87,7 @@ pub(super) struct Plan<'a> {
     /// Port, first token and register of what is written.
     pub outputs: Vec<(u32, u64, usize)>,
     pub chains: Vec<Chain>,
+    pub words: Vec<Words>,
     pub delays: Vec<Chain>,
     /// Whether each register is needed.
     pub live: Vec<bool>,
@@ -105,6 +122,7 @@ impl<'a> Plan<'a> {
             blocks: Vec::new(),
             outputs: Vec::new(),
             chains: Vec::new(),
+            words: Vec::new(),
             delays: Vec::new(),
             live: Vec::new(),
             ahead: ahead(body),
@@ -153,6 +171,7 @@ impl<'a> Plan<'a> {
     fn find_live(&mut self) {
         let mut live = vec![false; self.blocks.len()];
         let ends = self.chains.iter().chain(&self.delays).map(|chain| chain.next);
+        let ends = ends.chain(self.words.iter().map(|words| words.next));
         let mut open: Vec<usize> = self.outputs.iter().map(|output| output.2).chain(ends).collect();
         while let Some(number) = open.pop() {
             if std::mem::replace(&mut live[number], true) {
@@ -167,7 +186,12 @@ impl<'a> Plan<'a> {
                         Operand::Immediate(_) => None,
                     }));
                 }
-                Block::Load { .. } | Block::Invariant(_) | Block::Counter(_) | Block::Chain(_) | Block::Delay(_) => {}
+                Block::Load { .. }
+                | Block::Invariant(_)
+                | Block::Counter(_)
+                | Block::Chain(_)
+                | Block::Words(_)
+                | Block::Delay(_) => {}
             }
         }
         self.live = live;
@@ -175,8 +199,13 @@ impl<'a> Plan<'a> {
 
     /// What chains hold at the end of a pass; that may need further chains.
     fn find_next(&mut self) -> Result<(), Unsuited> {
-        let mut done = 0;
+        let (mut done, mut words_done) = (0, 0);
         loop {
+            while words_done < self.words.len() {
+                let places = self.words[words_done].places;
+                self.words[words_done].next = self.next_words(places)?;
+                words_done += 1;
+            }
             while done < self.chains.len() {
                 let (object, first) = (self.chains[done].object, self.chains[done].first);
                 self.chains[done].next = self.next_of(object, first)?;
@@ -186,17 +215,58 @@ impl<'a> Plan<'a> {
             let in_chain = |object: ObjectId, at: usize| {
                 (self.chains.iter().chain(&self.delays))
                     .any(|chain| chain.object == object && (chain.first..chain.first + BYTES).contains(&at))
+                    || self.words.iter().any(|words| words.places.contains(&Some((object, at))))
             };
             let open =
                 self.body.carried.iter().find(|one| one.carry == Carry::True && !in_chain(one.object, one.index));
             match open {
+                Some(_) if words_done < self.words.len() => {}
                 Some(one) => {
                     let (object, first) = (one.object, one.index / BYTES * BYTES);
                     self.kept(object, first)?;
                 }
+                None if words_done < self.words.len() || done < self.chains.len() => {}
                 None => return Ok(()),
             }
         }
+    }
+
+    /// The register of words that the pass before left, if these are such words or zeros.
+    fn words_kept(&mut self, parts: &[NodeId]) -> Option<usize> {
+        let mut places = Vec::new();
+        for &part in parts.iter().rev() {
+            let width = self.graph.width(part);
+            match *self.graph.op(part) {
+                Op::Const(0) if width.is_multiple_of(WORD_BITS) => {
+                    places.extend((0..width / WORD_BITS).map(|_| None));
+                }
+                Op::Entry { object, index } if width == WORD_BITS => {
+                    let place = (object, self.graph.constant(index)? as usize);
+                    if self.body.carried[*self.carried.get(&place)?].carry != Carry::True {
+                        return None;
+                    }
+                    places.push(Some(place));
+                }
+                _ => return None,
+            }
+        }
+        let places: [Option<(ObjectId, usize)>; WORDS] = places.try_into().ok()?;
+        let known = self.words.iter().position(|words| words.places == places);
+        let number = known.unwrap_or_else(|| {
+            self.words.push(Words { places, next: usize::MAX });
+            self.words.len() - 1
+        });
+        Some(self.add(Block::Words(number)))
+    }
+
+    fn next_words(&mut self, places: [Option<(ObjectId, usize)>; WORDS]) -> Result<usize, Unsuited> {
+        let zero = self.graph.number(0, WORD_BITS);
+        let mut bytes = Vec::new();
+        for place in places {
+            let word = place.map_or(zero, |place| self.body.carried[self.carried[&place]].next);
+            bytes.extend((0..WORD_BITS / 8).map(|at| (word, 8 * at)));
+        }
+        self.glued(&bytes)
     }
 
     /// The register of what the pass before left in sixteen elements.
@@ -277,6 +347,9 @@ impl<'a> Plan<'a> {
                 Block::Instruction { description, operands: taken }
             }
             Op::Concat(parts) => {
+                if let Some(words) = self.words_kept(&parts) {
+                    return Ok(words);
+                }
                 let mut bytes = Vec::new();
                 for &part in parts.iter().rev() {
                     let width = self.graph.width(part);
@@ -392,7 +465,7 @@ impl<'a> Plan<'a> {
             Block::Load { .. } | Block::Counter(_) => 1,
             Block::Shuffle { from, .. } => self.lateness(from),
             Block::Delay(_) => 2,
-            Block::Chain(_) => 4,
+            Block::Chain(_) | Block::Words(_) => 4,
             _ => 3,
         }
     }
@@ -468,6 +541,11 @@ impl<'a> Plan<'a> {
             Byte::Register { node, at } => Ok((self.block(node)?, at as u8)),
             Byte::Invariant { .. } => Err(Unsuited("a byte that no pass changes".into())),
         }
+    }
+
+    /// Whether passes need each other.
+    pub fn is_chained(&self) -> bool {
+        !self.chains.is_empty() || !self.words.is_empty()
     }
 
     /// Whether a pass reads tokens of the one before.

@@ -1,0 +1,92 @@
+//! The kernel that is searched: its words, and words that are sums of others.
+
+use super::bits::{Bit, bits};
+use super::pattern::WORD_BITS;
+use crate::kernel::{Graph, NodeId, Op};
+use std::collections::HashMap;
+
+/// An operation in which neither order nor brackets matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gather {
+    /// Sum of words.
+    Add,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+/// The values of a kernel, with sums added that it does not have.
+pub struct Kernel {
+    /// The values.
+    pub graph: Graph,
+    by_bits: HashMap<Vec<Bit>, NodeId>,
+    parts: HashMap<NodeId, Vec<NodeId>>,
+}
+
+impl Kernel {
+    /// Of what some roots need.
+    pub fn new(graph: &Graph, roots: &[NodeId]) -> Kernel {
+        let mut by_bits = HashMap::new();
+        for id in graph.reachable(roots.iter().copied()) {
+            if graph.width(id) == WORD_BITS && matches!(graph.op(id), Op::Concat(_)) {
+                by_bits.insert(bits(graph, id), id);
+            }
+        }
+        Kernel { graph: graph.clone(), by_bits, parts: HashMap::new() }
+    }
+
+    /// The word of which some bits are known.
+    pub fn word_of(&self, wanted: &[Option<Bit>]) -> Option<NodeId> {
+        let mut source = None;
+        let in_place = wanted.iter().enumerate().all(|(at, bit)| match bit {
+            Some(Bit::Of(node, i)) => *i as usize == at && *source.get_or_insert(*node) == *node,
+            Some(Bit::Constant(_)) => false,
+            None => true,
+        });
+        if in_place {
+            return source.filter(|&source| self.graph.width(source) == WORD_BITS);
+        }
+        let all: Option<Vec<Bit>> = wanted.iter().copied().collect();
+        self.by_bits.get(&all?).copied()
+    }
+
+    /// The operands of a sum: as they were put together here, else the two of the node.
+    pub fn parts(&self, gather: Gather, id: NodeId) -> Option<Vec<NodeId>> {
+        let own = match (gather, self.graph.op(id)) {
+            (Gather::Add, Op::Add(a, b)) | (Gather::Xor, Op::Xor(a, b)) => vec![*a, *b],
+            _ => return None,
+        };
+        Some(self.parts.get(&id).cloned().unwrap_or(own))
+    }
+
+    /// Whether a sum was put together here.
+    pub fn is_own(&self, id: NodeId) -> bool {
+        self.parts.contains_key(&id)
+    }
+
+    /// All operands of nested exclusive ors.
+    pub fn flat(&self, gather: Gather, id: NodeId) -> Vec<NodeId> {
+        match self.parts(gather, id) {
+            Some(parts) => parts.into_iter().flat_map(|part| self.flat(gather, part)).collect(),
+            None => vec![id],
+        }
+    }
+
+    /// The sum of words.
+    pub fn gathered(&mut self, gather: Gather, nodes: &[NodeId]) -> NodeId {
+        let mut sorted = nodes.to_vec();
+        sorted.sort_unstable();
+        let mut sum = None;
+        for &node in &sorted {
+            sum = Some(match (sum, gather) {
+                (None, _) => node,
+                (Some(sum), Gather::Add) => self.graph.sum(sum, node),
+                (Some(sum), Gather::Xor) => self.graph.xor(sum, node),
+            });
+        }
+        let sum = sum.unwrap_or_else(|| self.graph.number(0, WORD_BITS));
+        if sorted.len() > 1 {
+            self.parts.entry(sum).or_insert(sorted);
+        }
+        sum
+    }
+}

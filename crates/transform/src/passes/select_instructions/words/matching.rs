@@ -1,0 +1,500 @@
+//! Where a pattern is in a kernel.
+//!
+//! Words of the result are compared with words of the kernel from the top down. Sums are compared as what they are sums of,
+//! whatever the brackets; bitwise functions of few words by their truth tables; moves of bits by where each bit comes from.
+//! A bare operand of a sum can be any part of it: such parts are left open ([`Equation`]) until all words are compared, and
+//! then every way to close them is listed.
+
+use super::bits::{Bit, bits};
+use super::kernel::{Gather, Kernel};
+use super::pattern::{LANES, Pattern, WORD_BITS, moved};
+use crate::kernel::graph::mask;
+use crate::kernel::{Graph, NodeId, Op};
+use std::collections::HashMap;
+
+/// Words of a register; `None` where any will do.
+pub type Lanes = [Option<NodeId>; LANES];
+
+/// Nodes of nested sums that are looked through for an operand.
+const MOST_LOOKED_THROUGH: usize = 48;
+
+/// Ways to compare two values that are followed.
+const MOST_STATES: usize = 64;
+
+/// Ways to close what is open that are listed.
+const MOST_SOLUTIONS: usize = 1_000;
+
+/// Words of a bitwise function.
+const MOST_LEAVES: usize = 4;
+
+/// A sum of bare operands, and what it must be.
+#[derive(Clone, Debug)]
+struct Equation {
+    variables: Vec<NodeId>,
+    nodes: Vec<NodeId>,
+    gather: Gather,
+    /// The word of the result to which something else may still be added.
+    spare: Option<usize>,
+}
+
+/// What is known while values are compared.
+#[derive(Clone, Debug, Default)]
+struct State {
+    bound: HashMap<NodeId, NodeId>,
+    equations: Vec<Equation>,
+}
+
+/// A way in which a pattern gives words.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// All words of the result that are known.
+    pub lanes: Lanes,
+    /// What each variable stands for, as operands of a sum.
+    pub values: HashMap<NodeId, Vec<NodeId>>,
+    /// What must still be added to each word of the result.
+    pub rest: [Vec<NodeId>; LANES],
+    /// How things are added.
+    pub gather: Gather,
+}
+
+/// Where in a pattern a node stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It is a word of the result.
+    Lane(usize),
+    /// It is a word of the result but for a move of bits.
+    Moved,
+    Inside,
+}
+
+/// Compares a pattern with words of a kernel.
+pub struct Matcher<'a> {
+    /// The pattern.
+    pub pattern: &'a Pattern,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+}
+
+impl Matcher<'_> {
+    /// All ways in which the pattern gives these words.
+    pub fn find(&self, lanes: &Lanes) -> Vec<Found> {
+        let mut states = self.compare(lanes);
+        let mut found = Vec::new();
+        for state in states.drain(..) {
+            self.solutions(lanes, state, &mut found);
+        }
+        found
+    }
+
+    fn compare(&self, lanes: &Lanes) -> Vec<State> {
+        let mut state = State::default();
+        for (&pattern, lane) in self.pattern.lanes.iter().zip(lanes) {
+            if let Some(lane) = lane {
+                state.bound.insert(pattern, *lane);
+            }
+        }
+        let mut states = vec![state];
+        for (at, (&pattern, lane)) in self.pattern.lanes.iter().zip(lanes).enumerate() {
+            if let Some(lane) = *lane {
+                states = self.each(states, |state| self.structure(pattern, lane, state, Place::Lane(at)));
+            }
+        }
+        states
+    }
+
+    fn each(&self, states: Vec<State>, step: impl Fn(State) -> Vec<State>) -> Vec<State> {
+        let mut all: Vec<State> = states.into_iter().flat_map(step).collect();
+        all.truncate(MOST_STATES);
+        all
+    }
+
+    fn unify(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
+        if let Some(&bound) = state.bound.get(&pattern) {
+            return if bound == node { vec![state] } else { Vec::new() };
+        }
+        let mut states = self.structure(pattern, node, state, place);
+        for state in &mut states {
+            state.bound.insert(pattern, node);
+        }
+        states
+    }
+
+    /// Compares two values by what they are made of.
+    fn structure(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
+        match self.pattern.graph.op(pattern) {
+            Op::Input { .. } => vec![state],
+            Op::Const(value) if self.kernel.graph.constant(node) == Some(*value) => vec![state],
+            Op::Concat(_) => self.moves(pattern, node, state, place),
+            Op::Add(..) => self.sum(pattern, node, state, place),
+            Op::Xor(..) if place != Place::Inside && self.is_open(pattern, &state) => {
+                self.open(pattern, node, state, place)
+            }
+            Op::Xor(..) | Op::And(..) | Op::Or(..) | Op::Not(_) => self.bitwise(pattern, node, state),
+            _ => Vec::new(),
+        }
+    }
+
+    fn moves(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
+        let Some(source) = moved(&self.pattern.graph, pattern) else { return Vec::new() };
+        let (wanted, there) = (bits(&self.pattern.graph, pattern), bits(&self.kernel.graph, node));
+        if wanted.len() != there.len() {
+            return Vec::new();
+        }
+        let known = state.bound.get(&source).map(|&known| bits(&self.kernel.graph, known));
+        let mut of_source = vec![None; WORD_BITS as usize];
+        for (wanted, &there) in wanted.iter().zip(&there) {
+            let fits = match wanted {
+                Bit::Constant(_) => *wanted == there,
+                Bit::Of(_, at) => {
+                    of_source[*at as usize] = Some(there);
+                    known.as_ref().is_none_or(|known| known[*at as usize] == there)
+                }
+            };
+            if !fits {
+                return Vec::new();
+            }
+        }
+        if known.is_some() {
+            return vec![state];
+        }
+        let place = if place == Place::Inside { place } else { Place::Moved };
+        match self.kernel.word_of(&of_source) {
+            Some(word) => self.unify(source, word, state, place),
+            None => Vec::new(),
+        }
+    }
+
+    /// Operands of a nested sum of the pattern.
+    fn terms(&self, pattern: NodeId, gather: Gather, terms: &mut Vec<NodeId>) {
+        match (self.pattern.graph.op(pattern), gather) {
+            (Op::Add(a, b), Gather::Add) | (Op::Xor(a, b), Gather::Xor) => {
+                self.terms(*a, gather, terms);
+                self.terms(*b, gather, terms);
+            }
+            _ => terms.push(pattern),
+        }
+    }
+
+    fn is_variable(&self, pattern: NodeId) -> bool {
+        matches!(self.pattern.graph.op(pattern), Op::Input { .. })
+    }
+
+    fn sum(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
+        let mut terms = Vec::new();
+        self.terms(pattern, Gather::Add, &mut terms);
+        self.gather(terms, state, place, Gather::Add, vec![node])
+    }
+
+    /// Whether an exclusive or is one of bare operands, with others that are words of the result.
+    fn is_open(&self, pattern: NodeId, state: &State) -> bool {
+        let mut terms = Vec::new();
+        self.terms(pattern, Gather::Xor, &mut terms);
+        let bare = |term: &NodeId| {
+            self.is_variable(*term) || state.bound.contains_key(term) || self.pattern.lanes.contains(term)
+        };
+        terms.iter().all(bare)
+    }
+
+    fn open(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
+        let mut terms = Vec::new();
+        self.terms(pattern, Gather::Xor, &mut terms);
+        let there = self.kernel.flat(Gather::Xor, node);
+        if there.len() < 2 {
+            return Vec::new();
+        }
+        self.gather(terms, state, place, Gather::Xor, there)
+    }
+
+    /// Finds operands in a sum, those that say most first, and leaves bare ones open.
+    fn gather(
+        &self,
+        terms: Vec<NodeId>,
+        state: State,
+        place: Place,
+        gather: Gather,
+        there: Vec<NodeId>,
+    ) -> Vec<State> {
+        let (variables, mut others): (Vec<NodeId>, Vec<NodeId>) =
+            terms.into_iter().partition(|term| self.is_variable(*term) && !state.bound.contains_key(term));
+        others.sort_by_key(|term| !state.bound.contains_key(term));
+        let mut ways: Vec<(Vec<NodeId>, State)> = vec![(there, state)];
+        for term in others {
+            let mut next = Vec::new();
+            for (cut, state) in ways {
+                next.extend(self.place(term, &cut, &state, gather));
+            }
+            next.truncate(MOST_STATES);
+            ways = next;
+        }
+        let spare = match place {
+            Place::Lane(lane) => Some(lane),
+            _ => None,
+        };
+        let mut states = Vec::new();
+        for (nodes, mut state) in ways {
+            // An operand that only now is known is no longer bare; the solutions see to it.
+            if variables.is_empty() && !nodes.is_empty() && spare.is_none() {
+                continue;
+            }
+            if !variables.is_empty() && nodes.is_empty() {
+                continue;
+            }
+            if !variables.is_empty() || !nodes.is_empty() {
+                state.equations.push(Equation { variables: variables.clone(), nodes, gather, spare });
+            }
+            states.push(state);
+        }
+        states
+    }
+
+    /// Finds an operand among those of a nested sum, opening as few brackets as possible.
+    fn place(&self, term: NodeId, cut: &[NodeId], state: &State, gather: Gather) -> Vec<(Vec<NodeId>, State)> {
+        let mut open: std::collections::VecDeque<(NodeId, Vec<NodeId>)> = cut
+            .iter()
+            .enumerate()
+            .map(|(at, &node)| {
+                let others = cut.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, &node)| node);
+                (node, others.collect())
+            })
+            .collect();
+        let mut found = Vec::new();
+        // Where an operand is not known yet, an exclusive or may have it in several places.
+        let all = gather == Gather::Xor;
+        let place = if all { Place::Moved } else { Place::Inside };
+        let mut looked_through = 0;
+        while let Some((node, others)) = open.pop_front() {
+            looked_through += 1;
+            if looked_through > MOST_LOOKED_THROUGH {
+                break;
+            }
+            let states = self.unify(term, node, state.clone(), place);
+            found.extend(states.into_iter().map(|state| (others.clone(), state)));
+            if !found.is_empty() && !all {
+                break;
+            }
+            for (at, &part) in self.kernel.parts(gather, node).iter().flatten().enumerate() {
+                let parts = self.kernel.parts(gather, node).unwrap_or_default();
+                let siblings = parts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, &node)| node);
+                let siblings: Vec<NodeId> = others.iter().copied().chain(siblings).collect();
+                open.push_back((part, siblings));
+            }
+        }
+        found
+    }
+
+    fn bitwise(&self, pattern: NodeId, node: NodeId, state: State) -> Vec<State> {
+        let mut wanted = Vec::new();
+        leaves(&self.pattern.graph, pattern, &|_| false, &mut wanted);
+        let mut there = Vec::new();
+        let is_bound = |id: NodeId| id != node && state.bound.values().any(|&bound| bound == id);
+        leaves(&self.kernel.graph, node, &is_bound, &mut there);
+        if there == [node] || wanted.len() != there.len() || wanted.len() > MOST_LEAVES {
+            return Vec::new();
+        }
+        let Some(function) = truth(&self.pattern.graph, pattern, &wanted) else { return Vec::new() };
+        let mut states = Vec::new();
+        for order in orders(wanted.len()) {
+            let ordered: Vec<NodeId> = order.iter().map(|&at| there[at]).collect();
+            if truth(&self.kernel.graph, node, &ordered) != Some(function) {
+                continue;
+            }
+            let mut pairs: Vec<(NodeId, NodeId)> = wanted.iter().copied().zip(ordered).collect();
+            // A rotation says what is rotated, a shift less.
+            pairs.sort_by_key(|pair| {
+                let all = bits(&self.pattern.graph, pair.0);
+                all.iter().filter(|bit| matches!(bit, Bit::Constant(_))).count()
+            });
+            let mut own = vec![state.clone()];
+            for (pattern, node) in pairs {
+                own = self.each(own, |state| self.unify(pattern, node, state, Place::Inside));
+            }
+            states.extend(own);
+        }
+        states.truncate(MOST_STATES);
+        states
+    }
+
+    /// Closes what is open in all ways.
+    fn solutions(&self, lanes: &Lanes, state: State, found: &mut Vec<Found>) {
+        let mut values = HashMap::new();
+        for (&pattern, &node) in &state.bound {
+            if self.is_variable(pattern) {
+                values.insert(pattern, vec![node]);
+            }
+        }
+        let gather = state.equations.first().map_or(Gather::Add, |equation| equation.gather);
+        if state.equations.iter().any(|equation| equation.gather != gather) {
+            return;
+        }
+        let mut closed = Vec::new();
+        close(&state.equations, values, Default::default(), &mut closed);
+        for (values, rest) in closed {
+            let mut known = *lanes;
+            for (lane, &pattern) in known.iter_mut().zip(&self.pattern.lanes) {
+                if lane.is_none() {
+                    *lane = self.inferred(pattern, &state, &values);
+                }
+            }
+            found.push(Found { lanes: known, values, rest, gather });
+        }
+    }
+
+    /// A word of the result that follows from the others.
+    fn inferred(
+        &self,
+        pattern: NodeId,
+        state: &State,
+        values: &HashMap<NodeId, Vec<NodeId>>,
+    ) -> Option<NodeId> {
+        if let Some(&bound) = state.bound.get(&pattern) {
+            return Some(bound);
+        }
+        let single = |variable: NodeId| match values.get(&variable).map(Vec::as_slice) {
+            Some(&[one]) => Some(one),
+            _ => None,
+        };
+        if self.is_variable(pattern) {
+            return single(pattern);
+        }
+        let source = moved(&self.pattern.graph, pattern)?;
+        let from = state.bound.get(&source).copied().or_else(|| single(source))?;
+        let from = bits(&self.kernel.graph, from);
+        let wanted: Vec<Option<Bit>> = bits(&self.pattern.graph, pattern)
+            .into_iter()
+            .map(|bit| match bit {
+                Bit::Constant(_) => Some(bit),
+                Bit::Of(_, at) => from.get(at as usize).copied(),
+            })
+            .collect();
+        self.kernel.word_of(&wanted)
+    }
+}
+
+/// Takes nodes out of a list that must have them.
+fn without(nodes: &[NodeId], taken: &[NodeId]) -> Option<Vec<NodeId>> {
+    let mut left = nodes.to_vec();
+    for one in taken {
+        let at = left.iter().position(|node| node == one)?;
+        left.remove(at);
+    }
+    Some(left)
+}
+
+type Closed = (HashMap<NodeId, Vec<NodeId>>, [Vec<NodeId>; LANES]);
+
+fn close(
+    equations: &[Equation],
+    values: HashMap<NodeId, Vec<NodeId>>,
+    mut rest: [Vec<NodeId>; LANES],
+    out: &mut Vec<Closed>,
+) {
+    if out.len() >= MOST_SOLUTIONS {
+        return;
+    }
+    let mut left: Vec<Equation> = Vec::new();
+    for equation in equations {
+        let mut own = equation.clone();
+        own.variables.retain(|variable| !values.contains_key(variable));
+        for variable in &equation.variables {
+            if let Some(value) = values.get(variable) {
+                match without(&own.nodes, value) {
+                    Some(nodes) => own.nodes = nodes,
+                    None => return,
+                }
+            }
+        }
+        match (own.variables.is_empty(), own.spare) {
+            (false, _) if own.nodes.is_empty() => return,
+            (false, _) => left.push(own),
+            (true, Some(lane)) => rest[lane] = own.nodes,
+            (true, None) if own.nodes.is_empty() => {}
+            (true, None) => return,
+        }
+    }
+    let Some(next) = (0..left.len()).min_by_key(|&at| left[at].variables.len()) else {
+        out.push((values, rest));
+        return;
+    };
+    let equation = left[next].clone();
+    // One takes whatever the others do not.
+    let n = equation.variables.len();
+    let takers = n + usize::from(equation.spare.is_some());
+    for taker in 0..takers {
+        let singles: Vec<usize> = (0..n).filter(|&at| at != taker).collect();
+        for chosen in choices(equation.nodes.len(), singles.len()) {
+            let taken: Vec<NodeId> = chosen.iter().map(|&at| equation.nodes[at]).collect();
+            let Some(remaining) = without(&equation.nodes, &taken) else { continue };
+            if taker < n && remaining.is_empty() {
+                continue;
+            }
+            // All but one taken: who takes it does not matter.
+            if remaining.len() == 1 && taker > 0 && taker < n {
+                continue;
+            }
+            let mut values = values.clone();
+            for (&at, &node) in singles.iter().zip(&taken) {
+                values.insert(equation.variables[at], vec![node]);
+            }
+            if taker < n {
+                values.insert(equation.variables[taker], remaining);
+            }
+            close(&left, values, rest.clone(), out);
+        }
+    }
+}
+
+/// Ways to choose `k` different of `n` places, in order.
+fn choices(n: usize, k: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for _ in 0..k {
+        all = all
+            .into_iter()
+            .flat_map(|chosen: Vec<usize>| {
+                let free = (0..n).filter(|at| !chosen.contains(at)).collect::<Vec<_>>();
+                free.into_iter().map(move |at| [&chosen[..], &[at]].concat())
+            })
+            .collect();
+    }
+    all
+}
+
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    choices(n, n)
+}
+
+/// The words of a bitwise function.
+fn leaves(graph: &Graph, id: NodeId, is_leaf: &dyn Fn(NodeId) -> bool, out: &mut Vec<NodeId>) {
+    let is_bitwise = matches!(graph.op(id), Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_));
+    if out.len() > MOST_LEAVES {
+        return;
+    }
+    if is_bitwise && !is_leaf(id) {
+        for operand in graph.op(id).operands() {
+            leaves(graph, operand, is_leaf, out);
+        }
+    } else if !is_plain(graph, id) && !out.contains(&id) {
+        out.push(id);
+    }
+}
+
+/// A constant of equal bits.
+fn is_plain(graph: &Graph, id: NodeId) -> bool {
+    graph.constant(id).is_some_and(|value| value == 0 || value == mask(graph.width(id)))
+}
+
+/// The truth table of a bitwise function of words.
+fn truth(graph: &Graph, id: NodeId, leaves: &[NodeId]) -> Option<u16> {
+    const VARIABLES: [u16; MOST_LEAVES] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
+    if let Some(at) = leaves.iter().position(|&leaf| leaf == id) {
+        return VARIABLES.get(at).copied();
+    }
+    let of = |id: NodeId| truth(graph, id, leaves);
+    Some(match *graph.op(id) {
+        Op::Const(value) => if value == 0 { 0 } else { u16::MAX },
+        Op::Not(a) => !of(a)?,
+        Op::And(a, b) => of(a)? & of(b)?,
+        Op::Or(a, b) => of(a)? | of(b)?,
+        Op::Xor(a, b) => of(a)? ^ of(b)?,
+        _ => return None,
+    })
+}

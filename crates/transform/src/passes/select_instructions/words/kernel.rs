@@ -5,6 +5,9 @@ use super::pattern::WORD_BITS;
 use crate::kernel::{Graph, NodeId, Op};
 use std::collections::HashMap;
 
+/// Nested sums of a word that are looked at.
+const MOST_SUMS: usize = 64;
+
 /// An operation in which neither order nor brackets matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gather {
@@ -20,18 +23,30 @@ pub struct Kernel {
     pub graph: Graph,
     by_bits: HashMap<Vec<Bit>, NodeId>,
     parts: HashMap<NodeId, Vec<NodeId>>,
+    /// Sums that each word is an operand of.
+    sums: HashMap<NodeId, Vec<NodeId>>,
+    uses: HashMap<NodeId, usize>,
 }
 
 impl Kernel {
     /// Of what some roots need.
     pub fn new(graph: &Graph, roots: &[NodeId]) -> Kernel {
         let mut by_bits = HashMap::new();
+        let mut sums: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        let mut uses: HashMap<NodeId, usize> = HashMap::new();
         for id in graph.reachable(roots.iter().copied()) {
+            for operand in graph.op(id).operands() {
+                *uses.entry(operand).or_default() += 1;
+            }
             if graph.width(id) == WORD_BITS && matches!(graph.op(id), Op::Concat(_)) {
                 by_bits.insert(bits(graph, id), id);
             }
+            if let Op::Add(a, b) = *graph.op(id) {
+                sums.entry(a).or_default().push(id);
+                sums.entry(b).or_default().push(id);
+            }
         }
-        Kernel { graph: graph.clone(), by_bits, parts: HashMap::new() }
+        Kernel { graph: graph.clone(), by_bits, parts: HashMap::new(), sums, uses }
     }
 
     /// The word of which some bits are known.
@@ -56,6 +71,33 @@ impl Kernel {
             _ => return None,
         };
         Some(self.parts.get(&id).cloned().unwrap_or(own))
+    }
+
+    /// Nested sums that a word is an operand of, the innermost first.
+    pub fn sums_of(&self, id: NodeId) -> Vec<NodeId> {
+        let mut all = vec![id];
+        let mut done = 0;
+        while done < all.len() && all.len() < MOST_SUMS {
+            for &sum in self.sums.get(&all[done]).into_iter().flatten() {
+                if !all.contains(&sum) {
+                    all.push(sum);
+                }
+            }
+            done += 1;
+        }
+        all.split_off(1)
+    }
+
+    /// Whether a word is a sum that is only there for another sum.
+    pub fn is_step(&self, id: NodeId) -> bool {
+        matches!(self.graph.op(id), Op::Add(..))
+            && self.uses.get(&id) == Some(&1)
+            && self.sums.get(&id).is_some_and(|sums| sums.len() == 1)
+    }
+
+    /// Whether a sum is there for other sums only.
+    pub fn is_inner(&self, id: NodeId) -> bool {
+        self.is_own(id) || self.uses.get(&id).copied() == self.sums.get(&id).map(Vec::len)
     }
 
     /// Whether a sum was put together here.

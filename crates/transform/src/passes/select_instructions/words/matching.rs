@@ -55,6 +55,8 @@ pub struct Found {
     pub rest: [Vec<NodeId>; LANES],
     /// How things are added.
     pub gather: Gather,
+    /// For each word of the result that is not known, a value that it is a sum of.
+    pub inside: [Option<NodeId>; LANES],
 }
 
 /// Where in a pattern a node stands.
@@ -78,10 +80,20 @@ pub struct Matcher<'a> {
 impl Matcher<'_> {
     /// All ways in which the pattern gives these words.
     pub fn find(&self, lanes: &Lanes) -> Vec<Found> {
-        let mut states = self.compare(lanes);
+        self.some(lanes, MOST_SOLUTIONS)
+    }
+
+    /// One way in which the pattern gives these words.
+    pub fn find_one(&self, lanes: &Lanes) -> Option<Found> {
+        self.some(lanes, 1).pop()
+    }
+
+    fn some(&self, lanes: &Lanes, most: usize) -> Vec<Found> {
         let mut found = Vec::new();
-        for state in states.drain(..) {
-            self.solutions(lanes, state, &mut found);
+        for state in self.compare(lanes) {
+            if found.len() < most {
+                self.solutions(lanes, state, most, &mut found);
+            }
         }
         found
     }
@@ -206,14 +218,7 @@ impl Matcher<'_> {
     }
 
     /// Finds operands in a sum, those that say most first, and leaves bare ones open.
-    fn gather(
-        &self,
-        terms: Vec<NodeId>,
-        state: State,
-        place: Place,
-        gather: Gather,
-        there: Vec<NodeId>,
-    ) -> Vec<State> {
+    fn gather(&self, terms: Vec<NodeId>, state: State, place: Place, gather: Gather, there: Vec<NodeId>) -> Vec<State> {
         let (variables, mut others): (Vec<NodeId>, Vec<NodeId>) =
             terms.into_iter().partition(|term| self.is_variable(*term) && !state.bound.contains_key(term));
         others.sort_by_key(|term| !state.bound.contains_key(term));
@@ -272,8 +277,12 @@ impl Matcher<'_> {
             if !found.is_empty() && !all {
                 break;
             }
-            for (at, &part) in self.kernel.parts(gather, node).iter().flatten().enumerate() {
-                let parts = self.kernel.parts(gather, node).unwrap_or_default();
+            // Words that are used for more than sums stay whole.
+            if gather == Gather::Add && (cut.len() > 1 || looked_through > 1) && !self.kernel.is_inner(node) {
+                continue;
+            }
+            let parts = self.kernel.parts(gather, node).unwrap_or_default();
+            for (at, &part) in parts.iter().enumerate() {
                 let siblings = parts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, &node)| node);
                 let siblings: Vec<NodeId> = others.iter().copied().chain(siblings).collect();
                 open.push_back((part, siblings));
@@ -315,7 +324,7 @@ impl Matcher<'_> {
     }
 
     /// Closes what is open in all ways.
-    fn solutions(&self, lanes: &Lanes, state: State, found: &mut Vec<Found>) {
+    fn solutions(&self, lanes: &Lanes, state: State, most: usize, found: &mut Vec<Found>) {
         let mut values = HashMap::new();
         for (&pattern, &node) in &state.bound {
             if self.is_variable(pattern) {
@@ -327,7 +336,7 @@ impl Matcher<'_> {
             return;
         }
         let mut closed = Vec::new();
-        close(&state.equations, values, Default::default(), &mut closed);
+        close(&state.equations, values, Default::default(), most, &mut closed);
         for (values, rest) in closed {
             let mut known = *lanes;
             for (lane, &pattern) in known.iter_mut().zip(&self.pattern.lanes) {
@@ -335,17 +344,21 @@ impl Matcher<'_> {
                     *lane = self.inferred(pattern, &state, &values);
                 }
             }
-            found.push(Found { lanes: known, values, rest, gather });
+            let mut inside = [None; LANES];
+            for ((inside, &pattern), lane) in inside.iter_mut().zip(&self.pattern.lanes).zip(&known) {
+                let mut terms = Vec::new();
+                self.terms(pattern, Gather::Add, &mut terms);
+                if lane.is_none() && terms.len() > 1 {
+                    let telling = terms.iter().filter(|term| !self.is_variable(**term));
+                    *inside = telling.filter_map(|term| state.bound.get(term).copied()).next();
+                }
+            }
+            found.push(Found { lanes: known, values, rest, gather, inside });
         }
     }
 
     /// A word of the result that follows from the others.
-    fn inferred(
-        &self,
-        pattern: NodeId,
-        state: &State,
-        values: &HashMap<NodeId, Vec<NodeId>>,
-    ) -> Option<NodeId> {
+    fn inferred(&self, pattern: NodeId, state: &State, values: &HashMap<NodeId, Vec<NodeId>>) -> Option<NodeId> {
         if let Some(&bound) = state.bound.get(&pattern) {
             return Some(bound);
         }
@@ -386,9 +399,10 @@ fn close(
     equations: &[Equation],
     values: HashMap<NodeId, Vec<NodeId>>,
     mut rest: [Vec<NodeId>; LANES],
+    most: usize,
     out: &mut Vec<Closed>,
 ) {
-    if out.len() >= MOST_SOLUTIONS {
+    if out.len() >= most {
         return;
     }
     let mut left: Vec<Equation> = Vec::new();
@@ -438,7 +452,7 @@ fn close(
             if taker < n {
                 values.insert(equation.variables[taker], remaining);
             }
-            close(&left, values, rest.clone(), out);
+            close(&left, values, rest.clone(), most, out);
         }
     }
 }
@@ -490,7 +504,13 @@ fn truth(graph: &Graph, id: NodeId, leaves: &[NodeId]) -> Option<u16> {
     }
     let of = |id: NodeId| truth(graph, id, leaves);
     Some(match *graph.op(id) {
-        Op::Const(value) => if value == 0 { 0 } else { u16::MAX },
+        Op::Const(value) => {
+            if value == 0 {
+                0
+            } else {
+                u16::MAX
+            }
+        }
         Op::Not(a) => !of(a)?,
         Op::And(a, b) => of(a)? & of(b)?,
         Op::Or(a, b) => of(a)? | of(b)?,

@@ -87,7 +87,8 @@ pub fn select(
         output.2 = outside(&mut graph, output.2, &homes, &mut memo);
     }
     let mut instructions = std::collections::BTreeMap::new();
-    let roots: Vec<NodeId> = new.carried.iter().map(|one| one.next).chain(new.outputs.iter().map(|one| one.2)).collect();
+    let roots: Vec<NodeId> =
+        new.carried.iter().map(|one| one.next).chain(new.outputs.iter().map(|one| one.2)).collect();
     for id in graph.reachable(roots) {
         if let Op::Instruction { description, .. } = graph.op(id) {
             *instructions.entry(name(*description)).or_insert(0) += 1;

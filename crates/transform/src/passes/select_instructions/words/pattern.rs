@@ -123,18 +123,15 @@ impl Pattern {
     /// Whether each word of the result is the sum of those of two operands.
     pub fn is_sum(&self) -> bool {
         let [Operand::Register(a), Operand::Register(b)] = &self.operands[..] else { return false };
-        self.lanes.iter().zip(a.iter().zip(b)).all(|(&lane, (&a, &b))| {
-            matches!(*self.graph.op(lane), Op::Add(x, y) if (x, y) == (a, b) || (x, y) == (b, a))
-        })
+        self.lanes.iter().zip(a.iter().zip(b)).all(
+            |(&lane, (&a, &b))| matches!(*self.graph.op(lane), Op::Add(x, y) if (x, y) == (a, b) || (x, y) == (b, a)),
+        )
     }
 
-    /// Whether each word of the result says by itself where it can stand: it is more than bare words added.
-    pub fn is_telling(&self) -> bool {
-        self.lanes.iter().all(|&lane| {
-            let below = self.graph.reachable([lane]);
-            below.iter().any(|&id| matches!(self.graph.op(id), Op::Concat(_)))
-                && below.iter().any(|&id| matches!(self.graph.op(id), Op::And(..) | Op::Or(..) | Op::Xor(..)))
-        })
+    /// Whether a word of the result says by itself where it can stand: it is more than bare words added.
+    pub fn is_telling(&self, lane: usize) -> bool {
+        let moves = |&id: &NodeId| matches!(self.graph.op(id), Op::Concat(_));
+        self.lanes.get(lane).is_some_and(|&lane| self.graph.reachable([lane]).iter().any(moves))
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Registers<'a> {
     lanes_of: HashMap<NodeId, Lanes>,
     underway: HashSet<Lanes>,
     given: HashMap<Lanes, bool>,
+    given_for: HashMap<Lanes, u32>,
+    failed: HashSet<Lanes>,
     /// Words that go on, in the registers in which they do.
     pub chains: Vec<Chain>,
 }
@@ -71,6 +73,8 @@ impl<'a> Registers<'a> {
             lanes_of: HashMap::new(),
             underway: HashSet::new(),
             given: HashMap::new(),
+            given_for: HashMap::new(),
+            failed: HashSet::new(),
             chains: Vec::new(),
         }
     }
@@ -80,14 +84,17 @@ impl<'a> Registers<'a> {
         self.homes.iter().filter_map(|(&word, homes)| Some((word, *homes.first()?)))
     }
 
-    /// All words of the topmost instruction of a kernel.
+    /// All words of the topmost instruction of a kernel of which the operands look like registers.
     pub fn topmost(&mut self, nodes: &[NodeId]) -> Option<Lanes> {
         for &node in nodes.iter().rev() {
-            for pattern in self.patterns.iter().filter(|pattern| pattern.is_telling()) {
-                for lane in 0..LANES {
+            for pattern in self.patterns {
+                for lane in (0..LANES).filter(|&lane| pattern.is_telling(lane)) {
                     let mut lanes: Lanes = [None; LANES];
                     lanes[lane] = Some(node);
-                    if let Some(all) = self.completed(pattern, lanes, nodes) {
+                    let Some(all) = self.completed(pattern, lanes) else { continue };
+                    let way = self.best(&all);
+                    let alone = way.as_ref().is_some_and(|way| matches!(way.how, How::Instruction { rest: None, .. }));
+                    if alone && way.is_some_and(|way| way.price < ALONE) {
                         return Some(all);
                     }
                 }
@@ -97,18 +104,14 @@ impl<'a> Registers<'a> {
     }
 
     /// Finds the words of a result that do not follow from those that are known.
-    fn completed(&self, pattern: &Pattern, lanes: Lanes, nodes: &[NodeId]) -> Option<Lanes> {
+    fn completed(&self, pattern: &Pattern, lanes: Lanes) -> Option<Lanes> {
         let matcher = Matcher { pattern, kernel: &self.kernel };
-        let found = matcher.find(&lanes);
-        let best = found.iter().max_by_key(|found| n_known(&found.lanes))?.lanes;
-        let Some(missing) = best.iter().position(Option::is_none) else { return Some(best) };
-        if best == lanes && n_known(&best) == 1 {
-            return None;
-        }
-        for &node in nodes.iter().rev() {
-            let mut more = best;
+        let found = matcher.find_one(&lanes)?;
+        let Some(missing) = found.lanes.iter().position(Option::is_none) else { return Some(found.lanes) };
+        for node in self.kernel.sums_of(found.inside[missing]?) {
+            let mut more = found.lanes;
             more[missing] = Some(node);
-            if let Some(all) = self.completed(pattern, more, nodes) {
+            if let Some(all) = self.completed(pattern, more) {
                 return Some(all);
             }
         }
@@ -124,13 +127,18 @@ impl<'a> Registers<'a> {
         if let Some(&made) = self.made.get(&lanes) {
             return Some(made);
         }
-        if !self.underway.insert(lanes) {
+        if self.failed.contains(&lanes) || !self.underway.insert(lanes) {
             return None;
         }
         let made = stacker::maybe_grow(256 * 1024, 4 * 1024 * 1024, || self.make(lanes));
         self.underway.remove(&lanes);
-        if let Some(made) = made {
-            self.made.insert(lanes, made);
+        match made {
+            Some(made) => {
+                self.made.insert(lanes, made);
+            }
+            None => {
+                self.failed.insert(lanes);
+            }
         }
         made
     }
@@ -190,10 +198,8 @@ impl<'a> Registers<'a> {
                 continue;
             };
             let homes = self.homes.get(word)?;
-            let home = homes
-                .iter()
-                .filter(|home| in_one.is_none_or(|one| home.0 == one))
-                .min_by_key(|home| home.1 != lane)?;
+            let home =
+                homes.iter().filter(|home| in_one.is_none_or(|one| home.0 == one)).min_by_key(|home| home.1 != lane)?;
             sources.push(Some(*home));
         }
         let first = sources.iter().flatten().next()?.0;
@@ -317,7 +323,13 @@ impl<'a> Registers<'a> {
 
     /// Some words of a register, which may stand elsewhere in a register that there is to be.
     fn part(&mut self, lanes: &Lanes) -> Option<NodeId> {
-        let mut best: Option<(usize, u32, Lanes)> = None;
+        // Sums of ours stand in no other register.
+        if lanes.iter().flatten().any(|&word| self.is_sum(word)) {
+            let way = self.best(lanes)?;
+            let register = self.built(way)?;
+            return Some(self.note(register, *lanes));
+        }
+        let mut best: Option<(u32, Lanes)> = None;
         let first = lanes.iter().position(Option::is_some)?;
         let last = lanes.iter().rposition(Option::is_some)?;
         for start in 0..LANES - (last - first) {
@@ -329,14 +341,14 @@ impl<'a> Registers<'a> {
                     if n_known(&found.lanes) < LANES || found.rest.iter().any(|rest| !rest.is_empty()) {
                         continue;
                     }
-                    let price = self.row(&found.lanes) + u32::from(start != first);
-                    if best.as_ref().is_none_or(|best| price < best.1) {
-                        best = Some((LANES, price, found.lanes));
+                    let price = self.order(&found.lanes) + u32::from(start != first);
+                    if best.as_ref().is_none_or(|best| price < best.0) {
+                        best = Some((price, found.lanes));
                     }
                 }
             }
         }
-        if let Some((_, price, whole)) = best
+        if let Some((price, whole)) = best
             && price < ALONE
             && self.request(whole).is_some()
         {
@@ -347,14 +359,26 @@ impl<'a> Registers<'a> {
         Some(self.note(register, *lanes))
     }
 
+    /// Sums of ours, each with a constant: the constants are a register of their own.
+    fn constants(&mut self, lanes: &Lanes) -> Option<Way> {
+        let (mut column, mut rest): (Lanes, Lanes) = Default::default();
+        for (lane, word) in lanes.iter().enumerate() {
+            let Some(word) = word.filter(|_| n_known(lanes) > 0) else { continue };
+            let parts = self.kernel.parts(Gather::Add, word).filter(|_| self.is_sum(word))?;
+            let (constants, others): (Vec<NodeId>, Vec<NodeId>) =
+                parts.into_iter().partition(|&part| self.kernel.graph.constant(part).is_some());
+            column[lane] = Some(*constants.first().filter(|_| constants.len() == 1)?);
+            rest[lane] = Some(self.kernel.gathered(Gather::Add, &others));
+        }
+        Some(Way { price: 1 + self.price(&rest), how: How::Sum { gather: Gather::Add, column, rest } })
+    }
+
     /// The best way to have words that nothing holds yet.
     fn best(&mut self, lanes: &Lanes) -> Option<Way> {
+        if let Some(way) = self.constants(lanes) {
+            return Some(way);
+        }
         let mut best: Option<Way> = None;
-        let mut keep = |way: Way| {
-            if best.as_ref().is_none_or(|best| way.price < best.price) {
-                best = Some(way);
-            }
-        };
         for number in 0..self.patterns.len() {
             let pattern = &self.patterns[number];
             if pattern.is_sum() {
@@ -362,22 +386,30 @@ impl<'a> Registers<'a> {
             }
             let found = Matcher { pattern, kernel: &self.kernel }.find(lanes);
             for found in found {
-                if let Some(way) = self.instruction(number, lanes, &found) {
-                    keep(way);
+                if let Some(way) = self.instruction(number, lanes, &found)
+                    && best.as_ref().is_none_or(|best| way.price < best.price)
+                {
+                    best = Some(way);
                 }
             }
         }
+        // What an instruction gives from registers is not taken apart.
+        if best.as_ref().is_some_and(|best| best.price < ALONE) {
+            return best;
+        }
         for gather in [Gather::Add, Gather::Xor] {
             for way in self.columns(gather, lanes) {
-                keep(way);
+                if best.as_ref().is_none_or(|best| way.price < best.price) {
+                    best = Some(way);
+                }
             }
         }
         best.filter(|best| best.price < 2 * LANES as u32 * ALONE)
     }
 
-    fn instruction(&mut self, number: usize, lanes: &Lanes, found: &Found) -> Option<Way> {
+    /// What an instruction takes, and what is added to what it gives.
+    fn operands(&mut self, number: usize, lanes: &Lanes, found: &Found) -> Option<(Vec<Lanes>, Option<Lanes>)> {
         let pattern = &self.patterns[number];
-        let mut price = 1;
         let mut operands = Vec::new();
         for operand in &pattern.operands {
             let Operand::Register(variables) = operand else { continue };
@@ -389,20 +421,27 @@ impl<'a> Registers<'a> {
             if words == *lanes {
                 return None;
             }
-            price += self.price(&words);
             operands.push(words);
         }
-        let mut rest = None;
-        if found.rest.iter().any(|rest| !rest.is_empty()) {
-            let mut words: Lanes = [None; LANES];
-            for ((word, left), lane) in words.iter_mut().zip(&found.rest).zip(lanes) {
-                if lane.is_some() {
-                    *word = Some(self.kernel.gathered(found.gather, left));
-                }
-            }
-            price += 1 + self.price(&words);
-            rest = Some((found.gather, words));
+        if found.rest.iter().all(Vec::is_empty) {
+            return Some((operands, None));
         }
+        let mut rest: Lanes = [None; LANES];
+        for ((word, left), lane) in rest.iter_mut().zip(&found.rest).zip(lanes) {
+            if lane.is_some() {
+                *word = Some(self.kernel.gathered(found.gather, left));
+            }
+        }
+        (rest != *lanes).then_some((operands, Some(rest)))
+    }
+
+    fn instruction(&mut self, number: usize, lanes: &Lanes, found: &Found) -> Option<Way> {
+        let (operands, rest) = self.operands(number, lanes, found)?;
+        let mut price = 1 + u32::from(rest.is_some());
+        for words in operands.iter().chain(&rest) {
+            price += self.price(words);
+        }
+        let rest = rest.map(|rest| (found.gather, rest));
         Some(Way { price, how: How::Instruction { pattern: number, operands, rest } })
     }
 
@@ -528,16 +567,41 @@ impl<'a> Registers<'a> {
         if n_known(lanes) == 1 {
             return 1;
         }
-        let mut price = self.row(lanes);
-        for gather in [Gather::Add, Gather::Xor] {
-            if lanes.iter().flatten().any(|&word| self.is_sum(word)) {
-                price = price.min(self.rows(gather, lanes));
+        if lanes.iter().flatten().any(|&word| self.is_sum(word)) {
+            let apart = self.apart(lanes);
+            return if apart <= 1 { apart } else { apart.min(self.given_for(lanes)) };
+        }
+        let row = self.row(lanes);
+        if row > 1 && self.is_given(lanes) { 1 } else { row }
+    }
+
+    /// What sums of ours cost as one register for each operand; other words in a row.
+    fn apart(&self, lanes: &Lanes) -> u32 {
+        if !lanes.iter().flatten().any(|&word| self.is_sum(word)) {
+            return self.row(lanes);
+        }
+        self.rows(Gather::Add, lanes).min(self.rows(Gather::Xor, lanes))
+    }
+
+    /// What sums of ours cost that an instruction gives, perhaps with something added.
+    fn given_for(&mut self, lanes: &Lanes) -> u32 {
+        if let Some(&known) = self.given_for.get(lanes) {
+            return known;
+        }
+        let mut best = ALONE * LANES as u32;
+        for number in 0..self.patterns.len() {
+            let pattern = &self.patterns[number];
+            if !(0..LANES).any(|lane| pattern.is_telling(lane)) {
+                continue;
+            }
+            for found in (Matcher { pattern, kernel: &self.kernel }).find(lanes) {
+                let Some((operands, rest)) = self.operands(number, lanes, &found) else { continue };
+                let price: u32 = operands.iter().chain(&rest).map(|words| 1 + self.apart(words)).sum();
+                best = best.min(price);
             }
         }
-        if price > 1 && self.is_given(lanes) {
-            price = if lanes.iter().flatten().any(|&word| self.is_sum(word)) { 3 } else { 1 };
-        }
-        price
+        self.given_for.insert(*lanes, best);
+        best
     }
 
     /// Whether an instruction gives them, perhaps with something added.
@@ -548,27 +612,34 @@ impl<'a> Registers<'a> {
         let given = self
             .patterns
             .iter()
-            .filter(|pattern| pattern.is_telling())
-            .any(|pattern| !Matcher { pattern, kernel: &self.kernel }.find(lanes).is_empty());
+            .filter(|pattern| (0..LANES).any(|lane| pattern.is_telling(lane)))
+            .any(|pattern| Matcher { pattern, kernel: &self.kernel }.find_one(lanes).is_some());
         self.given.insert(*lanes, given);
         given
     }
 
     /// What four words cost that are no sums of our own: those that were made one after the other belong together.
     fn row(&self, lanes: &Lanes) -> u32 {
+        let words: Vec<NodeId> =
+            lanes.iter().flatten().copied().filter(|&word| self.kernel.graph.constant(word) != Some(0)).collect();
+        let entries: Vec<Option<(ObjectId, usize)>> = words.iter().map(|&word| self.entry(word)).collect();
+        if entries.iter().all(|entry| entry.is_some_and(|entry| entries[0].is_some_and(|first| first.0 == entry.0))) {
+            return 1;
+        }
+        if entries.iter().any(Option::is_some) || words.iter().any(|&word| !self.is_packable(word)) {
+            return ALONE * words.len() as u32;
+        }
+        self.order(lanes)
+    }
+
+    /// What the order of words says: those that were made one after the other, in equal distances, belong together.
+    fn order(&self, lanes: &Lanes) -> u32 {
         let words: Vec<(i64, NodeId)> = lanes
             .iter()
             .enumerate()
             .filter_map(|(lane, word)| word.map(|word| (lane as i64, word)))
             .filter(|(_, word)| self.kernel.graph.constant(*word) != Some(0))
             .collect();
-        let entries: Vec<Option<(ObjectId, usize)>> = words.iter().map(|(_, word)| self.entry(*word)).collect();
-        if entries.iter().all(|entry| entry.is_some_and(|entry| entries[0].is_some_and(|first| first.0 == entry.0))) {
-            return 1;
-        }
-        if entries.iter().any(Option::is_some) || words.iter().any(|(_, word)| !self.is_packable(*word)) {
-            return ALONE * words.len() as u32;
-        }
         let gaps: Vec<i64> = words
             .windows(2)
             .map(|pair| (i64::from(pair[1].1.0) - i64::from(pair[0].1.0)) / (pair[1].0 - pair[0].0))
@@ -583,14 +654,15 @@ impl<'a> Registers<'a> {
     }
 
     fn is_packable(&self, word: NodeId) -> bool {
-        let graph = &self.kernel.graph;
-        matches!(graph.op(word), Op::Add(..) | Op::Input { .. } | Op::Entry { .. }) || matches!(graph.op(word), Op::Concat(_))
+        match self.kernel.graph.op(word) {
+            Op::Add(..) => !self.kernel.is_step(word),
+            op => matches!(op, Op::Input { .. } | Op::Entry { .. } | Op::Concat(_)),
+        }
     }
 
     /// What words cost that are sums of ours: one register for each operand.
     fn rows(&self, gather: Gather, lanes: &Lanes) -> u32 {
         let mut sorted: Vec<Option<Vec<NodeId>>> = Vec::new();
-        let mut count = None;
         for word in lanes {
             let Some(word) = *word else {
                 sorted.push(None);
@@ -601,16 +673,15 @@ impl<'a> Registers<'a> {
                 false => vec![word],
             };
             parts.sort_by_key(|&part| (self.kernel.graph.constant(part).is_none(), part));
-            if *count.get_or_insert(parts.len()) != parts.len() {
-                return ALONE * LANES as u32;
-            }
+            parts.reverse();
             sorted.push(Some(parts));
         }
+        let rows = sorted.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let mut price = 0;
-        for at in 0..count.unwrap_or(0) {
+        for at in 0..rows {
             let mut row: Lanes = [None; LANES];
             for (word, parts) in row.iter_mut().zip(&sorted) {
-                *word = parts.as_ref().map(|parts| parts[at]);
+                *word = parts.as_ref().and_then(|parts| parts.get(at).copied());
             }
             let constant = row.iter().flatten().all(|&word| self.kernel.graph.constant(word).is_some());
             price += if constant { 1 } else { 1 + self.row(&row) };

@@ -221,6 +221,16 @@ impl<'a> Plan<'a> {
                 self.body.carried.iter().find(|one| one.carry == Carry::True && !in_chain(one.object, one.index));
             match open {
                 Some(_) if words_done < self.words.len() => {}
+                // Words are in the registers that the one needs in which they come out.
+                Some(one) if self.body.objects[one.object.0 as usize].width == WORD_BITS => {
+                    let Op::Extract(register, _) = *self.graph.op(one.next) else {
+                        return Err(Unsuited("a word goes from pass to pass outside of registers".into()));
+                    };
+                    self.block(register)?;
+                    if words_done == self.words.len() {
+                        return Err(Unsuited("a word goes from pass to pass that no register holds".into()));
+                    }
+                }
                 Some(one) => {
                     let (object, first) = (one.object, one.index / BYTES * BYTES);
                     self.kept(object, first)?;

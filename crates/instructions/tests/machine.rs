@@ -19,7 +19,9 @@ fn is_there(feature: &str) -> bool {
     }
     match feature {
         "pclmul" => is_x86_feature_detected!("pclmulqdq"),
-        _ => any!("aes" "avx2" "avx512bw" "avx512f" "avx512vbmi" "avx512vl" "gfni" "sha" "ssse3" "vaes" "vpclmulqdq"),
+        _ => {
+            any!("aes" "avx2" "avx512bw" "avx512f" "avx512vbmi" "avx512vl" "gfni" "sha" "sse2" "ssse3" "vaes" "vpclmulqdq")
+        }
     }
 }
 

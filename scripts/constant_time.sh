@@ -44,7 +44,7 @@ for claim in claims:
 run() {
     make --no-print-directory -s -C "$1" clean &&
         rm -f "$1/test/test" &&
-        make --no-print-directory -s -C "$1" CFLAGS="-O2 -g -DHEADRACE_CONSTANT_TIME $2" test/test &&
+        make --no-print-directory -s -j"$(nproc)" -C "$1" CFLAGS="-O2 -g -DHEADRACE_CONSTANT_TIME $2" test/test &&
         valgrind -q --error-exitcode=9 "$1/test/test"
 }
 # The functions of the project, built for AVX-512.

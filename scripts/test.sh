@@ -60,7 +60,7 @@ sanitized_projects() {
     status=0
     for set in aes128 aes128-gcm aes128-ccm hmac-sha256 sha3-256 chacha20 base64 lcg32 hash-drbg-sha256; do
         "$headrace" build $set --target c -o "$projects/$set" &&
-            make --no-print-directory -s -C "$projects/$set" \
+            make --no-print-directory -s -j"$(nproc)" -C "$projects/$set" \
                 CFLAGS="-O1 -Wpedantic -fsanitize=address,undefined -fno-sanitize-recover=all" test || status=1
     done
     rm -rf "$projects"

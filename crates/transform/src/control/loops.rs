@@ -99,6 +99,33 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
     }
 }
 
+/// Stores and tokens of a kernel that need nothing of the rest of it, as a loop of which one pass does what they do.
+/// `None` for effects of other kinds, for elements at places that are not known, and for ports that the rest of the kernel
+/// writes too.
+pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: &[Effect]) -> Option<Loop> {
+    let mut roots = Vec::new();
+    let mut produces = vec![0; kernel.produces.len()];
+    for effect in effects {
+        roots.extend(effect.uses());
+        if let Effect::Output { port, .. } = effect {
+            produces[*port as usize] += 1;
+        }
+    }
+    if produces.iter().zip(&kernel.produces).any(|(&own, &all)| own != 0 && own != all) {
+        return None;
+    }
+    let mut consumes = vec![0; kernel.consumes.len()];
+    for id in automaton.graph.reachable(roots) {
+        if let Op::Input { port, .. } = automaton.graph.op(id) {
+            consumes[*port as usize] = kernel.consumes[*port as usize];
+        }
+    }
+    let part = Kernel { effects: effects.to_vec(), consumes, produces };
+    let way = Way { decisions: Vec::new(), kernel: &part, target: 0 };
+    let mut graph = automaton.graph.clone();
+    closed(automaton, network, &mut graph, &[&way], &mut 0).map(|counted| counted.body)
+}
+
 /// What goes from pass to pass, the worst first.
 fn weight(counted: &CountedLoop) -> (usize, usize, usize) {
     let carried = &counted.body.carried;

@@ -28,6 +28,7 @@ mod schedule;
 
 pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Step, Trips};
 pub use explore::{Limits, Sample, automaton_of};
+pub use loops::once;
 
 use headrace_source::Span;
 

@@ -3,12 +3,30 @@
 use crate::c::kernel::element_type;
 use headrace_ir::Network;
 use headrace_transform::kernel::Object;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 /// Bytes of statements from which on a kernel is a function: compilers take more than twice as long for functions that are
 /// twice as long.
 const LONG: usize = 1_500;
+
+/// Kernels of an automaton for which instructions are looked for.
+const MOST_SELECTED: usize = 4;
+
+/// Where the level of a machine can be asked and its types are known.
+pub(super) const X86: &str = "#if defined(__x86_64__) && defined(__GNUC__)\n";
+
+/// A way of doing what a kernel does that some machines have.
+pub(super) struct Faster {
+    /// What must stand above the function, each once.
+    pub support: Vec<String>,
+    /// The function.
+    pub function: String,
+    /// When it can be called, as a condition of C.
+    pub supported: String,
+    /// The call.
+    pub call: String,
+}
 
 /// The functions of kernels that have been printed, by what they do.
 #[derive(Default)]
@@ -16,9 +34,24 @@ pub(super) struct KernelFunctions {
     numbers: HashMap<String, usize>,
     /// The functions, one after another.
     pub text: String,
+    /// What functions use and has been printed.
+    support: BTreeSet<String>,
+    /// For how many instructions were looked for.
+    selected: usize,
 }
 
 impl KernelFunctions {
+    /// None so far, below what has been printed for functions to use.
+    pub fn below(support: BTreeSet<String>) -> KernelFunctions {
+        KernelFunctions { support, ..KernelFunctions::default() }
+    }
+
+    /// Whether more of them may be printed with instructions that work on blocks: those take long to be found.
+    pub fn may_select(&mut self) -> bool {
+        self.selected += 1;
+        self.selected <= MOST_SELECTED
+    }
+
     /// What runs `statements`, which write through pointers `out_PORT` for the ports in `produces` and may return a
     /// status: the statements, or a call.
     pub(super) fn placed(
@@ -29,6 +62,7 @@ impl KernelFunctions {
         statements: String,
         produces: &[usize],
         pad: &str,
+        faster: impl FnOnce(&mut Self, &str) -> Option<Faster>,
     ) -> String {
         if statements.len() < LONG {
             return statements;
@@ -45,9 +79,24 @@ impl KernelFunctions {
         key.push_str(&body);
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
+            let mut first = String::new();
+            if let Some(faster) = faster(self, &format!("{prefix}_kernel_{number}")) {
+                self.text.push_str(X86);
+                for text in faster.support {
+                    if self.support.insert(text.clone()) {
+                        self.text.push_str(&text);
+                    }
+                }
+                let _ = write!(self.text, "{}#endif\n\n", faster.function);
+                let _ = write!(
+                    first,
+                    "{X86}    if ({}) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n#endif\n",
+                    faster.supported, faster.call
+                );
+            }
             let _ = write!(
                 self.text,
-                "HR_APART static uint32_t {prefix}_kernel_{number}({parameters}) {{\n{body}    return HEADRACE_IDLE;\n}}\n\n"
+                "HR_APART static uint32_t {prefix}_kernel_{number}({parameters}) {{\n{first}{body}    return HEADRACE_IDLE;\n}}\n\n"
             );
         }
         let call = format!("{prefix}_kernel_{number}({arguments})");

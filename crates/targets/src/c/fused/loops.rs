@@ -1,6 +1,7 @@
 //! Functions that run passes of loops: one for each level of a machine that does them in another way, and one that chooses
 //! when it is called.
 
+use super::kernels::X86;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{self, Blocks, CFunction, LoopNames, Machine, element_type};
 use headrace_instructions::{Description, choice, descriptions};
@@ -16,7 +17,7 @@ use std::sync::OnceLock;
 const TUNED: usize = 3;
 
 /// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
-const MOST_NODES: usize = 20_000;
+pub(super) const MOST_NODES: usize = 20_000;
 
 /// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
 const MOST_TEXT: usize = 300_000;
@@ -37,8 +38,9 @@ fn instructions() -> &'static [Description] {
 }
 
 impl Writer<'_> {
-    /// A function for each loop: `void PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses.
-    pub(super) fn loops(&self) -> String {
+    /// A function for each loop: `void PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses; and what has
+    /// been printed for them to use.
+    pub(super) fn loops(&self) -> (String, BTreeSet<String>) {
         let all: Vec<&CountedLoop> = self.automaton.states.iter().flat_map(|state| &state.loops).collect();
         let mut by_size: Vec<usize> = (0..all.len()).collect();
         by_size.sort_by_key(|&at| {
@@ -70,7 +72,7 @@ impl Writer<'_> {
             }
             texts[number] = self.dispatched(body, number, &versions);
         }
-        support_text + &texts.concat()
+        (format!("{X86}{support_text}#endif\n{}", texts.concat()), support)
     }
 
     /// A text that is equal for loops that do the same.
@@ -90,7 +92,7 @@ impl Writer<'_> {
         let mut versions = Vec::new();
         let base = format!("{prefix}_loop_{number}");
         if is_tuned {
-            for (_, blocks) in self.blocks(body, &base) {
+            for (_, blocks) in self.blocks(body, &base, &[512, 128]) {
                 versions.push(Version {
                     supported: kernel::supported(&blocks.features),
                     function: blocks.function,
@@ -125,7 +127,7 @@ impl Writer<'_> {
     }
 
     /// A loop with instructions that work on blocks, in wide registers and narrow ones.
-    fn blocks(&self, body: &Loop, base: &str) -> Vec<(u32, Blocks)> {
+    pub(super) fn blocks(&self, body: &Loop, base: &str, widths: &[u32]) -> Vec<(u32, Blocks)> {
         let all = instructions();
         let selected = choice(all, |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice));
         let Some(selected) = selected else { return Vec::new() };
@@ -136,7 +138,7 @@ impl Writer<'_> {
             let outside = LoopNames { function: &function, state: &state, names: &names };
             kernel::blocks(&selected.body, all, bits, &outside).ok().map(|blocks| (bits, blocks))
         };
-        [512, 128].into_iter().filter_map(print).collect()
+        widths.iter().copied().filter_map(print).collect()
     }
 
     /// A loop that was taken apart: what is independent of it, and what goes on.
@@ -145,7 +147,7 @@ impl Writer<'_> {
         let names = self.loop_names(format!("{base}_table"));
         let first = format!("{base}_first");
         let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> = self
-            .blocks(&split.independent, &first)
+            .blocks(&split.independent, &first, &[512, 128])
             .into_iter()
             .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
             .collect();
@@ -172,8 +174,7 @@ impl Writer<'_> {
     fn dispatched(&self, body: &Loop, number: usize, versions: &[Version]) -> String {
         let prefix = self.prefix;
         let mut text: String = versions.iter().map(|version| version.tables.as_str()).collect();
-        // The level of a machine is only asked where the question and the types are known.
-        text.push_str("#if defined(__x86_64__) && defined(__GNUC__)\n");
+        text.push_str(X86);
         let (last, others) = match versions.split_last() {
             Some(split) => split,
             None => return String::new(),
@@ -194,7 +195,7 @@ impl Writer<'_> {
             let _ = write!(text, ", {} *out{at}", element_type(*width));
             let _ = write!(arguments, ", out{at}");
         }
-        text.push_str(", size_t passes) {\n#if defined(__x86_64__) && defined(__GNUC__)\n");
+        let _ = write!(text, ", size_t passes) {{\n{X86}");
         for version in others {
             let _ = write!(
                 text,

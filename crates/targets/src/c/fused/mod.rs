@@ -80,8 +80,9 @@ pub fn print(
     definitions.push_str(&writer.tables());
     definitions.push_str(&writer.ports());
     definitions.push_str(&writer.leave());
-    definitions.push_str(&writer.loops());
-    definitions.push_str(&writer.states());
+    let (loops, support) = writer.loops();
+    definitions.push_str(&loops);
+    definitions.push_str(&writer.states(support));
     definitions.push_str(&writer.functions());
     PrintedNetwork { declarations, definitions, fields: Default::default() }
 }

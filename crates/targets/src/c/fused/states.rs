@@ -2,21 +2,26 @@
 
 use super::Writer;
 use super::apart::apart;
-use super::kernels::KernelFunctions;
+use super::kernels::{Faster, KernelFunctions};
+use super::loops::MOST_NODES;
 use super::ports::literal;
 use crate::c::kernel::element_type;
-use headrace_transform::control::{Awaited, CountedLoop, Step, Trips};
+use headrace_transform::control::{Awaited, CountedLoop, Step, Trips, once};
 use headrace_transform::kernel::{Effect, Kernel, Object};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// States of a function: compilers take much longer for one with all of them.
 const STATES: usize = 24;
 
+/// Values of a kernel from which on instructions are looked for.
+const FEWEST_NODES: usize = 200;
+
 impl Writer<'_> {
     /// The function that goes from state to state until input or room is missing, and before it those for so many states each.
-    pub(super) fn states(&self) -> String {
+    pub(super) fn states(&self, support: BTreeSet<String>) -> String {
         let prefix = self.prefix;
-        let mut functions = KernelFunctions::default();
+        let mut functions = KernelFunctions::below(support);
         let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
@@ -191,6 +196,34 @@ impl Writer<'_> {
         }
     }
 
+    /// Effects of a kernel with instructions that work on blocks, as a loop of one pass.
+    fn faster(
+        &self,
+        kernel: &Kernel,
+        effects: &[Effect],
+        name: &str,
+        functions: &mut KernelFunctions,
+    ) -> Option<Faster> {
+        let body = once(self.automaton, self.network, kernel, effects)?;
+        if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) || !functions.may_select() {
+            return None;
+        }
+        let (_, blocks) = self.blocks(&body, name, &[128]).pop()?;
+        let mut arguments = String::from("s");
+        for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
+            let _ = write!(arguments, ", s->in_{}", port.name);
+        }
+        for (_, port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
+            let _ = write!(arguments, ", out_{}", port.name);
+        }
+        Some(Faster {
+            supported: crate::c::kernel::supported(&blocks.features),
+            call: format!("{}({arguments}, 1)", blocks.function.name),
+            support: blocks.function.support,
+            function: blocks.function.text,
+        })
+    }
+
     fn kernel(
         &self,
         kernel: &Kernel,
@@ -226,7 +259,8 @@ impl Writer<'_> {
                 found
             };
             let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| writes(port)).collect();
-            text.push_str(&functions.placed(prefix, self.network, objects, statements, &ports, &inside));
+            let faster = |functions: &mut KernelFunctions, name: &str| self.faster(kernel, &part, name, functions);
+            text.push_str(&functions.placed(prefix, self.network, objects, statements, &ports, &inside, faster));
         }
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {

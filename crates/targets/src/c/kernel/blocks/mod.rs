@@ -216,7 +216,7 @@ impl Printer<'_> {
             inner.push_str(&self.group(group, before)?);
         }
         let mut once = String::new();
-        self.once(&mut once);
+        self.once(&mut once)?;
         let target: Vec<&str> = self.features.iter().map(String::as_str).collect();
         let mut text = String::new();
         let attribute = format!("__attribute__((target(\"{}\"))) ", target.join(","));
@@ -233,14 +233,14 @@ impl Printer<'_> {
         text.push_str("  while (passes) {\n");
         text.push_str(&inner);
         text.push_str("  }\n");
-        self.end(&mut text);
+        self.end(&mut text)?;
         text.push_str("}\n");
         self.text = text;
         Ok(())
     }
 
     /// What no pass changes, and masks of shuffles.
-    fn once(&mut self, text: &mut String) {
+    fn once(&mut self, text: &mut String) -> Result<(), Unsuited> {
         let bits = self.bits;
         let mut once = Once::new(self.plan, self.descriptions, self.names.names);
         let mut registers = String::new();
@@ -265,10 +265,11 @@ impl Printer<'_> {
                 _ => {}
             }
         }
-        let (before, features) = once.finish();
+        let (before, features) = once.finish()?;
         self.features.extend(features);
         text.push_str(&before);
         text.push_str(&registers);
+        Ok(())
     }
 
     /// Counters, chains, the last pass.
@@ -335,7 +336,7 @@ impl Printer<'_> {
     }
 
     /// What is left for the next call.
-    fn end(&self, text: &mut String) {
+    fn end(&self, text: &mut String) -> Result<(), Unsuited> {
         let (body, bits) = (self.plan.body, self.bits);
         text.push_str(&counter_ends(body, self.names.names));
         for (k, chain) in self.plan.chains.iter().enumerate() {
@@ -367,9 +368,14 @@ impl Printer<'_> {
             let index = graph.number(one.index as u128, 64);
             stores.push(Effect::Store { object: one.object, index, value: one.next });
         }
+        let values = graph.reachable(stores.iter().flat_map(Effect::uses));
+        if values.into_iter().any(|id| matches!(graph.op(id), Op::Instruction { .. })) {
+            return Err(Unsuited("what instructions give is left for the next call in words".into()));
+        }
         if !stores.is_empty() {
             text.push_str(&statements(&graph, &body.objects, &stores, &LastPass { names: self.names.names }, 1));
         }
+        Ok(())
     }
 
     /// A group of registers; the last kind also takes passes that do not fill a register, and those before which there are no

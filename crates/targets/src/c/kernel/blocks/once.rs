@@ -5,6 +5,7 @@
 
 use super::super::Names;
 use super::super::scalar::statements;
+use super::super::words::Unsuited;
 use super::plan::{BYTES, Plan};
 use headrace_instructions::Description;
 use headrace_source::Span;
@@ -76,14 +77,19 @@ impl<'a> Once<'a> {
     }
 
     /// The statements, those in words first.
-    pub fn finish(self) -> (String, BTreeSet<String>) {
+    pub fn finish(self) -> Result<(String, BTreeSet<String>), Unsuited> {
         let mut text = String::new();
+        let graph = &self.plan.graph;
+        let values = graph.reachable(self.in_words.iter().flat_map(Effect::uses));
+        if values.into_iter().any(|id| matches!(graph.op(id), Op::Instruction { .. })) {
+            return Err(Unsuited("what instructions give is needed in words".into()));
+        }
         if !self.in_words.is_empty() {
             let _ = writeln!(text, "  u128 once_[{}];", self.in_words.len());
             let words = Words(self.names);
             text.push_str(&statements(&self.plan.graph, &self.plan.body.objects, &self.in_words, &words, 1));
         }
-        (text + &self.text, self.features)
+        Ok((text + &self.text, self.features))
     }
 
     fn value(&mut self, id: NodeId) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Kernels that are long stand in functions of their own, one for all states that do the same.
 
+use super::Writer;
 use crate::c::kernel::element_type;
-use headrace_ir::Network;
 use headrace_transform::kernel::Object;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -56,9 +56,7 @@ impl KernelFunctions {
     /// status: the statements, or a call.
     pub(super) fn placed(
         &mut self,
-        prefix: &str,
-        network: &Network,
-        objects: &[Object],
+        writer: &Writer,
         statements: String,
         produces: &[usize],
         pad: &str,
@@ -67,13 +65,14 @@ impl KernelFunctions {
         if statements.len() < LONG {
             return statements;
         }
+        let prefix = writer.prefix;
         let (mut parameters, mut arguments) = (format!("struct {prefix} *s"), String::from("s"));
         for &port in produces {
-            let port = &network.outputs[port];
+            let port = &writer.network.outputs[port];
             let _ = write!(parameters, ", {} *out_{}", element_type(port.ty.width()), port.name);
             let _ = write!(arguments, ", out_{}", port.name);
         }
-        let body = with_own_names(&statements, objects);
+        let body = with_own_names(&statements, &writer.automaton.objects);
         let next = self.numbers.len();
         let mut key = parameters.clone();
         key.push_str(&body);

@@ -260,7 +260,7 @@ impl Writer<'_> {
             };
             let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| writes(port)).collect();
             let faster = |functions: &mut KernelFunctions, name: &str| self.faster(kernel, &part, name, functions);
-            text.push_str(&functions.placed(prefix, self.network, objects, statements, &ports, &inside, faster));
+            text.push_str(&functions.placed(self, statements, &ports, &inside, faster));
         }
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {

@@ -163,6 +163,8 @@ pub fn emit(network: &Network, options: &Options) -> Result<Emission, Vec<Diagno
 
 /// The same with the control automaton of the network, which then runs instead of the scheduler wherever it can.
 ///
+/// What is too long for compilers as an automaton is printed with its run-time scheduler.
+///
 /// # Errors
 ///
 /// What the target cannot compile, with its place.
@@ -174,10 +176,15 @@ pub fn emit_with(
     let prefix = options.prefix.clone().unwrap_or_else(|| prefix_for(network));
     let places = RefCell::new(PlaceTable::default());
     let diagnostics = RefCell::new(Vec::new());
-    let printed = match automaton {
-        Some(automaton) => fused::print(network, automaton, &prefix, options, &places, &diagnostics),
-        None => network::print(network, &prefix, options, &places, &diagnostics),
-    };
+    let fused = automaton.and_then(|automaton| {
+        let printed = fused::print(network, automaton, &prefix, options, &places, &diagnostics);
+        fused::is_short(&printed).then_some(printed)
+    });
+    let printed = fused.unwrap_or_else(|| {
+        places.take();
+        diagnostics.take();
+        network::print(network, &prefix, options, &places, &diagnostics)
+    });
     let diagnostics = diagnostics.into_inner();
     if !diagnostics.is_empty() {
         return Err(diagnostics);

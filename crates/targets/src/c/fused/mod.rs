@@ -35,6 +35,9 @@ use std::fmt::Write as _;
 /// Effects of an automaton that is still printed: beyond, it takes too long to compile.
 const MOST_EFFECTS: usize = 6_000;
 
+/// Bytes of C of a network that is still given away: beyond, compilers take minutes.
+const MOST_TEXT: usize = 1_500_000;
+
 /// States of it.
 const MOST_STATES: usize = 120;
 
@@ -58,6 +61,11 @@ const UNUSED: &str = "\
 /// Whether an automaton is small enough to be printed.
 pub fn is_small(automaton: &Automaton) -> bool {
     automaton.n_effects() <= MOST_EFFECTS && automaton.states.len() <= MOST_STATES
+}
+
+/// Whether what was printed is short enough for compilers.
+pub fn is_short(printed: &PrintedNetwork) -> bool {
+    printed.definitions.len() <= MOST_TEXT
 }
 
 /// Prints a network with its automaton: the context is `struct PREFIX`, the table of functions `PREFIX_network`.

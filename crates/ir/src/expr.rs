@@ -150,3 +150,33 @@ pub enum Argument {
     /// A list of exactly the type of the parameter, by reference.
     List(Place),
 }
+
+impl Expr {
+    /// The expressions that this one is made of, one level down and in the order in which they are written. What places and
+    /// calls hold is not among them: the index of an element and an argument are for who looks at places.
+    pub fn parts(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Int(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Real(..)
+            | ExprKind::String(_)
+            | ExprKind::Load(_)
+            | ExprKind::Call(..) => Vec::new(),
+            ExprKind::Negate(a)
+            | ExprKind::Complement(a)
+            | ExprKind::Not(a)
+            | ExprKind::Wrap(_, a)
+            | ExprKind::IntToReal(_, a)
+            | ExprKind::RealToReal(_, a)
+            | ExprKind::RealNegate(a) => vec![a],
+            ExprKind::Binary(_, a, b)
+            | ExprKind::ShiftLeft(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::RealBinary(_, _, a, b) => vec![a, b],
+            ExprKind::If(c, a, b) => vec![c, a, b],
+            ExprKind::Concat(pieces) => pieces.iter().map(|piece| &piece.value).collect(),
+        }
+    }
+}

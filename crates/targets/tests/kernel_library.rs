@@ -9,42 +9,23 @@ mod compile;
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
 mod loading;
+#[path = "kernel/plain.rs"]
+mod plain;
 
 use compile::{array, compilers, run};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
-use headrace_source::Span;
 use headrace_targets::c::kernel::{
-    CFunction, LoopNames, MACHINES, Machine, Names, Strategy, element_type, passes, prelude, print_loop, recurrence,
-    tables,
+    CFunction, LoopNames, MACHINES, Machine, Strategy, element_type, passes, prelude, print_loop, recurrence, tables,
 };
 use headrace_transform::control::{Limits, automaton_of};
+use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
-use headrace_transform::kernel::{Loop, Object, TableId};
 use headrace_transform::passes::split_recurrence::split_recurrence;
+use plain::Plain;
 use std::fmt::Write as _;
 
-struct Plain;
-
-impl Names for Plain {
-    fn input(&self, port: u32, offset: i64) -> String {
-        format!("in{port}[{offset}]")
-    }
-    fn output(&self, port: u32, offset: u64, value: &str) -> String {
-        format!("out{port}[{offset}] = {value};")
-    }
-    fn element(&self, object: &Object, index: &str) -> String {
-        format!("s->{}[{index}]", object.name)
-    }
-    fn check(&self, _condition: &str, _index: &str, _length: usize, _span: Span) -> String {
-        String::new()
-    }
-    fn table(&self, table: TableId) -> String {
-        format!("table{}", table.0)
-    }
-}
-
-const OUTSIDE: LoopNames = LoopNames { function: "f", state: "struct s", names: &Plain };
+const OUTSIDE: LoopNames = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
 
 /// The loops of an operation of the library.
 fn loops(set: &str, name: &str) -> Vec<Loop> {
@@ -89,7 +70,7 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
         let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);
     }
     text.push_str("};\n");
-    text += &tables(&body.graph, &body.roots(), &Plain);
+    text += &tables(&body.graph, &body.roots(), &Plain(0));
     text += &printed.text;
     text.push_str(
         "static void show(u128 v) { printf(\"%llx.%llx \", (unsigned long long)(v >> 64), (unsigned long long)v); }\n",

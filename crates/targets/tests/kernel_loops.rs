@@ -5,38 +5,21 @@
 mod compile;
 #[path = "kernel/loops.rs"]
 mod loops;
+#[path = "kernel/plain.rs"]
+mod plain;
 #[path = "kernel/random.rs"]
 mod random;
 
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
-    CFunction, LoopNames, MACHINES, Machine, Names, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
+    CFunction, LoopNames, MACHINES, Machine, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
     print_best, print_loop, tables,
 };
+use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
-use headrace_transform::kernel::{Loop, Object, TableId};
+use plain::Plain;
 use random::Random;
 use std::fmt::Write as _;
-
-struct Plain(usize);
-
-impl Names for Plain {
-    fn input(&self, port: u32, offset: i64) -> String {
-        format!("in{port}[{offset}]")
-    }
-    fn output(&self, port: u32, offset: u64, value: &str) -> String {
-        format!("out{port}[{offset}] = {value};")
-    }
-    fn element(&self, object: &Object, index: &str) -> String {
-        format!("s->{}[{index}]", object.name)
-    }
-    fn check(&self, condition: &str, _index: &str, _length: usize, _span: headrace_source::Span) -> String {
-        format!("if (!({condition})) return;")
-    }
-    fn table(&self, table: TableId) -> String {
-        format!("table{}_{}", self.0, table.0)
-    }
-}
 
 struct Case {
     name: String,

@@ -49,26 +49,8 @@ pub(super) fn roots_of_stmt(stmt: &Stmt, out: &mut HashSet<LocalId>) {
 
 pub(super) fn roots_of_expr(expr: &Expr, out: &mut HashSet<LocalId>) {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &expr.kind {
-        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => {}
         ExprKind::Load(place) => roots_of_place(place, out),
-        ExprKind::Negate(x)
-        | ExprKind::Complement(x)
-        | ExprKind::Not(x)
-        | ExprKind::Wrap(_, x)
-        | ExprKind::IntToReal(_, x)
-        | ExprKind::RealToReal(_, x)
-        | ExprKind::RealNegate(x) => roots_of_expr(x, out),
-        ExprKind::Binary(_, x, y)
-        | ExprKind::ShiftLeft(_, x, y)
-        | ExprKind::Compare(_, x, y)
-        | ExprKind::And(x, y)
-        | ExprKind::Or(x, y)
-        | ExprKind::RealBinary(_, _, x, y) => {
-            roots_of_expr(x, out);
-            roots_of_expr(y, out);
-        }
-        ExprKind::If(x, y, z) => [x, y, z].into_iter().for_each(|x| roots_of_expr(x, out)),
         ExprKind::Call(_, arguments) => roots_of_arguments(arguments, out),
-        ExprKind::Concat(pieces) => pieces.iter().for_each(|piece| roots_of_expr(&piece.value, out)),
+        _ => expr.parts().into_iter().for_each(|part| roots_of_expr(part, out)),
     });
 }

@@ -57,24 +57,9 @@ fn in_arguments(arguments: &[Argument], local: usize) -> Uses {
 /// What an expression does with a local.
 pub fn in_expr(expr: &Expr, local: usize) -> Uses {
     match &expr.kind {
-        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => NONE,
         ExprKind::Load(place) => in_place_read(place, local),
-        ExprKind::Negate(x)
-        | ExprKind::Complement(x)
-        | ExprKind::Not(x)
-        | ExprKind::Wrap(_, x)
-        | ExprKind::IntToReal(_, x)
-        | ExprKind::RealToReal(_, x)
-        | ExprKind::RealNegate(x) => in_expr(x, local),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::ShiftLeft(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::RealBinary(_, _, a, b) => in_expr(a, local).and(in_expr(b, local)),
-        ExprKind::If(c, a, b) => in_expr(c, local).and(in_expr(a, local)).and(in_expr(b, local)),
         ExprKind::Call(_, arguments) => in_arguments(arguments, local),
-        ExprKind::Concat(pieces) => pieces.iter().fold(NONE, |uses, piece| uses.and(in_expr(&piece.value, local))),
+        _ => expr.parts().into_iter().fold(NONE, |uses, part| uses.and(in_expr(part, local))),
     }
 }
 

@@ -447,27 +447,9 @@ impl Usage {
 
     fn expr(&mut self, procedure: Option<usize>, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => {}
             ExprKind::Load(place) => self.read(procedure, place),
-            ExprKind::Negate(x)
-            | ExprKind::Complement(x)
-            | ExprKind::Not(x)
-            | ExprKind::Wrap(_, x)
-            | ExprKind::IntToReal(_, x)
-            | ExprKind::RealToReal(_, x)
-            | ExprKind::RealNegate(x) => self.expr(procedure, x),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::ShiftLeft(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::RealBinary(_, _, a, b) => {
-                self.expr(procedure, a);
-                self.expr(procedure, b);
-            }
-            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|x| self.expr(procedure, x)),
             ExprKind::Call(callee, arguments) => self.call(procedure, callee.index(), arguments),
-            ExprKind::Concat(pieces) => pieces.iter().for_each(|piece| self.expr(procedure, &piece.value)),
+            _ => expr.parts().into_iter().for_each(|part| self.expr(procedure, part)),
         }
     }
 

@@ -157,31 +157,13 @@ impl Flow<'_> {
     fn reads(&self, expr: &Expr, live: &mut Live, depth: u32) {
         match &expr.kind {
             ExprKind::Load(place) => self.reads_place(place, live, depth),
-            ExprKind::Negate(a)
-            | ExprKind::Complement(a)
-            | ExprKind::Not(a)
-            | ExprKind::Wrap(_, a)
-            | ExprKind::IntToReal(_, a)
-            | ExprKind::RealToReal(_, a)
-            | ExprKind::RealNegate(a) => self.reads(a, live, depth),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::ShiftLeft(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::RealBinary(_, _, a, b) => {
-                self.reads(a, live, depth);
-                self.reads(b, live, depth);
-            }
-            ExprKind::If(c, a, b) => [c, a, b].into_iter().for_each(|part| self.reads(part, live, depth)),
             // A function may not be called, as in the side of a choice: it writes nothing that can be counted on.
             ExprKind::Call(procedure, arguments) => {
                 let mut inside = live.clone();
                 self.call(*procedure, arguments, &mut inside, depth);
                 live.extend(inside);
             }
-            ExprKind::Concat(operands) => operands.iter().for_each(|operand| self.reads(&operand.value, live, depth)),
-            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => {}
+            _ => expr.parts().into_iter().for_each(|part| self.reads(part, live, depth)),
         }
     }
 }

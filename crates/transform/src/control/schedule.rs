@@ -536,25 +536,10 @@ fn reads_patterns(expr: &Expr, guard: &Guard) -> bool {
     };
     match &expr.kind {
         ExprKind::Load(at) => place(at),
-        ExprKind::Negate(a)
-        | ExprKind::Complement(a)
-        | ExprKind::Not(a)
-        | ExprKind::Wrap(_, a)
-        | ExprKind::IntToReal(_, a)
-        | ExprKind::RealToReal(_, a)
-        | ExprKind::RealNegate(a) => reads_patterns(a, guard),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::ShiftLeft(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::RealBinary(_, _, a, b) => reads_patterns(a, guard) || reads_patterns(b, guard),
-        ExprKind::If(c, a, b) => [c, a, b].into_iter().any(|part| reads_patterns(part, guard)),
         ExprKind::Call(_, arguments) => arguments.iter().any(|argument| match argument {
             headrace_ir::Argument::Value(value) => reads_patterns(value, guard),
             headrace_ir::Argument::List(at) => place(at),
         }),
-        ExprKind::Concat(operands) => operands.iter().any(|operand| reads_patterns(&operand.value, guard)),
-        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => false,
+        _ => expr.parts().into_iter().any(|part| reads_patterns(part, guard)),
     }
 }

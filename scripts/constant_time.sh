@@ -1,91 +1,129 @@
 #!/bin/sh
-# Holds every variant that its manifest declares constant-time against the claim, in machine code.
+# Holds every operation that its manifest declares constant-time against the claim, in machine code.
 #
-# The project of its parameter set runs the known answers under valgrind with all secrets counted as undefined, so that every
+# A project with the operation runs the known answers under valgrind with all secrets counted as undefined, so that every
 # branch and every address that depends on one is reported (the method of Langley's ctgrind): built for baseline x86-64 and
 # with AVX2, optimised as users have it. Valgrind knows nothing wider; for what stands in tests/walks, a build for AVX-512 is
 # walked instead of run (docs/machine-code.md).
 #
 # Usage: scripts/constant_time.sh HEADRACE TESTKIT [SET…]
-#        scripts/constant_time.sh HEADRACE TESTKIT --sample N SEED   as many, chosen by the seed, and those that are walked
+#        scripts/constant_time.sh HEADRACE TESTKIT --sample N SEED SECONDS
+#            what is walked, and N more operations that the seed chooses, none of which begins later than SECONDS
 set -u
-headrace=$1
-testkit=$2
-shift 2
 walks=$(dirname "$0")/../tests/walks
-projects=$(mktemp -d)
-trap 'rm -rf "$projects"' EXIT
-passed=0
-failed=0
-walked=0
-# Parameter set and variant of every operation that claims it, once each.
+
+# Lines «SET VARIANT OPERATION…»: all operations of a set and variant together, or one each where a sample is drawn.
 claims() {
     "$headrace" list primitives --json | python3 -c '
 import json, os, random, sys
-walks, wanted = sys.argv[1], sys.argv[2:]
-claims = []
+walks, wanted = set(os.listdir(sys.argv[1])), sys.argv[2:]
+claims = {}
 for row in json.load(sys.stdin):
     for operation in row["details"]["operations"]:
         for variant in operation["variants"]:
-            claim = (operation["set"], variant["name"])
-            if variant["constant_time"] and claim not in claims:
-                claims.append(claim)
+            if variant["constant_time"]:
+                claims.setdefault((operation["set"], variant["name"]), []).append(operation["operation"])
 if wanted[:1] == ["--sample"]:
-    walked = set(os.listdir(walks))
-    chosen = random.Random(int(wanted[2])).sample(claims, min(int(wanted[1]), len(claims)))
-    claims = [claim for claim in claims if claim in chosen or "-".join(claim) in walked]
-elif wanted:
-    claims = [claim for claim in claims if claim[0] in wanted]
-for claim in claims:
-    print(*claim)
+    single = [(at[0], name, at[1]) for at, names in claims.items() for name in names]
+    walked = [claim for claim in single if "-".join(claim) in walks]
+    others = [claim for claim in single if claim not in walked]
+    chosen = random.Random(int(wanted[2])).sample(others, min(int(wanted[1]), len(others)))
+    for set_name, name, variant in walked + chosen:
+        print(set_name, variant, name)
+else:
+    for (set_name, variant), names in claims.items():
+        if not wanted or set_name in wanted:
+            print(set_name, variant, *names)
 ' "$walks" "$@"
 }
-# The known answers under valgrind, built with the given options beside the usual ones.
+
+# The known answers of the project in a folder under valgrind, built with the given options beside the usual ones.
 run() {
     make --no-print-directory -s -C "$1" clean &&
         rm -f "$1/test/test" &&
-        make --no-print-directory -s -j"$(nproc)" -C "$1" CFLAGS="-O2 -g -DHEADRACE_CONSTANT_TIME $2" test/test &&
+        make --no-print-directory -s -C "$1" CFLAGS="-O2 -g -DHEADRACE_CONSTANT_TIME $2" test/test &&
         valgrind -q --error-exitcode=9 "$1/test/test"
 }
-# The functions of the project, built for AVX-512.
+
+# The functions of the project in a folder, built for AVX-512, by the questions in a file.
 walk() {
     "${CC:-cc}" -std=c11 -O3 -march=icelake-server -g -fPIC -shared -DHEADRACE_TAINT_WALK -I"$1/src" "$1"/src/*.c -o "$1/walk.so" &&
         # The file holds options, which have no spaces inside.
         # shellcheck disable=SC2046
         "$testkit" taint "$1/walk.so" $(cat "$2")
 }
+
+# One line on one claim, kept below $projects/results as well.
+check() { # check SET VARIANT OPERATION…
+    if [ -n "$until" ] && [ "$(date +%s)" -ge "$until" ]; then
+        : >"$(mktemp "$projects/results/late.XXXXXX")"
+        return
+    fi
+    set_name=$1
+    variant=$2
+    shift 2
+    folder=$(mktemp -d "$projects/project.XXXXXX")
+    log=$folder/log
+    how=""
+    good=yes
+    named=""
+    for operation in "$@"; do
+        named="$named --operation $operation"
+    done
+    # Names of operations have no spaces inside.
+    # shellcheck disable=SC2086
+    "$headrace" build "$set_name" --variant "$variant" $named --target c -o "$folder/c" >"$log" 2>&1 || good=no
+    for width in $widths; do
+        [ $good = no ] || run "$folder/c" "$width" >>"$log" 2>&1 || good=no
+        how="$how ${width#-m}"
+    done
+    answers=$(tail -n 1 "$log")
+    for operation in "$@"; do
+        questions="$walks/$set_name-$operation-$variant"
+        if [ $good = yes ] && [ -f "$questions" ]; then
+            walk "$folder/c" "$questions" >>"$log" 2>&1 || good=no
+            how="$how avx512"
+            : >"$(mktemp "$projects/results/walked.XXXXXX")"
+        fi
+    done
+    [ $# -le 3 ] && what="$*" || what="$# operations"
+    if [ $good = yes ]; then
+        line="$set_name $variant $what: nothing secret decides a branch or an address ($answers;$how)"
+        : >"$(mktemp "$projects/results/good.XXXXXX")"
+    else
+        line="$set_name $variant $what: FAILED at$how
+$(head -n 12 "$log")"
+        : >"$(mktemp "$projects/results/wrong.XXXXXX")"
+    fi
+    printf '%s\n' "$line"
+    rm -rf "$folder"
+}
+
+count() {
+    find "$projects/results" -name "$1.*" | wc -l
+}
+
+# As many at once as there are processors: the script calls itself for each claim, with what is settled in the environment.
+if [ "${1:-}" = --check ]; then
+    shift
+    check "$@"
+    exit 0
+fi
+export headrace=$1 testkit=$2 until="" projects widths="-msse2"
+shift 2
+projects=$(mktemp -d)
+trap 'rm -rf "$projects"' EXIT
+mkdir "$projects/results"
+[ "${1:-}" = --sample ] && until=$(($(date +%s) + $4))
 # Only where the processor can run them.
-widths="-msse2"
 if grep -q '^flags.* avx2' /proc/cpuinfo; then
     widths="$widths -mavx2"
 else
     echo "AVX2 builds: not run: this processor has no AVX2"
 fi
 claims "$@" >"$projects/claims"
-while read -r set variant; do
-    folder="$projects/$set-$variant"
-    how=""
-    good=yes
-    "$headrace" build "$set" --variant "$variant" --claims-constant-time --target c -o "$folder" >"$projects/log" 2>&1 || good=no
-    for width in $widths; do
-        [ $good = no ] || run "$folder" "$width" >>"$projects/log" 2>&1 || good="no"
-        how="$how ${width#-m}"
-    done
-    answers=$(tail -n 1 "$projects/log")
-    if [ $good = yes ] && [ -f "$walks/$set-$variant" ]; then
-        walk "$folder" "$walks/$set-$variant" >>"$projects/log" 2>&1 || good=no
-        how="$how avx512"
-        walked=$((walked + 1))
-    fi
-    if [ $good = yes ]; then
-        passed=$((passed + 1))
-        echo "$set $variant: nothing secret decides a branch or an address ($answers;$how)"
-    else
-        failed=$((failed + 1))
-        echo "$set $variant: FAILED at$how"
-        head -n 12 "$projects/log"
-    fi
-    rm -rf "$folder"
-done <"$projects/claims"
-echo "$passed constant-time, $failed not; $walked walked as AVX-512"
+xargs -r -P "$(nproc)" -L 1 sh "$0" --check <"$projects/claims"
+passed=$(count good)
+failed=$(count wrong)
+echo "$passed constant-time, $failed not, $(count late) not begun in time; $(count walked) walked as AVX-512"
 [ "$passed" != 0 ] && [ "$failed" = 0 ]

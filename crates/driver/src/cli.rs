@@ -296,9 +296,9 @@ pub struct BuildArgs {
     /// Which way of writing the primitive is used [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
-    /// Only the operations that are declared constant-time in this variant
-    #[arg(long)]
-    pub claims_constant_time: bool,
+    /// Only this operation of a parameter set; may be repeated
+    #[arg(long = "operation", value_name = "OPERATION")]
+    pub operations: Vec<String>,
     /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
     #[arg(long)]
     pub unfused: bool,

@@ -68,6 +68,45 @@ fn input_lengths(spec: &OperationSpec, block: u64) -> Vec<u64> {
     spec.input(Role::Input).map_or_else(|| vec![0; 6], |port| lengths(port, block))
 }
 
+/// Everything about the message of a turn but its input.
+fn head(spec: &OperationSpec, block: u64, turn: usize) -> Message {
+    let mut message = Message::new();
+    message.words = [0, 1, 2, 7, 40][turn % 5];
+    for port in &spec.inputs {
+        if matches!(port.role, Role::Input | Role::Rekey | Role::Decrypt | Role::Blocks | Role::Reseed) {
+            continue;
+        }
+        // Protocols have nonces of 12 bytes wherever they may (RFC 5116, section 3.2).
+        let legal = match port.role {
+            Role::Nonce if port.sizes.allows(NONCE_BYTES) => vec![NONCE_BYTES],
+            _ => lengths(port, block),
+        };
+        if let Some(&n) = legal.get(turn % legal.len().max(1)) {
+            message.set(port.role, bytes(n, turn as u64 + 1));
+        }
+    }
+    message
+}
+
+/// The input of a turn.
+fn input(length: u64, turn: usize) -> Vec<u8> {
+    bytes(length, turn as u64 + 101)
+}
+
+/// Typical messages of an operation, each of which says its key.
+pub fn messages(spec: &OperationSpec) -> Vec<Message> {
+    let block = spec.block_bytes.unwrap_or(64);
+    let turns = input_lengths(spec, block).into_iter().enumerate();
+    let message = |(turn, length)| {
+        let mut message = head(spec, block, turn);
+        if spec.input(Role::Input).is_some() {
+            message.set(Role::Input, input(length, turn));
+        }
+        message
+    };
+    turns.map(message).filter(|message| message.check(spec, false).is_empty()).collect()
+}
+
 /// At most `n_messages` messages, the first of them as turn `begin` has it.
 fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_messages: usize) -> Stream {
     let mut writer = MessageWriter::new(spec);
@@ -75,27 +114,12 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_mess
     let input_lengths = input_lengths(spec, block);
     let turns = input_lengths.iter().chain(&input_lengths).enumerate();
     for (turn, &length) in turns.skip(begin).take(n_messages) {
-        let turn_seed = turn as u64 + 1;
-        let mut message = Message::new();
+        let mut message = head(spec, block, turn);
         message.rekey = turn % 3 != 2 || stream.is_empty();
-        message.words = [0, 1, 2, 7, 40][turn % 5];
-        for port in &spec.inputs {
-            if matches!(port.role, Role::Input | Role::Rekey | Role::Decrypt | Role::Blocks | Role::Reseed) {
-                continue;
-            }
-            // Protocols have nonces of 12 bytes wherever they may (RFC 5116, section 3.2).
-            let legal = match port.role {
-                Role::Nonce if port.sizes.allows(NONCE_BYTES) => vec![NONCE_BYTES],
-                _ => lengths(port, block),
-            };
-            if let Some(&n) = legal.get(turn % legal.len().max(1)) {
-                message.set(port.role, bytes(n, turn_seed));
-            }
-        }
         let Ok(begin) = writer.begin(&message) else { continue };
         let mut pieces = vec![begin];
         if spec.input(Role::Input).is_some() {
-            let input = bytes(length, turn_seed + 100);
+            let input = input(length, turn);
             // One chunk, then several with an empty one among them.
             let cuts: Vec<usize> = match (turn >= input_lengths.len(), spec.framing) {
                 (true, Framing::Message) => vec![input.len() / 3, input.len() / 3, input.len() - input.len() / 4],

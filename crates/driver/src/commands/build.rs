@@ -6,13 +6,14 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{make_folder, write_file};
 use crate::terminal::plural;
 use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
+use headrace_exchange::Running;
 use headrace_interp::Interpreter;
 use headrace_ir::{Int, IntType, Network, Scalar};
-use headrace_library::Role;
 use headrace_library::catalog::{Library, OperationSpec};
-use headrace_library::framing::Message;
+use headrace_library::framing::{Message, Outcome as Came};
 use headrace_library::known_answers::{Plan, cases};
 use headrace_library::vectors::VectorFile;
+use headrace_library::{Role, samples};
 use headrace_targets::c::Options;
 use headrace_targets::c::project::{Files, KnownAnswer, Recording, is_supported, of_network, of_operations};
 use std::collections::BTreeMap;
@@ -120,7 +121,7 @@ fn options(arguments: &BuildArgs) -> Options {
     words.extend(["--target".into(), arguments.target.clone()]);
     words.extend(arguments.parameters.iter().flat_map(|parameter| ["--set".to_owned(), parameter.clone()]));
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
-    words.extend(arguments.claims_constant_time.then(|| "--claims-constant-time".to_owned()));
+    words.extend(arguments.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
     Options { command: words.join(" "), fifo_tokens: arguments.fifo, fused: !arguments.unfused, ..Options::default() }
@@ -133,7 +134,7 @@ fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diag
     })
 }
 
-/// All operations of a parameter set that have an interface in the target.
+/// The operations of a parameter set that are asked for, or all that have an interface in the target.
 fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &BuildArgs) -> Outcome<Files> {
     // A parameter set may be called as its primitive.
     let sets: Vec<&str> = if library.operations().iter().any(|spec| spec.set == name) {
@@ -147,9 +148,15 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     let [set] = sets.as_slice() else {
         return Err(Failure::usage(format!("`{name}` has several parameter sets; one is wanted: {}", sets.join(", "))));
     };
+    let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.set == *set).collect();
+    if let Some(wrong) = arguments.operations.iter().find(|name| !specs.iter().any(|spec| spec.name == **name)) {
+        let known: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        return Err(Failure::usage(format!("`{set}` has no operation `{wrong}`; there are {}", known.join(", "))));
+    }
+    let is_wanted = |spec: &OperationSpec| arguments.operations.is_empty() || arguments.operations.contains(&spec.name);
     let mut operations: Vec<(&OperationSpec, Arc<Network>)> = Vec::new();
     let mut left_out = Vec::new();
-    for spec in library.operations().iter().filter(|spec| spec.set == *set) {
+    for spec in specs.into_iter().filter(|spec| is_wanted(spec)) {
         if !is_supported(spec) {
             left_out.push(spec.name.as_str());
             continue;
@@ -158,9 +165,6 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
             let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
             Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
         })?;
-        if arguments.claims_constant_time && !variant.constant_time {
-            continue;
-        }
         operations.push((spec, context.elaborate(&variant.network.to_string(), &[])?));
     }
     if operations.is_empty() {
@@ -171,7 +175,12 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
             .terminal
             .note(&format!("left out, because they have no interface in this target: {}", left_out.join(", ")));
     }
-    let answers = known_answers(context, library, &operations)?;
+    let mut answers = known_answers(context, library, &operations)?;
+    for (at, (spec, network)) in operations.iter().enumerate() {
+        if !answers.iter().any(|answer| answer.operation == at) {
+            answers.extend(recorded_answers(at, spec, network));
+        }
+    }
     let title = operations.first().map_or("", |(spec, _)| &spec.title);
     let borrowed: Vec<(&OperationSpec, &Network)> =
         operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
@@ -179,17 +188,25 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     show_refused(context, made)
 }
 
+/// A message and what must come of it, unless it is too long for the test of a project.
+fn answer(
+    operation: usize,
+    spec: &OperationSpec,
+    message: &Message,
+    expected: Option<BTreeMap<Role, Vec<u8>>>,
+) -> Option<KnownAnswer> {
+    let inputs = spec.inputs.iter().filter(|port| !port.role.is_control());
+    let strings: BTreeMap<Role, Vec<u8>> =
+        inputs.filter_map(|port| Some((port.role, message.get(port.role)?.to_vec()))).collect();
+    let fits = |strings: &BTreeMap<Role, Vec<u8>>| strings.values().all(|bytes| bytes.len() <= MAX_ANSWER_BYTES);
+    let words = u32::try_from(message.words).unwrap_or(u32::MAX);
+    let fit = fits(&strings) && expected.as_ref().is_none_or(fits);
+    fit.then_some(KnownAnswer { operation, strings, words, expected })
+}
+
 /// What the test of a project can hold of a plan: messages that must be accepted or refused.
 fn answers_of(operation: usize, spec: &OperationSpec, plan: &Plan) -> Vec<KnownAnswer> {
-    let answer = |message: &Message, expected: Option<BTreeMap<Role, Vec<u8>>>| {
-        let inputs = spec.inputs.iter().filter(|port| !port.role.is_control());
-        let strings: BTreeMap<Role, Vec<u8>> =
-            inputs.filter_map(|port| Some((port.role, message.get(port.role)?.to_vec()))).collect();
-        let fits = |strings: &BTreeMap<Role, Vec<u8>>| strings.values().all(|bytes| bytes.len() <= MAX_ANSWER_BYTES);
-        let words = u32::try_from(message.words).unwrap_or(u32::MAX);
-        let fit = fits(&strings) && expected.as_ref().is_none_or(fits);
-        fit.then_some(KnownAnswer { operation, strings, words, expected })
-    };
+    let answer = |message: &Message, expected| answer(operation, spec, message, expected);
     let output = |bytes: Vec<u8>| Some(BTreeMap::from([(Role::Output, bytes)]));
     match plan {
         Plan::Accept(message, expected) => {
@@ -245,6 +262,20 @@ fn known_answers(
         }
     }
     Ok(answers)
+}
+
+/// What the interpreter makes of typical messages: for operations of which nobody has published answers.
+fn recorded_answers(operation: usize, spec: &OperationSpec, network: &Network) -> Vec<KnownAnswer> {
+    let record = |message: Message| {
+        let engine = Interpreter::new(network.clone(), headrace_interp::Options::default()).ok()?;
+        let outcome = Running::new(spec, network, Box::new(engine)).perform(&message).ok()?;
+        let strings = match outcome {
+            Came::Accepted(strings) => Some(strings.into_iter().collect()),
+            Came::Rejected => None,
+        };
+        answer(operation, spec, &message, strings)
+    };
+    samples::messages(spec).into_iter().filter_map(record).collect()
 }
 
 fn write_project(folder: &Path, files: &Files) -> Outcome {

@@ -29,7 +29,8 @@ enum headrace_status {
     HEADRACE_IDLE = 0,    /* nothing can fire until tokens are written to inputs or taken from outputs */
     HEADRACE_LIMIT = 1,   /* the limit on firings was reached */
     HEADRACE_EXITED = 2,  /* the program called a native that ends it; see headrace_control.exit_status */
-    HEADRACE_TRAPPED = 3  /* a run-time error of the program; see headrace_control.trap */
+    HEADRACE_TRAPPED = 3, /* a run-time error of the program; see headrace_control.trap */
+    HEADRACE_DRY = 4      /* of `stream` only: idle, and nothing waits for room, so only further input changes that */
 };
 
 /* Kinds of run-time errors that checked code reports. */
@@ -97,7 +98,8 @@ struct headrace_network {
     void (*firings)(const void *context, uint64_t *counts);
     const struct headrace_control *(*control)(const void *context);
     /* Null, or: runs with input of one byte port taken from `in` and output of another put to `out`, without copies where
-       that can be. `*n_out` is how many bytes there is room for, then how many were put; `*status` is what `run` gives.
+       that can be. `*n_out` is how many bytes there is room for, then how many were put; `*status` is what `run` gives,
+       or HEADRACE_DRY.
        Returns how many of `in` were taken. `in` and `out` do not overlap. Ports that do not exist stand for none. */
     size_t (*stream)(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output, uint8_t *out,
                      size_t *n_out, uint32_t *status);

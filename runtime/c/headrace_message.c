@@ -12,10 +12,15 @@ static bool is_there(uint32_t port) {
     return port != HEADRACE_NO_PORT;
 }
 
+/* Without the long division of 64 bits where that can be. */
+static bool is_multiple(uint64_t length, uint64_t of) {
+    return (of & (of - 1)) == 0 ? (length & (of - 1)) == 0 : length % of == 0;
+}
+
 static bool allows(const struct headrace_string *string, uint64_t length) {
     for (uint32_t i = 0; i < string->n_lengths; i++) {
         const struct headrace_lengths range = string->lengths[i];
-        if (length >= range.min && length <= range.max && length % range.multiple == 0) {
+        if (length >= range.min && length <= range.max && is_multiple(length, range.multiple)) {
             return true;
         }
     }
@@ -81,10 +86,16 @@ static bool overlap(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b) 
     return n_a != 0 && n_b != 0 && a < b + n_b && b < a + n_a;
 }
 
-/* Moves input in and output out, in place where the network can: tells how many bytes moved. `*sent` and `*got` grow by as
-   many as went in and came out. */
+/* What comes of moving bytes. */
+struct flow {
+    size_t moved; /* bytes in and out */
+    bool is_dry;  /* nothing more would move without further input */
+};
+
+/* Moves input in and output out, in place where the network can. `*sent` and `*got` grow by as many as went in and came
+   out. */
 static uint32_t flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in, size_t *sent, uint8_t *out,
-                     size_t n_out, size_t *got, size_t *moved) {
+                     size_t n_out, size_t *got, struct flow *flowed) {
     const struct headrace_network *const n = op->network;
     const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;
     uint32_t status;
@@ -100,8 +111,9 @@ static uint32_t flow(const struct headrace_operation *op, void *c, const uint8_t
     }
     *sent += taken;
     *got += made;
-    *moved = taken + made;
-    return status == HEADRACE_IDLE ? HEADRACE_OK : HEADRACE_STUCK;
+    flowed->moved = taken + made;
+    flowed->is_dry = status == HEADRACE_DRY;
+    return status == HEADRACE_IDLE || status == HEADRACE_DRY ? HEADRACE_OK : HEADRACE_STUCK;
 }
 
 /* Moves input in and output out until all of `in` is taken and nothing moves any more. What comes out is put behind the
@@ -110,30 +122,31 @@ static uint32_t pump(const struct headrace_operation *op, void *c, const uint8_t
                      const struct headrace_room *out) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
-    size_t sent = 0, moved;
+    struct flow flowed;
+    size_t sent = 0;
     uint8_t more;
     if (!streams(op)) {
         size_t none = 0;
         do {
-            const uint32_t result = flow(op, c, in, in_bytes, &sent, NULL, 0, &none, &moved);
+            const uint32_t result = flow(op, c, in, in_bytes, &sent, NULL, 0, &none, &flowed);
             if (result != HEADRACE_OK) {
                 return result;
             }
-        } while (moved != 0 && sent < in_bytes);
+        } while (!flowed.is_dry && flowed.moved != 0 && sent < in_bytes);
         return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
     }
     do {
         size_t n_tokens;
         uint32_t sizes[16];
-        const uint32_t result = flow(op, c, in, in_bytes, &sent, out->bytes, out->room, out->n_bytes, &moved);
+        const uint32_t result = flow(op, c, in, in_bytes, &sent, out->bytes, out->room, out->n_bytes, &flowed);
         if (result != HEADRACE_OK) {
             return result;
         }
         do {
             n_tokens = n->read(c, output->size_port, sizes, 16);
-            moved += n_tokens;
+            flowed.moved += n_tokens;
         } while (n_tokens == 16);
-    } while (moved != 0);
+    } while (!flowed.is_dry && flowed.moved != 0);
     if (*out->n_bytes == out->room && n->read(c, output->port, &more, 1) == 1) {
         return HEADRACE_ROOM;
     }
@@ -251,15 +264,16 @@ static uint32_t chunk(const struct headrace_operation *op, void *c, const uint8_
     return result == HEADRACE_OK ? pump(op, c, in, size, out) : result;
 }
 
-/* All that follows the last input. */
+/* All that follows the last input; `is_pumped` says that nothing has been put in since output was taken. */
 static uint32_t finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
-                       const struct headrace_room *rooms) {
+                       const struct headrace_room *rooms, bool is_pumped) {
+    const bool has_tag = is_there(op->strings[HEADRACE_TAG_IN].port);
     uint32_t result = HEADRACE_OK;
-    if (is_there(op->strings[HEADRACE_TAG_IN].port)) {
+    if (has_tag) {
         const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
         result = put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
     }
-    if (result == HEADRACE_OK) {
+    if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
         result = pump(op, c, NULL, 0, &rooms[HEADRACE_OUTPUT]);
     }
     for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && role < HEADRACE_ROLES; role++) {
@@ -324,7 +338,7 @@ uint32_t headrace_message_final(const struct headrace_operation *op, struct head
     }
     result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, last_chunk);
     if (result == HEADRACE_OK) {
-        result = finish(op, c, strings, rooms);
+        result = finish(op, c, strings, rooms, false);
     }
     return ended(op, message, result);
 }
@@ -371,7 +385,7 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
                        &rooms[HEADRACE_OUTPUT]);
     }
     if (result == HEADRACE_OK) {
-        result = finish(op, c, strings, rooms);
+        result = finish(op, c, strings, rooms, true);
     }
     if (result != HEADRACE_OK && op->withholds) {
         withhold(op, rooms);
@@ -382,7 +396,8 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
 uint32_t headrace_message_blocks(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                  const uint8_t *in, uint8_t *out, uint32_t n_blocks) {
     const size_t n_bytes = (size_t)n_blocks * op->block_bytes;
-    size_t sent = 0, got = 0, moved = 1;
+    size_t sent = 0, got = 0;
+    struct flow flowed = {1, false};
     uint32_t result;
     if (message->state != KEYED) {
         return HEADRACE_ORDER;
@@ -394,8 +409,8 @@ uint32_t headrace_message_blocks(const struct headrace_operation *op, struct hea
     if (result == HEADRACE_OK) {
         result = put_word(op, c, op->blocks, n_blocks);
     }
-    while (result == HEADRACE_OK && got < n_bytes && moved != 0) {
-        result = flow(op, c, in, n_bytes, &sent, out, n_bytes, &got, &moved);
+    while (result == HEADRACE_OK && got < n_bytes && !flowed.is_dry && flowed.moved != 0) {
+        result = flow(op, c, in, n_bytes, &sent, out, n_bytes, &got, &flowed);
     }
     return ended(op, message, result == HEADRACE_OK && got < n_bytes ? HEADRACE_STUCK : result);
 }

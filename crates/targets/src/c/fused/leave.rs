@@ -73,7 +73,7 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "\n/* From here on the network with its scheduler goes on. */\nstatic void {prefix}_leave(struct {prefix} *s) {{\n    struct {} *const context = &s->scheduled;\n    const uint32_t *const actors = {prefix}_actors[s->state];\n    size_t i;\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_known[i].value;\n        (void)value;\n        switch ({prefix}_known[i].element) {{\n",
+            "\n/* From here on the network with its scheduler goes on. */\nHR_APART static void {prefix}_leave(struct {prefix} *s) {{\n    struct {} *const context = &s->scheduled;\n    const uint32_t *const actors = {prefix}_actors[s->state];\n    size_t i;\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_known[i].value;\n        (void)value;\n        switch ({prefix}_known[i].element) {{\n",
             self.inner
         );
         for (number, &(object, index)) in slots.iter().enumerate() {

@@ -185,7 +185,7 @@ impl Writer<'_> {
         }
         text.push_str("#endif\n");
         text.push_str(&last.function.text);
-        let _ = write!(text, "\nstatic void {prefix}_loop_{number}(struct {prefix} *s");
+        let _ = write!(text, "\nHR_APART static void {prefix}_loop_{number}(struct {prefix} *s");
         let mut arguments = String::from("s");
         for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = write!(text, ", const {} *in{at}", element_type(*width));

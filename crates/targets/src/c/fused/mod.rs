@@ -51,10 +51,13 @@ const UNUSED: &str = "\
 #pragma GCC diagnostic ignored \"-Wunused-variable\"
 #pragma GCC diagnostic ignored \"-Wunused-parameter\"
 #pragma GCC diagnostic ignored \"-Wunused-but-set-parameter\"
+#pragma GCC diagnostic ignored \"-Wunused-label\"
 #define HR_APART __attribute__((noinline))
 #else
 #define HR_APART
 #endif
+/* What functions of states return when a state of another function comes. */
+#define HR_OTHER UINT32_MAX
 
 ";
 

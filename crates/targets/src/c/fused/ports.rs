@@ -78,7 +78,7 @@ impl Writer<'_> {
             let _ = write!(
                 text,
                 "/* Makes the window on {name} longer: by what the caller has, through the buffer if something is left there. */
-static bool {prefix}_more_{name}(struct {prefix} *s, size_t n_tokens) {{
+HR_APART static bool {prefix}_more_{name}(struct {prefix} *s, size_t n_tokens) {{
     size_t moved;
     if (s->in_{name}_rest_there == 0) {{
         return false;
@@ -110,7 +110,7 @@ static inline bool {prefix}_there_{name}(struct {prefix} *s, size_t n_tokens) {{
 }}
 
 /* Appends to the buffer as much as there is room for; the window must be on it. */
-static size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *bytes, size_t n_tokens) {{
+HR_APART static size_t {prefix}_append_{name}(struct {prefix} *s, const unsigned char *bytes, size_t n_tokens) {{
     if (s->in_{name}_there == 0) {{
         s->in_{name} = s->in_{name}_buffer;
     }} else if (n_tokens > (size_t)(s->in_{name}_buffer + {size} - s->in_{name}) - s->in_{name}_there) {{
@@ -122,6 +122,17 @@ static size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *byte
     memcpy(s->in_{name}_buffer + (s->in_{name} - s->in_{name}_buffer) + s->in_{name}_there, bytes, n_tokens * sizeof({ty}));
     s->in_{name}_there += n_tokens;
     return n_tokens;
+}}
+
+/* Most ports get one token at a time. */
+static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *bytes, size_t n_tokens) {{
+    if (n_tokens != 1 || s->in_{name}_there != 0) {{
+        return {prefix}_append_{name}(s, bytes, n_tokens);
+    }}
+    s->in_{name} = s->in_{name}_buffer;
+    memcpy(s->in_{name}_buffer, bytes, sizeof({ty}));
+    s->in_{name}_there = 1;
+    return 1;
 }}
 
 "
@@ -145,11 +156,7 @@ static void {prefix}_drain_{name}(struct {prefix} *s) {{
     }}
 }}
 
-/* Where so many tokens go, or null when there is no room. */
-static inline {ty} *{prefix}_room_{name}(struct {prefix} *s, size_t n_tokens) {{
-    if (s->out_{name}_there == 0 && s->out_{name}_room >= n_tokens) {{
-        return s->out_{name};
-    }}
+HR_APART static {ty} *{prefix}_make_room_{name}(struct {prefix} *s, size_t n_tokens) {{
     {prefix}_drain_{name}(s);
     if (s->out_{name}_there == 0 && s->out_{name}_room >= n_tokens) {{
         return s->out_{name};
@@ -159,6 +166,20 @@ static inline {ty} *{prefix}_room_{name}(struct {prefix} *s, size_t n_tokens) {{
         s->out_{name}_first = 0;
     }}
     return {size} - s->out_{name}_there < n_tokens ? NULL : s->out_{name}_buffer + s->out_{name}_first + s->out_{name}_there;
+}}
+
+/* Where so many tokens go, or null when there is no room. */
+static inline {ty} *{prefix}_room_{name}(struct {prefix} *s, size_t n_tokens) {{
+    if (s->out_{name}_there == 0) {{
+        if (s->out_{name}_room >= n_tokens) {{
+            return s->out_{name};
+        }}
+        if (s->out_{name}_room == 0) {{
+            s->out_{name}_first = 0;
+            return s->out_{name}_buffer;
+        }}
+    }}
+    return {prefix}_make_room_{name}(s, n_tokens);
 }}
 
 /* They have been put there. */
@@ -234,7 +255,9 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
                 text,
                 "    case {at}:
         taken = n_tokens < s->out_{name}_there ? n_tokens : s->out_{name}_there;
-        if (taken != 0) {{
+        if (taken == 1) {{
+            memcpy(tokens, s->out_{name}_buffer + s->out_{name}_first, sizeof({ty}));
+        }} else if (taken != 0) {{
             memcpy(tokens, s->out_{name}_buffer + s->out_{name}_first, taken * sizeof({ty}));
         }}
         s->out_{name}_first += taken;
@@ -273,20 +296,29 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
         text.push_str("    return all;\n}\n\n");
         let _ = write!(
             text,
-            "static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{
-    struct {prefix} *const s = (struct {prefix} *)context;
-    uint32_t status = HEADRACE_IDLE;
-    if (s->left == 0) {{
-        status = {prefix}_steps(s, &max_firings);
-        if (s->left == 0) {{
-            return status;
-        }}
-    }}
+            "HR_APART static uint32_t {prefix}_run_left(struct {prefix} *s, uint64_t max_firings) {{
+    uint32_t status;
     do {{
         (void){prefix}_hand_over(s);
         status = {inner}_run(&s->scheduled, max_firings);
     }} while (status == HEADRACE_IDLE && {prefix}_hand_over(s) != 0);
     return status;
+}}
+
+/* As `run`, or `HEADRACE_DRY` when only input is missing. */
+static uint32_t {prefix}_run_until_dry(struct {prefix} *s, uint64_t max_firings) {{
+    if (s->left == 0) {{
+        const uint32_t status = {prefix}_steps(s, &max_firings);
+        if (s->left == 0) {{
+            return status;
+        }}
+    }}
+    return {prefix}_run_left(s, max_firings);
+}}
+
+static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{
+    const uint32_t status = {prefix}_run_until_dry((struct {prefix} *)context, max_firings);
+    return status == HEADRACE_DRY ? HEADRACE_IDLE : status;
 }}
 
 static void {prefix}_any_clear(void *context) {{
@@ -353,7 +385,7 @@ const struct headrace_network {prefix}_network = {{
         }}
         s->in_{name}_rest = NULL;
         s->in_{name}_rest_there = 0;
-        left = n_rest - (n_rest == 0 ? 0 : {prefix}_keep_{name}(s, rest, n_rest));
+        left = n_rest - (n_rest == 0 ? 0 : {prefix}_append_{name}(s, rest, n_rest));
     }}
 "
             );
@@ -362,12 +394,14 @@ const struct headrace_network {prefix}_network = {{
             let name = &port.name;
             let _ = write!(
                 begin,
-                "    if (output == {at}) {{\n        s->out_{name} = out;\n        s->out_{name}_room = *n_out;\n        {prefix}_drain_{name}(s);\n    }}\n"
+                "    if (output == {at}) {{\n        s->out_{name} = out;\n        s->out_{name}_room = *n_out;\n        if (s->out_{name}_there != 0) {{\n            {prefix}_drain_{name}(s);\n        }}\n    }}\n"
             );
             let _ = write!(
                 end,
                 "    if (output == {at}) {{
-        {prefix}_drain_{name}(s);
+        if (s->out_{name}_there != 0) {{
+            {prefix}_drain_{name}(s);
+        }}
         *n_out -= s->out_{name}_room;
         if (s->left != 0 && s->out_{name}_there == 0) {{
             *n_out += {inner}_network.read(&s->scheduled, output, s->out_{name}, s->out_{name}_room);
@@ -383,7 +417,7 @@ const struct headrace_network {prefix}_network = {{
                                  uint8_t *out, size_t *n_out, uint32_t *status) {{
     struct {prefix} *const s = (struct {prefix} *)context;
     size_t left = 0;
-{begin}    *status = {prefix}_any_run(s, UINT64_MAX);
+{begin}    *status = {prefix}_run_until_dry(s, UINT64_MAX);
 {end}    return n_in - left;
 }}
 

@@ -17,6 +17,13 @@ const STATES: usize = 24;
 /// Values of a kernel from which on instructions are looked for.
 const FEWEST_NODES: usize = 200;
 
+/// Where a step stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The function that holds its state.
+    group: usize,
+}
+
 impl Writer<'_> {
     /// The function that goes from state to state until input or room is missing, and before it those for so many states each.
     pub(super) fn states(&self, support: BTreeSet<String>) -> String {
@@ -27,21 +34,28 @@ impl Writer<'_> {
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
             let _ = write!(
                 text,
-                "/* States from {} on, until another one comes, or input or room is missing. */\nHR_APART static uint32_t {prefix}_steps_{group}(struct {prefix} *s, uint64_t *max_kernels) {{\n    for (;; --*max_kernels) {{\n        if (*max_kernels == 0) {{\n            return HEADRACE_LIMIT;\n        }}\n        switch (s->state) {{\n",
+                "/* States from {} on, until another one comes, or input or room is missing. */\nHR_APART static uint32_t {prefix}_steps_{group}(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint64_t budget = *max_kernels;\n    switch (s->state) {{\n",
                 group * STATES
             );
             for (at, state) in states.iter().enumerate() {
+                let number = group * STATES + at;
                 let description = crate::c::scheduler::comment(&state.description);
-                let _ = writeln!(text, "        case {}: /* {description} */", group * STATES + at);
+                let _ = write!(
+                    text,
+                    "    case {number}: /* {description} */\n    at_{number}:\n        s->state = {number};\n        if (budget == 0) {{\n            goto limit;\n        }}\n        --budget;\n"
+                );
                 for counted in &state.loops {
-                    text.push_str(&self.counted(counted, n_loops));
+                    text.push_str(&self.counted(counted, n_loops, number));
                     n_loops += 1;
                 }
                 text.push_str("        {\n");
-                self.step(&state.step, &[], 3, &mut functions, &mut text);
-                text.push_str("        }\n        break;\n");
+                let place = Place { group };
+                self.step(&state.step, place, &[], 3, &mut functions, &mut text);
+                text.push_str("        }\n");
             }
-            text.push_str("        default:\n            return UINT32_MAX;\n        }\n    }\n}\n\n");
+            text.push_str(
+                "    default:\n        break;\n    }\nother:\n    *max_kernels = budget;\n    return HR_OTHER;\nleft:\nfull:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}\n\n",
+            );
             let _ = writeln!(
                 chosen,
                 "        case {group}:\n            status = {prefix}_steps_{group}(s, max_kernels);\n            break;"
@@ -49,16 +63,16 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == UINT32_MAX);\n    return status;\n}}\n\n"
+            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
         functions.text + &text
     }
 
     /// Runs a loop as often as tokens, room and counters allow.
-    fn counted(&self, counted: &CountedLoop, number: usize) -> String {
+    fn counted(&self, counted: &CountedLoop, number: usize, state: usize) -> String {
         let prefix = self.prefix;
         let mut text = String::from(
-            "        {\n            size_t passes = *max_kernels < SIZE_MAX ? (size_t)*max_kernels : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
+            "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
         );
         let consumes = counted.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0);
         let produces = counted.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0);
@@ -129,12 +143,20 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "            if (passes > 1) {{\n                {prefix}_loop_{number}({arguments}, passes);\n{takes}                *max_kernels -= passes - 1;\n                continue;\n            }}\n        }}\n"
+            "            if (passes > 1) {{\n                {prefix}_loop_{number}({arguments}, passes);\n{takes}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
         );
         text
     }
 
-    fn step(&self, step: &Step, before: &[Effect], depth: usize, functions: &mut KernelFunctions, text: &mut String) {
+    fn step(
+        &self,
+        step: &Step,
+        place: Place,
+        before: &[Effect],
+        depth: usize,
+        functions: &mut KernelFunctions,
+        text: &mut String,
+    ) {
         let pad = "    ".repeat(depth);
         match step {
             Step::Branch { before: more, condition, then, otherwise } => {
@@ -143,26 +165,26 @@ impl Writer<'_> {
                 self.pointers(&all, Some(*condition), depth + 1, text);
                 text.push_str(&self.statements(&all, vec![(format!("c{depth}"), *condition)], depth + 1));
                 let _ = writeln!(text, "{pad}}}\n{pad}if (c{depth}) {{");
-                self.step(then, &all, depth + 1, functions, text);
+                self.step(then, place, &all, depth + 1, functions, text);
                 let _ = writeln!(text, "{pad}}} else {{");
-                self.step(otherwise, &all, depth + 1, functions, text);
+                self.step(otherwise, place, &all, depth + 1, functions, text);
                 let _ = writeln!(text, "{pad}}}");
             }
             Step::Wait(awaited) => {
                 for Awaited { port, tokens, step } in awaited {
                     let name = &self.network.inputs[*port].name;
                     let _ = writeln!(text, "{pad}if ({}_there_{name}(s, {tokens})) {{", self.prefix);
-                    self.step(step, before, depth + 1, functions, text);
-                    let _ = writeln!(text, "{pad}    break;\n{pad}}}");
+                    self.step(step, place, before, depth + 1, functions, text);
+                    let _ = writeln!(text, "{pad}}}");
                 }
-                let _ = writeln!(text, "{pad}return HEADRACE_IDLE;");
+                let _ = writeln!(text, "{pad}goto dry;");
             }
-            Step::Go { kernel, target } => self.kernel(kernel, *target, before, depth, functions, text),
+            Step::Go { kernel, target } => self.kernel(kernel, place, *target, before, depth, functions, text),
             Step::End => {
-                let _ = writeln!(text, "{pad}return HEADRACE_IDLE;");
+                let _ = writeln!(text, "{pad}goto dry;");
             }
             Step::Leave => {
-                let _ = writeln!(text, "{pad}{}_leave(s);\n{pad}return HEADRACE_IDLE;", self.prefix);
+                let _ = writeln!(text, "{pad}{}_leave(s);\n{pad}goto left;", self.prefix);
             }
         }
     }
@@ -227,6 +249,7 @@ impl Writer<'_> {
     fn kernel(
         &self,
         kernel: &Kernel,
+        place: Place,
         target: usize,
         before: &[Effect],
         depth: usize,
@@ -240,7 +263,7 @@ impl Writer<'_> {
             let (ty, name) = (element_type(port.ty.width()), &port.name);
             let _ = writeln!(
                 text,
-                "{pad}{ty} *const out_{name} = {prefix}_room_{name}(s, {n});\n{pad}if (out_{name} == NULL) {{\n{pad}    return HEADRACE_IDLE;\n{pad}}}"
+                "{pad}{ty} *const out_{name} = {prefix}_room_{name}(s, {n});\n{pad}if (out_{name} == NULL) {{\n{pad}    goto full;\n{pad}}}"
             );
         }
         let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
@@ -271,7 +294,11 @@ impl Writer<'_> {
             let name = &port.name;
             let _ = writeln!(text, "{pad}{prefix}_made_{name}(s, out_{name}, {n});");
         }
-        let _ = writeln!(text, "{pad}s->state = {target};");
+        // Within a function states follow each other without looking up.
+        let _ = match target / STATES == place.group {
+            true => writeln!(text, "{pad}goto at_{target};"),
+            false => writeln!(text, "{pad}s->state = {target};\n{pad}goto other;"),
+        };
     }
 }
 

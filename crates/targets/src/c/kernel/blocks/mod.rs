@@ -9,6 +9,7 @@
 
 mod once;
 mod plan;
+mod support;
 
 use super::Names;
 use super::frame::{CFunction, LoopNames, counter_ends, counter_start};
@@ -21,6 +22,7 @@ use once::Once;
 use plan::{BYTES, Block, Operand, Plan};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
+use support::support;
 
 /// A printed function and what it needs.
 #[derive(Clone, Debug)]
@@ -108,67 +110,6 @@ fn base_features(bits: u32) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Operations by the names that the printed text uses.
-fn support(bits: u32) -> String {
-    let (v, prefix, whole) = match bits {
-        128 => ("__m128i", "_mm", "si128"),
-        256 => ("__m256i", "_mm256", "si256"),
-        _ => ("__m512i", "_mm512", "si512"),
-    };
-    let mut text = String::from("#include <immintrin.h>\n");
-    if bits != 128 {
-        text.push_str("#define HR_LOAD128(p) _mm_loadu_si128((const __m128i *)(p))\n");
-    }
-    let _ = writeln!(text, "#define HR_V{bits} {v}");
-    let pointer = if bits == 512 { "void".to_owned() } else { v.to_owned() };
-    let _ = writeln!(text, "#define HR_LOAD{bits}(p) {prefix}_loadu_{whole}((const {pointer} *)(p))");
-    let _ = writeln!(text, "#define HR_STORE{bits}(p, x) {prefix}_storeu_{whole}(({pointer} *)(p), x)");
-    let _ = writeln!(text, "#define HR_SHUFFLE{bits}(x, m) {prefix}_shuffle_epi8(x, m)");
-    let _ = writeln!(text, "#define HR_SUM64_{bits}(a, b) {prefix}_add_epi64(a, b)");
-    for name in ["xor", "and", "or"] {
-        let _ = writeln!(text, "#define HR_{}{bits}(a, b) {prefix}_{name}_{whole}(a, b)", name.to_uppercase());
-    }
-    let all = match bits {
-        128 => "_mm_loadu_si128((const __m128i *)(p))",
-        256 => "_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(p)))",
-        _ => "_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(p)))",
-    };
-    let _ = writeln!(text, "#define HR_ALL{bits}(p) {all}");
-    // Not through memory: a load of what two stores have just written would wait for them.
-    let spread = match bits {
-        128 => "x",
-        256 => "_mm256_broadcastsi128_si256(x)",
-        _ => "_mm512_broadcast_i32x4(x)",
-    };
-    let _ = writeln!(text, "#define HR_SPREAD{bits}(x) {spread}");
-    let part = |x: &str, i: u32| match bits {
-        128 => x.to_owned(),
-        256 => format!("_mm256_extracti128_si256({x}, {i})"),
-        _ => format!("_mm512_extracti32x4_epi32({x}, {i})"),
-    };
-    // The last part of the register before, then all but the last of this one.
-    let delayed = match bits {
-        128 => "before",
-        256 => "_mm256_permute2x128_si256(before, x, 0x21)",
-        _ => "_mm512_alignr_epi64(x, before, 6)",
-    };
-    let _ = writeln!(text, "#define HR_DELAYED{bits}(x, before) {delayed}");
-    let row = |i: u32| format!("_mm_loadu_si128((const __m128i *)((p) + {i} * (n)))");
-    let rows = match bits {
-        128 => row(0),
-        256 => format!("_mm256_inserti128_si256(_mm256_castsi128_si256({}), {}, 1)", row(0), row(1)),
-        _ => {
-            let first = format!("_mm512_castsi128_si512({})", row(0));
-            (1..4).fold(first, |all, i| format!("_mm512_inserti32x4({all}, {}, {i})", row(i)))
-        }
-    };
-    let _ = writeln!(text, "#define HR_ROWS{bits}(p, n) {rows}");
-    let stores: Vec<String> =
-        (0..bits / 128).map(|i| format!("_mm_storeu_si128((__m128i *)((p) + {i} * (n)), {})", part("x", i))).collect();
-    let _ = writeln!(text, "#define HR_PUT_ROWS{bits}(p, n, x) ({})", stores.join(", "));
-    text
-}
-
 /// The last pass, for what goes on to the next call.
 struct LastPass<'a> {
     names: &'a dyn Names,
@@ -190,6 +131,15 @@ impl Names for LastPass<'_> {
     fn table(&self, table: TableId) -> String {
         self.names.table(table)
     }
+}
+
+/// How memory is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Whole registers.
+    All,
+    /// The parts of registers for which there are passes.
+    First,
 }
 
 struct Printer<'a> {
@@ -385,9 +335,15 @@ impl Printer<'_> {
         let n_passes = group * self.passes();
         let chained = self.plan.is_chained();
         let mut text = String::new();
-        let padded = group == 1 && (self.passes() > 1 || before);
         let inputs: Vec<(usize, u64)> = ports(&body.consumes);
         let outputs: Vec<(usize, u64)> = ports(&body.produces);
+        let part = group == 1 && self.passes() > 1;
+        let whole_blocks = inputs.iter().chain(&outputs).all(|(_, bytes)| *bytes as usize == BYTES);
+        let access = match part && self.bits == 512 && !before && whole_blocks {
+            true => Access::First,
+            false => Access::All,
+        };
+        let padded = access == Access::All && (part || before && group == 1);
         if group > 1 || chained && !before {
             let first = if before { " && !first_" } else { "" };
             let _ = writeln!(text, "    while (passes >= {n_passes}{first}) {{");
@@ -421,6 +377,9 @@ impl Printer<'_> {
                 let _ = writeln!(text, "      uint8_t *o{port}_ = n_ < {n_passes} ? pad_out{port}_ : out{port};");
                 *to = format!("o{port}_");
             }
+        } else if access == Access::First {
+            let _ = writeln!(text, "      const size_t n_ = passes < {n_passes} ? passes : {n_passes};");
+            text.push_str("      const __mmask8 first_ = HR_FIRST512(n_);\n");
         } else {
             let _ = writeln!(text, "      const size_t n_ = {n_passes};");
         }
@@ -428,8 +387,8 @@ impl Printer<'_> {
             ports.iter().position(|one| one.0 == port as usize).map_or(String::new(), |at| texts[at].clone())
         };
         self.counters(group, &mut text);
-        self.registers(group, &mut text, &|port| name_of(&inputs, &from, port))?;
-        self.writes(group, &mut text, &|port| name_of(&outputs, &to, port));
+        self.registers(group, access, &mut text, &|port| name_of(&inputs, &from, port))?;
+        self.writes(group, access, &mut text, &|port| name_of(&outputs, &to, port));
         for (k, chain) in self.plan.chains.iter().enumerate() {
             let _ = writeln!(text, "      const __m128i new{k}_ = {};", self.register(chain.next, 0));
         }
@@ -521,7 +480,13 @@ impl Printer<'_> {
         }
     }
 
-    fn registers(&mut self, group: usize, text: &mut String, from: &dyn Fn(u32) -> String) -> Result<(), Unsuited> {
+    fn registers(
+        &mut self,
+        group: usize,
+        access: Access,
+        text: &mut String,
+        from: &dyn Fn(u32) -> String,
+    ) -> Result<(), Unsuited> {
         let bits = self.bits;
         let plan = self.plan;
         for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
@@ -547,6 +512,7 @@ impl Printer<'_> {
                         let at = row as i64 * (turn * self.passes()) as i64 + first;
                         let from = from(*port);
                         match row as usize == BYTES {
+                            true if access == Access::First => format!("HR_LOAD_FIRST{bits}({from} + {at}, first_)"),
                             true => format!("HR_LOAD{bits}({from} + {at})"),
                             false => format!("HR_ROWS{bits}({from} + {at}, {row})"),
                         }
@@ -586,7 +552,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn writes(&self, group: usize, text: &mut String, to: &dyn Fn(u32) -> String) {
+    fn writes(&self, group: usize, access: Access, text: &mut String, to: &dyn Fn(u32) -> String) {
         let bits = self.bits;
         for &(port, first, block) in &self.plan.outputs {
             let row = self.plan.body.produces[port as usize].0;
@@ -594,6 +560,9 @@ impl Printer<'_> {
                 let at = row * (turn * self.passes()) as u64 + first;
                 let (to, value) = (to(port), self.register(block, turn));
                 let _ = match row as usize == BYTES {
+                    true if access == Access::First => {
+                        writeln!(text, "      HR_STORE_FIRST{bits}({to} + {at}, first_, {value});")
+                    }
                     true => writeln!(text, "      HR_STORE{bits}({to} + {at}, {value});"),
                     false => writeln!(text, "      HR_PUT_ROWS{bits}({to} + {at}, {row}, {value});"),
                 };

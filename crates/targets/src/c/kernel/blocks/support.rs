@@ -1,0 +1,70 @@
+//! Operations on registers by the names that printed loops on blocks use.
+
+use std::fmt::Write as _;
+
+/// The definitions for registers of so many bits.
+pub(super) fn support(bits: u32) -> String {
+    let (v, prefix, whole) = match bits {
+        128 => ("__m128i", "_mm", "si128"),
+        256 => ("__m256i", "_mm256", "si256"),
+        _ => ("__m512i", "_mm512", "si512"),
+    };
+    let mut text = String::from("#include <immintrin.h>\n");
+    if bits != 128 {
+        text.push_str("#define HR_LOAD128(p) _mm_loadu_si128((const __m128i *)(p))\n");
+    }
+    let _ = writeln!(text, "#define HR_V{bits} {v}");
+    let pointer = if bits == 512 { "void".to_owned() } else { v.to_owned() };
+    let _ = writeln!(text, "#define HR_LOAD{bits}(p) {prefix}_loadu_{whole}((const {pointer} *)(p))");
+    let _ = writeln!(text, "#define HR_STORE{bits}(p, x) {prefix}_storeu_{whole}(({pointer} *)(p), x)");
+    let _ = writeln!(text, "#define HR_SHUFFLE{bits}(x, m) {prefix}_shuffle_epi8(x, m)");
+    let _ = writeln!(text, "#define HR_SUM64_{bits}(a, b) {prefix}_add_epi64(a, b)");
+    if bits == 512 {
+        // What is masked out is neither read nor written.
+        text.push_str("#define HR_FIRST512(n) ((__mmask8)((1u << 2 * (n)) - 1u))\n");
+        text.push_str("#define HR_LOAD_FIRST512(p, m) _mm512_maskz_loadu_epi64(m, (const void *)(p))\n");
+        text.push_str("#define HR_STORE_FIRST512(p, m, x) _mm512_mask_storeu_epi64((void *)(p), m, x)\n");
+    }
+    for name in ["xor", "and", "or"] {
+        let _ = writeln!(text, "#define HR_{}{bits}(a, b) {prefix}_{name}_{whole}(a, b)", name.to_uppercase());
+    }
+    let all = match bits {
+        128 => "_mm_loadu_si128((const __m128i *)(p))",
+        256 => "_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(p)))",
+        _ => "_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(p)))",
+    };
+    let _ = writeln!(text, "#define HR_ALL{bits}(p) {all}");
+    // Not through memory: a load of what two stores have just written would wait for them.
+    let spread = match bits {
+        128 => "x",
+        256 => "_mm256_broadcastsi128_si256(x)",
+        _ => "_mm512_broadcast_i32x4(x)",
+    };
+    let _ = writeln!(text, "#define HR_SPREAD{bits}(x) {spread}");
+    let part = |x: &str, i: u32| match bits {
+        128 => x.to_owned(),
+        256 => format!("_mm256_extracti128_si256({x}, {i})"),
+        _ => format!("_mm512_extracti32x4_epi32({x}, {i})"),
+    };
+    // The last part of the register before, then all but the last of this one.
+    let delayed = match bits {
+        128 => "before",
+        256 => "_mm256_permute2x128_si256(before, x, 0x21)",
+        _ => "_mm512_alignr_epi64(x, before, 6)",
+    };
+    let _ = writeln!(text, "#define HR_DELAYED{bits}(x, before) {delayed}");
+    let row = |i: u32| format!("_mm_loadu_si128((const __m128i *)((p) + {i} * (n)))");
+    let rows = match bits {
+        128 => row(0),
+        256 => format!("_mm256_inserti128_si256(_mm256_castsi128_si256({}), {}, 1)", row(0), row(1)),
+        _ => {
+            let first = format!("_mm512_castsi128_si512({})", row(0));
+            (1..4).fold(first, |all, i| format!("_mm512_inserti32x4({all}, {}, {i})", row(i)))
+        }
+    };
+    let _ = writeln!(text, "#define HR_ROWS{bits}(p, n) {rows}");
+    let stores: Vec<String> =
+        (0..bits / 128).map(|i| format!("_mm_storeu_si128((__m128i *)((p) + {i} * (n)), {})", part("x", i))).collect();
+    let _ = writeln!(text, "#define HR_PUT_ROWS{bits}(p, n, x) ({})", stores.join(", "));
+    text
+}

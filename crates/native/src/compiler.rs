@@ -113,7 +113,8 @@ impl Compiler {
         Err(format!("{} did not compile the generated program:\n{}", self.name(), lines.join("\n")))
     }
 
-    fn key(&self, source: &str, headers: &[(&str, &str)], flags: &[String]) -> String {
+    /// The name of what is made of a source text.
+    pub(crate) fn key(&self, source: &str, headers: &[(&str, &str)], flags: &[String]) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
             hash.update((text.len() as u64).to_le_bytes());

@@ -9,6 +9,8 @@ mod context;
 mod crew;
 mod engine;
 mod host;
+mod trials;
 
 pub use compiler::{Compiler, default_cache};
 pub use engine::{Batch, Member, NativeEngine, NativeError, Options};
+pub use trials::LocalTrials;

@@ -9,23 +9,19 @@ mod compile;
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
 mod loading;
-#[path = "kernel/plain.rs"]
-mod plain;
 
 use compile::{array, compilers, run};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
 use headrace_targets::c::kernel::{
-    CFunction, LoopNames, MACHINES, Machine, Strategy, element_type, passes, prelude, print_loop, recurrence, tables,
+    Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, element_type, passes, prelude, print_loop,
+    recurrence, tables,
 };
 use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
-use plain::Plain;
 use std::fmt::Write as _;
-
-const OUTSIDE: LoopNames = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
 
 /// The loops of an operation of the library.
 fn loops(set: &str, name: &str) -> Vec<Loop> {
@@ -70,7 +66,7 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
         let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);
     }
     text.push_str("};\n");
-    text += &tables(&body.graph, &body.roots(), &Plain(0));
+    text += &tables(&body.graph, &body.roots(), &Alone(0));
     text += &printed.text;
     text.push_str(
         "static void show(u128 v) { printf(\"%llx.%llx \", (unsigned long long)(v >> 64), (unsigned long long)v); }\n",
@@ -165,7 +161,7 @@ fn loops_of_networks_do_what_they_mean() {
             for machine in &machines {
                 for &strategy in Strategy::ALL.iter().filter(is_wanted) {
                     let name = format!("{} {} {i}", pair[0], pair[1]);
-                    let printed = match print_loop(body, machine, strategy, &OUTSIDE) {
+                    let printed = match print_loop(body, machine, strategy, &ON_TRIAL) {
                         Ok(printed) => printed,
                         Err(error) => {
                             println!("{name} on {}: no {}: {}", machine.name, strategy.name(), error.0);
@@ -189,7 +185,7 @@ fn product_recurrences_are_taken_apart() {
         let split: Vec<_> = found.iter().filter_map(|body| Some((body, split_recurrence(body)?))).collect();
         let most = split.iter().max_by_key(|(body, _)| body.produces.iter().map(|port| port.0).sum::<u64>());
         let Some((body, split)) = most else { panic!("{set} {name}: {} loops, none is split", found.len()) };
-        let names = LoopNames { function: "first", ..OUTSIDE };
+        let names = LoopNames { function: "first", ..ON_TRIAL };
         let first = passes(&split.independent, &names);
         for (bits, feature) in [(128, "v128"), (512, "avx512")] {
             let wide = std::is_x86_feature_detected!("vpclmulqdq") && std::is_x86_feature_detected!("avx512bw");
@@ -198,7 +194,7 @@ fn product_recurrences_are_taken_apart() {
                 continue;
             }
             let Some(machine) = Machine::named(feature) else { panic!("no machine {feature}") };
-            let (printed, _) = recurrence(split, &first, bits, &OUTSIDE).unwrap_or_else(|error| panic!("{}", error.0));
+            let (printed, _) = recurrence(split, &first, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
             for compiler in compilers() {
                 check(&format!("{set} {name}"), body, machine, "split", &printed, compiler);
             }

@@ -5,19 +5,16 @@
 mod compile;
 #[path = "kernel/loops.rs"]
 mod loops;
-#[path = "kernel/plain.rs"]
-mod plain;
 #[path = "kernel/random.rs"]
 mod random;
 
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
-    CFunction, LoopNames, MACHINES, Machine, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
+    Alone, CFunction, LoopNames, MACHINES, Machine, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
     print_best, print_loop, tables,
 };
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
-use plain::Plain;
 use random::Random;
 use std::fmt::Write as _;
 
@@ -31,7 +28,7 @@ fn printed<'a>(cases: &'a [Case], machine: &Machine, print: Print) -> Vec<(usize
     let mut all = Vec::new();
     for (i, case) in cases.iter().enumerate() {
         let (function, state) = (format!("f{i}"), format!("struct s{i}"));
-        match print(&case.body, machine, &LoopNames { function: &function, state: &state, names: &Plain(i) }) {
+        match print(&case.body, machine, &LoopNames { function: &function, state: &state, names: &Alone(i) }) {
             Ok(function) => all.push((i, case, function)),
             Err(error) => println!("{} on {}: {}", case.name, machine.name, error.0),
         }
@@ -68,7 +65,7 @@ fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize,
     for (i, case, printed) in cases {
         let body = &case.body;
         let state = format!("struct s{i}");
-        let names = Plain(*i);
+        let names = Alone(*i);
         for needed in &printed.support {
             if !support.contains(needed) {
                 support.push(needed.clone());
@@ -222,7 +219,7 @@ fn pieces_do_what_loops_mean() {
 #[test]
 fn passes_that_differ_from_piece_to_piece_stay_whole() {
     let machine = &MACHINES[0];
-    let names = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
+    let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
     let splits = |body: &Loop| print_loop(body, machine, Strategy::Pieces, &names).is_ok();
     assert!(splits(&loops::in_pieces(4, 3, 4)));
     // The last token of a piece changed, and a value that is kept of it in another way.
@@ -255,7 +252,7 @@ fn passes_do_what_loops_mean() {
 #[test]
 fn the_best_way_is_one_that_can_be_taken() {
     let machine = Machine::named("avx512").unwrap_or(&MACHINES[0]);
-    let names = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
+    let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
     let best = |body: &Loop| print_best(body, machine, &names).0;
     assert_eq!(best(&loops::rotating(12)), Strategy::Lanes);
     assert_eq!(best(&loops::substitution(10, true)), Strategy::Bits);
@@ -277,7 +274,7 @@ fn cycles() {
     for machine in machines() {
         for (name, body, print) in &cases {
             for compiler in compilers() {
-                let names = LoopNames { function: "f", state: "struct s", names: &Plain(0) };
+                let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
                 let started = std::time::Instant::now();
                 let printed = match print(body, machine, &names) {
                     Ok(printed) => printed,
@@ -294,7 +291,7 @@ fn cycles() {
                     let _ = writeln!(text, "  {} {}[{}];", element_type(object.width), object.name, object.length);
                 }
                 text.push_str("};\n");
-                text += &tables(&body.graph, &body.roots(), &Plain(0));
+                text += &tables(&body.graph, &body.roots(), &Alone(0));
                 text += &printed.text;
                 let (n_in, n_out) = (body.consumes[0].0 as usize, body.produces[0].0 as usize);
                 let n = 16384 / n_in;

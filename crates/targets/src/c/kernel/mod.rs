@@ -18,6 +18,7 @@
 //! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
 //! | `split` | pieces of passes, as passes of their own |
 //! | `strategy` | which way to print a loop |
+//! | `trial` | how long a printed loop takes on this processor |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
 //! | `prelude` | what the printed text expects above it |
@@ -39,6 +40,7 @@ mod rows;
 mod scalar;
 mod split;
 mod strategy;
+mod trial;
 mod vectors;
 mod words;
 
@@ -52,6 +54,7 @@ pub use prelude::prelude;
 pub use recurrence::recurrence;
 pub use scalar::{element_type, statements, tables};
 pub use strategy::{Strategy, print_best, print_loop};
+pub use trial::{Alone, ON_TRIAL, Trials, trial};
 pub use words::Unsuited;
 
 use headrace_source::Span;

@@ -1,15 +1,16 @@
 //! A network as C: the context, the functions that write, read and run it, and the table through which those who handle
 //! many networks reach them.
 
-use super::code::Code;
-use super::ctype;
-use super::functions::{self, Printed};
-use super::names::{Names, identifier};
-use super::plan::{Plan, Tables, element_text, initializer};
-use super::range::Unit;
-use super::scheduler::{ActionFunctions, Reader, Ring, Wiring, convert_through, scheduler};
-use super::{Options, PlaceTable};
-use headrace_ir::{Actor, Connection, Endpoint, InstanceId, Int, Mapping, Network, Scalar, Type, Value};
+mod actors;
+mod boundary;
+
+use crate::c::ctype;
+use crate::c::names::{Names, identifier};
+use crate::c::plan::{Plan, Tables};
+use crate::c::scheduler::{Reader, Ring, Wiring, scheduler};
+use crate::c::{Options, PlaceTable};
+use actors::{actor_functions, actor_init, actor_types, has_init};
+use headrace_ir::{Connection, Endpoint, InstanceId, Mapping, Network};
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -76,16 +77,6 @@ impl Fifo {
             ),
         }
     }
-}
-
-struct ActorText {
-    prefix: String,
-    types: String,
-    functions: String,
-    initializers: Vec<ActionFunctions>,
-    actions: Vec<ActionFunctions>,
-    schedulers: HashMap<Wiring, (String, bool)>,
-    scheduler_text: String,
 }
 
 /// Prints a network. Names of functions and types begin with `prefix`.
@@ -171,152 +162,6 @@ pub fn print(
     }
     fields.fifos = writer.rings.iter().map(|fifo| fifo.field.clone()).collect();
     PrintedNetwork { declarations, definitions, fields }
-}
-
-fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
-    let mut text = format!("/* --- {} --- */\n\n", super::scheduler::comment(&actor.class));
-    let order = plan.procedure_order();
-    let mut prototypes = String::new();
-    let mut bodies = String::new();
-    for at in order {
-        let (info, prototype, body) = functions::procedure(plan, at);
-        if info.recursive {
-            prototypes.push_str(&prototype);
-        }
-        bodies.push_str(&body);
-        plan.set_procedure(at, info);
-    }
-    if !prototypes.is_empty() {
-        prototypes.push('\n');
-    }
-    text.push_str(&prototypes);
-    text.push_str(&bodies);
-    let prefix = plan.prefix.clone();
-    let mut print = |unit: Unit, action: &headrace_ir::Action, live: bool| {
-        if !live {
-            return ActionFunctions::default();
-        }
-        let name = names.fresh(&format!("{prefix}_{}", identifier(&action.name)));
-        let guard_name = names.fresh(&format!("{name}_guard"));
-        let functions = ActionFunctions {
-            guard: functions::guard(plan, unit, action, &guard_name),
-            body: functions::body(plan, unit, action, &name),
-        };
-        for Printed { text: function, .. } in [&functions.guard, &functions.body] {
-            text.push_str(function);
-        }
-        functions
-    };
-    let initializers =
-        actor.initializers.iter().enumerate().map(|(at, action)| print(Unit::Initializer(at), action, true)).collect();
-    let tested: HashSet<usize> =
-        actor.schedule.states.iter().flat_map(|state| &state.tests).map(|test| test.action.index()).collect();
-    let actions = actor
-        .actions
-        .iter()
-        .enumerate()
-        .map(|(at, action)| print(Unit::Action(at), action, tested.contains(&at)))
-        .collect();
-    ActorText {
-        prefix,
-        types: String::new(),
-        functions: text,
-        initializers,
-        actions,
-        schedulers: HashMap::new(),
-        scheduler_text: String::new(),
-    }
-}
-
-fn actor_types(plan: &Plan<'_>, options: &Options) -> String {
-    let prefix = &plan.prefix;
-    let mut text = String::new();
-    if plan.has_scalars() {
-        text.push_str(&format!("struct {prefix}_scalars {{\n"));
-        for (name, at) in &plan.scalar_fields {
-            text.push_str(&format!("    {};\n", ctype::declaration(&plan.actor.variables[*at].ty, name)));
-        }
-        text.push_str("};\n\n");
-    }
-    if plan.has_lists() {
-        text.push_str(&format!("struct {prefix}_lists {{\n"));
-        for field in plan.list_fields.borrow().iter() {
-            text.push_str(&format!("    {field};\n"));
-        }
-        text.push_str("};\n\n");
-    }
-    text.push_str(&format!("struct {prefix} {{\n"));
-    text.push_str("    uint32_t state;\n    uint32_t blocked;\n");
-    if !plan.actor.initializers.is_empty() {
-        text.push_str("    uint32_t started;\n");
-    }
-    if options.count_firings && !plan.actor.actions.is_empty() {
-        text.push_str(&format!("    uint64_t firings[{}];\n", plan.actor.actions.len()));
-    }
-    if plan.has_scalars() {
-        text.push_str(&format!("    struct {prefix}_scalars scalars;\n"));
-    }
-    if plan.has_lists() {
-        text.push_str(&format!("    struct {prefix}_lists lists;\n"));
-    }
-    text.push_str("};\n\n");
-    text
-}
-
-/// Sets what is not zero at first; the context was cleared before.
-fn actor_init(plan: &Plan<'_>) -> String {
-    let mut lines = String::new();
-    let mut tables = String::new();
-    let initial = plan.actor.schedule.initial.index();
-    if initial != 0 {
-        lines.push_str(&format!("    self->state = {initial};\n"));
-    }
-    for (name, at) in &plan.scalar_fields {
-        let variable = &plan.actor.variables[*at];
-        if is_zero(&variable.initial) {
-            continue;
-        }
-        if ctype::is_wide(variable.ty.element) {
-            let content = initializer(&variable.initial, &variable.ty);
-            let length = ctype::array_length(&variable.ty).unwrap_or(1);
-            tables.push_str(&format!("    static const uint32_t initial_{name}[{length}] = {{{content}\n    }};\n"));
-            lines
-                .push_str(&format!("    memcpy(self->scalars.{name}, initial_{name}, sizeof self->scalars.{name});\n"));
-        } else {
-            let value = element_text(&variable.initial, variable.ty.element);
-            lines.push_str(&format!("    self->scalars.{name} = {value};\n"));
-        }
-    }
-    for (name, at) in &plan.list_variables {
-        let variable = &plan.actor.variables[*at];
-        if is_zero(&variable.initial) {
-            continue;
-        }
-        let element = ctype::element(variable.ty.element);
-        let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
-        let length = ctype::array_length(&variable.ty).unwrap_or(1);
-        let content = initializer(&variable.initial, &variable.ty);
-        tables.push_str(&format!("    static {constant}initial_{name}[{length}] = {{{content}\n    }};\n"));
-        lines.push_str(&format!("    memcpy(self->lists.{name}, initial_{name}, sizeof self->lists.{name});\n"));
-    }
-    if lines.is_empty() {
-        return String::new();
-    }
-    format!("static void {0}_init(struct {0} *self) {{\n{tables}{lines}}}\n\n", plan.prefix)
-}
-
-fn has_init(plan: &Plan<'_>) -> bool {
-    !actor_init(plan).is_empty()
-}
-
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Bool(value) => !value,
-        Value::Int(value) => *value == Int::ZERO,
-        Value::Real(value) => value.to_bits() == 0,
-        Value::String(text) => text.is_empty(),
-        Value::List(values) => values.iter().all(is_zero),
-    }
 }
 
 pub(super) struct Writer<'a> {
@@ -582,194 +427,6 @@ impl Writer<'_> {
         definitions.push_str("}\n\n");
     }
 
-    fn write(
-        &self,
-        port: usize,
-        name: &str,
-        scalar: Scalar,
-        plans: &[Plan<'_>],
-        declarations: &mut String,
-        definitions: &mut String,
-    ) -> String {
-        let prefix = self.prefix;
-        let element = boundary_element(scalar);
-        let words = ctype::words(scalar);
-        let own = format!("{prefix}_write_{}", identifier(name));
-        let note = if words > 1 { format!(" of {words} words each") } else { String::new() };
-        declarations.push_str(&format!(
-            "/* Writes up to `n_tokens` tokens{note} to the input `{name}` and returns how many there was room for. */\nsize_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens);\n\n"
-        ));
-        let core = format!("{own}_bytes");
-        let targets: Vec<(&Connection, &Fifo)> = self
-            .network
-            .connections
-            .iter()
-            .zip(&self.rings)
-            .filter(|(connection, _)| connection.source == Endpoint::Boundary(port))
-            .collect();
-        let mut code = match plans.first() {
-            Some(plan) => Code::new(plan, Unit::Procedure(0), "", &[], "return 0;"),
-            None => return self.write_nothing(&own, &core, element, definitions),
-        };
-        for taken in ["context", "bytes", "n_tokens", "at", "room", "token", "first", "n_wanted"] {
-            code.names.fresh(taken);
-        }
-        if targets.is_empty() {
-            return self.write_nothing(&own, &core, element, definitions);
-        }
-        let any_shared = targets.iter().any(|(_, fifo)| fifo.ring.shared.is_some());
-        if any_shared {
-            code.line("const size_t n_wanted = n_tokens;");
-        }
-        for (_, fifo) in &targets {
-            code.open("{");
-            code.line(&format!("const size_t room = {}u - ({});", fifo.ring.capacity, fifo.fill()));
-            code.line("n_tokens = n_tokens < room ? n_tokens : room;");
-            code.close("}");
-        }
-        for (connection, fifo) in &targets {
-            let field = &fifo.field;
-            let ring = &fifo.ring;
-            code.open("{");
-            if ring.shared.is_some() {
-                code.line(&format!("hr_want(&context->{field}.wanted, n_tokens < n_wanted);"));
-            }
-            code.line(&format!("const size_t at = {} & {}u;", fifo.index("written"), ring.size - 1));
-            let plain = ring.scalar == scalar && connection.via.is_empty() && full_width(scalar);
-            let bytes = scalar.storage_bytes();
-            if plain {
-                code.line(&format!(
-                    "const size_t first = {}u - at < n_tokens ? {}u - at : n_tokens;",
-                    ring.size, ring.size
-                ));
-                code.open("if (n_tokens != 0) {");
-                code.line(&format!("memcpy(&context->{field}.tokens[{words} * at], bytes, first * {bytes}u);"));
-                code.line(&format!(
-                    "memcpy(context->{field}.tokens, bytes + first * {bytes}u, (n_tokens - first) * {bytes}u);"
-                ));
-                code.close("}");
-            } else {
-                code.open("for (size_t i = 0; i < n_tokens; i++) {");
-                let declared = ctype::declaration(&Type::scalar(boundary_scalar(scalar)), "token");
-                code.line(&format!("{declared};"));
-                let pointer = if words > 1 { "token" } else { "&token" };
-                code.line(&format!("memcpy({pointer}, bytes + i * {bytes}u, {bytes}u);"));
-                let target = match ctype::words(ring.scalar) {
-                    1 => format!("context->{field}.tokens[(at + i) & {}u]", ring.size - 1),
-                    words => format!("&context->{field}.tokens[{words} * ((at + i) & {}u)]", ring.size - 1),
-                };
-                // The host may hand in bits beyond the width: they are cut off as by a store.
-                let source = if scalar == Scalar::Bool { "(token != 0)".to_owned() } else { "token".to_owned() };
-                match scalar {
-                    Scalar::Int(ty) if !full_width(scalar) => {
-                        let clean = code.temporary("clean");
-                        code.line(&format!("{};", ctype::declaration(&Type::scalar(scalar), &clean)));
-                        if words > 1 {
-                            code.line(&format!("hr_wide_copy({clean}, token, {words});"));
-                            code.line(&format!("hr_wide_wrap({clean}, {words}, {}, {});", ty.width, ty.signed));
-                        } else {
-                            let raw = super::value::Value::primary(
-                                "token",
-                                super::value::Kind::Int(ctype::Repr::of_storage(boundary_int(ty))),
-                            );
-                            code.line(&format!("{clean} = {};", super::value::wrap_value(&raw, ty).text));
-                        }
-                        convert_through(&mut code, &target, ring.scalar, &clean, scalar, &connection.via);
-                    }
-                    _ => convert_through(&mut code, &target, ring.scalar, &source, scalar, &connection.via),
-                }
-                code.close("}");
-            }
-            code.line(&fifo.advance("written"));
-            if let (Endpoint::Instance(instance, _), None) = (connection.target, ring.shared) {
-                code.line(&news(instance.index()));
-            }
-            self.notify_from_boundary(connection.target).iter().for_each(|line| code.line(line));
-            code.close("}");
-        }
-        code.line("return n_tokens;");
-        let body = code.finish();
-        definitions.push_str(&format!(
-            "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n{body}}}\n\n"
-        ));
-        definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
-        ));
-        core
-    }
-
-    fn write_nothing(&self, own: &str, core: &str, element: &str, definitions: &mut String) -> String {
-        let prefix = self.prefix;
-        definitions.push_str(&format!(
-            "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n    (void)context;\n    (void)bytes;\n    return n_tokens;\n}}\n\n"
-        ));
-        definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
-        ));
-        core.to_owned()
-    }
-
-    fn read(
-        &self,
-        port: usize,
-        name: &str,
-        scalar: Scalar,
-        declarations: &mut String,
-        definitions: &mut String,
-    ) -> String {
-        let prefix = self.prefix;
-        let element = boundary_element(scalar);
-        let words = ctype::words(scalar);
-        let bytes = scalar.storage_bytes();
-        let own = format!("{prefix}_read_{}", identifier(name));
-        let core = format!("{own}_bytes");
-        declarations.push_str(&format!(
-            "/* Takes up to `n_tokens` tokens from the output `{name}` and returns how many there were. */\nsize_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens);\n\n"
-        ));
-        let found = self
-            .network
-            .connections
-            .iter()
-            .zip(&self.rings)
-            .find(|(connection, _)| connection.target == Endpoint::Boundary(port));
-        let waiting = format!("{prefix}_waiting_{}", identifier(name));
-        declarations.push_str(&format!(
-            "/* Tokens that wait at the output `{name}`. */\nsize_t {waiting}(const struct {prefix} *context);\n\n"
-        ));
-        let count = match found {
-            Some((_, fifo)) => format!("    return {};\n", fifo.fill()),
-            None => "    (void)context;\n    return 0;\n".to_owned(),
-        };
-        definitions.push_str(&format!("size_t {waiting}(const struct {prefix} *context) {{\n{count}}}\n\n"));
-        definitions.push_str(&format!(
-            "static size_t {core}(struct {prefix} *context, unsigned char *bytes, size_t n_tokens) {{\n"
-        ));
-        match found {
-            None => {
-                definitions.push_str("    (void)context;\n    (void)bytes;\n    (void)n_tokens;\n    return 0;\n}\n\n")
-            }
-            Some((connection, fifo)) => {
-                let field = &fifo.field;
-                let size = fifo.ring.size;
-                let mark = match (connection.source, fifo.ring.shared) {
-                    (Endpoint::Instance(instance, _), None) => format!("    {}\n", news(instance.index())),
-                    (source, _) => {
-                        self.notify_from_boundary(source).iter().map(|line| format!("    {line}\n")).collect()
-                    }
-                };
-                let (fill, index, advance) = (fifo.fill(), fifo.index("read"), fifo.advance("read"));
-                definitions.push_str(&format!(
-                    "    const size_t there = {fill};\n    const size_t at = {index} & {mask}u;\n    n_tokens = n_tokens < there ? n_tokens : there;\n    const size_t first = {size}u - at < n_tokens ? {size}u - at : n_tokens;\n    if (n_tokens != 0) {{\n        memcpy(bytes, &context->{field}.tokens[{words} * at], first * {bytes}u);\n        memcpy(bytes + first * {bytes}u, context->{field}.tokens, (n_tokens - first) * {bytes}u);\n    }}\n    {advance}\n{mark}    return n_tokens;\n}}\n\n",
-                    mask = size - 1
-                ));
-            }
-        }
-        definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (unsigned char *)tokens, n_tokens);\n}}\n\n"
-        ));
-        core
-    }
-
     pub(super) fn declare_run(&self, declarations: &mut String) {
         let prefix = self.prefix;
         let exact = if self.options.count_firings {
@@ -905,27 +562,4 @@ fn news(instance: usize) -> String {
 fn aligned(bursts: &[u64], size: u64) -> bool {
     let Some(&first) = bursts.first() else { return true };
     bursts.iter().all(|&burst| burst == first) && first.is_power_of_two() && size >= first
-}
-
-/// True when every bit pattern of the storage is a value.
-fn full_width(scalar: Scalar) -> bool {
-    match scalar {
-        Scalar::Bool => false,
-        Scalar::Int(ty) => ty.width as usize == 8 * scalar.storage_bytes(),
-        Scalar::Real(_) | Scalar::String => true,
-    }
-}
-
-/// Tokens of type `bool` cross the boundary as bytes.
-fn boundary_scalar(scalar: Scalar) -> Scalar {
-    if scalar == Scalar::Bool { Scalar::Int(headrace_ir::IntType::unsigned(8)) } else { scalar }
-}
-
-fn boundary_element(scalar: Scalar) -> &'static str {
-    ctype::element(boundary_scalar(scalar))
-}
-
-/// The type with all bits of its storage.
-fn boundary_int(ty: headrace_ir::IntType) -> headrace_ir::IntType {
-    headrace_ir::IntType { signed: ty.signed, width: 8 * Scalar::Int(ty).storage_bytes() as u32 }
 }

@@ -1,0 +1,167 @@
+//! The parts of a network's text that are an actor's: its functions, its type, how it begins.
+
+use crate::c::Options;
+use crate::c::ctype;
+use crate::c::functions::{self, Printed};
+use crate::c::names::{Names, identifier};
+use crate::c::plan::{Plan, element_text, initializer};
+use crate::c::range::Unit;
+use crate::c::scheduler::{ActionFunctions, Wiring, comment};
+use headrace_ir::{Actor, Int, Value};
+use std::collections::{HashMap, HashSet};
+
+pub(super) struct ActorText {
+    pub prefix: String,
+    pub types: String,
+    pub functions: String,
+    pub initializers: Vec<ActionFunctions>,
+    pub actions: Vec<ActionFunctions>,
+    pub schedulers: HashMap<Wiring, (String, bool)>,
+    pub scheduler_text: String,
+}
+
+pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
+    let mut text = format!("/* --- {} --- */\n\n", comment(&actor.class));
+    let order = plan.procedure_order();
+    let mut prototypes = String::new();
+    let mut bodies = String::new();
+    for at in order {
+        let (info, prototype, body) = functions::procedure(plan, at);
+        if info.recursive {
+            prototypes.push_str(&prototype);
+        }
+        bodies.push_str(&body);
+        plan.set_procedure(at, info);
+    }
+    if !prototypes.is_empty() {
+        prototypes.push('\n');
+    }
+    text.push_str(&prototypes);
+    text.push_str(&bodies);
+    let prefix = plan.prefix.clone();
+    let mut print = |unit: Unit, action: &headrace_ir::Action, live: bool| {
+        if !live {
+            return ActionFunctions::default();
+        }
+        let name = names.fresh(&format!("{prefix}_{}", identifier(&action.name)));
+        let guard_name = names.fresh(&format!("{name}_guard"));
+        let functions = ActionFunctions {
+            guard: functions::guard(plan, unit, action, &guard_name),
+            body: functions::body(plan, unit, action, &name),
+        };
+        for Printed { text: function, .. } in [&functions.guard, &functions.body] {
+            text.push_str(function);
+        }
+        functions
+    };
+    let initializers =
+        actor.initializers.iter().enumerate().map(|(at, action)| print(Unit::Initializer(at), action, true)).collect();
+    let tested: HashSet<usize> =
+        actor.schedule.states.iter().flat_map(|state| &state.tests).map(|test| test.action.index()).collect();
+    let actions = actor
+        .actions
+        .iter()
+        .enumerate()
+        .map(|(at, action)| print(Unit::Action(at), action, tested.contains(&at)))
+        .collect();
+    ActorText {
+        prefix,
+        types: String::new(),
+        functions: text,
+        initializers,
+        actions,
+        schedulers: HashMap::new(),
+        scheduler_text: String::new(),
+    }
+}
+
+pub(super) fn actor_types(plan: &Plan<'_>, options: &Options) -> String {
+    let prefix = &plan.prefix;
+    let mut text = String::new();
+    if plan.has_scalars() {
+        text.push_str(&format!("struct {prefix}_scalars {{\n"));
+        for (name, at) in &plan.scalar_fields {
+            text.push_str(&format!("    {};\n", ctype::declaration(&plan.actor.variables[*at].ty, name)));
+        }
+        text.push_str("};\n\n");
+    }
+    if plan.has_lists() {
+        text.push_str(&format!("struct {prefix}_lists {{\n"));
+        for field in plan.list_fields.borrow().iter() {
+            text.push_str(&format!("    {field};\n"));
+        }
+        text.push_str("};\n\n");
+    }
+    text.push_str(&format!("struct {prefix} {{\n"));
+    text.push_str("    uint32_t state;\n    uint32_t blocked;\n");
+    if !plan.actor.initializers.is_empty() {
+        text.push_str("    uint32_t started;\n");
+    }
+    if options.count_firings && !plan.actor.actions.is_empty() {
+        text.push_str(&format!("    uint64_t firings[{}];\n", plan.actor.actions.len()));
+    }
+    if plan.has_scalars() {
+        text.push_str(&format!("    struct {prefix}_scalars scalars;\n"));
+    }
+    if plan.has_lists() {
+        text.push_str(&format!("    struct {prefix}_lists lists;\n"));
+    }
+    text.push_str("};\n\n");
+    text
+}
+
+/// Sets what is not zero at first; the context was cleared before.
+pub(super) fn actor_init(plan: &Plan<'_>) -> String {
+    let mut lines = String::new();
+    let mut tables = String::new();
+    let initial = plan.actor.schedule.initial.index();
+    if initial != 0 {
+        lines.push_str(&format!("    self->state = {initial};\n"));
+    }
+    for (name, at) in &plan.scalar_fields {
+        let variable = &plan.actor.variables[*at];
+        if is_zero(&variable.initial) {
+            continue;
+        }
+        if ctype::is_wide(variable.ty.element) {
+            let content = initializer(&variable.initial, &variable.ty);
+            let length = ctype::array_length(&variable.ty).unwrap_or(1);
+            tables.push_str(&format!("    static const uint32_t initial_{name}[{length}] = {{{content}\n    }};\n"));
+            lines
+                .push_str(&format!("    memcpy(self->scalars.{name}, initial_{name}, sizeof self->scalars.{name});\n"));
+        } else {
+            let value = element_text(&variable.initial, variable.ty.element);
+            lines.push_str(&format!("    self->scalars.{name} = {value};\n"));
+        }
+    }
+    for (name, at) in &plan.list_variables {
+        let variable = &plan.actor.variables[*at];
+        if is_zero(&variable.initial) {
+            continue;
+        }
+        let element = ctype::element(variable.ty.element);
+        let constant = if element.ends_with('*') { format!("{element}const ") } else { format!("const {element} ") };
+        let length = ctype::array_length(&variable.ty).unwrap_or(1);
+        let content = initializer(&variable.initial, &variable.ty);
+        tables.push_str(&format!("    static {constant}initial_{name}[{length}] = {{{content}\n    }};\n"));
+        lines.push_str(&format!("    memcpy(self->lists.{name}, initial_{name}, sizeof self->lists.{name});\n"));
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("static void {0}_init(struct {0} *self) {{\n{tables}{lines}}}\n\n", plan.prefix)
+}
+
+pub(super) fn has_init(plan: &Plan<'_>) -> bool {
+    !actor_init(plan).is_empty()
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Bool(value) => !value,
+        Value::Int(value) => *value == Int::ZERO,
+        Value::Real(value) => value.to_bits() == 0,
+        Value::String(text) => text.is_empty(),
+        Value::List(values) => values.iter().all(is_zero),
+    }
+}

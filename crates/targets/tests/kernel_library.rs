@@ -1,6 +1,6 @@
 //! Loops of the library's networks, printed in every way and held to what they mean.
 //!
-//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations, `HEADRACE_WAYS="bits"` other ways than all;
+//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations (`aes128 ctr:boolean` a variant), `HEADRACE_WAYS="bits"` other ways than all;
 //! `--nocapture` shows what each way takes.
 
 #[path = "kernel/compile.rs"]
@@ -23,12 +23,14 @@ use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use std::fmt::Write as _;
 
-/// The loops of an operation of the library.
+/// The loops of an operation of the library, or of a variant: `ctr:boolean`.
 fn loops(set: &str, name: &str) -> Vec<Loop> {
     let library = loading::library();
+    let (name, variant) = name.split_once(':').map_or((name, None), |(name, variant)| (name, Some(variant)));
     let found = library.operations().iter().find(|operation| operation.set == set && operation.name == name);
     let operation = found.unwrap_or_else(|| panic!("no operation {set} {name}"));
-    let text = operation.variant(None).unwrap().network.to_string();
+    let variant = operation.variant(variant).unwrap_or_else(|| panic!("no variant {variant:?} of {set} {name}"));
+    let text = variant.network.to_string();
     let mut session = Session::new();
     let network = elaborate(&mut session, &folders::Folders(vec![loading::root()]), &Top::Expression(text), &[]);
     let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics().first()));

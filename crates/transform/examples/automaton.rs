@@ -1,4 +1,4 @@
-//! Prints the control automata of operations of the library: `automaton [-v] SET OPERATION …`.
+//! Prints the control automata of operations of the library: `automaton [-v] SET OPERATION[:VARIANT] …`.
 
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
@@ -94,11 +94,12 @@ fn main() {
         arguments.remove(0);
     }
     for operation in library.operations() {
-        let wanted = |pair: &[String]| operation.set == pair[0] && (pair.len() == 1 || operation.name == pair[1]);
-        if !arguments.chunks(2).any(wanted) {
-            continue;
-        }
-        let Some(variant) = operation.variant(None) else { continue };
+        let wanted = |pair: &[String]| {
+            let name = pair.get(1).map_or(operation.name.as_str(), String::as_str);
+            let (name, variant) = name.split_once(':').map_or((name, None), |(name, it)| (name, Some(it)));
+            (operation.set == pair[0] && operation.name == name).then(|| operation.variant(variant))
+        };
+        let Some(Some(variant)) = arguments.chunks(2).find_map(wanted) else { continue };
         let text = variant.network.to_string();
         let mut session = Session::new();
         let Some(network) = elaborate(&mut session, &Folders(vec![root.clone()]), &Top::Expression(text), &[]) else {

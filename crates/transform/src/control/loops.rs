@@ -234,15 +234,20 @@ impl Together<'_> {
         memo.get(&id).copied()
     }
 
-    /// Adds a kernel; `work` counts the nodes that are gone through.
-    fn way(&mut self, way: &Way, work: &mut usize) -> Option<()> {
+    /// Adds a kernel, or only its stores to some objects; `work` counts the nodes that are gone through.
+    fn way(&mut self, way: &Way, only: Option<&HashSet<ObjectId>>, work: &mut usize) -> Option<()> {
         let mut memo = HashMap::new();
-        let done = self.way_with(way, &mut memo);
+        let done = self.way_with(way, only, &mut memo);
         *work += memo.len();
         done
     }
 
-    fn way_with(&mut self, way: &Way, memo: &mut HashMap<NodeId, NodeId>) -> Option<()> {
+    fn way_with(
+        &mut self,
+        way: &Way,
+        only: Option<&HashSet<ObjectId>>,
+        memo: &mut HashMap<NodeId, NodeId>,
+    ) -> Option<()> {
         for &(condition, holds) in &way.decisions {
             let condition = self.node(condition, memo)?;
             match self.graph.constant(condition) {
@@ -254,6 +259,8 @@ impl Together<'_> {
         let mut stores = Vec::new();
         for effect in &way.kernel.effects {
             match effect {
+                Effect::Store { object, .. } if only.is_some_and(|only| !only.contains(object)) => {}
+                Effect::Output { .. } if only.is_some() => {}
                 Effect::Store { object, index, value } => {
                     let at = self.graph.constant(*index)?;
                     let value = self.node(*value, memo)?;
@@ -277,14 +284,48 @@ impl Together<'_> {
     }
 }
 
-/// A circle as a loop, if its decisions can be counted.
-fn closed(
-    automaton: &Automaton,
+/// The objects that decide how a circle goes: what its conditions read, and what the stores to that read.
+fn deciding(graph: &Graph, circle: &[&Way]) -> HashSet<ObjectId> {
+    let conditions = circle.iter().flat_map(|way| way.decisions.iter().map(|decision| decision.0));
+    let mut open: Vec<NodeId> = conditions.collect();
+    let mut objects = HashSet::new();
+    while !open.is_empty() {
+        let read: HashSet<ObjectId> = (graph.reachable(open.drain(..)).into_iter())
+            .filter_map(|id| match graph.op(id) {
+                Op::Entry { object, .. } if !objects.contains(object) => Some(*object),
+                _ => None,
+            })
+            .collect();
+        for effect in circle.iter().flat_map(|way| &way.kernel.effects) {
+            match effect {
+                Effect::Store { object, value, .. } if read.contains(object) => open.push(*value),
+                _ => {}
+            }
+        }
+        objects.extend(read);
+    }
+    objects
+}
+
+/// What a circle does in one pass, and how many passes there are.
+struct Pass {
+    consumed: Vec<u64>,
+    produced: Vec<u64>,
+    outputs: Vec<(u32, u64, NodeId)>,
+    carried: Vec<Carried>,
+    counters: Vec<Counter>,
+    trips: Vec<Trips>,
+}
+
+/// Puts the kernels of a circle together, all of them or what they do to some objects; `None` where its decisions cannot be
+/// counted.
+fn pass(
     network: &Network,
     graph: &mut Graph,
     circle: &[&Way],
+    only: Option<&HashSet<ObjectId>>,
     work: &mut usize,
-) -> Option<CountedLoop> {
+) -> Option<Pass> {
     let mut together = Together {
         graph,
         stores: BTreeMap::new(),
@@ -294,7 +335,7 @@ fn closed(
         conditions: Vec::new(),
     };
     for way in circle {
-        together.way(way, work)?;
+        together.way(way, only, work)?;
     }
     let Together { stores, consumed, produced, outputs, conditions, .. } = together;
 
@@ -343,11 +384,27 @@ fn closed(
         }
     }
     let trips = trips(graph, &conditions, &carried, &counters, &changing)?;
+    Some(Pass { consumed, produced, outputs, carried, counters, trips })
+}
+
+/// A circle as a loop, if its decisions can be counted.
+fn closed(
+    automaton: &Automaton,
+    network: &Network,
+    graph: &mut Graph,
+    circle: &[&Way],
+    work: &mut usize,
+) -> Option<CountedLoop> {
+    // Most circles are refused by what decides, which is little beside what they compute.
+    let deciding = deciding(graph, circle);
+    pass(network, graph, circle, Some(&deciding), work)?;
+    let Pass { consumed, produced, outputs, carried, counters, trips } = pass(network, graph, circle, None, work)?;
+    let mut needed: Vec<NodeId> =
+        outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
 
     // A graph of its own, with what the loop needs.
     let mut own = Graph::new();
     let mut memo: HashMap<NodeId, NodeId> = HashMap::new();
-    let mut needed = roots;
     needed.extend(counters.iter().map(|counter| counter.start));
     for trip in &trips {
         match trip {

@@ -107,6 +107,8 @@ pub(super) struct Bits {
     pub tables: BTreeMap<Part, Circuit>,
     /// The bits of the values that were asked for, least significant first; `None` where a bit is 0.
     pub outputs: Vec<Vec<usize>>,
+    /// Numbers that tables have: those of the graph, and of functions that were found.
+    pub n_tables: u32,
 }
 
 /// Which tables stay outside of the circuit.
@@ -128,6 +130,11 @@ impl Outside {
 /// Products and sums that would take more gates than this are left to other ways of printing.
 const LARGEST_ARITHMETIC: u32 = 4096;
 
+/// The gates that there are.
+pub(super) fn basis(ternary: bool) -> &'static Basis {
+    if ternary { &Basis::THREE_INPUT } else { &Basis::TWO_INPUT }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bit {
     Known(bool),
@@ -144,13 +151,13 @@ struct Builder<'a> {
 }
 
 impl Bits {
-    /// The circuit of some values.
+    /// The circuit of some values, gate by gate as they were written, so that what is alike looks alike.
     ///
     /// # Errors
     ///
     /// Operations that take too many gates, elements at places that differ from pass to pass.
     pub fn new(words: &WordLoop, values: &[NodeId], ternary: bool, outside: Outside) -> Result<Bits, Unsuited> {
-        let basis = if ternary { Basis::THREE_INPUT } else { Basis::TWO_INPUT };
+        let basis = basis(ternary);
         let graph = &words.graph;
         let order: Vec<NodeId> =
             graph.reachable(values.iter().copied()).into_iter().filter(|id| words.varying.contains(id)).collect();
@@ -161,7 +168,7 @@ impl Bits {
             if let Op::Lookup(table, index) = graph.op(id) {
                 let part = Part::new(graph, *table, *index);
                 if !tables.contains_key(&part) {
-                    tables.insert(part.clone(), part.circuit(graph, &basis)?);
+                    tables.insert(part.clone(), part.circuit(graph, basis)?);
                 }
                 *uses.entry(part).or_default() += 1;
             }
@@ -255,15 +262,28 @@ impl Bits {
             }
             outputs.push(list);
         }
-        // Between calls, gates of two inputs say what is mixed into what.
-        let whole = ternary && (calls.is_empty() || outside.gates >= Outside::CALLED.gates);
-        let circuit = if whole { cover(&builder.circuit, &basis, 1) } else { simplify(&builder.circuit) };
+        let circuit = builder.circuit;
         let tables: BTreeMap<Part, Circuit> = tables
             .iter()
             .filter(|pair| is_outside(pair.0))
             .map(|(part, circuit)| (part.clone(), circuit.clone()))
             .collect();
-        Ok(Bits { circuit, sources, calls, tables, outputs })
+        Ok(Bits { circuit, sources, calls, tables, outputs, n_tables: graph.tables().len() as u32 })
+    }
+}
+
+impl Bits {
+    /// The same with fewer gates of two inputs, which say what is mixed into what.
+    pub fn simplified(self) -> Bits {
+        Bits { circuit: simplify(&self.circuit), ..self }
+    }
+
+    /// The same with as few gates as can be found quickly.
+    pub fn small(self, ternary: bool) -> Bits {
+        if !ternary {
+            return self.simplified();
+        }
+        Bits { circuit: cover(&self.circuit, basis(ternary), 1), ..self }
     }
 }
 

@@ -8,11 +8,12 @@ use super::bits::{Bits, Outside, Source};
 use super::frame::{CFunction, LoopNames, frame};
 use super::lanes::constants;
 use super::machine::Machine;
-use super::rolled::{Number, Rolled, place_of_word};
+use super::rolled::{Number, Read, Rolled, place_of_word};
 use super::vectors::{load_words, store_words, transposition, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -31,8 +32,13 @@ pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFu
     let late: Vec<Late> = words.written.iter().map(|one| Late::new(&words, one.2)).collect();
     let values: Vec<NodeId> = late.iter().map(|one| one.value).collect();
     let bits = Bits::new(&words, &values, machine.ternary, Outside::ROLLED)?;
-    let rolled = if bits.calls.is_empty() { None } else { Rolled::new(&words, &bits) };
-    let bits = if rolled.is_some() { bits } else { Bits::new(&words, &values, machine.ternary, Outside::CALLED)? };
+    let (bits, rolled) = match Rolled::of(&words, bits, machine.ternary) {
+        Some((bits, rolled)) => (bits, Some(rolled)),
+        None => {
+            let bits = Bits::new(&words, &values, machine.ternary, Outside::CALLED)?;
+            (bits.small(machine.ternary), None)
+        }
+    };
     let rolled = rolled.as_ref();
     Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: HashMap::new() }.function()
 }
@@ -154,16 +160,20 @@ impl Printer<'_> {
                  char *const p = (char *)pool;",
                 self.machine.attribute()
             );
-            let mut next = 0;
-            let mut take = || {
-                next += 1;
-                next - 1
+            let next = Cell::new(0);
+            let take = || next.replace(next.get() + 1);
+            let operand = |read: &Read| {
+                let mut parts = Vec::new();
+                if read.vector {
+                    parts.push(format!("*(const {v} *)(p + q[{}])", take()));
+                }
+                if read.mask {
+                    parts.push(self.all(&format!("m[q[{}]]", take())));
+                }
+                parts
             };
-            for (i, &masked) in kind.masked.iter().enumerate() {
-                let _ = write!(text, "  const {v} x{i}_ = *(const {v} *)(p + q[{}])", take());
-                let mask =
-                    if masked { format!(" ^ {}", self.all(&format!("m[q[{}]]", take()))) } else { String::new() };
-                let _ = writeln!(text, "{mask};");
+            for (i, read) in kind.inputs.iter().enumerate() {
+                let _ = writeln!(text, "  const {v} x{i}_ = {};", operand(read).join(" ^ "));
             }
             let name = |signal: Signal| match signal.index().checked_sub(circuit.n_inputs()) {
                 None => format!("x{}_", signal.0),
@@ -174,10 +184,9 @@ impl Printer<'_> {
             }
             // All is read before anything is written.
             let mut written = String::new();
-            for (i, (output, &mixed)) in circuit.outputs().iter().zip(&kind.mixed).enumerate() {
-                let _ = write!(text, "  const {v} y{i}_ = {}", name(*output));
-                let sum = if mixed { format!(" ^ *(const {v} *)(p + q[{}])", take()) } else { String::new() };
-                let _ = writeln!(text, "{sum};");
+            for (i, (output, mixed)) in circuit.outputs().iter().zip(&kind.mixed).enumerate() {
+                let parts = operand(mixed);
+                let _ = writeln!(text, "  const {v} y{i}_ = {};", [vec![name(*output)], parts].concat().join(" ^ "));
                 let _ = writeln!(written, "  *({v} *)(p + q[{}]) = y{i}_;", take());
             }
             text += &written;

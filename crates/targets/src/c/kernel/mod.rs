@@ -12,6 +12,9 @@
 //! | `vectors` | vector types; one vector for each word of many passes, from memory and back |
 //! | `lanes` | one lane of a vector for each pass |
 //! | `bits` | a loop as a circuit |
+//! | `formulas` | tables in a circuit that were written as formulas |
+//! | `sums` | sums between the tables of a circuit, as calls |
+//! | `calls` | parts of a circuit that become calls |
 //! | `rolled` | a circuit as calls of the functions that occur in it again and again |
 //! | `bitslice` | one bit of a vector for each pass |
 //! | `passes` | pass after pass |
@@ -26,7 +29,9 @@
 mod bits;
 mod bitslice;
 mod blocks;
+mod calls;
 mod expression;
+mod formulas;
 mod frame;
 mod lanes;
 mod machine;
@@ -40,6 +45,7 @@ mod rows;
 mod scalar;
 mod split;
 mod strategy;
+mod sums;
 mod trial;
 mod vectors;
 mod words;

@@ -2,15 +2,17 @@
 //! cache: what a call reads and writes stands in a list.
 //!
 //! All values are vectors of one pool. A call reads vectors, mixes masks that no pass changes into some of them, and mixes
-//! vectors into some of its results: that is what stands between the tables of most ciphers. A circuit of which
-//! more is left than that is not rolled.
+//! vectors or masks into some of its results: that is what stands between the tables of many ciphers. Where there is more,
+//! sums become calls too ([`super::sums`]); a circuit of which more is left than that is not rolled. Tables are called
+//! whatever they were written as ([`super::formulas`]).
 //!
 //! ```text
 //! x[i] = pool[list[i]] ^ all(mask[list[j]])      y = table(x)      pool[list[k]] = y[i] ^ pool[list[l]]
 //! ```
 
-use super::bits::{Bits, Part, Source};
+use super::bits::{Bits, Outside, Part, Source, basis};
 use super::words::{Layout, WordLoop};
+use super::{formulas, sums};
 use headrace_boolean::circuit::{Gate, Signal};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -20,21 +22,31 @@ const MOST_KINDS: usize = 64;
 /// Calls that are written one after the other in the text, at most.
 const MOST_WRITTEN: usize = 512;
 
-/// A table, and what is mixed into its inputs and outputs.
+/// What is read or mixed in: a vector of the pool, a mask, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Read {
+    pub vector: bool,
+    pub mask: bool,
+}
+
+impl Read {
+    fn n_numbers(self) -> usize {
+        usize::from(self.vector) + usize::from(self.mask)
+    }
+}
+
+/// A table, what its inputs are, and what is mixed into its outputs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     pub table: Part,
-    /// Inputs that a mask is mixed into.
-    pub masked: Vec<bool>,
-    /// Outputs that another vector is mixed into.
-    pub mixed: Vec<bool>,
+    pub inputs: Vec<Read>,
+    pub mixed: Vec<Read>,
 }
 
 impl Kind {
     /// Numbers in the list for one call.
     pub fn n_numbers(&self) -> usize {
-        let count = |list: &[bool]| list.len() + list.iter().filter(|&&it| it).count();
-        count(&self.masked) + count(&self.mixed)
+        self.inputs.iter().chain(&self.mixed).map(|read| read.n_numbers()).sum::<usize>() + self.mixed.len()
     }
 }
 
@@ -56,7 +68,7 @@ pub(super) struct Rolled {
     pub kinds: Vec<Kind>,
     /// The kind of each call.
     pub calls: Vec<usize>,
-    /// For each input its vector and its mask, then for each output what is mixed in and where it goes.
+    /// For each input its vector and its mask, then for each output the vector and the mask mixed in and where it goes.
     pub numbers: Vec<Number>,
     /// The vectors of the outputs of the circuit that are results.
     pub results: HashMap<usize, usize>,
@@ -87,18 +99,52 @@ pub(super) fn place_of_word(words: &WordLoop, port: u32, word: i64, bit: u32) ->
     }
 }
 
+/// A vector and a mask, as signals.
+#[derive(Clone, Copy, Default)]
+struct Operand {
+    vector: Option<Signal>,
+    mask: Option<Signal>,
+}
+
+impl Operand {
+    fn read(&self) -> Read {
+        Read { vector: self.vector.is_some(), mask: self.mask.is_some() }
+    }
+}
+
 /// A call before vectors are given places.
 struct Draft {
     kind: Kind,
-    /// Value and mask of each input.
-    inputs: Vec<(Signal, Option<Signal>)>,
+    inputs: Vec<Operand>,
     /// What is mixed in, and what comes out.
-    outputs: Vec<(Option<Signal>, Signal)>,
+    outputs: Vec<(Operand, Signal)>,
+}
+
+impl Draft {
+    /// All vectors that it reads.
+    fn vectors(&self) -> impl Iterator<Item = Signal> + '_ {
+        self.inputs.iter().chain(self.outputs.iter().map(|output| &output.0)).filter_map(|operand| operand.vector)
+    }
 }
 
 impl Rolled {
-    /// Rolls a circuit; `None` where calls are not all that it is made of.
-    pub fn new(words: &WordLoop, bits: &Bits) -> Option<Rolled> {
+    /// Rolls a circuit, and what the calls are of; `None` where it cannot be.
+    pub fn of(words: &WordLoop, bits: Bits, ternary: bool) -> Option<(Bits, Rolled)> {
+        let tables = formulas::as_tables(&bits, basis(ternary), Outside::ROLLED);
+        let bits = tables.unwrap_or_else(|| bits.simplified());
+        if bits.calls.is_empty() {
+            return None;
+        }
+        if let Some(rolled) = Rolled::new(words, &bits) {
+            return Some((bits, rolled));
+        }
+        let bits = sums::as_calls(&bits, ternary)?;
+        let rolled = Rolled::new(words, &bits)?;
+        Some((bits, rolled))
+    }
+
+    /// `None` where calls are not all that the circuit is made of.
+    fn new(words: &WordLoop, bits: &Bits) -> Option<Rolled> {
         let drafts = drafts(bits)?;
         let results: Vec<usize> = bits.outputs.iter().flatten().copied().collect();
         let outputs = bits.circuit.outputs();
@@ -118,24 +164,27 @@ impl Rolled {
         // The last call that reads each value.
         let mut last: HashMap<Signal, usize> = HashMap::new();
         for (number, draft) in drafts.iter().enumerate() {
-            let mixed = draft.outputs.iter().filter_map(|output| output.0);
-            last.extend(draft.inputs.iter().map(|input| input.0).chain(mixed).map(|signal| (signal, number)));
+            last.extend(draft.vectors().map(|signal| (signal, number)));
         }
         last.extend(results.iter().map(|&output| (outputs[output], usize::MAX)));
         let mut free: Vec<usize> = Vec::new();
         let mut kinds: Vec<Kind> = Vec::new();
         let (mut calls, mut numbers) = (Vec::new(), Vec::new());
         for (number, draft) in drafts.iter().enumerate() {
-            for &(value, mask) in &draft.inputs {
-                numbers.push(Number::Slot(*slots.get(&value)?));
-                numbers.extend(mask.map(|mask| Number::Mask(bits.sources[mask.index()])));
+            let mask = |operand: &Operand| operand.mask.map(|mask| Number::Mask(bits.sources[mask.index()]));
+            for operand in &draft.inputs {
+                if let Some(vector) = operand.vector {
+                    numbers.push(Number::Slot(*slots.get(&vector)?));
+                }
+                numbers.extend(mask(operand));
             }
             let ends = |signal: &Signal| last.get(signal) == Some(&number);
             let mut reused = HashSet::new();
-            for &(mixed, result) in &draft.outputs {
-                let again = draft.outputs.iter().filter(|output| output.0 == mixed).count() > 1;
+            for (mixed, result) in &draft.outputs {
+                let again = draft.outputs.iter().filter(|output| output.0.vector == mixed.vector).count() > 1;
                 let mut slot = None;
-                if let Some(mixed) = mixed {
+                let more = mask(mixed);
+                if let Some(mixed) = mixed.vector {
                     let at = *slots.get(&mixed)?;
                     numbers.push(Number::Slot(at));
                     if ends(&mixed) && !again {
@@ -143,15 +192,16 @@ impl Rolled {
                         slot = Some(at);
                     }
                 }
+                numbers.extend(more);
                 let slot = slot.or_else(|| free.pop()).unwrap_or_else(|| {
                     n_slots += 1;
                     n_slots - 1
                 });
                 numbers.push(Number::Slot(slot));
-                slots.insert(result, slot);
+                slots.insert(*result, slot);
             }
-            let read = draft.inputs.iter().map(|input| input.0).chain(draft.outputs.iter().filter_map(|one| one.0));
-            let mut over: Vec<Signal> = read.filter(|signal| ends(signal) && !reused.contains(signal)).collect();
+            let mut over: Vec<Signal> =
+                draft.vectors().filter(|signal| ends(signal) && !reused.contains(signal)).collect();
             // Results that nobody reads.
             over.extend(draft.outputs.iter().map(|one| one.1).filter(|result| !last.contains_key(result)));
             over.sort_unstable();
@@ -178,18 +228,18 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
     let source = |signal: Signal| bits.sources.get(signal.index());
     let is_mask = |signal: Signal| matches!(source(signal), Some(Source::Constant { .. }));
     // What each call reads, and all that is a value for that or a result.
-    let mut inputs: Vec<Vec<(Signal, Option<Signal>)>> = Vec::new();
+    let mut inputs: Vec<Vec<Operand>> = Vec::new();
     let mut values: HashSet<Signal> = bits.outputs.iter().flatten().map(|&output| outputs[output]).collect();
     for call in &bits.calls {
-        let asked = &outputs[call.first_output..call.first_output + call.n_inputs];
-        let list: Vec<(Signal, Option<Signal>)> = asked
-            .iter()
-            .map(|&signal| match bits.circuit.gate(signal) {
-                Some(Gate::Xor(a, mask)) | Some(Gate::Xor(mask, a)) if is_mask(mask) => (a, Some(mask)),
-                _ => (signal, None),
-            })
-            .collect();
-        values.extend(list.iter().map(|input| input.0));
+        let operand = |signal: Signal| match bits.circuit.gate(signal) {
+            Some(Gate::Xor(a, mask)) | Some(Gate::Xor(mask, a)) if is_mask(mask) && !is_mask(a) => {
+                Operand { vector: Some(a), mask: Some(mask) }
+            }
+            None if is_mask(signal) => Operand { vector: None, mask: Some(signal) },
+            _ => Operand { vector: Some(signal), mask: None },
+        };
+        let list: Vec<Operand> = bits.asked(call).iter().copied().map(operand).collect();
+        values.extend(list.iter().filter_map(|input| input.vector));
         inputs.push(list);
     }
     let mut readers: HashMap<Signal, Vec<Signal>> = HashMap::new();
@@ -199,9 +249,9 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
     let words = bits.sources.iter().enumerate().filter(|(_, source)| matches!(source, Source::Word { .. }));
     let mut there: HashSet<Signal> = words.map(|(i, _)| Signal::from(i)).collect();
     let mut drafts = Vec::new();
-    for number in by_level(bits) {
+    for number in by_level(bits)? {
         let (call, inputs) = (&bits.calls[number], std::mem::take(&mut inputs[number]));
-        if inputs.iter().any(|input| !there.contains(&input.0)) {
+        if inputs.iter().filter_map(|input| input.vector).any(|vector| !there.contains(&vector)) {
             return None;
         }
         let n_outputs = bits.tables.get(&call.table)?.outputs().len();
@@ -213,52 +263,31 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
                 Some(Gate::Xor(a, b)) if a != b => Some((if a == plain { b } else { a }, reader)),
                 _ => None,
             });
-            match sum.filter(|(other, _)| there.contains(other)) {
-                Some((other, sum)) => made.push((Some(other), sum)),
-                None => made.push((None, plain)),
+            match sum {
+                Some((other, sum)) if there.contains(&other) => {
+                    made.push((Operand { vector: Some(other), mask: None }, sum));
+                }
+                Some((mask, sum)) if is_mask(mask) => made.push((Operand { vector: None, mask: Some(mask) }, sum)),
+                _ => made.push((Operand::default(), plain)),
             }
         }
         there.extend(made.iter().map(|output| output.1));
         let kind = Kind {
             table: call.table.clone(),
-            masked: inputs.iter().map(|input| input.1.is_some()).collect(),
-            mixed: made.iter().map(|output| output.0.is_some()).collect(),
+            inputs: inputs.iter().map(Operand::read).collect(),
+            mixed: made.iter().map(|output| output.0.read()).collect(),
         };
         drafts.push(Draft { kind, inputs, outputs: made });
     }
     Some(drafts)
 }
 
-/// The calls, those first that need the fewest before them, and of those the same tables one beside the other.
-fn by_level(bits: &Bits) -> Vec<usize> {
-    let outputs = bits.circuit.outputs();
-    let mut levels: HashMap<Signal, usize> = HashMap::new();
-    let mut of_call = vec![0; bits.calls.len()];
-    for (number, call) in bits.calls.iter().enumerate() {
-        let asked = &outputs[call.first_output..call.first_output + call.n_inputs];
-        let mut open: Vec<Signal> = asked.to_vec();
-        while let Some(&signal) = open.last() {
-            if levels.contains_key(&signal) {
-                open.pop();
-                continue;
-            }
-            let level = match bits.sources.get(signal.index()) {
-                Some(Source::Table { call, .. }) => Some(of_call[*call] + 1),
-                Some(_) => Some(0),
-                None => {
-                    let operands = || bits.circuit.gate(signal).into_iter().flat_map(|gate| gate.operands());
-                    let missing: Vec<Signal> = operands().filter(|operand| !levels.contains_key(operand)).collect();
-                    open.extend(&missing);
-                    missing.is_empty().then(|| operands().map(|operand| levels[&operand]).max().unwrap_or(0))
-                }
-            };
-            if let Some(level) = level {
-                levels.insert(signal, level);
-            }
-        }
-        of_call[number] = asked.iter().map(|signal| levels[signal]).max().unwrap_or(0);
-    }
+/// The calls, those first that need the fewest before them, and of those the same tables one beside the other. `None` where
+/// they need each other.
+fn by_level(bits: &Bits) -> Option<Vec<usize>> {
+    let levels = bits.levels(&HashSet::new())?;
+    let of_call = |number: usize| bits.asked(&bits.calls[number]).iter().map(|signal| levels[signal.index()]).max();
     let mut order: Vec<usize> = (0..bits.calls.len()).collect();
-    order.sort_by_key(|&number| (of_call[number], &bits.calls[number].table));
-    order
+    order.sort_by_key(|&number| (of_call(number), &bits.calls[number].table));
+    Some(order)
 }

@@ -10,6 +10,7 @@ use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
 use headrace_targets::c::{self, TrapPlace};
+use headrace_transform::control::Automaton;
 use libloading::Library;
 use std::ffi::c_void;
 use std::fmt;
@@ -116,29 +117,43 @@ impl Batch {
         })?;
         let mut headers = c::RUNTIME.to_vec();
         headers.extend(networks.iter().any(|member| member.mapping.is_some()).then_some(c::RUNTIME_PARALLEL));
-        let path = compiler.library(&source, &headers, &options.flags, &options.cache).map_err(NativeError::Failed)?;
-        // SAFETY: the library was made from our own source and has no initialisers.
-        let library = unsafe { Library::new(&path) }
-            .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))?;
+        let library = load(&compiler, &source, &headers, options)?;
         let mut tables = Vec::with_capacity(networks.len());
         let mut partitions = Vec::with_capacity(networks.len());
         for member in networks {
-            let missing = |symbol: &str, error| NativeError::Failed(format!("cannot find `{symbol}`: {error}"));
-            let symbol = format!("{}_network", member.prefix);
-            // SAFETY: the symbol is a constant of this type in the runtime's header.
-            let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
-            tables.push(table.map_err(|error| missing(&symbol, error))?);
+            tables.push(table(&library, member.prefix)?);
             let symbol = format!("{}_partitions", member.prefix);
             partitions.push(match member.mapping {
                 None => None,
                 Some(_) => {
-                    // SAFETY: as above.
+                    // SAFETY: the symbol is a constant of this type in the runtime's header.
                     let found = unsafe { library.get::<*const Partitions>(symbol.as_bytes()).map(|found| **found) };
                     Some(found.map_err(|error| missing(&symbol, error))?)
                 }
             });
         }
         let fifo_tokens = networks.iter().map(|member| member.fifo_tokens).collect();
+        Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
+    }
+
+    /// Compiles a network as its control automaton, which runs instead of the scheduler wherever it can.
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::compile`].
+    pub fn compile_fused(network: &Network, automaton: &Automaton, options: &Options) -> Result<Batch, NativeError> {
+        let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
+        let (prefix, fifo_tokens) = (Some(ALONE.to_owned()), options.fifo_tokens);
+        let emit = c::Options { prefix, fifo_tokens, ..c::Options::default() };
+        let made = c::emit_with(network, Some(automaton), &emit).map_err(NativeError::Unsupported)?;
+        let text = |name: &str, bytes: &[u8]| (name.to_owned(), String::from_utf8_lossy(bytes).into_owned());
+        let files: Vec<(String, String)> = made.files.iter().map(|(name, bytes)| text(name, bytes)).collect();
+        let source: String = files.iter().filter(|file| file.0.ends_with(".c")).map(|file| file.1.as_str()).collect();
+        let headers = files.iter().filter(|file| file.0.ends_with(".h"));
+        let headers: Vec<(&str, &str)> = headers.map(|file| (file.0.as_str(), file.1.as_str())).collect();
+        let library = load(&compiler, &source, &headers, options)?;
+        let tables = vec![table(&library, ALONE)?];
+        let (partitions, places, fifo_tokens) = (vec![None], vec![made.places], vec![fifo_tokens]);
         Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
     }
 
@@ -173,6 +188,31 @@ impl Batch {
             trap: None,
         })
     }
+}
+
+fn missing(symbol: &str, error: libloading::Error) -> NativeError {
+    NativeError::Failed(format!("cannot find `{symbol}`: {error}"))
+}
+
+/// Compiles a source text, or finds what was made before, and loads it.
+fn load(
+    compiler: &Compiler,
+    source: &str,
+    headers: &[(&str, &str)],
+    options: &Options,
+) -> Result<Library, NativeError> {
+    let path = compiler.library(source, headers, &options.flags, &options.cache).map_err(NativeError::Failed)?;
+    // SAFETY: the library was made from our own source and has no initialisers.
+    unsafe { Library::new(&path) }
+        .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))
+}
+
+/// The table of the functions of a network.
+fn table(library: &Library, prefix: &str) -> Result<Table, NativeError> {
+    let symbol = format!("{prefix}_network");
+    // SAFETY: the symbol is a constant of this type in the runtime's header.
+    let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
+    table.map_err(|error| missing(&symbol, error))
 }
 
 /// A network that runs as compiled code.

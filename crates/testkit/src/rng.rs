@@ -67,6 +67,13 @@ impl Rng {
         0
     }
 
+    /// Puts items into any order (Fisher and Yates's way).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+
     /// An independent sequence, so that adding a draw in one part leaves the other parts' programs alone.
     pub fn fork(&mut self) -> Self {
         Self { state: self.bits() }

@@ -38,7 +38,8 @@ usage: headrace-testkit COMMAND
   peers [PRIMITIVE…] [OPTIONS]   every operation of the crypto library against independent implementations
     --messages N           random messages for each operation and variant (default 10000)
     --seed S               what they are made from (default 0)
-    --engine E             native (default) or interp
+    --blocks N             as many messages as have so many blocks of input
+    --engine E             native (default); interp; or fused, which is held to native where there is no peer
     --variant V            only this variant
     --fifo N               capacity of FIFOs, in tokens (default 512)
     --seconds S            begins nothing new after so long
@@ -283,6 +284,7 @@ impl Options {
 fn compare_with_peers(words: &[&str]) -> Result<ExitCode, String> {
     let mut plan = peers::Plan {
         messages: 10_000,
+        blocks: 0,
         seed: 0,
         engine: peers::Engine::Native,
         variant: None,
@@ -298,13 +300,12 @@ fn compare_with_peers(words: &[&str]) -> Result<ExitCode, String> {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
         match word {
             "--messages" => plan.messages = number(value()?)?,
+            "--blocks" => (plan.messages, plan.blocks) = (0, number(value()?)?),
             "--seed" => plan.seed = number(value()?)?,
             "--engine" => {
-                plan.engine = match value()? {
-                    "native" => peers::Engine::Native,
-                    "interp" => peers::Engine::Interp,
-                    other => return Err(format!("`{other}` is no engine\n{USAGE}")),
-                }
+                let name = value()?;
+                let named = peers::Engine::ALL.iter().find(|engine| engine.name() == name);
+                plan.engine = *named.ok_or_else(|| format!("`{name}` is no engine\n{USAGE}"))?;
             }
             "--variant" => plan.variant = Some(value()?.to_owned()),
             "--fifo" => plan.fifo_tokens = number(value()?)?,

@@ -14,6 +14,7 @@ use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message, Outcome};
 use headrace_native::{Batch, Options as NativeOptions};
 use headrace_peers::{Peer, peer};
+use headrace_targets::c::project::automaton_of_operation;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,13 +25,36 @@ pub enum Engine {
     Native,
     /// The interpreter.
     Interp,
+    /// Compiled code of the control automaton, as projects have it.
+    Fused,
+}
+
+impl Engine {
+    /// All of them.
+    pub const ALL: &[Engine] = &[Engine::Native, Engine::Interp, Engine::Fused];
+
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Native => "native",
+            Engine::Interp => "interp",
+            Engine::Fused => "fused",
+        }
+    }
+
+    /// What says what a message must come to where no peer does. Each engine is held to the one that is simpler.
+    fn judge(self) -> Engine {
+        if self == Engine::Fused { Engine::Native } else { Engine::Interp }
+    }
 }
 
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Messages for each operation.
+    /// Messages for each operation, at least.
     pub messages: u64,
+    /// Blocks of input of each operation, at least; bytes count as blocks of [`BLOCK_BYTES`] where there are none.
+    pub blocks: u64,
     /// What they are made from.
     pub seed: u64,
     /// What runs them.
@@ -54,15 +78,17 @@ pub struct Report {
     pub variant: String,
     /// Messages that went through the running network.
     pub messages: u64,
+    /// Blocks of their inputs.
+    pub blocks: u64,
     /// Those with a key of their own.
     pub rekeyed: u64,
     /// Those that were rejected, by both.
     pub rejected: u64,
     /// Those that the peer was asked for.
     pub with_peer: u64,
-    /// Those that went through a fresh network on the interpreter as well.
+    /// Those that went through a fresh network on the judging engine as well.
     pub alone: u64,
-    /// Chunks of their strings.
+    /// Chunks of their strings, where they were cut.
     pub chunks: u64,
     /// The peer; none if there is none.
     pub peer: Option<String>,
@@ -78,8 +104,15 @@ pub struct Report {
 #[derive(Clone, Debug, Default)]
 pub struct Reports(pub Vec<Report>);
 
+/// Bytes of a block of what has none of its own.
+pub const BLOCK_BYTES: u64 = 16;
+
 /// Messages that are under way at a time, at most.
 const MOST_TOGETHER: usize = 6;
+
+/// How often messages go through a network that has just been made, and how often nothing is cut, of a hundred times.
+const FRESH_PERCENT: u32 = 30;
+const WHOLE_PERCENT: u32 = 40;
 
 /// Of the messages that no peer takes, those that go through a fresh network too: all of the first, then some.
 const ALL_ALONE: u64 = 12;
@@ -94,26 +127,28 @@ pub struct Ready<'r> {
 }
 
 impl<'r> Ready<'r> {
-    /// Makes the network of a variant ready for an engine.
+    /// Makes the network of a variant ready for an engine; none where it keeps its run-time scheduler and is not fused.
     pub fn new(
         shipped: &Shipped,
         spec: &'r OperationSpec,
         variant: &str,
         engine: Engine,
         fifo_tokens: u32,
-    ) -> Result<Self, String> {
+    ) -> Result<Option<Self>, String> {
         let network = shipped.network(spec, variant)?;
+        // Most of the time is the compiler's.
+        let flags = ["-std=c11", "-O1", "-ffp-contract=off"].map(str::to_owned).to_vec();
+        let options = NativeOptions { fifo_tokens, flags, ..NativeOptions::default() };
         let batch = match engine {
             Engine::Interp => None,
-            Engine::Native => {
-                // Most of the time is the compiler's.
-                let flags = ["-std=c11", "-O1", "-ffp-contract=off"].map(str::to_owned).to_vec();
-                let options = NativeOptions { fifo_tokens, flags, ..NativeOptions::default() };
-                let named = [("network", network.as_ref(), fifo_tokens)];
-                Some(Batch::compile(&named, &options).map_err(|error| error.to_string())?)
+            Engine::Native => Some(Batch::compile(&[("network", network.as_ref(), fifo_tokens)], &options)),
+            Engine::Fused => {
+                let Some(automaton) = automaton_of_operation(spec, &network) else { return Ok(None) };
+                Some(Batch::compile_fused(&network, &automaton, &options))
             }
         };
-        Ok(Ready { spec, network, batch, fifo_tokens })
+        let batch = batch.transpose().map_err(|error| error.to_string())?;
+        Ok(Some(Ready { spec, network, batch, fifo_tokens }))
     }
 
     /// The operation on a fresh engine.
@@ -168,6 +203,7 @@ pub fn run(shipped: &Shipped, spec: &OperationSpec, variant: &str, plan: &Plan) 
 /// What a message must come to, and from whom that is known.
 pub struct Judge<'j> {
     peer: Option<&'j Peer>,
+    engine: Engine,
     alone: Ready<'j>,
 }
 
@@ -176,7 +212,7 @@ pub struct Judge<'j> {
 pub enum Authority {
     /// The peer.
     Peer,
-    /// A fresh network on the interpreter.
+    /// A fresh network on the engine that judges.
     Alone,
 }
 
@@ -189,7 +225,7 @@ impl Judge<'_> {
         if !wanted {
             return Ok(None);
         }
-        let outcome = self.alone.alone(message).map_err(|why| format!("alone on the interpreter: {why}"))?;
+        let outcome = self.alone.alone(message).map_err(|why| format!("alone on {}: {why}", self.engine.name()))?;
         Ok(Some((outcome, Authority::Alone)))
     }
 }
@@ -202,8 +238,13 @@ fn all(
     other: Option<&Peer>,
     report: &mut Report,
 ) -> Result<(), String> {
-    let ready = Ready::new(shipped, spec, variant, plan.engine, plan.fifo_tokens)?;
-    let judge = Judge { peer: other, alone: Ready::new(shipped, spec, variant, Engine::Interp, DEFAULT_FIFO_TOKENS)? };
+    let Some(ready) = Ready::new(shipped, spec, variant, plan.engine, plan.fifo_tokens)? else {
+        report.not_run = Some("it keeps its run-time scheduler".into());
+        return Ok(());
+    };
+    let engine = plan.engine.judge();
+    let alone = Ready::new(shipped, spec, variant, engine, DEFAULT_FIFO_TOKENS)?;
+    let judge = Judge { peer: other, engine, alone: alone.ok_or("no engine judges")? };
     // What an operation that verifies is given was made by its inverse: the peer's, or else our own.
     let undone = if spec.verifies { spec.inverse.as_deref() } else { None };
     let undone = undone.and_then(|name| shipped.library.operation(&spec.set, name));
@@ -211,7 +252,7 @@ fn all(
     let maker_own = match undone {
         Some(inverse) => {
             let default = inverse.variants.first().map_or("standard", |variant| &variant.name);
-            Some(Ready::new(shipped, inverse, default, Engine::Interp, DEFAULT_FIFO_TOKENS)?)
+            Ready::new(shipped, inverse, default, Engine::Interp, DEFAULT_FIFO_TOKENS)?
         }
         None => None,
     };
@@ -223,28 +264,40 @@ fn all(
     let mut running = ready.start()?;
     let mut together = Rng::new(plan.seed ^ 0x0070_6765_7468_6572);
     let mut n = 0;
-    while n < plan.messages {
+    while n < plan.messages || report.blocks < plan.blocks {
         if plan.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             report.not_run = Some("no time was left for more".into());
             break;
         }
-        let many = (1 + together.below(MOST_TOGETHER) as u64).min(plan.messages - n);
+        let mut many = 1 + together.below(MOST_TOGETHER) as u64;
+        if plan.blocks == 0 {
+            many = many.min(plan.messages - n);
+        }
+        // A network behaves as what it was given first has it, for long: fused code may leave its automaton.
+        let is_fresh = n > 0 && together.chance(FRESH_PERCENT);
+        let is_whole = together.chance(WHOLE_PERCENT);
+        if is_fresh {
+            running = ready.start()?;
+        }
         let mut under_way = Vec::new();
         for at in n..n + many {
-            let drawn = messages.draw(at).ok_or_else(|| format!("message {at} could not be made"))?;
+            let mut drawn = messages.draw(at).ok_or_else(|| format!("message {at} could not be made"))?;
+            drawn.message.rekey |= is_fresh && at == n;
             under_way.push(drawn);
         }
-        let came = through(&mut running, spec, &under_way, report);
+        let came = through(&mut running, spec, &under_way, is_whole, report);
         for (at, drawn) in under_way.iter().enumerate() {
             let number = n + at as u64;
-            let wanted = number < ALL_ALONE || number.is_multiple_of(ONE_ALONE_IN);
+            // The interpreter is slow.
+            let is_quick = engine != Engine::Interp;
+            let wanted = is_quick || number < ALL_ALONE || number.is_multiple_of(ONE_ALONE_IN);
             let expected = judge.expect(&drawn.message, wanted);
             let expected = expected.map_err(|why| failure(spec, variant, plan, number, drawn, &why))?;
             let problem = match (came.get(at), &expected) {
                 (Some(Ok(outcome)), Some((expected, authority))) => {
                     differs(outcome, expected).map(|how| match authority {
                         Authority::Peer => format!("{how} (from the peer)"),
-                        Authority::Alone => format!("{how} (from the message alone on the interpreter)"),
+                        Authority::Alone => format!("{how} (from the message alone on {})", engine.name()),
                     })
                 }
                 (Some(Ok(_)), None) => None,
@@ -257,6 +310,8 @@ fn all(
                 return Err(text);
             }
             report.messages += 1;
+            let input_bytes = drawn.message.get(Role::Input).map_or(0, <[u8]>::len) as u64;
+            report.blocks += input_bytes / spec.block_bytes.unwrap_or(BLOCK_BYTES);
             report.rekeyed += u64::from(drawn.message.rekey);
             match expected {
                 Some((_, Authority::Peer)) => report.with_peer += 1,
@@ -275,6 +330,7 @@ fn through(
     running: &mut Running,
     spec: &OperationSpec,
     messages: &[Drawn],
+    is_whole: bool,
     report: &mut Report,
 ) -> Vec<Result<Outcome, String>> {
     let mut came = Vec::new();
@@ -283,7 +339,9 @@ fn through(
             let mut data = running.tokens(&drawn.message).map_err(|problems| {
                 problems.first().map_or_else(|| "the message was refused".into(), |p| p.message.clone())
             })?;
-            report.chunks += cut(spec, &mut data, &mut drawn.rng.clone()) as u64;
+            if !is_whole {
+                report.chunks += cut(spec, &mut data, &mut drawn.rng.clone()) as u64;
+            }
             running.send(&data)?;
         }
         let ran = running.run();
@@ -329,7 +387,8 @@ pub fn differs(came: &Outcome, expected: &Outcome) -> Option<String> {
 }
 
 fn failure(spec: &OperationSpec, variant: &str, plan: &Plan, number: u64, drawn: &Drawn, problem: &str) -> String {
-    let engine = if plan.engine == Engine::Interp { " --engine interp" } else { "" };
+    let engine =
+        if plan.engine == Engine::Native { String::new() } else { format!(" --engine {}", plan.engine.name()) };
     let fifo =
         if plan.fifo_tokens == DEFAULT_FIFO_TOKENS { String::new() } else { format!(" --fifo {}", plan.fifo_tokens) };
     format!(

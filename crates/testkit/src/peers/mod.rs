@@ -22,6 +22,7 @@ mod summary;
 
 pub use campaign::{Engine, Plan, Report, Reports};
 
+use crate::rng::Rng;
 use headrace_library::catalog::{Framing, OperationSpec};
 use library::Shipped;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,12 +36,16 @@ pub fn run(
     jobs: usize,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Reports {
-    let work: Vec<(&OperationSpec, &str)> = scope
+    let mut work: Vec<(&OperationSpec, &str)> = scope
         .iter()
         .filter(|spec| spec.framing != Framing::Bare)
         .flat_map(|spec| spec.variants.iter().map(|variant| (*spec, variant.name.as_str())))
         .filter(|(_, variant)| plan.variant.as_deref().is_none_or(|only| only == *variant))
         .collect();
+    if plan.deadline.is_some() {
+        // Where time ends before the work does, the seed says what has been done by then.
+        Rng::new(plan.seed).shuffle(&mut work);
+    }
     let width = work.iter().map(|(spec, variant)| spec.full_name().len() + variant.len()).max().unwrap_or(0) + 2;
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<Report>>> = work.iter().map(|_| Mutex::new(None)).collect();

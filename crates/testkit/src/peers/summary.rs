@@ -35,7 +35,7 @@ impl Report {
     /// One line, or some more for a failure.
     pub fn line(&self, width: usize) -> String {
         let name = format!("{}-{} {}", self.set, self.operation, self.variant);
-        let head = format!("{name:width$}  {:6} messages", self.messages);
+        let head = format!("{name:width$}  {:6} messages, {:7} blocks", self.messages, self.blocks);
         if let Some(failure) = &self.failure {
             return format!("{head}  FAILED\n  {failure}");
         }
@@ -47,7 +47,7 @@ impl Report {
                 format!("{head}  {} with {peer}, {} of the others alone", self.with_peer, self.alone)
             }
             Some(peer) => format!("{head}  with {peer}"),
-            None => format!("{head}  no peer: {} of them alone on the interpreter", self.alone),
+            None => format!("{head}  no peer: {} of them alone", self.alone),
         };
         if self.rejected > 0 {
             text.push_str(&format!(", {} rejected by both", self.rejected));
@@ -65,6 +65,7 @@ impl Report {
             "operation": self.operation,
             "variant": self.variant,
             "messages": self.messages,
+            "blocks": self.blocks,
             "rekeyed": self.rekeyed,
             "rejected": self.rejected,
             "with_peer": self.with_peer,
@@ -84,13 +85,14 @@ impl Reports {
         let count = |wanted: &dyn Fn(&Report) -> bool| self.0.iter().filter(|report| wanted(report)).count();
         let sum = |of: &dyn Fn(&Report) -> u64| self.0.iter().map(of).sum::<u64>();
         format!(
-            "{} operations and variants, {} failed, {} not run to the end, {} without a peer; {} messages in {} chunks, {} \
+            "{} operations and variants, {} failed, {} not run to the end, {} without a peer; {} messages of {} blocks in {} chunks, {} \
              compared with a peer, {} with the message alone",
             self.0.len(),
             count(&|report| !report.is_good()),
             count(&|report| report.is_good() && report.not_run.is_some()),
-            count(&|report| report.peer.is_none()),
+            count(&|report| report.peer.is_none() && report.messages > 0),
             sum(&|report| report.messages),
+            sum(&|report| report.blocks),
             sum(&|report| report.chunks),
             sum(&|report| report.with_peer),
             sum(&|report| report.alone),

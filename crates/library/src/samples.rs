@@ -50,10 +50,14 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     };
     let mut streams = Vec::new();
     for block in blocks {
-        streams.push(stream(spec, block, &ports, 0, usize::MAX));
+        streams.push(stream(spec, block, &ports, 0, usize::MAX, false));
+        // Message after message under one key, of which only the text is there.
+        if spec.inputs.iter().any(|port| may_be_empty(port)) {
+            streams.push(stream(spec, block, &ports, 0, usize::MAX, true));
+        }
         // What a network is given first tells what it does from then on: any message may be the first.
         let turns = 2 * input_lengths(spec, block).len();
-        streams.extend((1..turns).map(|turn| stream(spec, block, &ports, turn, FIRST_MESSAGES)));
+        streams.extend((1..turns).map(|turn| stream(spec, block, &ports, turn, FIRST_MESSAGES, false)));
     }
     streams
 }
@@ -68,8 +72,13 @@ fn input_lengths(spec: &OperationSpec, block: u64) -> Vec<u64> {
     spec.input(Role::Input).map_or_else(|| vec![0; 6], |port| lengths(port, block))
 }
 
-/// Everything about the message of a turn but its input.
-fn head(spec: &OperationSpec, block: u64, turn: usize) -> Message {
+/// Whether a string goes with the text and may be left out.
+fn may_be_empty(port: &PortSpec) -> bool {
+    port.role == Role::Ad && port.sizes.allows(0)
+}
+
+/// Everything about the message of a turn but its input; `plain` ones have no string beside it that may be left out.
+fn head(spec: &OperationSpec, block: u64, turn: usize, plain: bool) -> Message {
     let mut message = Message::new();
     message.words = [0, 1, 2, 7, 40][turn % 5];
     for port in &spec.inputs {
@@ -79,6 +88,7 @@ fn head(spec: &OperationSpec, block: u64, turn: usize) -> Message {
         // Protocols have nonces of 12 bytes wherever they may (RFC 5116, section 3.2).
         let legal = match port.role {
             Role::Nonce if port.sizes.allows(NONCE_BYTES) => vec![NONCE_BYTES],
+            _ if plain && may_be_empty(port) => vec![0],
             _ => lengths(port, block),
         };
         if let Some(&n) = legal.get(turn % legal.len().max(1)) {
@@ -98,7 +108,7 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
     let block = spec.block_bytes.unwrap_or(64);
     let turns = input_lengths(spec, block).into_iter().enumerate();
     let message = |(turn, length)| {
-        let mut message = head(spec, block, turn);
+        let mut message = head(spec, block, turn, false);
         if spec.input(Role::Input).is_some() {
             message.set(Role::Input, input(length, turn));
         }
@@ -107,15 +117,16 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
     turns.map(message).filter(|message| message.check(spec, false).is_empty()).collect()
 }
 
-/// At most `n_messages` messages, the first of them as turn `begin` has it.
-fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_messages: usize) -> Stream {
+/// At most `n_messages` messages, the first of them as turn `begin` has it; `plain` ones keep their key and have the text
+/// only.
+fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_messages: usize, plain: bool) -> Stream {
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
     let input_lengths = input_lengths(spec, block);
     let turns = input_lengths.iter().chain(&input_lengths).enumerate();
     for (turn, &length) in turns.skip(begin).take(n_messages) {
-        let mut message = head(spec, block, turn);
-        message.rekey = turn % 3 != 2 || stream.is_empty();
+        let mut message = head(spec, block, turn, plain);
+        message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
         let Ok(begin) = writer.begin(&message) else { continue };
         let mut pieces = vec![begin];
         if spec.input(Role::Input).is_some() {

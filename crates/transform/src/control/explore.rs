@@ -353,6 +353,7 @@ impl<'a> Explorer<'a> {
         }
         let mut wanted = Vec::new();
         *tree = match scheduler.step(&mut state, &mut wanted)? {
+            Progress::Fired if scheduler.fired_long => self.arrive(state),
             Progress::Fired => self.go_on(state)?,
             Progress::Fork(condition) => {
                 let before = std::mem::take(&mut state.effects[0]);
@@ -372,7 +373,7 @@ impl<'a> Explorer<'a> {
                     })
                     .collect(),
             ),
-            Progress::Blocked => Tree::End,
+            Progress::Blocked | Progress::Long => Tree::End,
         };
         Ok(())
     }
@@ -392,6 +393,7 @@ impl<'a> Explorer<'a> {
                 return Ok(self.arrive(state));
             }
             let mut scheduler = self.scheduler();
+            scheduler.long = false;
             match scheduler.step(&mut state, &mut wanted)? {
                 Progress::Fired => firings += 1,
                 _ => return Ok(self.arrive(state)),

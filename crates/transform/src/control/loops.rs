@@ -8,7 +8,7 @@
 //! The circle's kernels are put together: what one stores the next one finds there. A circle may be cut open in any of
 //! its states; the best one is where least goes from pass to pass.
 
-use super::automaton::{Automaton, CountedLoop, Step, Trips};
+use super::automaton::{Automaton, CountedLoop, Holds, Step, Trips};
 use super::schedule::token_width;
 use crate::kernel::graph::mask;
 use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
@@ -79,7 +79,8 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         let mut best: Option<(usize, CountedLoop)> = None;
         for cut in 0..circle.len() {
             let turned: Vec<&Way> = (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect();
-            let Some(counted) = closed(automaton, network, &mut graph, &turned, &mut work) else {
+            let fills = &automaton.states[circle[cut].0].fills;
+            let Some(counted) = closed(automaton, network, &mut graph, &turned, fills, &mut work) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(_, other)| weight(&counted) < weight(other)) {
@@ -123,7 +124,8 @@ pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: 
     let part = Kernel { effects: effects.to_vec(), consumes, produces };
     let way = Way { decisions: Vec::new(), kernel: &part, target: 0 };
     let mut graph = automaton.graph.clone();
-    closed(automaton, network, &mut graph, &[&way], &mut 0).map(|counted| counted.body)
+    let everything = vec![usize::MAX; network.connections.len()];
+    closed(automaton, network, &mut graph, &[&way], &everything, &mut 0).map(|counted| counted.body)
 }
 
 /// What goes from pass to pass, the worst first.
@@ -318,11 +320,12 @@ struct Pass {
 }
 
 /// Puts the kernels of a circle together, all of them or what they do to some objects; `None` where its decisions cannot be
-/// counted.
+/// counted. What does not last is not carried.
 fn pass(
     network: &Network,
     graph: &mut Graph,
     circle: &[&Way],
+    lasts: &dyn Fn(ObjectId, usize) -> bool,
     only: Option<&HashSet<ObjectId>>,
     work: &mut usize,
 ) -> Option<Pass> {
@@ -337,7 +340,9 @@ fn pass(
     for way in circle {
         together.way(way, only, work)?;
     }
-    let Together { stores, consumed, produced, outputs, conditions, .. } = together;
+    let Together { mut stores, consumed, produced, outputs, conditions, .. } = together;
+    // Tokens that went from one kernel of the circle to another are gone.
+    stores.retain(|&(object, index), _| lasts(object, index));
 
     // What a pass changes.
     let mut carried: Vec<Carried> = Vec::new();
@@ -387,18 +392,24 @@ fn pass(
     Some(Pass { consumed, produced, outputs, carried, counters, trips })
 }
 
-/// A circle as a loop, if its decisions can be counted.
+/// A circle as a loop, if its decisions can be counted; `fills` are the tokens that FIFOs hold where it begins.
 fn closed(
     automaton: &Automaton,
     network: &Network,
     graph: &mut Graph,
     circle: &[&Way],
+    fills: &[usize],
     work: &mut usize,
 ) -> Option<CountedLoop> {
     // Most circles are refused by what decides, which is little beside what they compute.
     let deciding = deciding(graph, circle);
-    pass(network, graph, circle, Some(&deciding), work)?;
-    let Pass { consumed, produced, outputs, carried, counters, trips } = pass(network, graph, circle, None, work)?;
+    let lasts = |object: ObjectId, index: usize| match automaton.holds[object.0 as usize] {
+        Holds::Fifo(connection) => index < fills[connection],
+        _ => true,
+    };
+    pass(network, graph, circle, &lasts, Some(&deciding), work)?;
+    let Pass { consumed, produced, outputs, carried, counters, trips } =
+        pass(network, graph, circle, &lasts, None, work)?;
     let mut needed: Vec<NodeId> =
         outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
 

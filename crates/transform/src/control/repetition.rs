@@ -232,7 +232,7 @@ fn assigns_local(body: &[Stmt], local: LocalId) -> bool {
 }
 
 /// About how many operations statements become when loops are unrolled.
-fn weight(actor: &Actor, body: &[Stmt], depth: u32) -> u64 {
+pub(super) fn weight(actor: &Actor, body: &[Stmt], depth: u32) -> u64 {
     if depth > 8 {
         return UNROLLED_OPERATIONS;
     }

@@ -6,6 +6,7 @@
 
 use super::NotFused;
 use super::execute::{Frame, State, Walk};
+use super::repetition::weight;
 use crate::kernel::{Effect, NodeId};
 use headrace_ir::{
     Action, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test,
@@ -23,7 +24,12 @@ pub(crate) enum Progress {
     Input { port: usize, tokens: usize },
     /// It depends on a condition that is not known.
     Fork(NodeId),
+    /// What comes next is long, and others have fired in this kernel.
+    Long,
 }
+
+/// Operations of an action that is long.
+const LONG: u64 = 1_000;
 
 /// Which connections go where.
 #[derive(Clone, Debug)]
@@ -38,6 +44,8 @@ pub(crate) struct Wiring {
     pub roots: Vec<usize>,
     /// Tokens that each connection should not exceed: what one firing needs, or what the source asks room for.
     pub room: Vec<u64>,
+    /// Actions of each instance that are long: each is a kernel by itself, so that kernels of many states are equal.
+    pub long: Vec<Vec<bool>>,
 }
 
 impl Wiring {
@@ -53,6 +61,9 @@ impl Wiring {
                 .connections
                 .iter()
                 .map(|connection| network.largest_burst(connection).max(connection.fifo_tokens.unwrap_or(1).into()))
+                .collect(),
+            long: (0..n)
+                .map(|at| actor(at).actions.iter().map(|action| weight(actor(at), &action.body, 0) > LONG).collect())
                 .collect(),
         };
         // Instances from which the boundary can be reached, and what feeds whom.
@@ -107,11 +118,15 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
     asked: Vec<usize>,
     /// An input port that may be read now, and how many tokens.
     pub reading: Option<(usize, usize)>,
+    /// Whether an action that is long may fire.
+    pub long: bool,
+    /// Whether one has fired.
+    pub fired_long: bool,
 }
 
 impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring) -> Self {
-        Scheduler { walk, wiring, asked: Vec::new(), reading: None }
+        Scheduler { walk, wiring, asked: Vec::new(), reading: None, long: true, fired_long: false }
     }
 
     /// Fires one action if any can, without input beyond what may be read.
@@ -131,6 +146,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                     }
                 }
                 Progress::Fork(condition) => fork = fork.or(Some(condition)),
+                Progress::Long => return Ok(Progress::Long),
                 Progress::Blocked => {}
             }
         }
@@ -311,6 +327,11 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                 }
             }
         }
+        let is_long = self.wiring.long[instance][test.action.index()];
+        if is_long && !self.long {
+            return Ok(Attempt::Result(Progress::Long));
+        }
+        self.fired_long |= is_long;
         let mut frame = match frame {
             Some(frame) => frame,
             None => self.walk.frame(state, instance, &action.locals, action.span)?,

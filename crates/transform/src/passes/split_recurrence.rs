@@ -12,8 +12,10 @@
 //! it must be a sum of products of one bit of `x` or `a` with one bit of `h`. Such a map is known from its values on pairs
 //! of unit vectors; they are computed, 256 at a time. A token bit adds to the bit of `x` with which it shares all values.
 //!
+//! In kernels that run once `a` may also be elements, [`Added::Elements`].
+//!
 //! Requires: all carries that are [`Carry::True`] belong to the recurrence, 128 bits of them; `a` are sixteen bytes of
-//! one port. Establishes: the loop that is left has none.
+//! one port or of one object. Establishes: the loop that is left has none.
 
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use headrace_boolean::bilinear::BilinearMap;
@@ -47,7 +49,16 @@ pub struct Tokens {
     pub first: usize,
 }
 
-/// `x := (x ^ a) ∘ h`. Byte `i` of a value is the one to which token `i` adds.
+/// What is added to `x`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// Tokens of the pass.
+    Tokens(Tokens),
+    /// Elements that no pass changes, in the order of the product's bytes.
+    Elements(Vec<ElementByte>),
+}
+
+/// `x := (x ^ a) ∘ h`. Byte `i` of a value is the one to which byte `i` of `a` adds.
 #[derive(Clone, Debug)]
 pub struct Recurrence {
     /// Where the bytes of `x` are.
@@ -55,7 +66,7 @@ pub struct Recurrence {
     /// Where the bytes of `h` are.
     pub factor: Vec<ElementByte>,
     /// What `a` is.
-    pub tokens: Tokens,
+    pub added: Added,
     /// The product, of 128 bits by 128; bit `8 i + b` is bit `b` of byte `i`.
     pub product: BilinearMap,
 }
@@ -128,84 +139,123 @@ pub fn split_recurrence(body: &Loop) -> Option<SplitLoop> {
             _ => {}
         }
     }
-    let factor = bytes_of(body, factors.into_iter())?;
-    let tokens: Vec<(bool, usize, usize)> = tokens.into_iter().collect();
-    let &(is_output, port, first) = tokens.first()?;
-    let in_a_row = tokens.iter().enumerate().all(|(at, token)| *token == (is_output, port, first + at));
-    let width = if is_output { body.produces.get(port)?.1 } else { body.consumes.get(port)?.1 };
-    if factor.len() * 8 != BITS || tokens.len() * 8 != BITS || !in_a_row || width != 8 {
-        return None;
-    }
-
-    // Where a bit of the state, of the factor or of the tokens is: its number.
-    let place = |bytes: &[ElementByte], object: ObjectId, index: usize, bit: u32| {
-        let is = |byte: &ElementByte| (byte.object, byte.index, byte.lo) == (object, index, bit / 8 * 8);
-        bytes.iter().position(is).map(|at| at * 8 + (bit % 8) as usize)
-    };
-    let source = |id: NodeId, bit: u32| -> Option<Source> {
-        if let Some(&(_, offset)) = made.get(&id) {
-            return Some(Source::Left(BITS + (offset - first) * 8 + bit as usize));
-        }
-        match body.graph.op(id) {
-            Op::Input { offset, .. } => Some(Source::Left(BITS + (*offset as usize - first) * 8 + bit as usize)),
-            Op::Entry { object, index } => {
-                let at = body.graph.constant(*index)? as usize;
-                match place(&state, *object, at, bit) {
-                    Some(left) => Some(Source::Left(left)),
-                    None => place(&factor, *object, at, bit).map(Source::Right),
-                }
+    let unchanged = bytes_of(body, factors.into_iter())?;
+    let (factor, added) = match unchanged.iter().find(|byte| byte.object != unchanged[0].object) {
+        // Of two objects either may be the factor.
+        Some(second) if tokens.is_empty() => {
+            let (first, second) = (unchanged[0].object, second.object);
+            let of = |object| unchanged.iter().filter(|byte| byte.object == object).copied().collect::<Vec<_>>();
+            if of(first).len() + of(second).len() < unchanged.len() {
+                return None;
             }
-            _ => None,
+            let split = Split { body, state: &state, roots: &roots, order: &order, made: &made };
+            let either = [(first, second), (second, first)].into_iter();
+            let found = either.map(|(factor, added)| split.with(of(factor), Added::Elements(of(added))));
+            return found.flatten().next().map(|recurrence| SplitLoop { independent, recurrence });
+        }
+        _ => {
+            let tokens: Vec<(bool, usize, usize)> = tokens.into_iter().collect();
+            let &(is_output, port, first) = tokens.first()?;
+            let in_a_row = tokens.iter().enumerate().all(|(at, token)| *token == (is_output, port, first + at));
+            let width = if is_output { body.produces.get(port)?.1 } else { body.consumes.get(port)?.1 };
+            if tokens.len() * 8 != BITS || !in_a_row || width != 8 {
+                return None;
+            }
+            (unchanged, Added::Tokens(Tokens { is_output, port, first }))
         }
     };
-    let degrees = follow(&body.graph, &order, &|id, bit| source(id, bit).map(Source::degree));
-    let is_bilinear = |id: &NodeId| {
-        degrees.get(id).is_some_and(|bits| bits.iter().all(|bit| matches!(bit, Degree::Both | Degree::Zero)))
-    };
-    if !roots.iter().all(is_bilinear) {
-        return None;
-    }
+    let split = Split { body, state: &state, roots: &roots, order: &order, made: &made };
+    split.with(factor, added).map(|recurrence| SplitLoop { independent, recurrence })
+}
 
-    // What each bit on the left makes of each bit of the factor.
-    let mut products: Vec<Vec<u128>> = vec![Vec::new(); 2 * BITS];
-    for right in 0..BITS {
-        let values = follow(&body.graph, &order, &|id, bit| {
-            source(id, bit).map(|source| match source {
-                Source::Left(left) => Units::unit(left),
-                Source::Right(other) if other == right => Units::ONE,
-                Source::Right(_) => Units::ZERO,
-            })
-        });
-        let next: Vec<Units> = roots.iter().filter_map(|root| values.get(root)).flatten().copied().collect();
-        for (left, products) in products.iter_mut().enumerate() {
-            let product = next.iter().enumerate().filter(|(_, bit)| bit.of(left)).map(|(at, _)| 1 << at);
-            products.push(product.sum());
+/// A loop whose recurrence is to be found.
+struct Split<'a> {
+    body: &'a Loop,
+    state: &'a [ElementByte],
+    /// The next state.
+    roots: &'a [NodeId],
+    /// What it needs, operands first.
+    order: &'a [NodeId],
+    /// Tokens that are made.
+    made: &'a HashMap<NodeId, (usize, usize)>,
+}
+
+impl Split<'_> {
+    /// The recurrence, if the next state is a product with `factor`.
+    fn with(&self, factor: Vec<ElementByte>, what: Added) -> Option<Recurrence> {
+        let Split { body, state, roots, order, made } = *self;
+        let (first, elements) = match &what {
+            Added::Tokens(tokens) => (tokens.first, [].as_slice()),
+            Added::Elements(elements) => (0, elements.as_slice()),
+        };
+        if factor.len() * 8 != BITS || !elements.is_empty() && elements.len() * 8 != BITS {
+            return None;
         }
+        // Where a bit of the state, of the factor or of the tokens is: its number.
+        let place = |bytes: &[ElementByte], object: ObjectId, index: usize, bit: u32| {
+            let is = |byte: &ElementByte| (byte.object, byte.index, byte.lo) == (object, index, bit / 8 * 8);
+            bytes.iter().position(is).map(|at| at * 8 + (bit % 8) as usize)
+        };
+        let source = |id: NodeId, bit: u32| -> Option<Source> {
+            if let Some(&(_, offset)) = made.get(&id) {
+                return Some(Source::Left(BITS + (offset - first) * 8 + bit as usize));
+            }
+            match body.graph.op(id) {
+                Op::Input { offset, .. } => Some(Source::Left(BITS + (*offset as usize - first) * 8 + bit as usize)),
+                Op::Entry { object, index } => {
+                    let at = body.graph.constant(*index)? as usize;
+                    let left = place(state, *object, at, bit);
+                    match left.or_else(|| place(elements, *object, at, bit).map(|at| BITS + at)) {
+                        Some(left) => Some(Source::Left(left)),
+                        None => place(&factor, *object, at, bit).map(Source::Right),
+                    }
+                }
+                _ => None,
+            }
+        };
+        let degrees = follow(&body.graph, order, &|id, bit| source(id, bit).map(Source::degree));
+        let is_bilinear = |id: &NodeId| {
+            degrees.get(id).is_some_and(|bits| bits.iter().all(|bit| matches!(bit, Degree::Both | Degree::Zero)))
+        };
+        if !roots.iter().all(is_bilinear) {
+            return None;
+        }
+
+        // What each bit on the left makes of each bit of the factor.
+        let mut products: Vec<Vec<u128>> = vec![Vec::new(); 2 * BITS];
+        for right in 0..BITS {
+            let values = follow(&body.graph, order, &|id, bit| {
+                source(id, bit).map(|source| match source {
+                    Source::Left(left) => Units::unit(left),
+                    Source::Right(other) if other == right => Units::ONE,
+                    Source::Right(_) => Units::ZERO,
+                })
+            });
+            let next: Vec<Units> = roots.iter().filter_map(|root| values.get(root)).flatten().copied().collect();
+            for (left, products) in products.iter_mut().enumerate() {
+                let product = next.iter().enumerate().filter(|(_, bit)| bit.of(left)).map(|(at, _)| 1 << at);
+                products.push(product.sum());
+            }
+        }
+        // Each token bit is added to one bit of the state.
+        let of_products: HashMap<&[u128], usize> = (0..BITS).map(|at| (products[at].as_slice(), at)).collect();
+        let added: Option<Vec<usize>> =
+            (BITS..2 * BITS).map(|at| of_products.get(products[at].as_slice()).copied()).collect();
+        let added = added?;
+        let whole_bytes =
+            (0..BITS).all(|at| added[at] == added[at / 8 * 8] + at % 8 && added[at / 8 * 8].is_multiple_of(8));
+        if !whole_bytes || added.iter().collect::<HashSet<_>>().len() != BITS {
+            return None;
+        }
+        // All in the order of the tokens.
+        let in_order = |value: u128| (0..BITS).fold(0, |sum, at| sum | (value >> added[at] & 1) << at);
+        let product = BilinearMap::from_u128_map(BITS, BITS, BITS, |x, y| {
+            let (x, y) = (x.trailing_zeros() as usize, y.trailing_zeros() as usize);
+            in_order(products[added[x]][added[y]])
+        });
+        let turned = |bytes: &[ElementByte]| (0..BITS / 8).map(|at| bytes[added[8 * at] / 8]).collect();
+        Some(Recurrence { state: turned(state), factor: turned(&factor), added: what, product })
     }
-    // Each token bit is added to one bit of the state.
-    let of_products: HashMap<&[u128], usize> = (0..BITS).map(|at| (products[at].as_slice(), at)).collect();
-    let added: Option<Vec<usize>> =
-        (BITS..2 * BITS).map(|at| of_products.get(products[at].as_slice()).copied()).collect();
-    let added = added?;
-    let whole_bytes =
-        (0..BITS).all(|at| added[at] == added[at / 8 * 8] + at % 8 && added[at / 8 * 8].is_multiple_of(8));
-    if !whole_bytes || added.iter().collect::<HashSet<_>>().len() != BITS {
-        return None;
-    }
-    // All in the order of the tokens.
-    let in_order = |value: u128| (0..BITS).fold(0, |sum, at| sum | (value >> added[at] & 1) << at);
-    let product = BilinearMap::from_u128_map(BITS, BITS, BITS, |x, y| {
-        let (x, y) = (x.trailing_zeros() as usize, y.trailing_zeros() as usize);
-        in_order(products[added[x]][added[y]])
-    });
-    let turned = |bytes: &[ElementByte]| (0..BITS / 8).map(|at| bytes[added[8 * at] / 8]).collect();
-    let recurrence = Recurrence {
-        state: turned(&state),
-        factor: turned(&factor),
-        tokens: Tokens { is_output, port, first },
-        product,
-    };
-    Some(SplitLoop { independent, recurrence })
 }
 
 /// The bytes of elements, the least significant one first.

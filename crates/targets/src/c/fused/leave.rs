@@ -34,7 +34,7 @@ impl Writer<'_> {
                     slots.len() - 1
                 });
                 let (high, low) = (value >> 64, value & u128::from(u64::MAX));
-                let _ = writeln!(known, "    {{{slot}, {{UINT64_C({high:#x}), UINT64_C({low:#x})}}}},");
+                let _ = writeln!(known, "    {{{slot}, {{{high:#x}u, {low:#x}u}}}},");
                 n_known += 1;
             }
             first.push(n_known);

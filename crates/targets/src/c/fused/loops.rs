@@ -22,13 +22,15 @@ pub(super) const MOST_NODES: usize = 20_000;
 /// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
 const MOST_TEXT: usize = 300_000;
 
+/// Bytes of text of passes in plain C that stand beside faster ones: without them kernels run one after another, and what
+/// goes on between those does not count beside what is so long.
+const MOST_PLAIN_TEXT: usize = 60_000;
+
 /// A way of running the passes of a loop.
 struct Version {
     function: CFunction,
     /// When it can be called, as a condition of C; empty: always.
     supported: String,
-    /// Tables of its graph.
-    tables: String,
 }
 
 /// What the instructions of machines mean, read once.
@@ -38,8 +40,8 @@ fn instructions() -> &'static [Description] {
 }
 
 impl Writer<'_> {
-    /// A function for each loop: `void PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses; and what has
-    /// been printed for them to use.
+    /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses, which says
+    /// whether this machine can; and what has been printed for them to use.
     pub(super) fn loops(&self) -> (String, BTreeSet<String>) {
         let all: Vec<&CountedLoop> = self.automaton.states.iter().flat_map(|state| &state.loops).collect();
         let mut by_size: Vec<usize> = (0..all.len()).collect();
@@ -85,7 +87,7 @@ impl Writer<'_> {
         KernelNames { network: self.network, places: self.places, tables, asked: Vec::new() }
     }
 
-    /// The ways to run a loop, the fastest first and one that always works last.
+    /// The ways to run a loop, the fastest first, and last one that always works unless it is very long.
     fn versions(&self, body: &Loop, number: usize, is_tuned: bool) -> Vec<Version> {
         let prefix = self.prefix;
         let state = format!("struct {prefix}");
@@ -93,11 +95,7 @@ impl Writer<'_> {
         let base = format!("{prefix}_loop_{number}");
         if is_tuned {
             for (_, blocks) in self.blocks(body, &base, &[512, 128]) {
-                versions.push(Version {
-                    supported: kernel::supported(&blocks.features),
-                    function: blocks.function,
-                    tables: String::new(),
-                });
+                versions.push(Version { supported: kernel::supported(&blocks.features), function: blocks.function });
             }
             if let Some(split) = split_recurrence(body) {
                 versions.extend(self.split(&split, &base));
@@ -108,7 +106,7 @@ impl Writer<'_> {
                 let function = format!("{base}_{level}");
                 let outside = LoopNames { function: &function, state: &state, names: &names };
                 let (_, printed) = kernel::print_best(body, machine, &outside);
-                versions.push(Version { function: printed, supported: machine.supported(), tables: String::new() });
+                versions.push(Version { function: printed, supported: machine.supported() });
             }
             versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
         }
@@ -117,12 +115,9 @@ impl Writer<'_> {
         let outside = LoopNames { function: &function, state: &state, names: &names };
         let plain = kernel::passes(body, &outside);
         versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
-        let roots = body.roots();
-        versions.push(Version {
-            function: plain,
-            supported: String::new(),
-            tables: kernel::tables(&body.graph, &roots, &names),
-        });
+        if versions.is_empty() || plain.text.len() <= MOST_PLAIN_TEXT {
+            versions.push(Version { function: plain, supported: String::new() });
+        }
         versions
     }
 
@@ -139,6 +134,15 @@ impl Writer<'_> {
             kernel::blocks(&selected.body, all, bits, &outside).ok().map(|blocks| (bits, blocks))
         };
         widths.iter().copied().filter_map(print).collect()
+    }
+
+    /// A pass that multiplies, with instructions for it.
+    pub(super) fn product(&self, body: &Loop, base: &str) -> Option<(CFunction, BTreeSet<String>)> {
+        let split = split_recurrence(body)?;
+        let function = &format!("{base}_product");
+        let state = format!("struct {}", self.prefix);
+        let names = self.loop_names(String::new());
+        kernel::product_once(&split, &LoopNames { function, state: &state, names: &names }).ok()
     }
 
     /// A loop that was taken apart: what is independent of it, and what goes on.
@@ -165,7 +169,7 @@ impl Writer<'_> {
             let outside = LoopNames { function: &function, state: &state, names: &names };
             let (function, more) = kernel::recurrence(split, &first, bits, &outside).ok()?;
             let features: BTreeSet<String> = features.union(&more).cloned().collect();
-            Some(Version { function, supported: kernel::supported(&features), tables: String::new() })
+            Some(Version { function, supported: kernel::supported(&features) })
         };
         parts.into_iter().filter_map(print).collect()
     }
@@ -173,19 +177,18 @@ impl Writer<'_> {
     /// The functions, and the one that chooses among them.
     fn dispatched(&self, body: &Loop, number: usize, versions: &[Version]) -> String {
         let prefix = self.prefix;
-        let mut text: String = versions.iter().map(|version| version.tables.as_str()).collect();
+        let names = self.loop_names(format!("{prefix}_loop_{number}_table"));
+        let mut text = kernel::tables(&body.graph, &body.roots(), &names);
         text.push_str(X86);
-        let (last, others) = match versions.split_last() {
-            Some(split) => split,
-            None => return String::new(),
-        };
-        for version in others {
+        let others = versions.iter().filter(|version| !version.supported.is_empty());
+        let last = versions.last().filter(|version| version.supported.is_empty());
+        for version in others.clone() {
             text.push_str(&version.function.text);
             text.push('\n');
         }
         text.push_str("#endif\n");
-        text.push_str(&last.function.text);
-        let _ = write!(text, "\nHR_APART static void {prefix}_loop_{number}(struct {prefix} *s");
+        text.push_str(last.map_or("", |version| &version.function.text));
+        let _ = write!(text, "\nHR_APART static bool {prefix}_loop_{number}(struct {prefix} *s");
         let mut arguments = String::from("s");
         for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = write!(text, ", const {} *in{at}", element_type(*width));
@@ -199,11 +202,17 @@ impl Writer<'_> {
         for version in others {
             let _ = write!(
                 text,
-                "    if ({}) {{\n        {}({arguments}, passes);\n        return;\n    }}\n",
+                "    if ({}) {{\n        {}({arguments}, passes);\n        return true;\n    }}\n",
                 version.supported, version.function.name
             );
         }
-        let _ = write!(text, "#endif\n    {}({arguments}, passes);\n}}\n\n", last.function.name);
+        match last {
+            Some(last) => {
+                let _ =
+                    write!(text, "#endif\n    {}({arguments}, passes);\n    return true;\n}}\n\n", last.function.name);
+            }
+            None => text.push_str("#endif\n    return false;\n}\n\n"),
+        }
         text
     }
 }

@@ -57,7 +57,7 @@ pub use lanes::lanes;
 pub use machine::{MACHINES, Machine, supported};
 pub use passes::passes;
 pub use prelude::prelude;
-pub use recurrence::recurrence;
+pub use recurrence::{product_once, recurrence};
 pub use scalar::{element_type, statements, tables};
 pub use strategy::{Strategy, print_best, print_loop};
 pub use trial::{Alone, ON_TRIAL, Trials, trial};

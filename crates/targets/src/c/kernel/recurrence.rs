@@ -14,7 +14,7 @@ use super::scalar::element_type;
 use super::words::Unsuited;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
 use headrace_transform::kernel::Loop;
-use headrace_transform::passes::split_recurrence::{ElementByte, Recurrence, SplitLoop};
+use headrace_transform::passes::split_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -144,22 +144,18 @@ pub fn recurrence(
     names: &LoopNames,
 ) -> Result<(CFunction, BTreeSet<String>), Unsuited> {
     let body = &split.independent;
-    let tokens = split.recurrence.tokens;
+    let Added::Tokens(tokens) = split.recurrence.added else {
+        return Err(Unsuited("what is added is the same in each pass".into()));
+    };
     let ports = if tokens.is_output { &body.produces } else { &body.consumes };
     let whole = ports.get(tokens.port).is_some_and(|port| port.0 == BYTES) && tokens.first == 0;
     if !whole {
         return Err(Unsuited("a pass has more than the blocks of its recurrence".into()));
     }
-    let plan = carryless::best_plan(&split.recurrence.product, &Prices::default(), true)
-        .ok_or_else(|| Unsuited("no plan computes the product of a recurrence".into()))?;
-    let orders = plan.product.orders;
-    if orders.x != orders.y || orders.y != orders.out {
-        return Err(Unsuited("a product whose factors are not ordered alike has no powers".into()));
-    }
+    let plan = plan(&split.recurrence)?;
     let function = names.function;
     let features = features(bits);
-    let target: Vec<&str> = features.iter().map(String::as_str).collect();
-    let attribute = format!("__attribute__((target(\"{}\")))", target.join(","));
+    let attribute = attribute(&features);
     let mut text = first.text.clone();
     text.push_str(&product(&plan, bits, function, &attribute));
     if bits != 128 {
@@ -167,7 +163,7 @@ pub fn recurrence(
     }
     text.push_str(&group(&plan, bits, function, &attribute));
     text.push_str(&blocks(&split.recurrence, body, &plan, bits, names, &attribute));
-    text.push_str(&passes(split, first, names));
+    text.push_str(&passes(split, tokens, first, names));
     let mut supports = first.support.clone();
     for bits in BTreeSet::from([128, bits]) {
         supports.push(support(bits));
@@ -176,6 +172,89 @@ pub fn recurrence(
     let multiplications = plan.multiply.n_multiplications() as f64;
     let cycles = first.cycles + 3.0 * multiplications * 128.0 / f64::from(bits);
     Ok((CFunction { name: function.to_owned(), support: supports, text, cycles }, features))
+}
+
+/// How the product of a recurrence is computed.
+fn plan(recurrence: &Recurrence) -> Result<Plan, Unsuited> {
+    let plan = carryless::best_plan(&recurrence.product, &Prices::default(), true)
+        .ok_or_else(|| Unsuited("no plan computes the product of a recurrence".into()))?;
+    let orders = plan.product.orders;
+    if orders.x != orders.y || orders.y != orders.out {
+        return Err(Unsuited("a product whose factors are not ordered alike has no powers".into()));
+    }
+    Ok(plan)
+}
+
+fn attribute(features: &BTreeSet<String>) -> String {
+    let target: Vec<&str> = features.iter().map(String::as_str).collect();
+    format!("__attribute__((target(\"{}\")))", target.join(","))
+}
+
+/// Prints a recurrence that is gone through once, with what is added in memory, as a function `NAME(s, passes)`.
+///
+/// # Errors
+///
+/// Why it cannot be: there is more in the loop, or a product that no plan computes.
+pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, BTreeSet<String>), Unsuited> {
+    let (body, recurrence) = (&split.independent, &split.recurrence);
+    let Added::Elements(added) = &recurrence.added else {
+        return Err(Unsuited("what is added are tokens".into()));
+    };
+    if !body.carried.is_empty() || !body.outputs.is_empty() {
+        return Err(Unsuited("a pass has more than its recurrence".into()));
+    }
+    let plan = plan(recurrence)?;
+    let function = names.function;
+    let features = features(128);
+    let attribute = attribute(&features);
+    let mut text = product(&plan, 128, function, &attribute);
+    let _ = writeln!(
+        text,
+        "{attribute} static void {function}({} *s, size_t passes)\n{{\n  uint8_t x_[16], h_[16], a_[16];",
+        names.state
+    );
+    for (array, bytes) in [("x_", &recurrence.state), ("h_", &recurrence.factor), ("a_", added)] {
+        load_bytes(body, array, bytes, names, &mut text);
+    }
+    let _ = writeln!(
+        text,
+        "  (void)passes;\n  const __m128i x = HR_CL_XOR128(HR_CL_LOAD128(x_), HR_CL_LOAD128(a_));\n  _mm_storeu_si128((__m128i *)x_, {function}_product128(x, HR_CL_LOAD128(h_)));"
+    );
+    store_state(body, recurrence, names, &mut text);
+    text.push_str("}\n\n");
+    let cycles = 3.0 * plan.multiply.n_multiplications() as f64;
+    Ok((CFunction { name: function.to_owned(), support: vec![support(128)], text, cycles }, features))
+}
+
+/// An element of which a byte is a part, and its width.
+fn element(body: &Loop, byte: &ElementByte, names: &LoopNames) -> (String, u32) {
+    let object = &body.objects[byte.object.0 as usize];
+    (names.names.element(object, &byte.index.to_string()), object.width)
+}
+
+/// Bytes of elements into an array.
+fn load_bytes(body: &Loop, array: &str, bytes: &[ElementByte], names: &LoopNames, text: &mut String) {
+    for (at, byte) in bytes.iter().enumerate() {
+        let _ = writeln!(text, "  {array}[{at}] = (uint8_t)({} >> {});", element(body, byte, names).0, byte.lo);
+    }
+}
+
+/// Elements of the state from the array `x_`, each from all of its bytes.
+fn store_state(body: &Loop, recurrence: &Recurrence, names: &LoopNames, text: &mut String) {
+    let mut done: Vec<(usize, usize)> = Vec::new();
+    for byte in &recurrence.state {
+        let key = (byte.object.0 as usize, byte.index);
+        if done.contains(&key) {
+            continue;
+        }
+        done.push(key);
+        let (place, width) = element(body, byte, names);
+        let own =
+            recurrence.state.iter().enumerate().filter(|(_, other)| (other.object.0 as usize, other.index) == key);
+        let ty = element_type(width);
+        let parts: Vec<String> = own.map(|(at, other)| format!("({ty})x_[{at}] << {}", other.lo)).collect();
+        let _ = writeln!(text, "  {place} = ({ty})({});", parts.join(" | "));
+    }
 }
 
 /// A whole product, part by part.
@@ -229,18 +308,12 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     let parts = bits as usize / 128;
     let whole = REGISTERS * parts;
     let n_keys = plan.prepare_y.outputs().len();
-    let element = |byte: &ElementByte| {
-        let object = &body.objects[byte.object.0 as usize];
-        (names.names.element(object, &byte.index.to_string()), object.width)
-    };
     let mut text = format!(
         "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t passes)\n{{\n  uint8_t x_[16], h_[16];\n",
         names.state
     );
     for (array, bytes) in [("x_", &recurrence.state), ("h_", &recurrence.factor)] {
-        for (at, byte) in bytes.iter().enumerate() {
-            let _ = writeln!(text, "  {array}[{at}] = (uint8_t)({} >> {});", element(byte).0, byte.lo);
-        }
+        load_bytes(body, array, bytes, names, &mut text);
     }
     let _ = writeln!(
         text,
@@ -278,29 +351,14 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
         text,
         "  if (passes) {{\n    const size_t n = (passes + {parts} - 1) / {parts}, zeros = n * {parts} - passes;\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * passes);\n    _mm_storeu_si128((__m128i *)x_, x);\n    for (size_t i = 0; i < 16; i++) rest[16 * zeros + i] ^= x_[i];\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}\n  _mm_storeu_si128((__m128i *)x_, x);"
     );
-    // Elements are written from all of their bytes.
-    let mut done: Vec<(usize, usize)> = Vec::new();
-    for byte in &recurrence.state {
-        let key = (byte.object.0 as usize, byte.index);
-        if done.contains(&key) {
-            continue;
-        }
-        done.push(key);
-        let (place, width) = element(byte);
-        let own =
-            recurrence.state.iter().enumerate().filter(|(_, other)| (other.object.0 as usize, other.index) == key);
-        let ty = element_type(width);
-        let parts: Vec<String> = own.map(|(at, other)| format!("({ty})x_[{at}] << {}", other.lo)).collect();
-        let _ = writeln!(text, "  {place} = ({ty})({});", parts.join(" | "));
-    }
+    store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");
     text
 }
 
 /// The function that runs both parts, so many passes at a time.
-fn passes(split: &SplitLoop, first: &CFunction, names: &LoopNames) -> String {
+fn passes(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopNames) -> String {
     let body = &split.independent;
-    let tokens = split.recurrence.tokens;
     let mut text = format!("static void {}({} *s", names.function, names.state);
     let mut arguments = String::from("s");
     let mut next = String::new();

@@ -8,12 +8,11 @@ use super::bits::{Bits, Outside, Source};
 use super::frame::{CFunction, LoopNames, frame};
 use super::lanes::constants;
 use super::machine::Machine;
-use super::rolled::{Number, Read, Rolled, place_of_word};
+use super::rolled::{Rolled, place_of_word};
 use super::vectors::{load_words, store_words, transposition, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -43,23 +42,23 @@ pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFu
     Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: HashMap::new() }.function()
 }
 
-struct Printer<'a> {
+pub(super) struct Printer<'a> {
     words: &'a WordLoop<'a>,
-    machine: &'a Machine,
-    names: &'a LoopNames<'a>,
-    bits: &'a Bits,
+    pub machine: &'a Machine,
+    pub names: &'a LoopNames<'a>,
+    pub bits: &'a Bits,
     rolled: Option<&'a Rolled>,
     late: &'a [Late],
     /// Where the masks of a node that no pass changes begin.
-    slots: HashMap<NodeId, usize>,
+    pub slots: HashMap<NodeId, usize>,
 }
 
 impl Printer<'_> {
-    fn v(&self) -> String {
+    pub fn v(&self) -> String {
         format!("hr_v{}x{LANE}", self.machine.vector_bits)
     }
 
-    fn all(&self, text: &str) -> String {
+    pub fn all(&self, text: &str) -> String {
         format!("HR_ALL_{}x{LANE}({text})", self.machine.vector_bits)
     }
 
@@ -131,92 +130,7 @@ impl Printer<'_> {
         text
     }
 
-    /// The functions of a rolled circuit, and its list.
-    fn called(&self, rolled: &Rolled) -> String {
-        let v = self.v();
-        let function = self.names.function;
-        let bytes = self.machine.vector_bits as usize / 8;
-        let numbers: Vec<usize> = rolled
-            .numbers
-            .iter()
-            .map(|number| match *number {
-                Number::Slot(slot) => slot * bytes,
-                Number::Mask(Source::Constant { node, bit }) => self.slots[&node] + bit as usize,
-                Number::Mask(_) => 0,
-            })
-            .collect();
-        let most = numbers.iter().copied().max().unwrap_or(0);
-        let number = if most < 1 << 16 { "uint16_t" } else { "uint32_t" };
-        let mut text = format!("static const {number} {function}_list[] = {{");
-        for (i, value) in numbers.iter().enumerate() {
-            let _ = write!(text, "{}{value},", if i % 24 == 0 { "\n  " } else { "" });
-        }
-        text.push_str("\n};\n");
-        for (at, kind) in rolled.kinds.iter().enumerate() {
-            let circuit = &self.bits.tables[&kind.table];
-            let _ = writeln!(
-                text,
-                "{}static void {function}_call{at}({v} *pool, const uint64_t *m, const {number} *q)\n{{\n  \
-                 char *const p = (char *)pool;",
-                self.machine.attribute()
-            );
-            let next = Cell::new(0);
-            let take = || next.replace(next.get() + 1);
-            let operand = |read: &Read| {
-                let mut parts = Vec::new();
-                if read.vector {
-                    parts.push(format!("*(const {v} *)(p + q[{}])", take()));
-                }
-                if read.mask {
-                    parts.push(self.all(&format!("m[q[{}]]", take())));
-                }
-                parts
-            };
-            for (i, read) in kind.inputs.iter().enumerate() {
-                let _ = writeln!(text, "  const {v} x{i}_ = {};", operand(read).join(" ^ "));
-            }
-            let name = |signal: Signal| match signal.index().checked_sub(circuit.n_inputs()) {
-                None => format!("x{}_", signal.0),
-                Some(gate) => format!("g{gate}_"),
-            };
-            for (i, gate) in circuit.gates().iter().enumerate() {
-                let _ = writeln!(text, "  const {v} g{i}_ = {};", self.gate(gate, &name));
-            }
-            // All is read before anything is written.
-            let mut written = String::new();
-            for (i, (output, mixed)) in circuit.outputs().iter().zip(&kind.mixed).enumerate() {
-                let parts = operand(mixed);
-                let _ = writeln!(text, "  const {v} y{i}_ = {};", [vec![name(*output)], parts].concat().join(" ^ "));
-                let _ = writeln!(written, "  *({v} *)(p + q[{}]) = y{i}_;", take());
-            }
-            text += &written;
-            text.push_str("}\n");
-        }
-        text
-    }
-
-    /// The calls of a rolled circuit: those of a period in a loop, what remains after it.
-    fn calls(&self, rolled: &Rolled, group: &mut String) {
-        let function = self.names.function;
-        let masks = if self.slots.is_empty() { "0" } else { "m_" };
-        let in_turns = rolled.calls.len() / rolled.period * rolled.period;
-        let length = |calls: &[usize]| calls.iter().map(|&kind| rolled.kinds[kind].n_numbers()).sum::<usize>();
-        let turn = length(&rolled.calls[..rolled.period]);
-        let mut at = length(&rolled.calls[..in_turns]);
-        let _ = writeln!(group, "    for (unsigned q_ = 0; q_ < {at}; q_ += {turn}) {{");
-        let mut within = 0;
-        for &kind in &rolled.calls[..rolled.period] {
-            let _ = writeln!(group, "      {function}_call{kind}(p_, {masks}, {function}_list + q_ + {within});");
-            within += length(&[kind]);
-        }
-        group.push_str("    }\n");
-        for &kind in &rolled.calls[in_turns..] {
-            let _ = writeln!(group, "    {function}_call{kind}(p_, {masks}, {function}_list + {at});");
-            at += length(&[kind]);
-        }
-    }
-
-    fn gate(&self, gate: &Gate, name: &dyn Fn(Signal) -> String) -> String {
+    pub fn gate(&self, gate: &Gate, name: &dyn Fn(Signal) -> String) -> String {
         match *gate {
             Gate::Constant(false) => format!("({}){{0}}", self.v()),
             Gate::Constant(true) => self.all("~0ull"),

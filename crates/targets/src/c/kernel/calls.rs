@@ -69,6 +69,28 @@ impl Bits {
         Bits { circuit, sources, calls, tables, outputs: self.outputs.clone(), n_tables }
     }
 
+    /// The same without some calls, which nobody reads.
+    pub fn without_calls(&self, gone: &HashSet<usize>) -> Bits {
+        let kept = |call: &usize| !gone.contains(call);
+        let places: HashMap<usize, usize> =
+            (0..self.calls.len()).filter(kept).enumerate().map(|(new, old)| (old, new)).collect();
+        let moved = |source: &Source| match *source {
+            // What they gave is still an input of the circuit.
+            Source::Table { call, bit } => {
+                Source::Table { call: places.get(&call).copied().unwrap_or(usize::MAX), bit }
+            }
+            other => other,
+        };
+        Bits {
+            circuit: self.circuit.clone(),
+            sources: self.sources.iter().map(moved).collect(),
+            calls: (0..self.calls.len()).filter(kept).map(|call| self.calls[call].clone()).collect(),
+            tables: self.tables.clone(),
+            outputs: self.outputs.clone(),
+            n_tables: self.n_tables,
+        }
+    }
+
     /// What a call reads.
     pub fn asked(&self, call: &Call) -> &[Signal] {
         &self.circuit.outputs()[call.first_output..call.first_output + call.n_inputs]
@@ -87,7 +109,9 @@ impl Bits {
                 continue;
             }
             let operands: Vec<Signal> = match self.sources.get(at) {
-                Some(Source::Table { call, .. }) => self.asked(&self.calls[*call]).to_vec(),
+                Some(Source::Table { call, .. }) => {
+                    self.calls.get(*call).map_or_else(Vec::new, |call| self.asked(call).to_vec())
+                }
                 Some(_) => Vec::new(),
                 None => self.circuit.gate(signal).into_iter().flat_map(|gate| gate.operands()).collect(),
             };
@@ -110,7 +134,7 @@ impl Bits {
 #[cfg(test)]
 mod tests {
     use super::super::bits::{Outside, basis};
-    use super::super::{formulas, sums};
+    use super::super::{formulas, merged, sums};
     use super::*;
     use headrace_boolean::circuit::Gate;
     use headrace_boolean::truth_table::Function;
@@ -174,8 +198,8 @@ mod tests {
             }
             state = (0..16)
                 .map(|i| {
-                    let sum = circuit.push(Gate::Xor(next[i], next[(i + 4) % 16]));
-                    circuit.push(Gate::Xor(sum, next[(i + 8) % 16]))
+                    let sum = circuit.push(Gate::Xor(next[i], next[(i + 5) % 16]));
+                    circuit.push(Gate::Xor(sum, next[(i + 10) % 16]))
                 })
                 .collect();
         }
@@ -204,6 +228,9 @@ mod tests {
             let whole = sums::as_calls(&boxes, ternary).expect("calls");
             assert!(whole.calls.len() > 8 && whole.circuit.gates().len() <= 32);
             assert_eq!(run(&whole, &inputs), expected);
+            let fed = merged::with_feeders(&whole);
+            assert!(fed.calls.len() < whole.calls.len());
+            assert_eq!(run(&fed, &inputs), expected);
         }
     }
 

@@ -14,8 +14,10 @@
 //! | `bits` | a loop as a circuit |
 //! | `formulas` | tables in a circuit that were written as formulas |
 //! | `sums` | sums between the tables of a circuit, as calls |
+//! | `merged` | calls that feed only a sum, as one with it |
 //! | `calls` | parts of a circuit that become calls |
 //! | `rolled` | a circuit as calls of the functions that occur in it again and again |
+//! | `called` | such calls, and what they call |
 //! | `bitslice` | one bit of a vector for each pass |
 //! | `passes` | pass after pass |
 //! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
@@ -29,12 +31,14 @@
 mod bits;
 mod bitslice;
 mod blocks;
+mod called;
 mod calls;
 mod expression;
 mod formulas;
 mod frame;
 mod lanes;
 mod machine;
+mod merged;
 mod passes;
 mod pieces;
 mod place;

@@ -12,7 +12,7 @@
 
 use super::bits::{Bits, Outside, Part, Source, basis};
 use super::words::{Layout, WordLoop};
-use super::{formulas, sums};
+use super::{formulas, merged, sums};
 use headrace_boolean::circuit::{Gate, Signal};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -138,7 +138,7 @@ impl Rolled {
         if let Some(rolled) = Rolled::new(words, &bits) {
             return Some((bits, rolled));
         }
-        let bits = sums::as_calls(&bits, ternary)?;
+        let bits = merged::with_feeders(&sums::as_calls(&bits, ternary)?);
         let rolled = Rolled::new(words, &bits)?;
         Some((bits, rolled))
     }

@@ -52,7 +52,7 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     for block in blocks {
         streams.push(stream(spec, block, &ports, 0, usize::MAX, false));
         // Message after message under one key, of which only the text is there.
-        if spec.inputs.iter().any(|port| may_be_empty(port)) {
+        if spec.inputs.iter().any(may_be_empty) {
             streams.push(stream(spec, block, &ports, 0, usize::MAX, true));
         }
         // What a network is given first tells what it does from then on: any message may be the first.

@@ -21,8 +21,8 @@ use std::fmt::Write as _;
 /// Registers of a group.
 const REGISTERS: usize = 8;
 
-/// Passes of the first loop before the recurrence goes over their blocks: these stay in the nearest cache.
-const PASSES: usize = 512;
+/// Passes of the first loop before the recurrence goes over their blocks: these stay in a near cache.
+const PASSES: usize = 1024;
 
 /// Bytes of a block.
 const BYTES: u64 = 16;
@@ -31,7 +31,7 @@ const BYTES: u64 = 16;
 fn features(bits: u32) -> BTreeSet<String> {
     let names: &[&str] = match bits {
         128 => &["pclmul", "ssse3", "sse4.1"],
-        _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "pclmul", "vpclmulqdq"],
+        _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "gfni", "pclmul", "vpclmulqdq"],
     };
     names.iter().map(|&name| name.to_owned()).collect()
 }
@@ -77,6 +77,10 @@ fn support(bits: u32) -> String {
     let words = if bits == 128 { "0x4e" } else { "(_MM_PERM_ENUM)0x4e" };
     define(&format!("SWAP{bits}(a)"), format!("{prefix}_shuffle_epi32(a, {words})"));
     define(&format!("SHUFFLE{bits}(a, b)"), format!("{prefix}_shuffle_epi8(a, b)"));
+    if bits == 512 {
+        let matrix = "_mm512_set1_epi64((long long)0x8040201008040201u)";
+        define("REVERSE512(a)", format!("_mm512_gf2p8affine_epi64_epi8(a, {matrix}, 0)"));
+    }
     define(&format!("ALL{bits}(x)"), all.to_owned());
     define(&format!("FOLDED{bits}(x)"), folded.to_owned());
     define(&format!("FIRST{bits}(x)"), first.to_owned());
@@ -115,6 +119,8 @@ fn program(program: &Program, inputs: &[String], bits: u32, prefix: &str, text: 
             Op::ReverseBytes(a) => {
                 format!("HR_CL_SHUFFLE{bits}({}, {})", of(a), constant(of_bytes(|at| 15 - at as u8), bits))
             }
+            // All machines that multiply in wide registers have it.
+            Op::ReverseBitsInBytes(a) if bits == 512 => format!("HR_CL_REVERSE512({})", of(a)),
             Op::ReverseBitsInBytes(a) => {
                 let nibbles = constant(of_bytes(|_| 15), bits);
                 let low = constant(of_bytes(|at| (at as u8).reverse_bits()), bits);

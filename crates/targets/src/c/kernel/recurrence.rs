@@ -327,9 +327,14 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
         16 * whole
     );
     // The lowest powers stand in the last register, the lowest of them in its last part.
-    let _ = writeln!(text, "  __m128i power1 = h;");
-    for part in 1..parts {
-        let _ = writeln!(text, "  const __m128i power{} = {function}_product128(power{part}, h);", part + 1);
+    let _ = writeln!(text, "  const __m128i power1 = h;");
+    for part in 2..=parts {
+        let _ = writeln!(
+            text,
+            "  const __m128i power{part} = {function}_product128(power{}, power{});",
+            part / 2,
+            part - part / 2
+        );
     }
     match parts {
         1 => text.push_str("  power = h;\n"),
@@ -342,7 +347,8 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     }
     let _ = writeln!(
         text,
-        "  const HR_CL_V{bits} stride = HR_CL_ALL{bits}(power{parts});\n  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  for (size_t i = {REGISTERS}; ; ) {{\n    i--;"
+        // Every other power is made from the one before, so that two are under way.
+        "  const HR_CL_V{bits} strides = HR_CL_ALL{bits}({function}_product128(power{parts}, power{parts}));\n  HR_CL_V{bits} other = {function}_product{bits}(power, HR_CL_ALL{bits}(power{parts}));\n  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  for (size_t i = {REGISTERS}; ; ) {{\n    i--;"
     );
     let keys = program(&plan.prepare_y, &["power".into()], bits, "k", &mut text);
     for (key, value) in keys.iter().enumerate() {
@@ -350,7 +356,7 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     }
     let _ = writeln!(
         text,
-        "    if (i == {REGISTERS} - n_) break;\n    power = {function}_product{bits}(power, stride);\n  }}\n  for (; passes >= {whole}; passes -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
+        "    if (i == {REGISTERS} - n_) break;\n    const HR_CL_V{bits} before = power;\n    power = other;\n    other = {function}_product{bits}(before, strides);\n  }}\n  for (; passes >= {whole}; passes -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
         16 * whole
     );
     let _ = writeln!(

@@ -70,6 +70,15 @@ fn print(automaton: &Automaton) {
                 counted.body.graph.len(),
                 counted.body.is_independent()
             );
+            for way in counted.rounds.iter().flat_map(|rounds| &rounds.ways) {
+                println!(
+                    "    round of {} passes, once: {}, {} trips, {} updates",
+                    way.passes,
+                    way.once,
+                    way.trips.len(),
+                    way.updates.len()
+                );
+            }
             for carried in counted.body.carried.iter().filter(|carried| !matches!(carried.carry, Carry::Counter { .. }))
             {
                 println!(

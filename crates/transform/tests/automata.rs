@@ -7,9 +7,11 @@ use headrace_frontend::{Session, Top, elaborate};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
 use headrace_library::samples;
-use headrace_transform::control::{Automaton, CountedLoop, Limits, Sample, Step, Trips, automaton_of};
-use headrace_transform::kernel::Effect;
+use headrace_transform::control::{
+    Automaton, CountedLoop, Limits, Next, Rounds, Sample, Step, Trips, Update, automaton_of,
+};
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
+use headrace_transform::kernel::{Effect, Graph, Object};
 use std::path::Path;
 
 #[path = "../../frontend/tests/support/folders.rs"]
@@ -17,15 +19,10 @@ mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
 mod loading;
 
-/// How many passes of a loop tokens and counters allow.
-fn passes(counted: &CountedLoop, world: &World) -> u64 {
-    let mut most = u64::MAX;
-    for (port, &(tokens, _)) in counted.body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-        most = most.min((world.inputs[port].len() - world.consumed[port]) as u64 / tokens);
-    }
+/// How many times counters allow, and no more than `most`.
+fn times(graph: &Graph, trips: &[Trips], world: &World, most: u64) -> u64 {
     let mut values = Run::begin(world);
-    let graph = &counted.body.graph;
-    for trip in &counted.trips {
+    trips.iter().fold(most, |most, trip| {
         let bound = match *trip {
             Trips::Unless(node, holds) => {
                 if (values.value(graph, world, node) == 1) == holds {
@@ -43,9 +40,57 @@ fn passes(counted: &CountedLoop, world: &World) -> u64 {
                 None => 0,
             },
         };
-        most = most.min(bound);
+        most.min(bound)
+    })
+}
+
+/// Takes the ways of rounds as often as `most` passes allow: how many passes that was.
+fn rounds(rounds: &Rounds, world: &mut World, objects: &[Object], most: u64) -> u64 {
+    let mut left = most;
+    loop {
+        let before = left;
+        for way in &rounds.ways {
+            let room = left / way.passes;
+            let n = times(&rounds.graph, &way.trips, world, if way.once { room.min(1) } else { room });
+            if n == 0 {
+                continue;
+            }
+            let mut values = Run::begin(world);
+            let next = |update: &Update| match update.next {
+                Next::Value(value) => values.value(&rounds.graph, world, value),
+                Next::Step(step) => {
+                    let object = update.object.0 as usize;
+                    let now = world.objects[object][update.index];
+                    now.wrapping_add(step * u128::from(n)) & (u128::MAX >> (128 - objects[object].width))
+                }
+            };
+            let all: Vec<u128> = way.updates.iter().map(next).collect();
+            for (update, value) in way.updates.iter().zip(all) {
+                world.objects[update.object.0 as usize][update.index] = value;
+            }
+            left -= n * way.passes;
+        }
+        if left == before {
+            return most - left;
+        }
     }
-    most
+}
+
+/// Runs a loop as often as tokens and counters allow: how many passes that was.
+fn run_counted(counted: &CountedLoop, world: &mut World, objects: &[Object]) -> u64 {
+    let mut most = u64::MAX;
+    for (port, &(tokens, _)) in counted.body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+        most = most.min((world.inputs[port].len() - world.consumed[port]) as u64 / tokens);
+    }
+    let passes = match &counted.rounds {
+        Some(all) => rounds(all, world, objects, most),
+        None => match times(&counted.body.graph, &counted.trips, world, most) {
+            0 | 1 => 0,
+            more => more,
+        },
+    };
+    run_loop(&counted.body, world, passes);
+    passes
 }
 
 /// Goes from a state to the next: `None` where input is missing; an error where the automaton leaves.
@@ -99,11 +144,7 @@ fn streams(automaton: &Automaton, network: &Network, sample: &Sample, with_loops
             }
             if with_loops {
                 for counted in &automaton.states[at].loops {
-                    let n = passes(counted, &world);
-                    if n > 1 {
-                        run_loop(&counted.body, &mut world, n);
-                        looped += n;
-                    }
+                    looped += run_counted(counted, &mut world, &automaton.objects);
                 }
             }
             match step(automaton, &automaton.states[at].step, &mut world, &mut Vec::new()) {

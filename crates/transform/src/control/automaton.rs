@@ -69,6 +69,68 @@ pub enum Trips {
     },
 }
 
+impl Trips {
+    /// What is tested or counted.
+    pub fn node(&self) -> NodeId {
+        match *self {
+            Trips::Unless(node, _) => node,
+            Trips::Above { value, .. } | Trips::Below { value, .. } => value,
+        }
+    }
+
+    /// The same with the node that stands for it in another graph.
+    pub fn with(self, of: impl FnOnce(NodeId) -> NodeId) -> Trips {
+        match self {
+            Trips::Unless(node, holds) => Trips::Unless(of(node), holds),
+            Trips::Above { value, limit, step } => Trips::Above { value: of(value), limit, step },
+            Trips::Below { value, limit, step } => Trips::Below { value: of(value), limit, step },
+        }
+    }
+}
+
+/// How elements that only decisions read go on while a loop runs: one way after the other is taken as often as it can be,
+/// and again from the first, until none can be taken.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    /// The values of all of them. Objects are those of the automaton.
+    pub graph: Graph,
+    /// The ways.
+    pub ways: Vec<Round>,
+}
+
+/// A way on which a loop does the same with its data as on others.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// Passes of the loop that one time is.
+    pub passes: u64,
+    /// Whether the bounds are known for one time only.
+    pub once: bool,
+    /// Bounds on the number of times, as the elements are before the first.
+    pub trips: Vec<Trips>,
+    /// What becomes of the elements; values are those before the first time.
+    pub updates: Vec<Update>,
+}
+
+/// What becomes of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The object.
+    pub object: ObjectId,
+    /// Which element.
+    pub index: usize,
+    /// How.
+    pub next: Next,
+}
+
+/// How an element goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Each time so much is added, at most 64 bits.
+    Step(u128),
+    /// It has this value afterwards, however often.
+    Value(NodeId),
+}
+
 /// A circle of kernels that leads back to its state.
 #[derive(Clone, Debug)]
 pub struct CountedLoop {
@@ -78,6 +140,8 @@ pub struct CountedLoop {
     pub trips: Vec<Trips>,
     /// How many kernels one time round is.
     pub kernels: usize,
+    /// Where several circles do this with data: what else they do, and the bounds of each.
+    pub rounds: Option<Rounds>,
 }
 
 /// A state of the control.

@@ -8,12 +8,14 @@
 //! The circle's kernels are put together: what one stores the next one finds there. A circle may be cut open in any of
 //! its states; the best one is where least goes from pass to pass.
 
-use super::automaton::{Automaton, CountedLoop, Holds, Step, Trips};
+use super::automaton::{Automaton, CountedLoop, Trips};
+use super::rounds::merged;
 use super::schedule::token_width;
+use super::together::{Element, Together, Way, deciding, ways};
 use crate::kernel::graph::mask;
 use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
 use headrace_ir::Network;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// States of a circle.
 const LENGTH: usize = 12;
@@ -23,36 +25,6 @@ const WORK: usize = 2_000_000;
 
 /// Circles that are looked at for each state.
 const CIRCLES: usize = 16;
-
-/// A way from a state to another: decisions, then a kernel.
-#[derive(Clone)]
-struct Way<'a> {
-    /// Conditions and how they come out.
-    decisions: Vec<(NodeId, bool)>,
-    kernel: &'a Kernel,
-    target: usize,
-}
-
-fn ways<'a>(step: &'a Step, decisions: &mut Vec<(NodeId, bool)>, out: &mut Vec<Way<'a>>) {
-    match step {
-        Step::Branch { before, condition, then, otherwise } if before.is_empty() => {
-            for (side, holds) in [(then, true), (otherwise, false)] {
-                decisions.push((*condition, holds));
-                ways(side, decisions, out);
-                decisions.pop();
-            }
-        }
-        Step::Wait(awaited) => awaited.iter().for_each(|one| ways(&one.step, decisions, out)),
-        Step::Go { kernel, target } => {
-            let straight =
-                kernel.effects.iter().all(|effect| matches!(effect, Effect::Store { .. } | Effect::Output { .. }));
-            if straight {
-                out.push(Way { decisions: decisions.clone(), kernel, target: *target });
-            }
-        }
-        Step::Branch { .. } | Step::End | Step::Leave => {}
-    }
-}
 
 /// Finds the loops of all states.
 pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
@@ -66,38 +38,66 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             out
         })
         .collect();
-    let mut found: Vec<Vec<CountedLoop>> = vec![Vec::new(); all.len()];
     // Each circle once, by its smallest state; those that move most first, as long as it is worth while.
     let mut open: Vec<Circle> = (0..all.len()).flat_map(|first| circles(&all, first)).collect();
     open.sort_by_cached_key(|circle| std::cmp::Reverse(tokens(circle)));
     let mut work = 0;
-    for circle in open {
+    // Of each circle where it is cut open, and the loop that it becomes there: where that is best.
+    let mut found: Vec<Vec<(usize, CountedLoop)>> = Vec::new();
+    for circle in &open {
         if work > WORK {
             break;
         }
-        // It is cut open where that is best.
-        let mut best: Option<(usize, CountedLoop)> = None;
-        for cut in 0..circle.len() {
-            let turned: Vec<&Way> = (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect();
-            let fills = &automaton.states[circle[cut].0].fills;
-            let Some(counted) = closed(automaton, network, &mut graph, &turned, fills, &mut work) else {
-                continue;
-            };
-            if best.as_ref().is_none_or(|(_, other)| weight(&counted) < weight(other)) {
-                best = Some((circle[cut].0, counted));
-            }
+        let mut cuts: Vec<(usize, CountedLoop)> = Vec::new();
+        for (cut, (head, _)) in circle.iter().enumerate() {
+            let closed = closed(automaton, network, &mut graph, &turned(circle, cut), Some(*head), &mut work);
+            cuts.extend(closed.map(|counted| (cut, counted)));
         }
-        if let Some((head, counted)) = best {
-            found[head].push(counted);
+        if let Some(best) = cuts.iter().map(|(_, counted)| weight(counted)).min() {
+            cuts.retain(|(_, counted)| weight(counted) == best);
         }
+        found.push(cuts);
     }
-    for (state, mut loops) in automaton.states.iter_mut().zip(found) {
+    // Circles that do the same with data become one loop.
+    let mut swallowed: HashSet<usize> = HashSet::new();
+    let mut loops: Vec<Vec<CountedLoop>> = vec![Vec::new(); all.len()];
+    for (number, mut cuts) in found.into_iter().enumerate() {
+        if cuts.is_empty() || swallowed.contains(&number) {
+            continue;
+        }
+        let circle = &open[number];
+        let merged = cuts.iter().find_map(|&(cut, _)| {
+            let head = circle[cut].0;
+            let through = |other: &Circle| other.iter().position(|(state, _)| *state == head);
+            let others: Vec<(usize, Vec<&Way>)> = (0..open.len())
+                .filter(|&other| other != number && tokens(&open[other]) == tokens(circle))
+                .filter_map(|other| through(&open[other]).map(|cut| (other, turned(&open[other], cut))))
+                .take(CIRCLES)
+                .collect();
+            if others.is_empty() || work > WORK {
+                return None;
+            }
+            let (numbers, others): (Vec<usize>, Vec<Vec<&Way>>) = others.into_iter().unzip();
+            let inner = turned(circle, cut);
+            let (counted, taken) = merged(automaton, network, &mut graph, head, &inner, &others, &mut work)?;
+            swallowed.extend(taken.into_iter().map(|at| numbers[at]));
+            Some((cut, counted))
+        });
+        let (cut, counted) = merged.unwrap_or_else(|| cuts.swap_remove(0));
+        loops[circle[cut].0].push(counted);
+    }
+    for (state, mut loops) in automaton.states.iter_mut().zip(loops) {
         loops.sort_by_key(|counted| {
             let tokens: u64 = counted.body.consumes.iter().chain(&counted.body.produces).map(|port| port.0).sum();
             std::cmp::Reverse(tokens)
         });
         state.loops = loops;
     }
+}
+
+/// The ways of a circle that is cut open before one of them.
+fn turned<'a>(circle: &Circle<'a>, cut: usize) -> Vec<&'a Way<'a>> {
+    (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect()
 }
 
 /// Stores and tokens of a kernel that need nothing of the rest of it, as a loop of which one pass does what they do.
@@ -124,8 +124,7 @@ pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: 
     let part = Kernel { effects: effects.to_vec(), consumes, produces };
     let way = Way { decisions: Vec::new(), kernel: &part, target: 0 };
     let mut graph = automaton.graph.clone();
-    let everything = vec![usize::MAX; network.connections.len()];
-    closed(automaton, network, &mut graph, &[&way], &everything, &mut 0).map(|counted| counted.body)
+    closed(automaton, network, &mut graph, &[&way], None, &mut 0).map(|counted| counted.body)
 }
 
 /// What goes from pass to pass, the worst first.
@@ -181,249 +180,124 @@ fn walk<'a>(
     on_path.remove(&at);
 }
 
-/// Kernels put together.
-struct Together<'g> {
-    graph: &'g mut Graph,
-    stores: BTreeMap<(ObjectId, usize), NodeId>,
-    consumed: Vec<u64>,
-    produced: Vec<u64>,
-    outputs: Vec<(u32, u64, NodeId)>,
-    conditions: Vec<(NodeId, bool)>,
-}
-
-impl Together<'_> {
-    /// A node of the next kernel, seen from the beginning of the first.
-    fn node(&mut self, id: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> Option<NodeId> {
-        let mut open = vec![id];
-        while let Some(&next) = open.last() {
-            if memo.contains_key(&next) {
-                open.pop();
-                continue;
-            }
-            let n = open.len();
-            open.extend(self.graph.op(next).operands().into_iter().filter(|operand| !memo.contains_key(operand)));
-            if open.len() > n {
-                continue;
-            }
-            let node = self.graph.node(next).clone();
-            let new = match node.op {
-                Op::Input { port, offset } => {
-                    let shift = self.consumed[port as usize] as i64;
-                    self.graph.input(port, offset + shift, node.width)
-                }
-                Op::Entry { object, index } => {
-                    let index = *memo.get(&index)?;
-                    match self.graph.constant(index) {
-                        Some(at) => match self.stores.get(&(object, at as usize)) {
-                            Some(&stored) => stored,
-                            None => self.graph.entry(object, index, node.width),
-                        },
-                        None if self.stores.keys().any(|key| key.0 == object) => return None,
-                        None => self.graph.entry(object, index, node.width),
-                    }
-                }
-                Op::Loaded(_) => return None,
-                ref op => {
-                    let mut operands = Vec::new();
-                    for operand in op.operands() {
-                        operands.push(*memo.get(&operand)?);
-                    }
-                    self.graph.rebuild(op, node.width, &operands)
-                }
-            };
-            memo.insert(next, new);
-        }
-        memo.get(&id).copied()
-    }
-
-    /// Adds a kernel, or only its stores to some objects; `work` counts the nodes that are gone through.
-    fn way(&mut self, way: &Way, only: Option<&HashSet<ObjectId>>, work: &mut usize) -> Option<()> {
-        let mut memo = HashMap::new();
-        let done = self.way_with(way, only, &mut memo);
-        *work += memo.len();
-        done
-    }
-
-    fn way_with(
-        &mut self,
-        way: &Way,
-        only: Option<&HashSet<ObjectId>>,
-        memo: &mut HashMap<NodeId, NodeId>,
-    ) -> Option<()> {
-        for &(condition, holds) in &way.decisions {
-            let condition = self.node(condition, memo)?;
-            match self.graph.constant(condition) {
-                Some(value) if (value == 1) == holds => {}
-                Some(_) => return None,
-                None => self.conditions.push((condition, holds)),
-            }
-        }
-        let mut stores = Vec::new();
-        for effect in &way.kernel.effects {
-            match effect {
-                Effect::Store { object, .. } if only.is_some_and(|only| !only.contains(object)) => {}
-                Effect::Output { .. } if only.is_some() => {}
-                Effect::Store { object, index, value } => {
-                    let at = self.graph.constant(*index)?;
-                    let value = self.node(*value, memo)?;
-                    stores.push(((*object, at as usize), value));
-                }
-                Effect::Output { port, offset, value } => {
-                    let value = self.node(*value, memo)?;
-                    self.outputs.push((*port, self.produced[*port as usize] + offset, value));
-                }
-                _ => return None,
-            }
-        }
-        self.stores.extend(stores);
-        for (sum, more) in self.consumed.iter_mut().zip(&way.kernel.consumes) {
-            *sum += more;
-        }
-        for (sum, more) in self.produced.iter_mut().zip(&way.kernel.produces) {
-            *sum += more;
-        }
-        Some(())
-    }
-}
-
-/// The objects that decide how a circle goes: what its conditions read, and what the stores to that read.
-fn deciding(graph: &Graph, circle: &[&Way]) -> HashSet<ObjectId> {
-    let conditions = circle.iter().flat_map(|way| way.decisions.iter().map(|decision| decision.0));
-    let mut open: Vec<NodeId> = conditions.collect();
-    let mut objects = HashSet::new();
-    while !open.is_empty() {
-        let read: HashSet<ObjectId> = (graph.reachable(open.drain(..)).into_iter())
-            .filter_map(|id| match graph.op(id) {
-                Op::Entry { object, .. } if !objects.contains(object) => Some(*object),
-                _ => None,
-            })
-            .collect();
-        for effect in circle.iter().flat_map(|way| &way.kernel.effects) {
-            match effect {
-                Effect::Store { object, value, .. } if read.contains(object) => open.push(*value),
-                _ => {}
-            }
-        }
-        objects.extend(read);
-    }
-    objects
-}
-
-/// What a circle does in one pass, and how many passes there are.
-struct Pass {
-    consumed: Vec<u64>,
-    produced: Vec<u64>,
-    outputs: Vec<(u32, u64, NodeId)>,
-    carried: Vec<Carried>,
-    counters: Vec<Counter>,
-    trips: Vec<Trips>,
-}
-
-/// Puts the kernels of a circle together, all of them or what they do to some objects; `None` where its decisions cannot be
-/// counted. What does not last is not carried.
-fn pass(
-    network: &Network,
-    graph: &mut Graph,
-    circle: &[&Way],
-    lasts: &dyn Fn(ObjectId, usize) -> bool,
-    only: Option<&HashSet<ObjectId>>,
-    work: &mut usize,
-) -> Option<Pass> {
-    let mut together = Together {
-        graph,
-        stores: BTreeMap::new(),
-        consumed: vec![0; network.inputs.len()],
-        produced: vec![0; network.outputs.len()],
-        outputs: Vec::new(),
-        conditions: Vec::new(),
-    };
-    for way in circle {
-        together.way(way, only, work)?;
-    }
-    let Together { mut stores, consumed, produced, outputs, conditions, .. } = together;
-    // Tokens that went from one kernel of the circle to another are gone.
-    stores.retain(|&(object, index), _| lasts(object, index));
-
-    // What a pass changes.
-    let mut carried: Vec<Carried> = Vec::new();
-    for ((object, index), next) in stores {
-        let at = graph.number(index as u128, 32);
-        if *graph.op(next) != (Op::Entry { object, index: at }) {
-            carried.push(Carried { object, index, next, carry: Carry::True });
-        }
-    }
-    let changed: HashSet<(ObjectId, usize)> = carried.iter().map(|carried| (carried.object, carried.index)).collect();
-    let roots: Vec<NodeId> =
-        outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
-    // Nodes that passes change, or what they change.
-    let mut changing: HashSet<NodeId> = HashSet::new();
-    for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
-        let own = is_changed(graph, id, &changed);
-        if own || graph.op(id).operands().iter().any(|operand| changing.contains(operand)) {
-            changing.insert(id);
-        }
-    }
-    // An element at a place that is not known must be one that no pass changes.
-    for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
-        if let Op::Entry { object, index } = graph.op(id)
-            && graph.constant(*index).is_none()
-            && carried.iter().any(|carried| carried.object == *object)
-        {
-            return None;
-        }
-    }
-    let mut counters: Vec<Counter> = Vec::new();
-    for at in 0..carried.len() {
-        let next = carried[at].next;
-        if let Some((start, step, lo)) = counting(graph, &carried, at) {
-            let counter = match counters.iter().position(|counter| counter.start == start && counter.step == step) {
-                Some(known) => known,
-                None => {
-                    counters.push(Counter { start, step });
-                    counters.len() - 1
-                }
-            };
-            carried[at].carry = Carry::Counter { counter, lo };
-        } else if !changing.contains(&next) {
-            carried[at].carry = Carry::Delay;
-        }
-    }
-    let trips = trips(graph, &conditions, &carried, &counters, &changing)?;
-    Some(Pass { consumed, produced, outputs, carried, counters, trips })
-}
-
-/// A circle as a loop, if its decisions can be counted; `fills` are the tokens that FIFOs hold where it begins.
+/// A circle as a loop, if its decisions can be counted; `head` is the state in which it is cut open.
 fn closed(
     automaton: &Automaton,
     network: &Network,
     graph: &mut Graph,
     circle: &[&Way],
-    fills: &[usize],
+    head: Option<usize>,
     work: &mut usize,
 ) -> Option<CountedLoop> {
     // Most circles are refused by what decides, which is little beside what they compute.
     let deciding = deciding(graph, circle);
-    let lasts = |object: ObjectId, index: usize| match automaton.holds[object.0 as usize] {
-        Holds::Fifo(connection) => index < fills[connection],
-        _ => true,
+    let mut turn = |only: Option<&HashSet<ObjectId>>| {
+        let mut together = Together::of(network, graph, circle, only, work)?;
+        if let Some(head) = head {
+            together.drop_dead(automaton, graph, head);
+        }
+        Some((Turn::of(graph, &together)?, together))
     };
-    pass(network, graph, circle, &lasts, Some(&deciding), work)?;
-    let Pass { consumed, produced, outputs, carried, counters, trips } =
-        pass(network, graph, circle, &lasts, None, work)?;
-    let mut needed: Vec<NodeId> =
-        outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
+    turn(Some(&deciding))?;
+    let (turn, together) = turn(None)?;
+    Some(turn.packed(automaton, network, graph, &together, circle.len()))
+}
 
-    // A graph of its own, with what the loop needs.
+/// How a circle goes on, in nodes of the graph that it was found in.
+pub(super) struct Turn {
+    pub carried: Vec<Carried>,
+    pub counters: Vec<Counter>,
+    pub trips: Vec<Trips>,
+}
+
+impl Turn {
+    /// `None` if its decisions cannot be counted.
+    pub fn of(graph: &mut Graph, together: &Together) -> Option<Turn> {
+        let Together { stores, outputs, conditions, .. } = together;
+        // What a pass changes.
+        let mut carried: Vec<Carried> = Vec::new();
+        for (&(object, index), &next) in stores {
+            let at = graph.number(index as u128, 32);
+            if *graph.op(next) != (Op::Entry { object, index: at }) {
+                carried.push(Carried { object, index, next, carry: Carry::True });
+            }
+        }
+        let changed: HashSet<Element> = carried.iter().map(|carried| (carried.object, carried.index)).collect();
+        let roots: Vec<NodeId> =
+            outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
+        // Nodes that passes change, or what they change.
+        let mut changing: HashSet<NodeId> = HashSet::new();
+        for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
+            let own = is_changed(graph, id, &changed);
+            if own || graph.op(id).operands().iter().any(|operand| changing.contains(operand)) {
+                changing.insert(id);
+            }
+        }
+        // An element at a place that is not known must be one that no pass changes.
+        for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
+            if let Op::Entry { object, index } = graph.op(id)
+                && graph.constant(*index).is_none()
+                && carried.iter().any(|carried| carried.object == *object)
+            {
+                return None;
+            }
+        }
+        let mut counters: Vec<Counter> = Vec::new();
+        for at in 0..carried.len() {
+            let next = carried[at].next;
+            if let Some((start, step, lo)) = counting(graph, &carried, at) {
+                let counter = match counters.iter().position(|counter| counter.start == start && counter.step == step) {
+                    Some(known) => known,
+                    None => {
+                        counters.push(Counter { start, step });
+                        counters.len() - 1
+                    }
+                };
+                carried[at].carry = Carry::Counter { counter, lo };
+            } else if !changing.contains(&next) {
+                carried[at].carry = Carry::Delay;
+            }
+        }
+        let trips = trips(graph, together, &carried, &counters, &changing)?;
+        Some(Turn { carried, counters, trips })
+    }
+
+    /// The loop.
+    pub fn packed(
+        self,
+        automaton: &Automaton,
+        network: &Network,
+        graph: &Graph,
+        together: &Together,
+        kernels: usize,
+    ) -> CountedLoop {
+        let Turn { carried, counters, trips } = self;
+        let mut roots: Vec<NodeId> = together.outputs.iter().map(|output| output.2).collect();
+        roots.extend(carried.iter().map(|carried| carried.next));
+        roots.extend(counters.iter().map(|counter| counter.start));
+        roots.extend(trips.iter().map(Trips::node));
+        let (own, memo) = copied(graph, roots);
+        let of = |id: NodeId| memo[&id];
+        let width = |ty| token_width(ty).unwrap_or(1);
+        let body = Loop {
+            objects: automaton.objects.clone(),
+            consumes: together.consumed.iter().zip(&network.inputs).map(|(&n, port)| (n, width(port.ty))).collect(),
+            produces: together.produced.iter().zip(&network.outputs).map(|(&n, port)| (n, width(port.ty))).collect(),
+            outputs: together.outputs.iter().map(|&(port, offset, value)| (port, offset, of(value))).collect(),
+            carried: carried.into_iter().map(|one| Carried { next: of(one.next), ..one }).collect(),
+            counters: counters.into_iter().map(|counter| Counter { start: of(counter.start), ..counter }).collect(),
+            graph: own,
+        };
+        let trips = trips.into_iter().map(|trip| trip.with(of)).collect();
+        CountedLoop { body, trips, kernels, rounds: None }
+    }
+}
+
+/// A graph with what some nodes need, and which node of it each is.
+pub(super) fn copied(graph: &Graph, roots: Vec<NodeId>) -> (Graph, HashMap<NodeId, NodeId>) {
     let mut own = Graph::new();
     let mut memo: HashMap<NodeId, NodeId> = HashMap::new();
-    needed.extend(counters.iter().map(|counter| counter.start));
-    for trip in &trips {
-        match trip {
-            Trips::Unless(node, _) => needed.push(*node),
-            Trips::Above { value, .. } | Trips::Below { value, .. } => needed.push(*value),
-        }
-    }
-    for id in graph.reachable(needed) {
+    for id in graph.reachable(roots) {
         let node = graph.node(id).clone();
         let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| memo[operand]).collect();
         let new = match &node.op {
@@ -435,29 +309,10 @@ fn closed(
         };
         memo.insert(id, new);
     }
-    let of = |id: NodeId| memo[&id];
-    let width = |ty| token_width(ty).unwrap_or(1);
-    let body = Loop {
-        objects: automaton.objects.clone(),
-        consumes: consumed.iter().zip(&network.inputs).map(|(&n, port)| (n, width(port.ty))).collect(),
-        produces: produced.iter().zip(&network.outputs).map(|(&n, port)| (n, width(port.ty))).collect(),
-        outputs: outputs.into_iter().map(|(port, offset, value)| (port, offset, of(value))).collect(),
-        carried: carried.into_iter().map(|one| Carried { next: of(one.next), ..one }).collect(),
-        counters: counters.into_iter().map(|counter| Counter { start: of(counter.start), ..counter }).collect(),
-        graph: own,
-    };
-    let trips = trips
-        .into_iter()
-        .map(|trip| match trip {
-            Trips::Unless(node, holds) => Trips::Unless(of(node), holds),
-            Trips::Above { value, limit, step } => Trips::Above { value: of(value), limit, step },
-            Trips::Below { value, limit, step } => Trips::Below { value: of(value), limit, step },
-        })
-        .collect();
-    Some(CountedLoop { body, trips, kernels: circle.len() })
+    (own, memo)
 }
 
-fn is_changed(graph: &Graph, id: NodeId, changed: &HashSet<(ObjectId, usize)>) -> bool {
+fn is_changed(graph: &Graph, id: NodeId, changed: &HashSet<Element>) -> bool {
     match graph.op(id) {
         Op::Entry { object, index } => match graph.constant(*index) {
             Some(at) => changed.contains(&(*object, at as usize)),
@@ -512,23 +367,42 @@ fn counting(graph: &mut Graph, carried: &[Carried], at: usize) -> Option<(NodeId
 /// Bounds on the number of passes; `None` when a decision does not follow from counters.
 fn trips(
     graph: &mut Graph,
-    conditions: &[(NodeId, bool)],
+    together: &Together,
     carried: &[Carried],
     counters: &[Counter],
     changing: &HashSet<NodeId>,
 ) -> Option<Vec<Trips>> {
     let mut trips: Vec<Trips> = Vec::new();
-    for &(condition, holds) in conditions {
+    for &(condition, holds) in &together.conditions {
         let reads_input = graph.reachable([condition]).into_iter().any(|id| matches!(graph.op(id), Op::Input { .. }));
         if reads_input {
             return None;
         }
         let trip = if !changing.contains(&condition) {
             Trips::Unless(condition, holds)
+        } else if let Some(trip) = counted(graph, condition, holds, carried, counters) {
+            trip
         } else {
-            counted(graph, condition, holds, carried, counters)?
+            // Whatever it is before the first pass, a pass makes it come out this way.
+            let after = together.after(graph, condition)?;
+            if graph.constant(after) != Some(u128::from(holds)) {
+                return None;
+            }
+            Trips::Unless(condition, holds)
         };
-        if !trips.contains(&trip) {
+        // Of two bounds on the same counter the narrower one is enough.
+        let mut known = false;
+        if let Trips::Above { value, limit, step } = trip {
+            for other in &mut trips {
+                if let Trips::Above { value: same, limit: least, step: by } = other
+                    && (*same, *by) == (value, step)
+                {
+                    *least = limit.max(*least);
+                    known = true;
+                }
+            }
+        }
+        if !known && !trips.contains(&trip) {
             trips.push(trip);
         }
     }

@@ -24,9 +24,11 @@ mod loops;
 mod memory;
 mod places;
 mod repetition;
+mod rounds;
 mod schedule;
+mod together;
 
-pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Step, Trips};
+pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Next, Round, Rounds, Step, Trips, Update};
 pub use explore::{Limits, Sample, automaton_of};
 pub use loops::once;
 

@@ -115,7 +115,9 @@ impl Writer<'_> {
         let outside = LoopNames { function: &function, state: &state, names: &names };
         let plain = kernel::passes(body, &outside);
         versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
-        if versions.is_empty() || plain.text.len() <= MOST_PLAIN_TEXT {
+        // Rounds have counted by the time that the loop is called.
+        let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
+        if versions.is_empty() || always || plain.text.len() <= MOST_PLAIN_TEXT {
             versions.push(Version { function: plain, supported: String::new() });
         }
         versions

@@ -13,9 +13,11 @@
 //! | `apart` | kernels as parts that do not need each other |
 //! | `kernels` | long kernels as functions, which states share |
 //! | `loops` | what is repeated |
+//! | `counted` | how often it is |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod apart;
+mod counted;
 mod kernels;
 mod leave;
 mod loops;

@@ -4,9 +4,8 @@ use super::Writer;
 use super::apart::apart;
 use super::kernels::{Faster, KernelFunctions};
 use super::loops::MOST_NODES;
-use super::ports::literal;
 use crate::c::kernel::element_type;
-use headrace_transform::control::{Awaited, CountedLoop, Step, Trips, once};
+use headrace_transform::control::{Awaited, Step, once};
 use headrace_transform::kernel::{Effect, Kernel, Loop, NodeId, Object, ObjectId, Op};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -66,86 +65,6 @@ impl Writer<'_> {
             "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
         functions.text + &text
-    }
-
-    /// Runs a loop as often as tokens, room and counters allow.
-    fn counted(&self, counted: &CountedLoop, number: usize, state: usize) -> String {
-        let prefix = self.prefix;
-        let mut text = String::from(
-            "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
-        );
-        let consumes = counted.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0);
-        let produces = counted.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0);
-        let (mut arguments, mut takes) = (String::from("s"), String::new());
-        for ((n, _), port) in consumes {
-            let name = &port.name;
-            let _ = write!(
-                text,
-                "            (void){prefix}_there_{name}(s, {n});\n            passes = s->in_{name}_there / {n} < passes ? s->in_{name}_there / {n} : passes;\n"
-            );
-            let _ = write!(arguments, ", s->in_{name}");
-            let _ = write!(
-                takes,
-                "                s->in_{name} += passes * {n};\n                s->in_{name}_there -= passes * {n};\n"
-            );
-        }
-        for ((n, width), port) in produces {
-            let (ty, name) = (element_type(*width), &port.name);
-            let _ = write!(
-                text,
-                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name});\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n"
-            );
-            let _ = write!(arguments, ", to_{name}");
-            let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
-        }
-        for trip in &counted.trips {
-            let (target, value) = match trip {
-                Trips::Unless(node, _) => ("met", *node),
-                Trips::Above { value, .. } | Trips::Below { value, .. } => ("bound", *value),
-            };
-            let effects = [Effect::Output { port: super::ASKED, offset: 0, value }];
-            let names = super::KernelNames {
-                network: self.network,
-                places: self.places,
-                tables: format!("{prefix}_loop_{number}_table"),
-                asked: vec![target.to_owned()],
-            };
-            text.push_str("            {\n");
-            text.push_str(&crate::c::kernel::statements(
-                &counted.body.graph,
-                &counted.body.objects,
-                &effects,
-                &names,
-                4,
-            ));
-            text.push_str("            }\n");
-            match trip {
-                Trips::Unless(_, holds) => {
-                    let _ = writeln!(text, "            passes = met == {holds} ? passes : 0;");
-                }
-                Trips::Above { limit, step, .. } => {
-                    let limit = literal(*limit);
-                    let _ = writeln!(
-                        text,
-                        "            bound = bound > {limit} ? (bound - {limit} - 1u) / {} + 1u : 0;\n            passes = bound < passes ? bound : passes;",
-                        literal(*step)
-                    );
-                }
-                Trips::Below { limit, step, .. } => {
-                    let limit = literal(*limit);
-                    let _ = writeln!(
-                        text,
-                        "            bound = bound < {limit} ? ({limit} - bound - 1u) / {} + 1u : 0;\n            passes = bound < passes ? bound : passes;",
-                        literal(*step)
-                    );
-                }
-            }
-        }
-        let _ = write!(
-            text,
-            "            if (passes > 1 && {prefix}_loop_{number}({arguments}, passes)) {{\n{takes}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
-        );
-        text
     }
 
     fn step(

@@ -1,0 +1,165 @@
+//! How many passes a loop runs, and what becomes of the counters that say so.
+
+use super::Writer;
+use super::ports::literal;
+use crate::c::kernel::{element_type, statements};
+use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
+use headrace_transform::kernel::graph::mask;
+use headrace_transform::kernel::{Effect, Graph, NodeId};
+use std::fmt::Write as _;
+
+/// Statements that come before a loop, in one place of the text.
+struct Counting<'w> {
+    writer: &'w Writer<'w>,
+    /// The values.
+    graph: &'w Graph,
+    /// Beginning of the names of tables.
+    tables: String,
+}
+
+impl Writer<'_> {
+    /// Runs a loop as often as tokens, room and counters allow.
+    pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize) -> String {
+        let prefix = self.prefix;
+        let mut text = String::from(
+            "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
+        );
+        let consumes = counted.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0);
+        let produces = counted.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0);
+        let (mut arguments, mut takes) = (String::from("s"), String::new());
+        for ((n, _), port) in consumes {
+            let name = &port.name;
+            let _ = write!(
+                text,
+                "            (void){prefix}_there_{name}(s, {n});\n            passes = s->in_{name}_there / {n} < passes ? s->in_{name}_there / {n} : passes;\n"
+            );
+            let _ = write!(arguments, ", s->in_{name}");
+            let _ = write!(
+                takes,
+                "                s->in_{name} += passes * {n};\n                s->in_{name}_there -= passes * {n};\n"
+            );
+        }
+        for ((n, width), port) in produces {
+            let (ty, name) = (element_type(*width), &port.name);
+            let _ = write!(
+                text,
+                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name});\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n"
+            );
+            let _ = write!(arguments, ", to_{name}");
+            let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
+        }
+        let fewest = match &counted.rounds {
+            None => {
+                let graph = &counted.body.graph;
+                let counting = Counting { writer: self, graph, tables: format!("{prefix}_loop_{number}_table") };
+                counted.trips.iter().for_each(|trip| text.push_str(&counting.bound(trip, "passes")));
+                1
+            }
+            // What rounds count has gone on by then.
+            Some(rounds) => {
+                text.push_str(&self.rounds(rounds));
+                0
+            }
+        };
+        let _ = write!(
+            text,
+            "            if (passes > {fewest} && {prefix}_loop_{number}({arguments}, passes)) {{\n{takes}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
+        );
+        text
+    }
+
+    /// Makes `passes` those that the ways allow, and has their counters go on.
+    fn rounds(&self, rounds: &Rounds) -> String {
+        let counting = Counting { writer: self, graph: &rounds.graph, tables: format!("{}_rounds_table", self.prefix) };
+        let mut text = String::from(
+            "            size_t left = passes, before;\n            do {\n            size_t times;\n            before = left;\n",
+        );
+        rounds.ways.iter().for_each(|way| text.push_str(&counting.round(way)));
+        text.push_str("            } while (left != before && left != 0);\n            passes -= left;\n");
+        text
+    }
+}
+
+impl Counting<'_> {
+    /// The value of a node in a variable that is declared already.
+    fn value(&self, node: NodeId, target: &str) -> String {
+        let effects = [Effect::Output { port: super::ASKED, offset: 0, value: node }];
+        format!("            {{\n{}            }}\n", self.statements(&effects, target))
+    }
+
+    fn statements(&self, effects: &[Effect], target: &str) -> String {
+        let names = super::KernelNames {
+            network: self.writer.network,
+            places: self.writer.places,
+            tables: self.tables.clone(),
+            asked: vec![target.to_owned()],
+        };
+        statements(self.graph, &self.writer.automaton.objects, effects, &names, 4)
+    }
+
+    /// Makes a number of times not more than a bound allows.
+    fn bound(&self, trip: &Trips, times: &str) -> String {
+        let mut text = self.value(trip.node(), if matches!(trip, Trips::Unless(..)) { "met" } else { "bound" });
+        match trip {
+            Trips::Unless(_, holds) => {
+                let _ = writeln!(text, "            {times} = met == {holds} ? {times} : 0;");
+                return text;
+            }
+            Trips::Above { limit, step, .. } => {
+                let limit = literal(*limit);
+                let _ = writeln!(
+                    text,
+                    "            bound = bound > {limit} ? (bound - {limit} - 1u) / {} + 1u : 0;",
+                    literal(*step)
+                );
+            }
+            Trips::Below { limit, step, .. } => {
+                let limit = literal(*limit);
+                let _ = writeln!(
+                    text,
+                    "            bound = bound < {limit} ? ({limit} - bound - 1u) / {} + 1u : 0;",
+                    literal(*step)
+                );
+            }
+        }
+        let _ = writeln!(text, "            {times} = bound < {times} ? bound : {times};");
+        text
+    }
+
+    /// Takes a way as often as it can be taken.
+    fn round(&self, way: &Round) -> String {
+        let most = if way.once { "1".to_owned() } else { format!("left / {}", way.passes) };
+        let mut text = match way.passes {
+            1 => format!("            times = {};\n", if way.once { "left != 0" } else { "left" }),
+            passes => format!("            times = left < {passes} ? 0 : {most};\n"),
+        };
+        way.trips.iter().for_each(|trip| text.push_str(&self.bound(trip, "times")));
+        text.push_str("            if (times != 0) {\n");
+        let mut effects = Vec::new();
+        let mut graph = self.graph.clone();
+        for update in &way.updates {
+            if let Next::Value(value) = update.next {
+                let index = graph.number(update.index as u128, 32);
+                effects.push(Effect::Store { object: update.object, index, value });
+            }
+        }
+        text.push_str(
+            &Counting { writer: self.writer, graph: &graph, tables: self.tables.clone() }.statements(&effects, ""),
+        );
+        for update in &way.updates {
+            if let Next::Step(step) = update.next {
+                let object = self.writer.automaton.object(update.object);
+                let element = format!("s->{}[{}]", object.name, update.index);
+                let _ = writeln!(
+                    text,
+                    "            {element} = ({})(((uint64_t){element} + times * {}) & {});",
+                    element_type(object.width),
+                    literal(step),
+                    literal(mask(object.width))
+                );
+            }
+        }
+        let _ = write!(text, "            left -= times * {};\n            }}\n", way.passes);
+        text
+    }
+}

@@ -1,0 +1,282 @@
+//! Circles that do the same with data are one loop, whatever they count.
+//!
+//! A message that is cut into bursts goes round two circles: one takes a block of the burst, the other takes the first
+//! block of the next burst. Tokens go the same way in both; only counters differ, which decisions read and data does not.
+//! So a loop may run all passes at once, if what the counters do in the meantime is worked out beforehand: as often as
+//! possible the inner circle; then whole bursts, as many as are left (the outer circle and as many times the inner one as
+//! it makes possible, where that is a known number); then the outer circle once; and so on.
+
+use super::automaton::{Automaton, CountedLoop, Next, Round, Rounds, Trips, Update};
+use super::loops::{Turn, copied};
+use super::together::{Element, Together, Way};
+use crate::kernel::{Carry, Effect, Graph, Kernel, NodeId, Op};
+use headrace_ir::Network;
+use std::collections::{BTreeSet, HashMap};
+
+/// Times that the inner circle may follow the outer one.
+const BURST: u64 = 256;
+
+/// Choices of the outer circle that are tried to make it a known number.
+const CHOICES: usize = 8;
+
+/// Bits of an element that counts.
+const WIDTH: u32 = 64;
+
+/// A loop of which a pass is one time round any of several circles through a state; gives which of the others those are.
+pub(super) fn merged(
+    automaton: &Automaton,
+    network: &Network,
+    graph: &mut Graph,
+    head: usize,
+    inner: &[&Way],
+    others: &[Vec<&Way>],
+    work: &mut usize,
+) -> Option<(CountedLoop, Vec<usize>)> {
+    let mut all = vec![Together::of(network, graph, inner, None, work)?];
+    all[0].drop_dead(automaton, graph, head);
+    let data = needed(graph, &all[0])?;
+    let mut control: BTreeSet<Element> = BTreeSet::new();
+    let mut taken = Vec::new();
+    for (number, other) in others.iter().enumerate() {
+        let Some(mut other) = Together::of(network, graph, other, None, work) else { continue };
+        other.drop_dead(automaton, graph, head);
+        let Some(differing) = differing(&all[0], &other) else { continue };
+        all.push(other);
+        let more: BTreeSet<Element> = control.union(&differing).copied().collect();
+        match decided(graph, &all, more, &data) {
+            Some(more) if !differing.is_empty() => {
+                control = more;
+                taken.push(number);
+            }
+            _ => {
+                all.pop();
+            }
+        }
+    }
+    if taken.is_empty() {
+        return None;
+    }
+    let (inner_way, others_ways) = all.split_first()?;
+    let mut ways = vec![counted(graph, &only(inner_way, &control), 1)?];
+    for other in others_ways {
+        let outer = only(other, &control);
+        ways.extend(burst(graph, &outer, &only(inner_way, &control), work));
+        let mut conditions = outer.conditions.clone();
+        conditions.sort_unstable();
+        conditions.dedup();
+        ways.push(Round {
+            passes: 1,
+            once: true,
+            trips: conditions.into_iter().map(|(condition, holds)| Trips::Unless(condition, holds)).collect(),
+            updates: outer
+                .stores
+                .iter()
+                .map(|(&(object, index), &value)| Update { object, index, next: Next::Value(value) })
+                .collect(),
+        });
+    }
+    let mut of_data = inner_way.clone();
+    of_data.stores.retain(|element, _| !control.contains(element));
+    of_data.conditions.clear();
+    let turn = Turn::of(graph, &of_data)?;
+    let mut counted = turn.packed(automaton, network, graph, &of_data, inner.len());
+    counted.rounds = Some(packed(graph, ways));
+    Some((counted, taken))
+}
+
+/// Elements that tokens depend on, now or in a later pass.
+fn needed(graph: &Graph, pass: &Together) -> Option<BTreeSet<Element>> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<NodeId> = pass.outputs.iter().map(|output| output.2).collect();
+    while !open.is_empty() {
+        let mut more = Vec::new();
+        for element in read(graph, &open, pass)? {
+            if found.insert(element) {
+                more.extend(pass.stores.get(&element));
+            }
+        }
+        open = more;
+    }
+    Some(found)
+}
+
+/// Elements that values are computed from; `None` where it is not known which of those that a pass changes.
+fn read(graph: &Graph, values: &[NodeId], pass: &Together) -> Option<Vec<Element>> {
+    let mut found = Vec::new();
+    for id in graph.reachable(values.iter().copied()) {
+        if let Op::Entry { object, index } = graph.op(id) {
+            match graph.constant(*index) {
+                Some(at) => found.push((*object, at as usize)),
+                None if pass.stores.keys().any(|element| element.0 == *object) => return None,
+                None => {}
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Elements that come out differently; `None` if tokens do.
+fn differing(one: &Together, other: &Together) -> Option<BTreeSet<Element>> {
+    let sorted = |pass: &Together| {
+        let mut outputs = pass.outputs.clone();
+        outputs.sort_unstable();
+        outputs
+    };
+    if one.consumed != other.consumed || one.produced != other.produced || sorted(one) != sorted(other) {
+        return None;
+    }
+    let all = one.stores.keys().chain(other.stores.keys());
+    Some(all.filter(|element| one.stores.get(element) != other.stores.get(element)).copied().collect())
+}
+
+/// These elements and all that decisions and they themselves are made from, as far as passes change it: `None` if that
+/// takes tokens, tables or what tokens are made from.
+fn decided(
+    graph: &Graph,
+    all: &[Together],
+    mut control: BTreeSet<Element>,
+    data: &BTreeSet<Element>,
+) -> Option<BTreeSet<Element>> {
+    loop {
+        let mut more = control.clone();
+        for pass in all {
+            let mut values: Vec<NodeId> = pass.conditions.iter().map(|condition| condition.0).collect();
+            values.extend(control.iter().filter_map(|element| pass.stores.get(element)));
+            if graph
+                .reachable(values.iter().copied())
+                .into_iter()
+                .any(|id| matches!(graph.op(id), Op::Input { .. } | Op::Lookup(..)))
+            {
+                return None;
+            }
+            let changed = |element: &Element| all.iter().any(|pass| pass.stores.contains_key(element));
+            more.extend(read(graph, &values, pass)?.into_iter().filter(changed));
+        }
+        if more.iter().any(|element| data.contains(element)) {
+            return None;
+        }
+        if more.len() == control.len() {
+            return Some(control);
+        }
+        control = more;
+    }
+}
+
+/// What a pass does with some elements.
+fn only(pass: &Together, control: &BTreeSet<Element>) -> Together {
+    Together {
+        stores: pass.stores.iter().filter(|(element, _)| control.contains(element)).map(|(e, v)| (*e, *v)).collect(),
+        consumed: vec![0; pass.consumed.len()],
+        produced: vec![0; pass.produced.len()],
+        outputs: Vec::new(),
+        conditions: pass.conditions.clone(),
+    }
+}
+
+/// A way round that can be taken any number of times, if counters say how many.
+fn counted(graph: &mut Graph, way: &Together, passes: u64) -> Option<Round> {
+    let turn = Turn::of(graph, way)?;
+    let mut updates = Vec::new();
+    for carried in &turn.carried {
+        let next = match carried.carry {
+            Carry::Counter { counter, lo: 0 } if graph.width(carried.next) <= WIDTH => {
+                let counter = &turn.counters[counter];
+                if graph.width(counter.start) != graph.width(carried.next) {
+                    return None;
+                }
+                Next::Step(counter.step)
+            }
+            Carry::Delay => Next::Value(carried.next),
+            _ => return None,
+        };
+        updates.push(Update { object: carried.object, index: carried.index, next });
+    }
+    Some(Round { passes, once: false, trips: turn.trips, updates })
+}
+
+/// The outer circle and then the inner one as often as it makes possible, if that is a known number, for some choice of the
+/// outer one.
+fn burst(graph: &mut Graph, outer: &Together, inner: &Together, work: &mut usize) -> Option<Round> {
+    let mut effects = Vec::new();
+    for (&(object, index), &value) in &inner.stores {
+        effects.push(Effect::Store { object, index: graph.number(index as u128, 32), value });
+    }
+    let kernel = Kernel { effects, consumes: vec![0; inner.consumed.len()], produces: vec![0; inner.produced.len()] };
+    let inner = Way { decisions: inner.conditions.clone(), kernel: &kernel, target: 0 };
+    let mut choices = vec![None];
+    for id in graph.reachable(outer.stores.values().copied()) {
+        if let Op::Select(condition, ..) = *graph.op(id)
+            && choices.len() < CHOICES
+            && !choices.contains(&Some((condition, true)))
+        {
+            choices.extend([Some((condition, true)), Some((condition, false))]);
+        }
+    }
+    choices.into_iter().find_map(|choice| {
+        let mut whole = match choice {
+            Some((condition, holds)) => chosen(graph, outer, condition, holds)?,
+            None => outer.clone(),
+        };
+        let mut times = 0;
+        loop {
+            let before = whole.clone();
+            if whole.then(graph, &inner, None, work).is_none() {
+                return if times > 0 { counted(graph, &before, times + 1) } else { None };
+            }
+            times += 1;
+            if times > BURST {
+                return None;
+            }
+        }
+    })
+}
+
+/// A way with a condition taken for granted, and tested.
+fn chosen(graph: &mut Graph, way: &Together, condition: NodeId, holds: bool) -> Option<Together> {
+    let bit = graph.bit(holds);
+    let mut memo = HashMap::from([(condition, bit)]);
+    let nothing = Together { stores: Default::default(), conditions: Vec::new(), ..way.clone() };
+    let mut out = nothing.clone();
+    for (&element, &value) in &way.stores {
+        out.stores.insert(element, nothing.node(graph, value, &mut memo)?);
+    }
+    for &(test, wanted) in &way.conditions {
+        let test = nothing.node(graph, test, &mut memo)?;
+        match graph.constant(test) {
+            Some(value) if (value == 1) == wanted => {}
+            Some(_) => return None,
+            None => out.conditions.push((test, wanted)),
+        }
+    }
+    out.conditions.push((condition, holds));
+    Some(out)
+}
+
+/// Rounds in a graph of their own.
+fn packed(graph: &Graph, ways: Vec<Round>) -> Rounds {
+    let mut roots = Vec::new();
+    for way in &ways {
+        roots.extend(way.trips.iter().map(Trips::node));
+        roots.extend(way.updates.iter().filter_map(|update| match update.next {
+            Next::Value(value) => Some(value),
+            Next::Step(_) => None,
+        }));
+    }
+    let (own, memo) = copied(graph, roots);
+    let ways = ways
+        .into_iter()
+        .map(|way| Round {
+            trips: way.trips.into_iter().map(|trip| trip.with(|node| memo[&node])).collect(),
+            updates: way
+                .updates
+                .into_iter()
+                .map(|update| match update.next {
+                    Next::Value(value) => Update { next: Next::Value(memo[&value]), ..update },
+                    Next::Step(_) => update,
+                })
+                .collect(),
+            ..way
+        })
+        .collect();
+    Rounds { graph: own, ways }
+}

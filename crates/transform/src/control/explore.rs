@@ -95,9 +95,19 @@ pub(super) enum Begin {
 #[derive(Debug)]
 pub(super) enum Tree {
     Unexplored(Box<(State, Begin, u32)>),
-    Branch { before: Vec<Effect>, condition: NodeId, then: Box<Tree>, otherwise: Box<Tree> },
+    Branch {
+        before: Vec<Effect>,
+        condition: NodeId,
+        then: Box<Tree>,
+        otherwise: Box<Tree>,
+    },
     Wait(Vec<(usize, u64, Tree)>),
-    Go { kernel: Kernel, target: usize },
+    /// A kernel, and what of it later decisions depend on.
+    Go {
+        kernel: Kernel,
+        decisive: Vec<Effect>,
+        target: usize,
+    },
     End,
 }
 
@@ -117,7 +127,7 @@ impl Tree {
                     .map(|(port, tokens, next)| Awaited { port, tokens, step: next.finished() })
                     .collect(),
             ),
-            Tree::Go { kernel, target } => Step::Go { kernel, target },
+            Tree::Go { kernel, target, .. } => Step::Go { kernel, target },
             Tree::End => Step::End,
         }
     }

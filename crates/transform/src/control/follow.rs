@@ -1,10 +1,8 @@
 //! Exploring what samples do: a typical run is followed along the states, which grow where it goes on.
 
 use super::NotFused;
-use super::automaton::Holds;
 use super::explore::{Explorer, Sample, Tree};
 use crate::kernel::evaluate::{Run, World};
-use crate::kernel::{Effect, ObjectId};
 
 /// Kernels that a sample may run.
 const SAMPLED_STEPS: usize = 100_000;
@@ -61,7 +59,7 @@ impl Explorer<'_> {
             match (tree, &mut under_way) {
                 (Tree::Branch { before, condition, then, otherwise }, Some(run)) => {
                     self.make_room(world);
-                    if !self.follow_effects(before, run, world, budget) {
+                    if !run.list(&self.graph, before, world, budget) {
                         return Ok(None);
                     }
                     tree = if run.value(&self.graph, world, *condition) == 1 { then } else { otherwise };
@@ -78,9 +76,9 @@ impl Explorer<'_> {
                         }
                     }
                 }
-                (Tree::Go { kernel, target }, Some(run)) => {
+                (Tree::Go { kernel, decisive, target }, Some(run)) => {
                     self.make_room(world);
-                    if !self.follow_effects(&kernel.effects, run, world, budget) {
+                    if !run.list(&self.graph, decisive, world, budget) {
                         return Ok(None);
                     }
                     for (port, consumed) in world.consumed.iter_mut().enumerate() {
@@ -91,26 +89,6 @@ impl Explorer<'_> {
                 _ => return Ok(None),
             }
         }
-    }
-
-    /// Does those effects that decisions may depend on: tokens that leave and data are not computed. Samples are typical
-    /// messages, so that no index is outside.
-    fn follow_effects(&self, effects: &[Effect], run: &mut Run, world: &mut World, budget: &mut u64) -> bool {
-        let is_control = |object: ObjectId| match self.holds.get(object.0 as usize) {
-            Some(Holds::Variable(instance, variable)) => {
-                self.slice.instances[instance.index()].variables[variable.index()].is_control()
-            }
-            Some(Holds::Fifo(connection)) => self.slice.connections[*connection].is_control(),
-            Some(Holds::Local) | None => true,
-        };
-        effects.iter().all(|effect| {
-            let matters = match effect {
-                Effect::Load { object, .. } | Effect::Store { object, .. } => is_control(*object),
-                Effect::Output { .. } | Effect::Check { .. } => false,
-                Effect::While { .. } | Effect::If { .. } => true,
-            };
-            !matters || run.list(&self.graph, std::slice::from_ref(effect), world, budget)
-        })
     }
 
     /// Objects may have come, or become longer.

@@ -207,7 +207,8 @@ impl Explorer<'_> {
         let target = self.state_of(key);
         let effects = std::mem::take(&mut state.effects[0]);
         let kernel = Kernel { effects, consumes: state.consumed, produces: state.produced };
-        Tree::Go { kernel, target }
+        let decisive = self.decisive(&kernel.effects);
+        Tree::Go { kernel, decisive, target }
     }
 
     pub(super) fn describe(&self, key: &Key) -> String {

@@ -12,6 +12,7 @@
 //! a kernel that leads back to it, however long the message is.
 
 pub mod automaton;
+mod decisive;
 mod execute;
 mod explore;
 mod expression;

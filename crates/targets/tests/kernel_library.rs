@@ -203,3 +203,23 @@ fn product_recurrences_are_taken_apart() {
         }
     }
 }
+
+/// S-boxes that depend on the key, and a matrix behind them, written byte by byte.
+#[test]
+fn functions_of_bytes_become_tables() {
+    let found = loops("twofish128", "ecb-encrypt");
+    for (strategy, level) in [(Strategy::Tables, "v128"), (Strategy::TableLanes, "avx512gfni")] {
+        let has_it = std::is_x86_feature_detected!("avx512vbmi") && std::is_x86_feature_detected!("gfni");
+        if level == "avx512gfni" && !has_it {
+            println!("not run: no permutations and affine maps of bytes");
+            continue;
+        }
+        let Some(machine) = Machine::named(level) else { panic!("no machine {level}") };
+        for body in &found {
+            let printed = print_loop(body, machine, strategy, &OUTSIDE).unwrap_or_else(|error| panic!("{}", error.0));
+            for compiler in compilers() {
+                check("twofish128 ecb-encrypt", body, machine, strategy.name(), &printed, compiler);
+            }
+        }
+    }
+}

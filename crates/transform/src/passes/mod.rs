@@ -1,6 +1,8 @@
 //! Passes on kernels and what they need to know about them, one file each.
 
+pub mod byte_tables;
 pub mod linear;
 pub mod select_instructions;
+pub mod several_passes;
 pub mod split_passes;
 pub mod split_recurrence;

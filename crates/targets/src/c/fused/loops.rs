@@ -26,6 +26,9 @@ const MOST_TEXT: usize = 300_000;
 /// goes on between those does not count beside what is so long.
 const MOST_PLAIN_TEXT: usize = 60_000;
 
+/// Beginning of the condition of what is worth while for many passes.
+const PASSES: &str = "passes >= ";
+
 /// A way of running the passes of a loop.
 struct Version {
     function: CFunction,
@@ -100,6 +103,21 @@ impl Writer<'_> {
             if let Some(split) = split_recurrence(body) {
                 versions.extend(self.split(&split, &base));
             }
+            let names = self.loop_names(String::new());
+            let function = format!("{base}_tables");
+            let outside = LoopNames { function: &function, state: &state, names: &names };
+            if let Ok(tabulated) = kernel::tabulated(body, &outside) {
+                let supported = format!("{PASSES}{}", tabulated.least_passes);
+                versions.push(Version { function: tabulated.function, supported });
+            }
+            if let Some(machine) = Machine::named("avx512gfni") {
+                let function = format!("{base}_table_lanes");
+                let outside = LoopNames { function: &function, state: &state, names: &names };
+                if let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside) {
+                    let supported = format!("{} && {PASSES}{}", machine.supported(), tabulated.least_passes);
+                    versions.push(Version { function: tabulated.function, supported });
+                }
+            }
             for level in ["avx512", "avx2"] {
                 let Some(machine) = Machine::named(level) else { continue };
                 let names = self.loop_names(format!("{base}_table"));
@@ -109,6 +127,10 @@ impl Writer<'_> {
                 versions.push(Version { function: printed, supported: machine.supported() });
             }
             versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
+            // What needs nothing of the machine makes slower ones needless.
+            let needs_nothing = |version: &Version| version.supported.starts_with(PASSES);
+            let n = versions.iter().position(needs_nothing).map_or(versions.len(), |at| at + 1);
+            versions.truncate(n);
         }
         let names = self.loop_names(format!("{base}_table"));
         let function = format!("{base}_plain");

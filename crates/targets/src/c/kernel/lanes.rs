@@ -14,8 +14,10 @@ use super::rows::Rows;
 use super::scalar::element_type;
 use super::vectors::{Mixed, lie_together, load_words, store_words, vector_support};
 use super::words::{Late, Unsuited, WordLoop};
+use headrace_boolean::byte_permute::AffineByte;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op, TableId};
+use headrace_transform::passes::byte_tables::affine_of;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -25,6 +27,7 @@ const PERMUTATION: f64 = 1.0;
 const BYTE_PERMUTATION: f64 = 6.0;
 const ELEMENT_GATHERED: f64 = 1.5;
 const ELEMENT_ALONE: f64 = 3.0;
+const BYTES_OF_TABLE: f64 = 4.0;
 
 /// Prints a loop with one lane for each pass.
 ///
@@ -32,10 +35,20 @@ const ELEMENT_ALONE: f64 = 3.0;
 ///
 /// Why it cannot be.
 pub fn lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    lanes_after(body, machine, names, "")
+}
+
+/// The same, with statements before the first pass.
+pub(super) fn lanes_after(
+    body: &Loop,
+    machine: &Machine,
+    names: &LoopNames,
+    before: &str,
+) -> Result<CFunction, Unsuited> {
     let mut reason = Unsuited("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
         match WordLoop::new(body, bits) {
-            Ok(words) if fits(&words) => return Printer::new(&words, machine, names).function(),
+            Ok(words) if fits(&words) => return Printer::new(&words, machine, names).function(before),
             Ok(_) => {}
             Err(error) => reason = error,
         }
@@ -183,7 +196,7 @@ impl<'a> Printer<'a> {
         self.text.push('\n');
     }
 
-    fn function(mut self) -> Result<CFunction, Unsuited> {
+    fn function(mut self, before: &str) -> Result<CFunction, Unsuited> {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
         let group_passes = bits / lane;
@@ -199,7 +212,8 @@ impl<'a> Printer<'a> {
         needed.sort_unstable();
         needed.dedup();
         needed.retain(|&id| !matches!(words.graph.op(id), Op::Const(_)) && words.graph.width(id) <= lane);
-        let (mut once, values) = constants(&words.graph, &words.body.objects, self.names.names, &needed);
+        let (constants, values) = constants(&words.graph, &words.body.objects, self.names.names, &needed);
+        let mut once = format!("{before}{constants}");
         for &id in &needed {
             let name = format!("w{}_", id.0);
             let _ = writeln!(once, "  const {} {name} = {};", self.v(), self.all(&values[&id]));
@@ -258,6 +272,17 @@ impl<'a> Printer<'a> {
         let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
         let computed: f64 = nodes
             .map(|id| match words.graph.op(id) {
+                Op::Lookup(table, _) if self.affine(*table).is_some() => VECTOR_OPERATION,
+                Op::Lookup(table, _)
+                    if self.is_permuted(words.graph.table(*table).elements.len(), words.graph.width(id)) =>
+                {
+                    BYTES_OF_TABLE
+                }
+                Op::Entry { object, .. }
+                    if self.is_permuted(words.body.objects[object.0 as usize].length, words.graph.width(id)) =>
+                {
+                    BYTES_OF_TABLE
+                }
                 Op::Lookup(table, _) => {
                     let width = words.graph.table(*table).width;
                     let gathers = self.machine.gather && element_type(width) == format!("uint{}_t", self.lane());
@@ -408,6 +433,13 @@ impl<'a> Printer<'a> {
                 format!("({v})(({} ^ {}) < ({} ^ {})) & {}", of(a), top(a), of(b), top(b), self.number(1))
             }
             Op::Select(c, a, b) => format!("{} ^ (({} ^ {}) & -{})", of(b), of(a), of(b), of(c)),
+            Op::Lookup(table, index) if self.affine(*table).is_some() => {
+                let AffineByte { matrix, constant } = self.affine(*table).unwrap_or(AffineByte::IDENTITY);
+                self.support("#include <immintrin.h>\n".into());
+                let (x, of_bits) = (self.vector(*index), format!("_mm512_set1_epi64((long long){matrix:#018x}ull)"));
+                let text = format!("({v})_mm512_gf2p8affine_epi64_epi8((__m512i){x}, {of_bits}, {constant})");
+                if constant == 0 { text } else { self.cut(text, width) }
+            }
             Op::Lookup(table, index) => {
                 let (length, element) = (graph.table(*table).elements.len(), graph.table(*table).width);
                 let name = self.names.names.table(*table);
@@ -480,10 +512,30 @@ impl<'a> Printer<'a> {
             });
         }
         let name = format!("e{}_", self.text.len());
+        if self.is_permuted(length, width) {
+            self.support("#include <immintrin.h>\n".into());
+            let quarter = |n: u32| format!("_mm512_loadu_si512((const uint8_t *)({array}) + {})", 64 * n);
+            let lowest = format!("{:#x}ull", (0..64).step_by(lane as usize / 8).fold(0_u64, |all, at| all | 1 << at));
+            self.line(&format!("const __m512i {name} = (__m512i){at};"));
+            let low = format!("_mm512_maskz_permutex2var_epi8({lowest}, {}, {name}, {})", quarter(0), quarter(1));
+            let high = format!("_mm512_permutex2var_epi8({}, {name}, {})", quarter(2), quarter(3));
+            return Ok(format!("({v})_mm512_mask_blend_epi8(_mm512_movepi8_mask({name}), {low}, {high})"));
+        }
         self.line(&format!("{v} {name};"));
         let one = element(&format!("{at}[i]"));
         self.line(&format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane));
         Ok(name)
+    }
+
+    /// The affine map that a table is, where there is an instruction for it.
+    fn affine(&self, table: TableId) -> Option<AffineByte> {
+        let has_it = self.machine.affine && self.machine.vector_bits == 512;
+        has_it.then(|| affine_of(self.words.graph.table(table)))?
+    }
+
+    /// Whether elements of a table are chosen by permutations of bytes.
+    fn is_permuted(&self, length: usize, width: u32) -> bool {
+        self.machine.byte_permute && self.machine.vector_bits == 512 && length == 256 && width <= 8
     }
 
     fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {

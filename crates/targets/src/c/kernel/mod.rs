@@ -22,6 +22,7 @@
 //! | `passes` | pass after pass |
 //! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
 //! | `split` | pieces of passes, as passes of their own |
+//! | `tabulated` | several passes side by side, with tables of what depends on single bytes |
 //! | `strategy` | which way to print a loop |
 //! | `trial` | how long a printed loop takes on this processor |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
@@ -50,6 +51,7 @@ mod scalar;
 mod split;
 mod strategy;
 mod sums;
+mod tabulated;
 mod trial;
 mod vectors;
 mod words;
@@ -64,6 +66,7 @@ pub use prelude::prelude;
 pub use recurrence::{product_once, recurrence};
 pub use scalar::{element_type, statements, tables};
 pub use strategy::{Strategy, print_best, print_loop};
+pub use tabulated::{TabulatedFunction, tabulated, tabulated_lanes};
 pub use trial::{Alone, ON_TRIAL, Trials, trial};
 pub use words::Unsuited;
 

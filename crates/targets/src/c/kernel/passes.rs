@@ -18,15 +18,22 @@ const SCALAR_OPERATION: f64 = 0.3;
 
 /// Prints a loop pass after pass.
 pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
+    let (block, cycles) = passes_block(body, names.names, "passes");
+    let text = format!("{}{block}}}\n", head(body, None, names));
+    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles }
+}
+
+/// Statements that do as many passes as an expression says and leave pointers behind them, and estimated cycles of a pass.
+pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str) -> (String, f64) {
     let mut plan = Plan::new(body);
     let graph = plan.import();
     let effects = plan.effects.clone();
-    let outside = PassNames { names: names.names, body, kept: &plan.kept };
-    let mut text = head(body, None, names);
+    let outside = PassNames { names, body, kept: &plan.kept };
+    let mut text = String::new();
     for kept in &plan.kept {
-        text.push_str(&kept.declaration(body, names.names));
+        text.push_str(&kept.declaration(body, names));
     }
-    text.push_str("  for (; passes != 0; passes--) {\n");
+    let _ = writeln!(text, "  for (size_t n_ = {n_passes}; n_ != 0; n_--) {{");
     text.push_str(&statements(&graph, &plan.objects, &effects, &outside, 2));
     for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
         for (port, &(tokens, _)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
@@ -35,15 +42,13 @@ pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
     }
     text.push_str("  }\n");
     for kept in &plan.kept {
-        text.push_str(&kept.store(body, names.names));
+        text.push_str(&kept.store(body, names));
     }
-    text.push_str("}\n");
     let printing = Outside { graph: &graph, objects: &plan.objects, names: &outside, stored: HashSet::new() };
     let mut roots = Vec::new();
     Effect::walk(&effects, &mut |effect| roots.extend(effect.uses()));
     let operations: usize = graph.reachable(roots).into_iter().map(|id| printing.reads(id).len()).sum();
-    let cycles = operations as f64 * SCALAR_OPERATION;
-    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles }
+    (text, operations as f64 * SCALAR_OPERATION)
 }
 
 /// An object of which passes change elements that are known.

@@ -6,6 +6,7 @@ use super::lanes::lanes;
 use super::machine::Machine;
 use super::passes::passes;
 use super::split::split;
+use super::tabulated::{tabulated, tabulated_lanes};
 use super::words::Unsuited;
 use headrace_transform::kernel::Loop;
 
@@ -20,11 +21,16 @@ pub enum Strategy {
     Bits,
     /// Pieces of passes, in the best of the other ways.
     Pieces,
+    /// Several passes side by side as scalar statements, with tables of what depends on single bytes.
+    Tables,
+    /// One lane of a vector for each pass, with tables that are filled first.
+    TableLanes,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: &[Strategy] = &[Strategy::Passes, Strategy::Lanes, Strategy::Bits, Strategy::Pieces];
+    pub const ALL: &[Strategy] =
+        &[Strategy::Passes, Strategy::Lanes, Strategy::Bits, Strategy::Pieces, Strategy::Tables, Strategy::TableLanes];
 
     /// What reports and command lines call it.
     pub fn name(self) -> &'static str {
@@ -33,6 +39,8 @@ impl Strategy {
             Strategy::Lanes => "lanes",
             Strategy::Bits => "bits",
             Strategy::Pieces => "pieces",
+            Strategy::Tables => "tables",
+            Strategy::TableLanes => "table-lanes",
         }
     }
 }
@@ -53,6 +61,8 @@ pub fn print_loop(
         Strategy::Lanes => lanes(body, machine, names),
         Strategy::Bits => bitslice(body, machine, names),
         Strategy::Pieces => split(body, machine, names),
+        Strategy::Tables => tabulated(body, names).map(|tabulated| tabulated.function),
+        Strategy::TableLanes => tabulated_lanes(body, machine, names).map(|tabulated| tabulated.function),
     }
 }
 

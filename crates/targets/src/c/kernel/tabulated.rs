@@ -1,0 +1,172 @@
+//! A loop with tables of what depends on single bytes, some of them filled when it begins, and passes that need not wait for
+//! each other side by side.
+
+use super::Names;
+use super::frame::{CFunction, LoopNames, head};
+use super::lanes::lanes_after;
+use super::machine::Machine;
+use super::passes::passes_block;
+use super::scalar::{element_type, statements, tables};
+use super::words::Unsuited;
+use headrace_source::Span;
+use headrace_transform::kernel::{Effect, Loop, Object, TableId};
+use headrace_transform::passes::byte_tables::{Built, Tabulated, affine_bytes, built_tables, byte_tables};
+use headrace_transform::passes::several_passes::several_passes;
+use std::fmt::Write as _;
+
+/// Bits of tokens of the passes that stand side by side, and most passes.
+const BITS_TOGETHER: u64 = 256;
+const MOST_PASSES: u64 = 2;
+
+/// Nodes of a pass of which several stand side by side.
+const MOST_NODES: usize = 2000;
+
+/// How much faster passes are side by side.
+const OVERLAP: f64 = 0.7;
+
+/// A loop with tables.
+pub struct TabulatedFunction {
+    /// The function.
+    pub function: CFunction,
+    /// As many passes are worth filling the tables; 0 where there are none to fill.
+    pub least_passes: u64,
+}
+
+/// Prints a loop with tables.
+///
+/// # Errors
+///
+/// Where nothing is gained.
+pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Unsuited> {
+    let found = byte_tables(body);
+    if found.is_none() && !body.is_independent() {
+        return Err(Unsuited("passes need each other, and nothing depends on single bytes".into()));
+    }
+    let tabulated = found.unwrap_or_else(|| Tabulated { body: body.clone(), built: Vec::new() });
+    let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
+    let inside = TableNames { names, own };
+    let body = &tabulated.body;
+    let mut text = constant_tables(&tabulated, &inside);
+    // Where it is called, registers are short.
+    text.push_str("__attribute__((noinline)) ");
+    text.push_str(&head(body, None, names));
+    text.push_str(&fillings(&tabulated, &inside));
+    let bits: u64 = body.consumes.iter().map(|&(tokens, width)| tokens * u64::from(width)).sum();
+    let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_PASSES);
+    let (one, cycles) = passes_block(body, &inside, &format!("passes % {n}"));
+    let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
+    let together = if side_by_side { several_passes(body, n) } else { None };
+    let cycles = match together {
+        Some(several) => {
+            let (block, _) = passes_block(&several, &inside, &format!("passes / {n}"));
+            let _ = writeln!(text, "  {{\n{block}  }}\n  {{\n{one}  }}\n}}");
+            cycles * OVERLAP
+        }
+        None => {
+            let (block, _) = passes_block(body, &inside, "passes");
+            let _ = writeln!(text, "{block}}}");
+            cycles
+        }
+    };
+    let function = CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles };
+    Ok(TabulatedFunction { function, least_passes: least_passes(&tabulated) })
+}
+
+/// Prints a loop with tables that are filled when it begins and read by many lanes at once.
+///
+/// # Errors
+///
+/// Where there are none, or lanes cannot be.
+pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<TabulatedFunction, Unsuited> {
+    let affine = if machine.affine { affine_bytes(body) } else { None };
+    let tabulated = built_tables(affine.as_ref().unwrap_or(body))
+        .ok_or_else(|| Unsuited("nothing depends on single bytes and what stays".into()))?;
+    let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
+    let inside = TableNames { names, own };
+    let before = fillings(&tabulated, &inside);
+    let outside = LoopNames { names: &inside, ..*names };
+    let function = lanes_after(&tabulated.body, machine, &outside, &before)?;
+    let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
+    Ok(TabulatedFunction { function: CFunction { text, ..function }, least_passes: least_passes(&tabulated) })
+}
+
+fn least_passes(tabulated: &Tabulated) -> u64 {
+    let length = |built: &Built| tabulated.body.objects[built.object.0 as usize].length as u64;
+    tabulated.built.iter().map(length).sum::<u64>() / 16
+}
+
+/// Definitions of constant tables.
+fn constant_tables(tabulated: &Tabulated, names: &TableNames) -> String {
+    let mut roots = tabulated.body.roots();
+    roots.extend(tabulated.built.iter().map(|built| built.value));
+    tables(&tabulated.body.graph, &roots, names)
+}
+
+/// Statements that fill tables.
+fn fillings(tabulated: &Tabulated, names: &TableNames) -> String {
+    let body = &tabulated.body;
+    let mut text = String::new();
+    for built in &tabulated.built {
+        let object = &body.objects[built.object.0 as usize];
+        let position = &body.objects[built.position.0 as usize];
+        let mut graph = body.graph.clone();
+        let zero = graph.number(0, 64);
+        let index = graph.entry(built.position, zero, position.width);
+        let store = Effect::Store { object: built.object, index, value: built.value };
+        let _ = writeln!(
+            text,
+            "  {0} {1}[{2}];\n  for (unsigned {3} = 0; {3} < {2}; {3}++) {{",
+            element_type(object.width),
+            object.name,
+            object.length,
+            position.name
+        );
+        text.push_str(&statements(&graph, &body.objects, &[store], names, 2));
+        text.push_str("  }\n");
+    }
+    text
+}
+
+/// Names of the function's own tables.
+struct TableNames<'a> {
+    names: &'a LoopNames<'a>,
+    /// The objects that are its own.
+    own: &'a [Object],
+}
+
+impl TableNames<'_> {
+    fn is_own(&self, object: &Object) -> bool {
+        self.own.iter().any(|own| own.name == object.name)
+    }
+}
+
+impl Names for TableNames<'_> {
+    fn input(&self, port: u32, offset: i64) -> String {
+        self.names.names.input(port, offset)
+    }
+    fn input_bytes(&self, port: u32, offset: i64, n: u32) -> Option<String> {
+        self.names.names.input_bytes(port, offset, n)
+    }
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        self.names.names.output(port, offset, value)
+    }
+    fn output_bytes(&self, port: u32, offset: u64, n: u32) -> Option<String> {
+        self.names.names.output_bytes(port, offset, n)
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        match self.is_own(object) {
+            true if object.length == 1 => object.name.clone(),
+            true => format!("{}[{index}]", object.name),
+            false => self.names.names.element(object, index),
+        }
+    }
+    fn table(&self, table: TableId) -> String {
+        format!("{}_table{}", self.names.function, table.0)
+    }
+    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
+        self.names.names.check(condition, index, length, span)
+    }
+    fn instruction(&self, description: u32, operands: &[String]) -> String {
+        self.names.names.instruction(description, operands)
+    }
+}

@@ -1,0 +1,500 @@
+//! Puts tables in the place of what depends on one byte of what differs from pass to pass.
+//!
+//! Twice: first where all else is constant, so that the tables are constant too; then where all else is what no pass
+//! changes, so that a table is built when the loop begins:
+//!
+//! ```text
+//! y0 := S[a] ^ 2 * S[b];  y1 := 2 * S[a] ^ S[b]     =>     y := T0[a] ^ T1[b]
+//! z := S[S[a ^ k[0]] ^ k[1]]                        =>     T2[i] := S[S[i ^ k[0]] ^ k[1]] for all i;  z := T2[a]
+//! ```
+//!
+//! Sums over the same bytes go together into one word, as in the first line. Nothing depends on how a function was written: a
+//! node belongs to the narrow value through which all that reaches it from the tokens of the pass goes, its *window*.
+//!
+//! Establishes: the loop means the same, if the tables of [`Tabulated::built`] are filled first; and no window is an index
+//! that did not decide where something is read before, so that no secret becomes an address.
+
+use crate::kernel::evaluate::{Environment, values};
+use crate::kernel::{Carried, Counter, Graph, Loop, NodeId, Object, ObjectId, Op, Table, TableId};
+use headrace_boolean::byte_permute::AffineByte;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+mod windows;
+
+use windows::{Window, Windows};
+
+/// Nodes of a loop that is looked at.
+const MOST_NODES: usize = 20_000;
+
+/// Bits that index a table.
+const INDEX_BITS: std::ops::RangeInclusive<u32> = 4..=8;
+
+/// Bits of an element.
+const MOST_BITS: u32 = 64;
+
+/// Operations of a function that a look-up is better than.
+const LEAST_OPERATIONS: usize = 2;
+
+/// How often a pass must read a table that is built for one call.
+const LEAST_READS: usize = 4;
+
+/// Bytes of all tables that are built, which stay in the nearest cache.
+const MOST_BUILT: usize = 8 << 10;
+
+/// Bytes of all constant tables.
+const MOST_CONSTANT: usize = 24 << 10;
+
+/// A table that is filled when the loop begins.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The table.
+    pub object: ObjectId,
+    /// An object of one element, which holds the index of the element that `value` computes.
+    pub position: ObjectId,
+    /// What the element at the index is.
+    pub value: NodeId,
+}
+
+/// A loop with tables.
+#[derive(Clone, Debug)]
+pub struct Tabulated {
+    /// The loop. Its last objects are those of `built`.
+    pub body: Loop,
+    /// What is filled before the first pass.
+    pub built: Vec<Built>,
+}
+
+/// A loop with tables in the place of what depends on one byte, if there is something to put in one.
+pub fn byte_tables(body: &Loop) -> Option<Tabulated> {
+    if body.graph.len() > MOST_NODES {
+        return None;
+    }
+    let constant = with_constant_tables(body);
+    let (tabulated, built) = with_built_tables(constant.as_ref().unwrap_or(body), &HashSet::new());
+    match (tabulated, constant) {
+        (Some(body), _) => Some(Tabulated { body, built }),
+        (None, Some(body)) => Some(Tabulated { body, built: Vec::new() }),
+        (None, None) => None,
+    }
+}
+
+/// The affine map of a byte that a table is.
+pub fn affine_of(table: &Table) -> Option<AffineByte> {
+    let elements: Vec<u8> = table.elements.iter().map(|&element| u8::try_from(element).ok()).collect::<Option<_>>()?;
+    AffineByte::of_table(&<[u8; 256]>::try_from(elements).ok()?)
+}
+
+/// A loop in which functions of a byte that are affine are tables, for machines that have instructions for them: see
+/// [`affine_of`].
+pub fn affine_bytes(body: &Loop) -> Option<Loop> {
+    if body.graph.len() > MOST_NODES {
+        return None;
+    }
+    let order = needed(body);
+    let all = (0..body.graph.tables().len() as u32).map(TableId).collect();
+    let windows = Windows::new(body, &order, false, &all);
+    let parts = windows.parts(&order, &body.roots());
+    let mut functions = Functions::new(&body.graph);
+    let mut graph = functions.scratch.clone();
+    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut found = false;
+    for &id in &order {
+        let width = body.graph.width(id);
+        let window = windows.of(id).filter(|window| width == 8 && window.width == 8 && parts.contains(&id));
+        let table = window.filter(|_| windows.operations(id) >= LEAST_OPERATIONS).and_then(|window| {
+            let elements = functions.elements(&windows, window, &[(vec![id], 8)]);
+            let table = Table { name: "affine".to_owned(), width, elements: elements.into() };
+            affine_of(&table).map(|_| (window, table))
+        });
+        let value = match table {
+            Some((window, table)) => {
+                found = true;
+                let table = graph.add_table(table);
+                let index = window.index(&mut graph, &new)?;
+                graph.lookup(table, index)
+            }
+            None => {
+                let operands: Option<Vec<NodeId>> =
+                    body.graph.op(id).operands().iter().map(|operand| new.get(operand).copied()).collect();
+                graph.rebuild(body.graph.op(id), width, &operands?)
+            }
+        };
+        new.insert(id, value);
+    }
+    if found { moved(body, graph, &new) } else { None }
+}
+
+/// A loop with tables that are built when it begins, and no other ones. Tables that are affine stay as they are.
+pub fn built_tables(body: &Loop) -> Option<Tabulated> {
+    if body.graph.len() > MOST_NODES {
+        return None;
+    }
+    let is_affine = |table: &TableId| affine_of(body.graph.table(*table)).is_some();
+    let affine = (0..body.graph.tables().len() as u32).map(TableId).filter(is_affine).collect();
+    let (body, built) = with_built_tables(body, &affine);
+    body.map(|body| Tabulated { body, built })
+}
+
+/// Whether a look-up is better than computing a function.
+fn is_better(windows: &Windows, id: NodeId) -> bool {
+    windows.of(id).is_some_and(|window| INDEX_BITS.contains(&window.width))
+        && windows.graph().width(id) <= MOST_BITS
+        && windows.operations(id) >= LEAST_OPERATIONS
+        && windows.addresses(id)
+}
+
+/// The loop whose values are those of another graph.
+fn moved(body: &Loop, graph: Graph, new: &HashMap<NodeId, NodeId>) -> Option<Loop> {
+    let of = |id: NodeId| new.get(&id).copied();
+    let outputs = body.outputs.iter().map(|&(port, offset, value)| Some((port, offset, of(value)?)));
+    let carried = body.carried.iter().map(|one| Some(Carried { next: of(one.next)?, ..one.clone() }));
+    let counters = body.counters.iter().map(|one| Some(Counter { start: of(one.start)?, ..one.clone() }));
+    Some(Loop {
+        outputs: outputs.collect::<Option<_>>()?,
+        carried: carried.collect::<Option<_>>()?,
+        counters: counters.collect::<Option<_>>()?,
+        graph,
+        ..body.clone()
+    })
+}
+
+/// All that a loop needs, operands first.
+fn needed(body: &Loop) -> Vec<NodeId> {
+    body.graph.reachable(body.roots().into_iter().chain(body.counters.iter().map(|counter| counter.start)))
+}
+
+/// Copies what lies between a window and a node, with `position` in the place of the window.
+struct Copier<'a> {
+    windows: &'a Windows<'a>,
+    graph: &'a mut Graph,
+    /// Nodes from outside, if they have others there than in the loop's graph.
+    outside: Option<&'a HashMap<NodeId, NodeId>>,
+    window: Window,
+    position: NodeId,
+    known: HashMap<NodeId, NodeId>,
+}
+
+impl Copier<'_> {
+    fn copy(&mut self, id: NodeId) -> NodeId {
+        if let Some(&known) = self.known.get(&id) {
+            return known;
+        }
+        let from = self.windows.graph();
+        let new = if self.window.is(from, id) {
+            self.position
+        } else if let Some(lo) = self.window.part(from, id) {
+            self.graph.extract(self.position, lo, from.width(id))
+        } else if !self.windows.varies(id) {
+            match (self.outside, from.op(id)) {
+                (Some(outside), _) => outside.get(&id).copied().unwrap_or(id),
+                (None, Op::Const(value)) => self.graph.number(*value, from.width(id)),
+                (None, op) => {
+                    let operands: Vec<NodeId> = op.operands().into_iter().map(|operand| self.copy(operand)).collect();
+                    self.graph.rebuild(op, from.width(id), &operands)
+                }
+            }
+        } else {
+            let op = from.op(id);
+            let operands: Vec<NodeId> = op.operands().into_iter().map(|operand| self.copy(operand)).collect();
+            self.graph.rebuild(op, from.width(id), &operands)
+        };
+        self.known.insert(id, new);
+        new
+    }
+}
+
+// --- constant tables ------------------------------------------------------------------------------------------------
+
+/// Sums over the same windows, which one word holds.
+struct Group {
+    windows: BTreeSet<Window>,
+    /// The first in the most significant bits.
+    members: Vec<Sum>,
+}
+
+#[derive(Clone)]
+struct Sum {
+    id: NodeId,
+    /// What depends on one of the windows.
+    inner: Vec<(Window, NodeId)>,
+    others: Vec<NodeId>,
+}
+
+/// The tables of a graph as functions of an index.
+struct Functions {
+    scratch: Graph,
+    known: HashMap<NodeId, Vec<u128>>,
+}
+
+struct AtPosition(u128);
+
+impl Environment for AtPosition {
+    fn input(&self, _port: u32, _offset: i64) -> u128 {
+        self.0
+    }
+    fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
+        0
+    }
+}
+
+impl Functions {
+    fn new(graph: &Graph) -> Functions {
+        let mut scratch = Graph::new();
+        for table in graph.tables() {
+            scratch.add_table(table.clone());
+        }
+        Functions { scratch, known: HashMap::new() }
+    }
+
+    /// The elements of the table of several functions of a window, one beside the other; `None` stands for zeros of a width.
+    fn elements(&mut self, windows: &Windows, window: Window, parts: &[(Vec<NodeId>, u32)]) -> &[u128] {
+        let position = self.scratch.input(0, 0, window.width);
+        let known = HashMap::new();
+        let mut copier = Copier { windows, graph: &mut self.scratch, outside: None, window, position, known };
+        let mut values_of_parts = Vec::new();
+        for (leaves, width) in parts {
+            let mut sum = copier.graph.number(0, *width);
+            for &leaf in leaves {
+                let leaf = copier.copy(leaf);
+                sum = copier.graph.xor(sum, leaf);
+            }
+            values_of_parts.push(sum);
+        }
+        let value = self.scratch.concat(&values_of_parts);
+        let scratch = &self.scratch;
+        self.known.entry(value).or_insert_with(|| {
+            let at = |index: u128| values(scratch, &[value], &AtPosition(index)).get(&value).copied().unwrap_or(0);
+            (0..1 << window.width).map(at).collect()
+        })
+    }
+}
+
+fn with_constant_tables(body: &Loop) -> Option<Loop> {
+    let order = needed(body);
+    let none = HashSet::new();
+    let windows = Windows::new(body, &order, false, &none);
+    let groups = groups(body, &order, &windows);
+    let in_groups: HashSet<NodeId> = groups.iter().flat_map(|group| &group.members).map(|sum| sum.id).collect();
+    let exits: HashSet<NodeId> =
+        (windows.exits(&order, &body.roots(), &in_groups).into_iter()).filter(|&id| is_better(&windows, id)).collect();
+    if groups.is_empty() && exits.is_empty() {
+        return None;
+    }
+    let mut functions = Functions::new(&body.graph);
+    let mut graph = functions.scratch.clone();
+    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut bytes = 0;
+    let mut look_up =
+        |graph: &mut Graph, new: &HashMap<NodeId, NodeId>, window: Window, parts: &[(Vec<NodeId>, u32)]| {
+            let elements = functions.elements(&windows, window, parts).to_vec();
+            let width: u32 = parts.iter().map(|part| part.1).sum();
+            let n_tables = graph.tables().len();
+            let size = elements.len() * width.next_power_of_two().max(8) as usize / 8;
+            let table = graph.add_table(Table { name: "merged".to_owned(), width, elements: elements.into() });
+            bytes += if graph.tables().len() > n_tables { size } else { 0 };
+            let index = window.index(graph, new)?;
+            Some(graph.lookup(table, index))
+        };
+    for &id in &order {
+        if new.contains_key(&id) {
+            continue;
+        }
+        if let Some(group) = groups.iter().find(|group| group.members.iter().any(|sum| sum.id == id)) {
+            for chunk in chunks(&group.members, &body.graph) {
+                let widths: Vec<u32> = chunk.iter().map(|sum| body.graph.width(sum.id)).collect();
+                let mut word = None;
+                for &window in &group.windows {
+                    let leaves = |sum: &Sum| {
+                        let inner = sum.inner.iter().filter(|one| one.0 == window);
+                        inner.map(|one| one.1).collect::<Vec<NodeId>>()
+                    };
+                    let parts: Vec<(Vec<NodeId>, u32)> = chunk.iter().map(leaves).zip(widths.iter().copied()).collect();
+                    let one = look_up(&mut graph, &new, window, &parts)?;
+                    word = Some(word.map_or(one, |word| graph.xor(word, one)));
+                }
+                let mut word = word?;
+                // What else is added goes to the whole word, where it is known by now.
+                let is_known = chunk.iter().flat_map(|sum| &sum.others).all(|other| new.contains_key(other));
+                let others: Vec<NodeId> = (chunk.iter().zip(&widths))
+                    .map(|(sum, &width)| {
+                        let zero = graph.number(0, width);
+                        sum.others.iter().filter_map(|other| new.get(other)).fold(zero, |all, &one| graph.xor(all, one))
+                    })
+                    .collect();
+                if is_known {
+                    let others = graph.concat(&others);
+                    word = graph.xor(word, others);
+                }
+                let mut lo = graph.width(word);
+                for (sum, width) in chunk.iter().zip(widths) {
+                    lo -= width;
+                    let mut value = graph.extract(word, lo, width);
+                    if !is_known && sum.id != id {
+                        continue;
+                    }
+                    if !is_known {
+                        value = sum
+                            .others
+                            .iter()
+                            .filter_map(|other| new.get(other))
+                            .fold(value, |all, &one| graph.xor(all, one));
+                    }
+                    new.insert(sum.id, value);
+                }
+            }
+            if new.contains_key(&id) {
+                continue;
+            }
+            return None;
+        }
+        let value = if exits.contains(&id) {
+            let window = windows.of(id)?;
+            look_up(&mut graph, &new, window, &[(vec![id], body.graph.width(id))])?
+        } else {
+            let operands: Option<Vec<NodeId>> =
+                body.graph.op(id).operands().iter().map(|operand| new.get(operand).copied()).collect();
+            graph.rebuild(body.graph.op(id), body.graph.width(id), &operands?)
+        };
+        new.insert(id, value);
+    }
+    if bytes > MOST_CONSTANT {
+        return None;
+    }
+    moved(body, graph, &new)
+}
+
+/// Pieces of a group that fit in words.
+fn chunks<'a>(members: &'a [Sum], graph: &Graph) -> Vec<&'a [Sum]> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut width = 0;
+    for (at, sum) in members.iter().enumerate() {
+        let more = graph.width(sum.id);
+        if width + more > MOST_BITS {
+            pieces.push(&members[start..at]);
+            (start, width) = (at, 0);
+        }
+        width += more;
+    }
+    pieces.push(&members[start..]);
+    pieces
+}
+
+/// Sums that go together, and for which tables are better.
+fn groups(body: &Loop, order: &[NodeId], windows: &Windows) -> Vec<Group> {
+    let graph = &body.graph;
+    let mut at: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    for (number, &id) in order.iter().enumerate() {
+        if let Op::Concat(parts) = graph.op(id) {
+            for (place, &part) in parts.iter().enumerate() {
+                at.entry(part).or_insert((number, place));
+            }
+        }
+    }
+    let mut by_windows: BTreeMap<Vec<Window>, Vec<Sum>> = BTreeMap::new();
+    for (id, leaves) in windows.sums(order, &body.roots()) {
+        let inner: Vec<(Window, NodeId)> = (leaves.iter())
+            .filter_map(|&leaf| windows.of(leaf).map(|window| (window, leaf)))
+            .filter(|(window, _)| INDEX_BITS.contains(&window.width))
+            .collect();
+        let wanted: BTreeSet<Window> = inner.iter().filter(|one| windows.addresses(one.1)).map(|one| one.0).collect();
+        if wanted.is_empty() || graph.width(id) > MOST_BITS {
+            continue;
+        }
+        let (inner, rest): (Vec<_>, Vec<_>) = leaves
+            .into_iter()
+            .map(|leaf| (windows.of(leaf), leaf))
+            .partition(|(window, _)| window.is_some_and(|window| wanted.contains(&window)));
+        let inner = inner.into_iter().filter_map(|(window, leaf)| Some((window?, leaf))).collect();
+        let others = rest.into_iter().map(|one| one.1).collect();
+        by_windows.entry(wanted.into_iter().collect()).or_default().push(Sum { id, inner, others });
+    }
+    let mut groups = Vec::new();
+    for (of, mut members) in by_windows {
+        members.sort_by_key(|sum| (at.get(&sum.id).copied().unwrap_or((usize::MAX, 0)), sum.id));
+        let operations: BTreeSet<NodeId> =
+            members.iter().flat_map(|sum| &sum.inner).flat_map(|one| windows.cone(one.1)).collect();
+        let terms: usize = members.iter().map(|sum| sum.inner.len()).sum();
+        let look_ups = of.len() * chunks(&members, graph).len();
+        if look_ups * 2 < operations.len() + terms {
+            groups.push(Group { windows: of.into_iter().collect(), members });
+        }
+    }
+    groups
+}
+
+// --- tables that are built ------------------------------------------------------------------------------------------
+
+fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Vec<Built>) {
+    let order = needed(body);
+    let windows = Windows::new(body, &order, true, apart);
+    let roots = body.roots();
+    let exits = windows.exits(&order, &roots, &HashSet::new());
+    // The functions, as nodes of a graph in which a place of its own stands for the window.
+    let mut scratch = body.graph.clone();
+    let position = |graph: &mut Graph, width: u32| {
+        let first = graph.number(0, 64);
+        graph.entry(ObjectId((body.objects.len() + width as usize) as u32), first, width)
+    };
+    let mut function_of: BTreeMap<NodeId, NodeId> = BTreeMap::new();
+    let mut reads: BTreeMap<NodeId, usize> = BTreeMap::new();
+    for &id in &exits {
+        let Some(window) = windows.of(id) else { continue };
+        if !is_better(&windows, id) || !windows.reads_held(id) {
+            continue;
+        }
+        let position = position(&mut scratch, window.width);
+        let (graph, known) = (&mut scratch, HashMap::new());
+        let mut copier = Copier { windows: &windows, graph, outside: Some(&HashMap::new()), window, position, known };
+        let function = copier.copy(id);
+        function_of.insert(id, function);
+        *reads.entry(function).or_default() += 1;
+    }
+    reads.retain(|_, n| *n >= LEAST_READS);
+    function_of.retain(|_, function| reads.contains_key(function));
+    let bytes: usize =
+        (reads.keys()).map(|&id| (scratch.width(id).next_power_of_two().max(8) as usize / 8) << INDEX_BITS.end()).sum();
+    if reads.is_empty() || bytes > MOST_BUILT {
+        return (None, Vec::new());
+    }
+    // Positions, one object for each width of an index up to the widest, then the tables.
+    let mut objects = body.objects.clone();
+    for width in 0..=*INDEX_BITS.end() {
+        objects.push(Object { name: format!("position_{width}_"), width: width.max(1), length: 1, persistent: true });
+    }
+    let mut built: Vec<Built> = Vec::new();
+    let mut object_of: HashMap<NodeId, ObjectId> = HashMap::new();
+    for (&id, &function) in &function_of {
+        let Some(window) = windows.of(id) else { continue };
+        object_of.entry(function).or_insert_with(|| {
+            let object = ObjectId(objects.len() as u32);
+            let name = format!("built_{}_", built.len());
+            objects.push(Object { name, width: scratch.width(function), length: 1 << window.width, persistent: true });
+            let position = ObjectId((body.objects.len() + window.width as usize) as u32);
+            built.push(Built { object, position, value: function });
+            object
+        });
+    }
+    // The loop, in the graph of the functions.
+    let mut graph = scratch;
+    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    for &id in &order {
+        let (op, width) = (body.graph.op(id), body.graph.width(id));
+        let object = function_of.get(&id).and_then(|function| object_of.get(function));
+        let value = match (object, windows.of(id)) {
+            (Some(&object), Some(window)) => match window.index(&mut graph, &new) {
+                Some(index) => graph.entry(object, index, width),
+                None => return (None, Vec::new()),
+            },
+            _ if !windows.varies(id) => id,
+            _ => {
+                let operands: Vec<NodeId> =
+                    op.operands().iter().map(|operand| new.get(operand).copied().unwrap_or(*operand)).collect();
+                graph.rebuild(op, width, &operands)
+            }
+        };
+        new.insert(id, value);
+    }
+    let tabulated = moved(body, graph, &new).map(|body| Loop { objects, ..body });
+    (tabulated, built)
+}

@@ -29,7 +29,7 @@ pub(crate) enum Progress {
 }
 
 /// Operations of an action that is long.
-const LONG: u64 = 1_000;
+const LONG: u64 = 3_000;
 
 /// Which connections go where.
 #[derive(Clone, Debug)]

@@ -362,9 +362,10 @@ impl<'a> Explorer<'a> {
             Begin::Reading(port, tokens) => scheduler.reading = Some((port, tokens)),
         }
         let mut wanted = Vec::new();
-        *tree = match scheduler.step(&mut state, &mut wanted)? {
-            Progress::Fired if scheduler.fired_long => self.arrive(state),
-            Progress::Fired => self.go_on(state)?,
+        let progress = scheduler.step(&mut state, &mut wanted)?;
+        let long = scheduler.long.take().unwrap_or_default();
+        *tree = match progress {
+            Progress::Fired => self.go_on(state, long)?,
             Progress::Fork(condition) => {
                 let before = std::mem::take(&mut state.effects[0]);
                 let mut other = state.clone();
@@ -388,8 +389,8 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// After the first firing: on until something must be decided.
-    fn go_on(&mut self, mut state: State) -> Result<Tree, NotFused> {
+    /// After the first firing, with actions that are long if it was one: on until something must be decided.
+    fn go_on(&mut self, mut state: State, mut long: Vec<(usize, usize)>) -> Result<Tree, NotFused> {
         let mut wanted = Vec::new();
         let mut firings = 1;
         let mut met: HashSet<Key> = HashSet::new();
@@ -403,8 +404,15 @@ impl<'a> Explorer<'a> {
                 return Ok(self.arrive(state));
             }
             let mut scheduler = self.scheduler();
-            scheduler.long = false;
-            match scheduler.step(&mut state, &mut wanted)? {
+            // An action that is long is a kernel by itself, or with others that are long and all that follows them.
+            let alone = (long.len() == 1).then(|| state.clone());
+            scheduler.long = Some(long);
+            let progress = scheduler.step(&mut state, &mut wanted)?;
+            long = scheduler.long.take().unwrap_or_default();
+            if let Some(alone) = alone.filter(|_| long.len() == 1) {
+                return Ok(self.arrive(alone));
+            }
+            match progress {
                 Progress::Fired => firings += 1,
                 _ => return Ok(self.arrive(state)),
             }

@@ -24,7 +24,7 @@ pub(crate) enum Progress {
     Input { port: usize, tokens: usize },
     /// It depends on a condition that is not known.
     Fork(NodeId),
-    /// What comes next is long, and others have fired in this kernel.
+    /// It is long, and a kernel that it could fire in has not begun with it.
     Long,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Wiring {
     pub roots: Vec<usize>,
     /// Tokens that each connection should not exceed: what one firing needs, or what the source asks room for.
     pub room: Vec<u64>,
-    /// Actions of each instance that are long: each is a kernel by itself, so that kernels of many states are equal.
+    /// Actions of each instance that are long.
     pub long: Vec<Vec<bool>>,
 }
 
@@ -118,15 +118,14 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
     asked: Vec<usize>,
     /// An input port that may be read now, and how many tokens.
     pub reading: Option<(usize, usize)>,
-    /// Whether an action that is long may fire.
-    pub long: bool,
-    /// Whether one has fired.
-    pub fired_long: bool,
+    /// Which actions that are long have fired in this kernel, as instance and action; none: nothing has fired. Such actions
+    /// come first in a kernel and once, so that what takes long is the same in kernels of many states.
+    pub long: Option<Vec<(usize, usize)>>,
 }
 
 impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring) -> Self {
-        Scheduler { walk, wiring, asked: Vec::new(), reading: None, long: true, fired_long: false }
+        Scheduler { walk, wiring, asked: Vec::new(), reading: None, long: None }
     }
 
     /// Fires one action if any can, without input beyond what may be read.
@@ -327,11 +326,16 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                 }
             }
         }
-        let is_long = self.wiring.long[instance][test.action.index()];
-        if is_long && !self.long {
-            return Ok(Attempt::Result(Progress::Long));
+        if self.wiring.long[instance][test.action.index()] {
+            let own = (instance, test.action.index());
+            match &mut self.long {
+                Some(fired) if fired.is_empty() || fired.contains(&own) => {
+                    return Ok(Attempt::Result(Progress::Long));
+                }
+                Some(fired) => fired.push(own),
+                None => self.long = Some(vec![own]),
+            }
         }
-        self.fired_long |= is_long;
         let mut frame = match frame {
             Some(frame) => frame,
             None => self.walk.frame(state, instance, &action.locals, action.span)?,

@@ -73,7 +73,7 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "\n/* From here on the network with its scheduler goes on. */\nHR_APART static void {prefix}_leave(struct {prefix} *s) {{\n    struct {} *const context = &s->scheduled;\n    const uint32_t *const actors = {prefix}_actors[s->state];\n    size_t i;\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_known[i].value;\n        (void)value;\n        switch ({prefix}_known[i].element) {{\n",
+            "\n/* From here on the network with its scheduler goes on. */\nHR_APART static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    const uint32_t *const actors = {prefix}_actors[s->state];\n    size_t i;\n    {0}_init(context, context->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_known[i].value;\n        (void)value;\n        switch ({prefix}_known[i].element) {{\n",
             self.inner
         );
         for (number, &(object, index)) in slots.iter().enumerate() {
@@ -116,6 +116,23 @@ impl Writer<'_> {
             text.push_str(&self.move_elements(ObjectId(number as u32), &target, ty));
         }
         text.push_str("    memset(context->news, 0xff, sizeof context->news);\n}\n\n");
+        text.push_str(&self.inspect(&used));
+        text
+    }
+
+    /// `PREFIX_inspect(s, …)`: what the network would show in this state.
+    fn inspect(&self, used: &[usize]) -> String {
+        let prefix = self.prefix;
+        let mut text = format!(
+            "static void {prefix}_inspect(const struct {prefix} *s, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    memset(fills, 0, {} * sizeof *fills);\n    memcpy(states, {prefix}_actors[s->state], {1} * sizeof *states);\n    memset(blocked, 0, {1} * sizeof *blocked);\n",
+            self.network.connections.len(),
+            self.network.instances.len()
+        );
+        for (number, connection) in used.iter().enumerate() {
+            let tokens = format!("{prefix}_tokens[s->state][{number}]");
+            let _ = writeln!(text, "    fills[{connection}] = {tokens}[1] - {tokens}[0];");
+        }
+        text.push_str("}\n\n");
         text
     }
 

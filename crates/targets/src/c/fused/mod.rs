@@ -12,6 +12,7 @@
 //! | `states` | the automaton: decisions and kernels |
 //! | `apart` | kernels as parts that do not need each other |
 //! | `kernels` | long kernels as functions, which states share |
+//! | `selected` | kernels with instructions |
 //! | `loops` | what is repeated |
 //! | `counted` | how often it is |
 //! | `leave` | the state of the automaton as that of the network |
@@ -22,6 +23,7 @@ mod kernels;
 mod leave;
 mod loops;
 mod ports;
+mod selected;
 mod states;
 
 use super::kernel::{self, Names};

@@ -7,7 +7,7 @@
 use super::Writer;
 use crate::c::kernel::element_type;
 use headrace_ir::{Port, Scalar};
-use headrace_transform::control::Step;
+use headrace_transform::control::{Holds, Step};
 use std::fmt::Write as _;
 
 /// Tokens of a buffer at least.
@@ -205,21 +205,37 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
         let mut init = String::new();
         for port in &self.network.inputs {
             let name = &port.name;
-            let _ = writeln!(init, "    s->in_{name} = s->in_{name}_buffer;");
+            let _ = write!(
+                init,
+                "    s->in_{name} = s->in_{name}_buffer;\n    s->in_{name}_there = 0;\n    s->in_{name}_rest = NULL;\n    s->in_{name}_rest_there = 0;\n"
+            );
         }
-        for (object, initial) in self.automaton.objects.iter().zip(&self.automaton.initial) {
-            if object.persistent && object.length > 0 {
-                for (at, value) in initial.iter().enumerate().filter(|(_, value)| **value != 0) {
-                    let _ = writeln!(init, "    s->{}[{at}] = {};", object.name, literal(*value));
-                }
+        for port in &self.network.outputs {
+            let name = &port.name;
+            let _ = write!(
+                init,
+                "    s->out_{name} = NULL;\n    s->out_{name}_room = 0;\n    s->out_{name}_first = 0;\n    s->out_{name}_there = 0;\n"
+            );
+        }
+        let fields = self.automaton.objects.iter().zip(&self.automaton.initial).zip(&self.automaton.holds);
+        for ((object, initial), holds) in fields.filter(|((object, _), _)| object.persistent && object.length > 0) {
+            // Tokens are written before they are read.
+            if !matches!(holds, Holds::Fifo(_)) {
+                let _ = writeln!(init, "    memset(s->{0}, 0, sizeof s->{0});", object.name);
+            }
+            for (at, value) in initial.iter().enumerate().filter(|(_, value)| **value != 0) {
+                let _ = writeln!(init, "    s->{}[{at}] = {};", object.name, literal(*value));
             }
         }
         let _ = write!(
             text,
-            "static void {prefix}_any_init(void *context, const struct headrace_host *host) {{
+            "/* The network with its scheduler is prepared when it is needed. */
+static void {prefix}_any_init(void *context, const struct headrace_host *host) {{
     struct {prefix} *const s = (struct {prefix} *)context;
-    memset(s, 0, sizeof *s);
-    {inner}_init(&s->scheduled, host);
+    memset(&s->scheduled.control, 0, sizeof s->scheduled.control);
+    s->scheduled.control.host = host;
+    s->left = 0;
+    s->state = 0;
 {init}}}
 
 "
@@ -328,14 +344,25 @@ static void {prefix}_any_clear(void *context) {{
 "
         );
         text.push_str(&self.stream());
+        let actions = self.network.instances.iter().map(|one| self.network.actors[one.actor.index()].actions.len());
+        let n_actions: usize = actions.sum();
         let _ = write!(
             text,
             "static void {prefix}_any_inspect(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{
-    {inner}_network.inspect(&((const struct {prefix} *)context)->scheduled, fills, states, blocked);
+    const struct {prefix} *const s = (const struct {prefix} *)context;
+    if (s->left != 0) {{
+        {inner}_network.inspect(&s->scheduled, fills, states, blocked);
+        return;
+    }}
+    {prefix}_inspect(s, fills, states, blocked);
 }}
 
 static void {prefix}_any_firings(const void *context, uint64_t *counts) {{
-    {inner}_network.firings(&((const struct {prefix} *)context)->scheduled, counts);
+    if (((const struct {prefix} *)context)->left != 0) {{
+        {inner}_network.firings(&((const struct {prefix} *)context)->scheduled, counts);
+        return;
+    }}
+    memset(counts, 0, {n_actions} * sizeof *counts);
 }}
 
 static const struct headrace_control *{prefix}_any_control(const void *context) {{

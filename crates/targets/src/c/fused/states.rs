@@ -4,6 +4,7 @@ use super::Writer;
 use super::apart::apart;
 use super::kernels::{Faster, KernelFunctions};
 use super::loops::MOST_NODES;
+use super::selected::holding;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step, once};
 use headrace_transform::kernel::{Effect, Kernel, Loop, NodeId, Object, ObjectId, Op};
@@ -21,6 +22,14 @@ const FEWEST_NODES: usize = 200;
 struct Place {
     /// The function that holds its state.
     group: usize,
+    /// How far in.
+    depth: usize,
+}
+
+impl Place {
+    fn inside(self) -> Place {
+        Place { depth: self.depth + 1, ..self }
+    }
 }
 
 impl Writer<'_> {
@@ -48,8 +57,8 @@ impl Writer<'_> {
                     n_loops += 1;
                 }
                 text.push_str("        {\n");
-                let place = Place { group };
-                self.step(&state.step, place, &[], 3, &mut functions, &mut text);
+                let place = Place { group, depth: 3 };
+                self.step(&state.step, place, &[], &mut functions, &mut text);
                 text.push_str("        }\n");
             }
             text.push_str(
@@ -67,15 +76,8 @@ impl Writer<'_> {
         functions.text + &text
     }
 
-    fn step(
-        &self,
-        step: &Step,
-        place: Place,
-        before: &[Effect],
-        depth: usize,
-        functions: &mut KernelFunctions,
-        text: &mut String,
-    ) {
+    fn step(&self, step: &Step, place: Place, before: &[Effect], functions: &mut KernelFunctions, text: &mut String) {
+        let depth = place.depth;
         let pad = "    ".repeat(depth);
         match step {
             Step::Branch { before: more, condition, then, otherwise } => {
@@ -84,21 +86,21 @@ impl Writer<'_> {
                 self.pointers(&all, Some(*condition), depth + 1, text);
                 text.push_str(&self.statements(&all, vec![(format!("c{depth}"), *condition)], depth + 1));
                 let _ = writeln!(text, "{pad}}}\n{pad}if (c{depth}) {{");
-                self.step(then, place, &all, depth + 1, functions, text);
+                self.step(then, place.inside(), &all, functions, text);
                 let _ = writeln!(text, "{pad}}} else {{");
-                self.step(otherwise, place, &all, depth + 1, functions, text);
+                self.step(otherwise, place.inside(), &all, functions, text);
                 let _ = writeln!(text, "{pad}}}");
             }
             Step::Wait(awaited) => {
                 for Awaited { port, tokens, step } in awaited {
                     let name = &self.network.inputs[*port].name;
                     let _ = writeln!(text, "{pad}if ({}_there_{name}(s, {tokens})) {{", self.prefix);
-                    self.step(step, place, before, depth + 1, functions, text);
+                    self.step(step, place.inside(), before, functions, text);
                     let _ = writeln!(text, "{pad}}}");
                 }
                 let _ = writeln!(text, "{pad}goto dry;");
             }
-            Step::Go { kernel, target } => self.kernel(kernel, place, *target, before, depth, functions, text),
+            Step::Go { kernel, target } => self.kernel(kernel, place, *target, before, functions, text),
             Step::End => {
                 let _ = writeln!(text, "{pad}goto dry;");
             }
@@ -157,7 +159,11 @@ impl Writer<'_> {
         let (function, features, written) = match selected {
             Some((_, blocks)) => (blocks.function, blocks.features, written),
             None => {
-                let (function, features) = self.product(&body, name)?;
+                let product = self.product(&body, name);
+                let (function, features) = product.or_else(|| {
+                    let (_, blocks) = self.blocks(&holding(&body)?, name, &[128]).pop()?;
+                    Some((blocks.function, blocks.features))
+                })?;
                 (function, features, Vec::new())
             }
         };
@@ -185,10 +191,10 @@ impl Writer<'_> {
         place: Place,
         target: usize,
         before: &[Effect],
-        depth: usize,
         functions: &mut KernelFunctions,
         text: &mut String,
     ) {
+        let depth = place.depth;
         let prefix = self.prefix;
         let pad = "    ".repeat(depth);
         let produces = kernel.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);

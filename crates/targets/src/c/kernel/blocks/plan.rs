@@ -271,12 +271,14 @@ impl<'a> Plan<'a> {
 
     fn next_words(&mut self, places: [Option<(ObjectId, usize)>; WORDS]) -> Result<usize, Unsuited> {
         let zero = self.graph.number(0, WORD_BITS);
-        let mut bytes = Vec::new();
-        for place in places {
-            let word = place.map_or(zero, |place| self.body.carried[self.carried[&place]].next);
-            bytes.extend((0..WORD_BITS / 8).map(|at| (word, 8 * at)));
+        let words = places.map(|place| place.map_or(zero, |place| self.body.carried[self.carried[&place]].next));
+        // What only goes on is there already.
+        let highest_first: Vec<NodeId> = words.into_iter().rev().collect();
+        if let Some(kept) = self.words_kept(&highest_first) {
+            return Ok(kept);
         }
-        self.glued(&bytes)
+        let bytes = words.into_iter().flat_map(|word| (0..WORD_BITS / 8).map(move |at| (word, 8 * at)));
+        self.glued(&bytes.collect::<Vec<_>>())
     }
 
     /// The register of what the pass before left in sixteen elements.

@@ -54,6 +54,22 @@ pub fn select(
     let mut registers = Registers::new(Kernel::new(&body.graph, &roots), patterns, &carried);
     let top = registers.topmost(&words)?;
     registers.request(top)?;
+    // Sums that are written come out in registers too, in the order in which they are.
+    let mut written: Vec<NodeId> = Vec::new();
+    for &(.., value) in &body.outputs {
+        let word = match *body.graph.op(value) {
+            Op::Extract(word, _) => word,
+            _ => value,
+        };
+        if words.contains(&word) && !written.contains(&word) {
+            written.push(word);
+        }
+    }
+    for four in written.chunks_exact(LANES) {
+        let mut lanes = [None; LANES];
+        lanes.iter_mut().zip(four).for_each(|(lane, word)| *lane = Some(*word));
+        let _ = registers.request(lanes);
+    }
     let next: HashMap<(ObjectId, usize), NodeId> =
         body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect();
     let mut ends: HashMap<(ObjectId, usize), (NodeId, usize)> = HashMap::new();

@@ -206,10 +206,10 @@ uint32_t headrace_message_key(const struct headrace_operation *op, struct headra
     return result;
 }
 
-/* Whether a string goes with this message. */
+/* Whether a string that there is goes with this message. */
 static bool is_sent(const struct headrace_operation *op, const struct headrace_bytes *strings, int role) {
     const bool goes_on = is_there(op->reseed) && (role == HEADRACE_SEED || role == HEADRACE_ENTROPY);
-    return is_there(op->strings[role].port) && (!goes_on || strings[role].bytes != NULL);
+    return !goes_on || strings[role].bytes != NULL;
 }
 
 /* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
@@ -217,13 +217,14 @@ static bool is_sent(const struct headrace_operation *op, const struct headrace_b
 static uint32_t begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
                       const struct headrace_bytes *strings, uint32_t input_size) {
     const bool keyed = is_there(op->rekey);
+    const uint32_t before = op->roles & ((1u << HEADRACE_INPUT) - 1u);
     const bool seeds = keyed && is_there(op->strings[HEADRACE_SEED].port) && strings[HEADRACE_SEED].bytes != NULL;
     uint32_t result = HEADRACE_OK;
     if (keyed && !seeds && message->state != NEW_KEY && message->state != KEYED) {
         return HEADRACE_ORDER;
     }
-    for (int role = HEADRACE_NONCE; role < HEADRACE_INPUT; role++) {
-        if (is_sent(op, strings, role) && !allows(&op->strings[role], strings[role].n_bytes)) {
+    for (int role = HEADRACE_NONCE; before >> role != 0; role++) {
+        if ((before >> role & 1u) != 0 && is_sent(op, strings, role) && !allows(&op->strings[role], strings[role].n_bytes)) {
             return HEADRACE_STRING_LENGTH;
         }
     }
@@ -242,8 +243,8 @@ static uint32_t begin(const struct headrace_operation *op, struct headrace_messa
     if (result == HEADRACE_OK && op->single_chunk) {
         result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, input_size);
     }
-    for (int role = HEADRACE_NONCE; result == HEADRACE_OK && role < HEADRACE_INPUT; role++) {
-        if (is_sent(op, strings, role)) {
+    for (int role = HEADRACE_NONCE; result == HEADRACE_OK && before >> role != 0; role++) {
+        if ((before >> role & 1u) != 0 && is_sent(op, strings, role)) {
             result = put_string(op, c, (enum headrace_role)role, strings[role].bytes, strings[role].n_bytes);
         }
     }
@@ -276,8 +277,8 @@ static uint32_t finish(const struct headrace_operation *op, void *c, const struc
     if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
         result = pump(op, c, NULL, 0, &rooms[HEADRACE_OUTPUT]);
     }
-    for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && role < HEADRACE_ROLES; role++) {
-        if (is_there(op->strings[role].port) && !(role == HEADRACE_OUTPUT && streams(op))) {
+    for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && op->roles >> role != 0; role++) {
+        if ((op->roles >> role & 1u) != 0 && !(role == HEADRACE_OUTPUT && streams(op))) {
             result = take(op, c, (enum headrace_role)role, &rooms[role]);
         }
     }

@@ -85,6 +85,7 @@ struct headrace_string {
 struct headrace_operation {
     const struct headrace_network *network;
     struct headrace_string strings[HEADRACE_ROLES];
+    uint32_t roles; /* whose strings there are, as bits */
     uint32_t rekey;
     uint32_t decrypt;
     uint32_t reseed;

@@ -23,6 +23,7 @@ mod lists;
 mod liveness;
 mod loops;
 mod memory;
+mod nearest;
 mod places;
 mod repetition;
 mod rounds;

@@ -28,6 +28,18 @@ pub(super) struct Faster {
     pub call: String,
 }
 
+/// `unsigned NAME_way(void)`: the number of the first condition that holds, from 1 on, or one more than there are.
+pub(super) fn way(name: &str, conditions: &[&str]) -> String {
+    let mut chosen = String::new();
+    for (at, condition) in conditions.iter().enumerate() {
+        let _ = write!(chosen, "{condition} ? {}u : ", at + 1);
+    }
+    format!(
+        "/* What this processor can do is asked once, and any thread finds the same. */\nstatic inline unsigned {name}_way(void) {{\n    static unsigned known;\n    unsigned way = __atomic_load_n(&known, __ATOMIC_RELAXED);\n    if (way == 0) {{\n        way = {chosen}{}u;\n        __atomic_store_n(&known, way, __ATOMIC_RELAXED);\n    }}\n    return way;\n}}\n",
+        conditions.len() + 1
+    )
+}
+
 /// The functions of kernels that have been printed, by what they do.
 #[derive(Default)]
 pub(super) struct KernelFunctions {
@@ -86,11 +98,12 @@ impl KernelFunctions {
                         self.text.push_str(&text);
                     }
                 }
-                let _ = write!(self.text, "{}#endif\n\n", faster.function);
+                let own = format!("{prefix}_kernel_{number}");
+                let _ = write!(self.text, "{}{}#endif\n\n", faster.function, way(&own, &[&faster.supported]));
                 let _ = write!(
                     first,
-                    "{X86}    if ({}) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n#endif\n",
-                    faster.supported, faster.call
+                    "{X86}    if ({own}_way() == 1) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n#endif\n",
+                    faster.call
                 );
             }
             let _ = write!(

@@ -1,7 +1,7 @@
 //! Functions that run passes of loops: one for each level of a machine that does them in another way, and one that chooses
 //! when it is called.
 
-use super::kernels::X86;
+use super::kernels::{X86, way};
 use super::{KernelNames, Writer};
 use crate::c::kernel::{self, Blocks, CFunction, LoopNames, Machine, element_type};
 use headrace_instructions::{Description, choice, descriptions};
@@ -210,6 +210,11 @@ impl Writer<'_> {
             text.push_str(&version.function.text);
             text.push('\n');
         }
+        let own = format!("{prefix}_loop_{number}");
+        if !others.is_empty() {
+            let supported: Vec<&str> = others.iter().map(|version| version.supported.as_str()).collect();
+            text.push_str(&way(&own, &supported));
+        }
         text.push_str("#endif\n");
         text.push_str(last.map_or("", |version| &version.function.text));
         let _ = write!(text, "\nHR_APART static bool {prefix}_loop_{number}(struct {prefix} *s");
@@ -223,12 +228,13 @@ impl Writer<'_> {
             let _ = write!(arguments, ", out{at}");
         }
         let _ = write!(text, ", size_t passes) {{\n{X86}");
-        for version in others {
-            let _ = write!(
-                text,
-                "    if ({}) {{\n        {}({arguments}, passes);\n        return true;\n    }}\n",
-                version.supported, version.function.name
-            );
+        if !others.is_empty() {
+            let _ = writeln!(text, "    switch ({own}_way()) {{");
+            for (at, version) in others.iter().enumerate() {
+                let name = &version.function.name;
+                let _ = writeln!(text, "    case {}:\n        {name}({arguments}, passes);\n        return true;", at + 1);
+            }
+            text.push_str("    default:\n        break;\n    }\n");
         }
         match last {
             Some(last) => {

@@ -45,6 +45,9 @@ const MOST_TEXT: usize = 3_500_000;
 /// States of it.
 const MOST_STATES: usize = 900;
 
+/// States that are printed of a larger one.
+const NEAREST: usize = 120;
+
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;
 
@@ -66,9 +69,12 @@ const UNUSED: &str = "\
 
 ";
 
-/// Whether an automaton is small enough to be printed.
-pub fn is_small(automaton: &Automaton) -> bool {
-    automaton.n_effects() <= MOST_EFFECTS && automaton.states.len() <= MOST_STATES
+/// As much of an automaton as is printed, if that is worth it.
+pub fn fitting(automaton: Automaton) -> Option<Automaton> {
+    if automaton.states.len() <= MOST_STATES && automaton.n_effects() <= MOST_EFFECTS {
+        return Some(automaton);
+    }
+    automaton.nearest(NEAREST, MOST_EFFECTS)
 }
 
 /// Whether what was printed is short enough for compilers.

@@ -113,8 +113,7 @@ pub fn of_operations(
 /// The control automaton of an operation, as far as typical messages go, if the network has one that is worth printing.
 pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Option<Automaton> {
     let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
-    let automaton = automaton_of(network, &samples, &Limits::default()).ok()?;
-    fused::is_small(&automaton).then_some(automaton)
+    automaton_of(network, &samples, &Limits::default()).ok().and_then(fused::fitting)
 }
 
 /// Whether an operation has an interface that [`of_operations`] prints: everything but parts, as long as strings are bytes.

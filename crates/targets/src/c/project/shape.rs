@@ -229,12 +229,14 @@ fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network:
         at.map_or("HEADRACE_NO_PORT".into(), |at| at.to_string())
     };
     let mut strings = String::new();
+    let mut roles = Vec::new();
     for (role, constant, _) in STRINGS {
         let is_output = role.is_output();
         let Some(port) = (if is_output { spec.output(role) } else { spec.input(role) }) else {
             let _ = writeln!(strings, "            [{constant}] = {{HEADRACE_NO_PORT, HEADRACE_NO_PORT, 0, NULL}},");
             continue;
         };
+        roles.push(format!("1u << {constant}"));
         let lengths = lengths(&port.sizes);
         let _ = write!(
             text,
@@ -259,10 +261,11 @@ fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network:
     let core = if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 };
     let _ = write!(
         text,
-        "\nstatic const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    \
+        "\nstatic const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
          .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {most_words}u,\n    .block_bytes = {core},\n    .decrypts = {},\n    \
          .single_chunk = {},\n    .withholds = {},\n}};\n",
         network_prefix(name, spec),
+        if roles.is_empty() { "0".into() } else { roles.join(" | ") },
         control(Role::Rekey),
         control(Role::Decrypt),
         control(Role::Reseed),

@@ -204,9 +204,9 @@ impl Writer<'_> {
         let names = self.loop_names(format!("{prefix}_loop_{number}_table"));
         let mut text = kernel::tables(&body.graph, &body.roots(), &names);
         text.push_str(X86);
-        let others = versions.iter().filter(|version| !version.supported.is_empty());
+        let others: Vec<&Version> = versions.iter().filter(|version| !version.supported.is_empty()).collect();
         let last = versions.last().filter(|version| version.supported.is_empty());
-        for version in others.clone() {
+        for version in &others {
             text.push_str(&version.function.text);
             text.push('\n');
         }
@@ -232,7 +232,8 @@ impl Writer<'_> {
             let _ = writeln!(text, "    switch ({own}_way()) {{");
             for (at, version) in others.iter().enumerate() {
                 let name = &version.function.name;
-                let _ = writeln!(text, "    case {}:\n        {name}({arguments}, passes);\n        return true;", at + 1);
+                let _ =
+                    writeln!(text, "    case {}:\n        {name}({arguments}, passes);\n        return true;", at + 1);
             }
             text.push_str("    default:\n        break;\n    }\n");
         }

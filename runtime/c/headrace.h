@@ -82,6 +82,19 @@ struct headrace_control {
     struct headrace_trap trap;
 };
 
+/* A message on its way through a network, as `stream` takes it: what goes in and room for what comes out; then how much was
+   taken and made, and what `run` gives. */
+struct headrace_stream {
+    void *context;
+    const uint8_t *in;
+    size_t n_in;
+    uint8_t *out;
+    size_t n_out;
+    size_t taken;
+    size_t made;
+    uint32_t status;
+};
+
 /* One network, for those who handle many: every function takes the context that `init` prepared. */
 struct headrace_network {
     const char *name;
@@ -103,6 +116,9 @@ struct headrace_network {
        Returns how many of `in` were taken. `in` and `out` do not overlap. Ports that do not exist stand for none. */
     size_t (*stream)(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output, uint8_t *out,
                      size_t *n_out, uint32_t *status);
+    /* Null, or: the same for many contexts, whose buffers do not overlap either. Where passes of a loop need each other, those
+       of many messages run at once. */
+    void (*streams)(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count);
 };
 
 /* --- integers --------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,9 @@ enum { NO_KEY = 0, NEW_KEY = 1, KEYED = 2, OPEN = 3 };
 static const uint32_t last_chunk = 0x80000000u;
 static const uint32_t chunk_most = 0x40000000u;
 
+/* Messages that are under way together. */
+enum { TOGETHER = 64 };
+
 static bool is_there(uint32_t port) {
     return port != HEADRACE_NO_PORT;
 }
@@ -116,14 +119,13 @@ static uint32_t flow(const struct headrace_operation *op, void *c, const uint8_t
     return status == HEADRACE_IDLE || status == HEADRACE_DRY ? HEADRACE_OK : HEADRACE_STUCK;
 }
 
-/* Moves input in and output out until all of `in` is taken and nothing moves any more. What comes out is put behind the
-   `*out->n_bytes` bytes that came before. */
-static uint32_t pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+/* Moves input in, from byte `sent` on, and output out until all of `in` is taken and nothing moves any more. What comes out
+   is put behind the `*out->n_bytes` bytes that came before. */
+static uint32_t pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
                      const struct headrace_room *out) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
     struct flow flowed;
-    size_t sent = 0;
     uint8_t more;
     if (!streams(op)) {
         size_t none = 0;
@@ -262,7 +264,7 @@ uint32_t headrace_message_init(const struct headrace_operation *op, struct headr
 static uint32_t chunk(const struct headrace_operation *op, void *c, const uint8_t *in, uint32_t size, uint32_t last,
                       const struct headrace_room *out) {
     const uint32_t result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, size | last);
-    return result == HEADRACE_OK ? pump(op, c, in, size, out) : result;
+    return result == HEADRACE_OK ? pump(op, c, in, size, 0, out) : result;
 }
 
 /* All that follows the last input; `is_pumped` says that nothing has been put in since output was taken. */
@@ -275,7 +277,7 @@ static uint32_t finish(const struct headrace_operation *op, void *c, const struc
         result = put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
     }
     if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
-        result = pump(op, c, NULL, 0, &rooms[HEADRACE_OUTPUT]);
+        result = pump(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
     }
     for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && op->roles >> role != 0; role++) {
         if ((op->roles >> role & 1u) != 0 && !(role == HEADRACE_OUTPUT && streams(op))) {
@@ -354,11 +356,10 @@ static void withhold(const struct headrace_operation *op, const struct headrace_
     }
 }
 
-uint32_t headrace_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                                const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+/* All of a whole message that comes before its input. */
+static uint32_t open_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                           const struct headrace_bytes *strings, const struct headrace_room *rooms) {
     const struct headrace_bytes input = strings[HEADRACE_INPUT];
-    size_t sent = 0;
-    uint32_t result;
     for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
         if (rooms[role].n_bytes != NULL) {
             *rooms[role].n_bytes = 0;
@@ -370,12 +371,31 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
     if (!tag_fits(op, strings)) {
         return HEADRACE_STRING_LENGTH;
     }
-    result = begin(op, message, c, strings, last_chunk | (uint32_t)input.n_bytes);
+    return begin(op, message, c, strings, last_chunk | (uint32_t)input.n_bytes);
+}
+
+/* All of a whole message that follows its input, if that went well. */
+static uint32_t close_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                            const struct headrace_bytes *strings, const struct headrace_room *rooms, uint32_t result) {
+    if (result == HEADRACE_OK) {
+        result = finish(op, c, strings, rooms, true);
+    }
+    if (result != HEADRACE_OK && op->withholds) {
+        withhold(op, rooms);
+    }
+    return ended(op, message, result);
+}
+
+uint32_t headrace_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    const struct headrace_bytes input = strings[HEADRACE_INPUT];
+    size_t sent = 0;
+    uint32_t result = open_whole(op, message, c, strings, rooms);
     if (result != HEADRACE_OK) {
         return result;
     }
     if (op->single_chunk) {
-        result = pump(op, c, input.bytes, input.n_bytes, &rooms[HEADRACE_OUTPUT]);
+        result = pump(op, c, input.bytes, input.n_bytes, 0, &rooms[HEADRACE_OUTPUT]);
     }
     while (result == HEADRACE_OK && !op->single_chunk && input.n_bytes - sent > chunk_most) {
         result = chunk(op, c, input.bytes + sent, chunk_most, 0, &rooms[HEADRACE_OUTPUT]);
@@ -385,13 +405,101 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
         result = chunk(op, c, input.n_bytes == 0 ? NULL : input.bytes + sent, (uint32_t)(input.n_bytes - sent), last_chunk,
                        &rooms[HEADRACE_OUTPUT]);
     }
-    if (result == HEADRACE_OK) {
-        result = finish(op, c, strings, rooms, true);
+    return close_whole(op, message, c, strings, rooms, result);
+}
+
+/* One of many messages. */
+struct one {
+    struct headrace_message *message;
+    struct headrace_bytes strings[HEADRACE_ROLES];
+    struct headrace_room rooms[HEADRACE_ROLES];
+};
+
+/* Gives the strings of a message and returns the context of its network. */
+static void *one_of_many(const struct headrace_contexts *contexts, const struct headrace_bytes_of_many *strings,
+                         const struct headrace_room_of_many *rooms, size_t number, struct one *one) {
+    uint8_t *const context = (uint8_t *)contexts->first + number * contexts->size;
+    one->message = (struct headrace_message *)(void *)(context + contexts->message);
+    for (int role = 0; role < HEADRACE_ROLES; role++) {
+        const bool given = strings[role].n_bytes != NULL, taken = rooms[role].n_bytes != NULL;
+        one->strings[role].bytes = given ? strings[role].bytes[number] : NULL;
+        one->strings[role].n_bytes = given ? strings[role].n_bytes[number] : 0;
+        one->rooms[role].bytes = taken ? rooms[role].bytes[number] : NULL;
+        one->rooms[role].room = taken ? rooms[role].room[number] : 0;
+        one->rooms[role].n_bytes = taken ? rooms[role].n_bytes + number : NULL;
     }
-    if (result != HEADRACE_OK && op->withholds) {
-        withhold(op, rooms);
+    return context;
+}
+
+/* Whether the input can go in beside that of others, without copies. */
+static bool goes_along(const struct headrace_operation *op, const struct one *one) {
+    const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
+    const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
+    return op->network->streams != NULL && input.n_bytes <= chunk_most &&
+           !(streams(op) && overlap(input.bytes, input.n_bytes, output.bytes, output.room));
+}
+
+/* Opens a message that goes along with others and gives what its network must be told. */
+static uint32_t join(const struct headrace_operation *op, const struct one *one, void *c, struct headrace_stream *stream) {
+    const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
+    const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
+    uint32_t result = open_whole(op, one->message, c, one->strings, one->rooms);
+    if (result != HEADRACE_OK) {
+        return result;
     }
-    return ended(op, message, result);
+    if (!op->single_chunk) {
+        result = put_word(op, c, op->strings[HEADRACE_INPUT].size_port, (uint32_t)input.n_bytes | last_chunk);
+    }
+    stream->context = c;
+    stream->in = input.bytes;
+    stream->n_in = input.n_bytes;
+    stream->out = streams(op) ? output.bytes : NULL;
+    stream->n_out = streams(op) ? output.room : 0;
+    return result == HEADRACE_OK ? result : ended(op, one->message, result);
+}
+
+uint32_t headrace_message_many(const struct headrace_operation *op, struct headrace_contexts contexts,
+                               const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,
+                               uint32_t *results) {
+    const uint32_t input = op->strings[HEADRACE_INPUT].port;
+    const uint32_t output = streams(op) ? op->strings[HEADRACE_OUTPUT].port : HEADRACE_NO_PORT;
+    struct headrace_stream together[TOGETHER];
+    size_t numbers[TOGETHER];
+    struct one one;
+    uint32_t all = HEADRACE_OK;
+    for (size_t next = 0; next < contexts.count;) {
+        size_t n_together = 0;
+        for (; next < contexts.count && n_together < TOGETHER; next++) {
+            void *const c = one_of_many(&contexts, strings, rooms, next, &one);
+            if (!goes_along(op, &one)) {
+                results[next] = headrace_message_whole(op, one.message, c, one.strings, one.rooms);
+                continue;
+            }
+            results[next] = join(op, &one, c, &together[n_together]);
+            if (results[next] == HEADRACE_OK) {
+                numbers[n_together++] = next;
+            }
+        }
+        if (n_together != 0) {
+            op->network->streams(input, output, together, n_together);
+        }
+        for (size_t i = 0; i < n_together; i++) {
+            const struct headrace_stream *const stream = &together[i];
+            void *const c = one_of_many(&contexts, strings, rooms, numbers[i], &one);
+            uint32_t result = stream->status == HEADRACE_IDLE ? HEADRACE_OK : HEADRACE_STUCK;
+            if (result == HEADRACE_OK && streams(op)) {
+                *one.rooms[HEADRACE_OUTPUT].n_bytes = stream->made;
+            }
+            if (result == HEADRACE_OK) {
+                result = pump(op, c, stream->in, stream->n_in, stream->taken, &one.rooms[HEADRACE_OUTPUT]);
+            }
+            results[numbers[i]] = close_whole(op, one.message, c, one.strings, one.rooms, result);
+        }
+    }
+    for (size_t i = 0; i < contexts.count && all == HEADRACE_OK; i++) {
+        all = results[i];
+    }
+    return all;
 }
 
 uint32_t headrace_message_blocks(const struct headrace_operation *op, struct headrace_message *message, void *c,

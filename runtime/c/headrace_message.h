@@ -117,6 +117,26 @@ struct headrace_room {
     size_t *n_bytes;
 };
 
+/* Contexts that lie one beside the other: each begins with that of the network. */
+struct headrace_contexts {
+    void *first;
+    size_t count;
+    size_t size;    /* of one */
+    size_t message; /* where its `struct headrace_message` is */
+};
+
+/* A string of each of many messages, and room for one. */
+struct headrace_bytes_of_many {
+    const uint8_t *const *bytes;
+    const size_t *n_bytes;
+};
+
+struct headrace_room_of_many {
+    uint8_t *const *bytes;
+    const size_t *room;
+    size_t *n_bytes;
+};
+
 /* `network` is the context of the operation's network; `strings` and `rooms` are indexed by role. */
 uint32_t headrace_message_key(const struct headrace_operation *operation, struct headrace_message *message, void *network,
                               const uint8_t *key, size_t key_bytes);
@@ -128,6 +148,10 @@ uint32_t headrace_message_final(const struct headrace_operation *operation, stru
                                 void *network, const struct headrace_bytes *strings, const struct headrace_room *rooms);
 uint32_t headrace_message_whole(const struct headrace_operation *operation, struct headrace_message *message,
                                 void *network, const struct headrace_bytes *strings, const struct headrace_room *rooms);
+/* `results` has one for each message. Returns the first that is not HEADRACE_OK. */
+uint32_t headrace_message_many(const struct headrace_operation *operation, struct headrace_contexts contexts,
+                               const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,
+                               uint32_t *results);
 uint32_t headrace_message_blocks(const struct headrace_operation *operation, struct headrace_message *message,
                                  void *network, const uint8_t *in, uint8_t *out, uint32_t n_blocks);
 uint32_t headrace_message_words(const struct headrace_operation *operation, struct headrace_message *message,

@@ -59,6 +59,8 @@ pub(crate) struct Network {
     pub control: unsafe extern "C" fn(*const c_void) -> *const Control,
     /// Null or a function that takes and puts tokens without copies.
     pub stream: *const c_void,
+    /// The same for many contexts.
+    pub streams: *const c_void,
 }
 
 // SAFETY: the table is constant; the pointers in it are functions and a text of the library.

@@ -134,15 +134,24 @@ fn compile_files(files: &Files, shim: &str, folder: &Path, object: &Path, build:
 fn shim(spec: &OperationSpec) -> String {
     let set = set_name(&spec.set);
     let op = operation_prefix(&set, spec);
+    let many = many(spec, &op);
+    let extra = if many.is_empty() { String::new() } else { format!("    struct {op}_context many[MANY];\n") };
     let mut text = format!(
         "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
-         struct context {{\n    struct {op}_context operation;\n    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
+         {MANY}struct context {{\n    struct {op}_context operation;\n{extra}    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
          const char *peer_version(void)\n{{\n    return \"{}\";\n}}\n\n",
         env!("CARGO_PKG_VERSION")
     );
     let key = match spec.input(Role::Key) {
         Some(_) => format!(
-            "    if ({op}_key(&context->operation, strings->key, strings->key_bytes) != HEADRACE_OK) {{\n        free(context);\n        return NULL;\n    }}\n"
+            "    if ({op}_key(&context->operation, strings->key, strings->key_bytes) != HEADRACE_OK) {{\n        free(context);\n        return NULL;\n    }}\n{}",
+            if many.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    "    for (size_t i = 0; i < MANY; i++)\n        (void){op}_key(&context->many[i], strings->key, strings->key_bytes);\n"
+                )
+            }
         ),
         None => String::new(),
     };
@@ -160,9 +169,63 @@ fn shim(spec: &OperationSpec) -> String {
     );
     let _ = write!(
         text,
-        "void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
+        "{many}void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
     );
     text
+}
+
+/// Messages that a call of `many` is given at most.
+const MANY: &str = "enum { MANY = 64 };\n\n";
+
+/// Many messages in a call; nothing where an operation does not have it.
+fn many(spec: &OperationSpec, op: &str) -> String {
+    if spec.framing == Framing::Core || spec.framing == Framing::Generator {
+        return String::new();
+    }
+    let verifies = spec.input(Role::TagIn).is_some();
+    let has_output = spec.output(Role::Output).is_some();
+    // Lists of strings, their lengths, and what is set for each message.
+    let (mut lists, mut set, mut arguments) = (String::new(), String::new(), String::new());
+    for role in Role::ALL.into_iter().filter(|role| !role.is_control() && *role != Role::Key) {
+        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
+        let Some(port) = port else { continue };
+        let name = format!("all_{}", port.role.name().replace('-', "_"));
+        if role.is_output() {
+            let (bytes, room) = match role {
+                Role::Output => ("out[i]", "2 * n_bytes + 64"),
+                Role::Tag if has_output => ("out[i] + n_bytes", "PEER_TAG_BYTES"),
+                Role::Tag => ("out[i]", "64"),
+                _ => ("NULL", "0"),
+            };
+            let _ = writeln!(lists, "    uint8_t *{name}[MANY];\n    size_t {name}_room[MANY], {name}_bytes[MANY];");
+            let _ = writeln!(set, "        {name}[i] = {bytes};\n        {name}_room[i] = {room};");
+            let _ = write!(arguments, ", {name}, {name}_room, {name}_bytes");
+        } else {
+            let (bytes, length) = match role {
+                Role::Nonce | Role::Iv => ("context->iv", "context->iv_bytes"),
+                Role::Input if verifies => ("in[i]", "n_bytes - PEER_TAG_BYTES"),
+                Role::Input => ("in[i]", "n_bytes"),
+                Role::TagIn => ("in[i] + n_bytes - PEER_TAG_BYTES", "PEER_TAG_BYTES"),
+                _ => ("NULL", "0"),
+            };
+            let _ = writeln!(lists, "    const uint8_t *{name}[MANY];\n    size_t {name}_bytes[MANY];");
+            let _ = writeln!(set, "        {name}[i] = {bytes};\n        {name}_bytes[i] = {length};");
+            let _ = write!(arguments, ", {name}, {name}_bytes");
+        }
+    }
+    let made = |role: Role| match spec.output(role) {
+        Some(port) => format!(" + all_{}_bytes[0]", port.role.name().replace('-', "_")),
+        None => String::new(),
+    };
+    format!(
+        "size_t peer_run_many(void *given, const uint8_t *const *in, uint8_t *const *out, size_t n_bytes, unsigned n_messages)\n{{\n    \
+         struct context *context = given;\n    uint32_t results[MANY];\n{lists}    if (n_messages == 0 || n_messages > MANY)\n        return PEER_FAILED;\n    \
+         for (size_t i = 0; i < n_messages; i++) {{\n{set}    }}\n    \
+         if ({op}_many(context->many, n_messages{arguments}, results) != HEADRACE_OK)\n        return PEER_FAILED;\n    \
+         return 0{}{};\n}}\n\n",
+        made(Role::Output),
+        made(Role::Tag)
+    )
 }
 
 /// One message, whole.

@@ -18,8 +18,8 @@ struct Counting<'w> {
 }
 
 impl Writer<'_> {
-    /// Runs a loop as often as tokens, room and counters allow.
-    pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize) -> String {
+    /// Runs a loop as often as tokens, room and counters allow; `many` is what a context that stops before it says.
+    pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize, many: Option<usize>) -> String {
         let prefix = self.prefix;
         let mut text = String::from(
             "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
@@ -61,9 +61,19 @@ impl Writer<'_> {
                 0
             }
         };
+        // What rounds count has gone on: nothing may stop the loop any more.
+        let (stop, alone) = match many.filter(|_| counted.rounds.is_none()) {
+            Some(code) => (
+                format!(
+                    "            if (passes > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_passes = passes;\n                goto full;\n            }}\n"
+                ),
+                "                s->many = s->many != 0;\n",
+            ),
+            None => (String::new(), ""),
+        };
         let _ = write!(
             text,
-            "            if (passes > {fewest} && {prefix}_loop_{number}({arguments}, passes)) {{\n{takes}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
+            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}({arguments}, passes)) {{\n{takes}{alone}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
         );
         text
     }

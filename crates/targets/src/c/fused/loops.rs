@@ -2,12 +2,13 @@
 //! when it is called.
 
 use super::kernels::{X86, way};
+use super::many::{ManyLoop, ManyLoops};
 use super::{KernelNames, Writer};
-use crate::c::kernel::{self, Blocks, CFunction, LoopNames, Machine, element_type};
+use crate::c::kernel::{self, Blocks, CFunction, LoopNames, Machine, Many, element_type};
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::Loop;
-use headrace_transform::passes::select_instructions::select_in_loop;
+use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::{SplitLoop, split_recurrence};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -29,6 +30,16 @@ const MOST_PLAIN_TEXT: usize = 60_000;
 /// Beginning of the condition of what is worth while for many passes.
 const PASSES: &str = "passes >= ";
 
+/// What is printed for the loops of an automaton.
+pub(super) struct Loops {
+    /// The functions.
+    pub text: String,
+    /// What has been printed for them to use.
+    pub support: BTreeSet<String>,
+    /// Those that run for many messages at once.
+    pub many: ManyLoops,
+}
+
 /// A way of running the passes of a loop.
 struct Version {
     function: CFunction,
@@ -42,10 +53,15 @@ fn instructions() -> &'static [Description] {
     ALL.get_or_init(|| descriptions().unwrap_or_default())
 }
 
+/// A loop with instructions of machines, if there are some for it.
+fn selected(body: &Loop) -> Option<SelectedLoop> {
+    choice(instructions(), |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice))
+}
+
 impl Writer<'_> {
     /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses, which says
-    /// whether this machine can; and what has been printed for them to use.
-    pub(super) fn loops(&self) -> (String, BTreeSet<String>) {
+    /// whether this machine can.
+    pub(super) fn loops(&self) -> Loops {
         let all: Vec<&CountedLoop> = self.automaton.states.iter().flat_map(|state| &state.loops).collect();
         let mut by_size: Vec<usize> = (0..all.len()).collect();
         by_size.sort_by_key(|&at| {
@@ -59,25 +75,52 @@ impl Writer<'_> {
         let mut texts = vec![String::new(); all.len()];
         let mut support: BTreeSet<String> = BTreeSet::new();
         let mut support_text = String::new();
+        let mut many = ManyLoops { loops: Vec::new(), of_loop: vec![None; all.len()] };
         for number in by_size {
             let body = &all[number].body;
             let same = self.key(body);
             if let Some(&other) = known.get(&same) {
                 texts[number] = format!("#define {0}_loop_{number} {0}_loop_{other}\n", self.prefix);
+                many.of_loop[number] = many.of_loop[other];
                 continue;
             }
             known.insert(same, number);
             let is_tuned = tuned < TUNED && body.graph.len() <= MOST_NODES;
             tuned += usize::from(is_tuned);
             let versions = self.versions(body, number, is_tuned);
-            for text in versions.iter().flat_map(|version| &version.function.support) {
+            let alone = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
+            let (alone, ways) = if is_tuned { self.many_ways(body, number, alone) } else { (alone, Vec::new()) };
+            let functions = versions.iter().map(|version| &version.function);
+            let functions = functions.chain(ways.iter().map(|way| &way.function));
+            for text in functions.flat_map(|function| &function.support) {
                 if support.insert(text.clone()) {
                     support_text.push_str(text);
                 }
             }
             texts[number] = self.dispatched(body, number, &versions);
+            if !ways.is_empty() {
+                many.of_loop[number] = Some(many.loops.len());
+                many.loops.push(ManyLoop { number, ways, alone });
+            }
         }
-        (format!("{X86}{support_text}#endif\n{}", texts.concat()), support)
+        let bodies: Vec<&Loop> = all.iter().map(|counted| &counted.body).collect();
+        let text = format!("{X86}{support_text}#endif\n{}{}", texts.concat(), self.many_loops(&many, &bodies));
+        Loops { text, support, many }
+    }
+
+    /// The ways to run a loop for many messages at once: only where the passes of one need each other.
+    fn many_ways(&self, body: &Loop, number: usize, alone: f64) -> (f64, Vec<Many>) {
+        if body.is_independent() {
+            return (alone, Vec::new());
+        }
+        let (state, function) = (format!("struct {}", self.prefix), format!("{}_loop_{number}_many", self.prefix));
+        let names = self.loop_names(format!("{}_loop_{number}_table", self.prefix));
+        let outside = LoopNames { function: &function, state: &state, names: &names };
+        let selected = selected(body);
+        let (alone, mut ways) =
+            kernel::many(body, selected.as_ref().map(|selected| &selected.body), instructions(), alone, &outside);
+        ways.retain(|way| way.function.text.len() <= MOST_TEXT);
+        (alone, ways)
     }
 
     /// A text that is equal for loops that do the same.
@@ -148,8 +191,7 @@ impl Writer<'_> {
     /// A loop with instructions that work on blocks, in wide registers and narrow ones.
     pub(super) fn blocks(&self, body: &Loop, base: &str, widths: &[u32]) -> Vec<(u32, Blocks)> {
         let all = instructions();
-        let selected = choice(all, |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice));
-        let Some(selected) = selected else { return Vec::new() };
+        let Some(selected) = selected(body) else { return Vec::new() };
         let state = format!("struct {}", self.prefix);
         let print = |bits: u32| {
             let names = self.loop_names(format!("{base}_selected_table"));

@@ -15,6 +15,7 @@
 //! | `selected` | kernels with instructions |
 //! | `loops` | what is repeated |
 //! | `counted` | how often it is |
+//! | `many` | loops of many messages at once |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod apart;
@@ -22,6 +23,7 @@ mod counted;
 mod kernels;
 mod leave;
 mod loops;
+mod many;
 mod ports;
 mod selected;
 mod states;
@@ -102,10 +104,10 @@ pub fn print(
     definitions.push_str(&writer.tables());
     definitions.push_str(&writer.ports());
     definitions.push_str(&writer.leave());
-    let (loops, support) = writer.loops();
-    definitions.push_str(&loops);
-    definitions.push_str(&writer.states(support));
-    definitions.push_str(&writer.functions());
+    let loops = writer.loops();
+    definitions.push_str(&loops.text);
+    definitions.push_str(&writer.states(&loops));
+    definitions.push_str(&writer.functions(&loops.many));
     PrintedNetwork { declarations, definitions, fields: Default::default() }
 }
 
@@ -209,6 +211,7 @@ impl Writer<'_> {
                 if object.width > 64 { "__extension__ unsigned __int128" } else { kernel::element_type(object.width) };
             let _ = writeln!(text, "    {element} {}[{}];", object.name, object.length);
         }
+        text.push_str(Self::many_fields());
         text.push_str(&self.port_fields());
         let _ = write!(text, "}};\n\nextern const struct headrace_network {prefix}_network;\n\n");
         text

@@ -5,6 +5,7 @@
 //! the caller's memory as long as nothing waits in the buffer before it.
 
 use super::Writer;
+use super::many::ManyLoops;
 use crate::c::kernel::element_type;
 use headrace_ir::{Port, Scalar};
 use headrace_transform::control::{Holds, Step};
@@ -199,7 +200,7 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
     }
 
     /// The functions of the table.
-    pub(super) fn functions(&self) -> String {
+    pub(super) fn functions(&self, many: &ManyLoops) -> String {
         let (prefix, inner) = (self.prefix, self.inner);
         let mut text = String::new();
         let mut init = String::new();
@@ -346,6 +347,9 @@ static void {prefix}_any_clear(void *context) {{
         text.push_str(&self.stream());
         let actions = self.network.instances.iter().map(|one| self.network.actors[one.actor.index()].actions.len());
         let n_actions: usize = actions.sum();
+        let streams = self.streams(many);
+        text.push_str(&streams);
+        let streams = if streams.is_empty() { "NULL".to_owned() } else { format!("{prefix}_any_streams") };
         let _ = write!(
             text,
             "static void {prefix}_any_inspect(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{
@@ -381,7 +385,8 @@ const struct headrace_network {prefix}_network = {{
     .inspect = {prefix}_any_inspect,
     .firings = {prefix}_any_firings,
     .control = {prefix}_any_control,
-    .stream = {prefix}_any_stream
+    .stream = {prefix}_any_stream,
+    .streams = {streams}
 }};
 ",
             self.network.name
@@ -421,7 +426,7 @@ const struct headrace_network {prefix}_network = {{
             let name = &port.name;
             let _ = write!(
                 begin,
-                "    if (output == {at}) {{\n        s->out_{name} = out;\n        s->out_{name}_room = *n_out;\n        if (s->out_{name}_there != 0) {{\n            {prefix}_drain_{name}(s);\n        }}\n    }}\n"
+                "    if (output == {at}) {{\n        s->out_{name} = out;\n        s->out_{name}_room = n_out;\n        if (s->out_{name}_there != 0) {{\n            {prefix}_drain_{name}(s);\n        }}\n    }}\n"
             );
             let _ = write!(
                 end,
@@ -440,12 +445,26 @@ const struct headrace_network {prefix}_network = {{
             );
         }
         format!(
-            "static size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
+            "/* The caller's memory is there from here on. */
+static void {prefix}_stream_begin(struct {prefix} *s, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
+                                  uint8_t *out, size_t n_out) {{
+    (void)s;
+{begin}}}
+
+/* No longer: how many of `in` were taken; `*n_out` is how many bytes there was room for, then how many were put. */
+static size_t {prefix}_stream_end(struct {prefix} *s, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
+                                  size_t *n_out) {{
+    size_t left = 0;
+    (void)s;
+{end}    return n_in - left;
+}}
+
+static size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
                                  uint8_t *out, size_t *n_out, uint32_t *status) {{
     struct {prefix} *const s = (struct {prefix} *)context;
-    size_t left = 0;
-{begin}    *status = {prefix}_run_until_dry(s, UINT64_MAX);
-{end}    return n_in - left;
+    {prefix}_stream_begin(s, input, in, n_in, output, out, *n_out);
+    *status = {prefix}_run_until_dry(s, UINT64_MAX);
+    return {prefix}_stream_end(s, input, in, n_in, output, n_out);
 }}
 
 "

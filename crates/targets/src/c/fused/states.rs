@@ -3,12 +3,12 @@
 use super::Writer;
 use super::apart::apart;
 use super::kernels::{Faster, KernelFunctions};
-use super::loops::MOST_NODES;
+use super::loops::{Loops, MOST_NODES};
 use super::selected::holding;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step, once};
 use headrace_transform::kernel::{Effect, Kernel, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// States of a function: compilers take much longer for one with all of them.
@@ -34,9 +34,9 @@ impl Place {
 
 impl Writer<'_> {
     /// The function that goes from state to state until input or room is missing, and before it those for so many states each.
-    pub(super) fn states(&self, support: BTreeSet<String>) -> String {
+    pub(super) fn states(&self, loops: &Loops) -> String {
         let prefix = self.prefix;
-        let mut functions = KernelFunctions::below(support);
+        let mut functions = KernelFunctions::below(loops.support.clone());
         let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
@@ -53,7 +53,7 @@ impl Writer<'_> {
                     "    case {number}: /* {description} */\n    at_{number}:\n        s->state = {number};\n        if (budget == 0) {{\n            goto limit;\n        }}\n        --budget;\n"
                 );
                 for counted in &state.loops {
-                    text.push_str(&self.counted(counted, n_loops, number));
+                    text.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
                     n_loops += 1;
                 }
                 text.push_str("        {\n");

@@ -9,7 +9,7 @@ use super::frame::{CFunction, LoopNames, frame};
 use super::lanes::constants;
 use super::machine::Machine;
 use super::rolled::{Rolled, place_of_word};
-use super::vectors::{load_words, store_words, transposition, vector_support};
+use super::vectors::{behind, gate_text, load_words, store_words, transposition, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
@@ -131,26 +131,7 @@ impl Printer<'_> {
     }
 
     pub fn gate(&self, gate: &Gate, name: &dyn Fn(Signal) -> String) -> String {
-        match *gate {
-            Gate::Constant(false) => format!("({}){{0}}", self.v()),
-            Gate::Constant(true) => self.all("~0ull"),
-            Gate::Not(a) => format!("~{}", name(a)),
-            Gate::And(a, b) => format!("{} & {}", name(a), name(b)),
-            Gate::Or(a, b) => format!("{} | {}", name(a), name(b)),
-            Gate::Xor(a, b) => format!("{} ^ {}", name(a), name(b)),
-            Gate::AndNot(a, b) => format!("{} & ~{}", name(a), name(b)),
-            Gate::Lut3(table, a, b, c) => {
-                let kind = format!("(__m{}i)", self.machine.vector_bits);
-                format!(
-                    "({})_mm{}_ternarylogic_epi64({kind}{}, {kind}{}, {kind}{}, {table})",
-                    self.v(),
-                    if self.machine.vector_bits == 128 { String::new() } else { self.machine.vector_bits.to_string() },
-                    name(a),
-                    name(b),
-                    name(c)
-                )
-            }
-        }
+        gate_text(gate, self.machine, LANE, name)
     }
 
     /// A mask for each bit of what no pass changes.
@@ -259,7 +240,7 @@ impl Printer<'_> {
                 let _ = writeln!(group, "    for (unsigned k = 0; k < 64; k++) {{");
                 let back = if before { layout.bytes() } else { 0 };
                 let from = format!("(i{port}_ + k * {} - {back})", self.rows(layout));
-                *group += &load_words(layout, bits, LANE, &from, &|w| format!("w{w}_"), "      ");
+                *group += &load_words(layout, bits, LANE, &behind(&from), &|w| format!("w{w}_"), "      ");
                 for word in 0..n_words {
                     let _ = writeln!(group, "      {letter}{port}_[{word}][k] = w{word}_;");
                 }
@@ -492,14 +473,15 @@ impl Printer<'_> {
                 let back = if before { layout.bytes() } else { 0 };
                 let letter = if before { 'y' } else { 'x' };
                 let text = format!("(i{from}_ + k * {} - {back})", self.rows(layout));
-                *group += &load_words(layout, bits, LANE, &text, &|w| format!("{letter}{from}_{w}_"), "      ");
+                *group +=
+                    &load_words(layout, bits, LANE, &behind(&text), &|w| format!("{letter}{from}_{w}_"), "      ");
             }
             for word in 0..n_words {
                 let _ = writeln!(group, "      {v} z{word}_ = u{port}_[{word}][k];");
             }
             group.push_str(&mixes);
             let to = format!("(o{port}_ + k * {})", self.rows(layout));
-            *group += &store_words(layout, bits, LANE, &to, None, &|w| format!("z{w}_"), "      ");
+            *group += &store_words(layout, bits, LANE, &behind(&to), None, &|w| format!("z{w}_"), "      ");
             group.push_str("    }\n");
         }
     }

@@ -170,17 +170,23 @@ pub(super) fn frame(
     }
     text.push_str("  }\n");
     text.push_str(&counter_ends(body, names.names));
+    text.push_str(&delay_ends(body, names.names));
+    text.push_str("}\n");
+    text
+}
+
+/// Stores what the last pass leaves of its tokens, which begin at `lastPORT_`.
+pub(super) fn delay_ends(body: &Loop, names: &dyn Names) -> String {
     let mut graph = body.graph.clone();
     let mut stores = Vec::new();
     for one in body.carried.iter().filter(|one| one.carry == Carry::Delay) {
         let index = graph.number(one.index as u128, 64);
         stores.push(Effect::Store { object: one.object, index, value: one.next });
     }
-    if !stores.is_empty() {
-        text.push_str(&statements(&graph, &body.objects, &stores, &LastPass { names: names.names }, 1));
+    if stores.is_empty() {
+        return String::new();
     }
-    text.push_str("}\n");
-    text
+    statements(&graph, &body.objects, &stores, &LastPass { names }, 1)
 }
 
 /// Ports that take part, and their bytes of a pass.

@@ -5,6 +5,12 @@
 //! the number of words halves. Vector types of gcc and clang are used, and instructions by name where compilers do not find
 //! them.
 
+mod many;
+mod ternary;
+
+pub(super) use many::many_lanes;
+
+use self::ternary::Ternary;
 use super::Names;
 use super::expression::{Expressions, literal, word_type};
 use super::frame::{CFunction, LoopNames, frame};
@@ -12,8 +18,8 @@ use super::machine::Machine;
 use super::pieces::{Outside, Piece};
 use super::rows::Rows;
 use super::scalar::element_type;
-use super::vectors::{Mixed, lie_together, load_words, store_words, vector_support};
-use super::words::{Late, Unsuited, WordLoop};
+use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vector_support};
+use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op, TableId};
@@ -138,6 +144,8 @@ struct Printer<'a> {
     vectors: HashMap<NodeId, String>,
     support: Vec<String>,
     text: String,
+    /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was written.
+    is_deep: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -151,12 +159,36 @@ impl<'a> Printer<'a> {
         };
         let values = words.written.iter().map(value).collect();
         let (vectors, support, text) = (HashMap::new(), Vec::new(), String::new());
-        Printer { words, machine, names, outside, values, mixed, vectors, support, text }
+        Printer { words, machine, names, outside, values, mixed, vectors, support, text, is_deep: false }
     }
 
     /// What is computed, each node after those that it reads.
     fn reachable(&self) -> Vec<NodeId> {
         self.words.graph.reachable(self.values.iter().copied())
+    }
+
+    /// The same in the order in which values are first needed, where the longest chain goes first: what joins it further on
+    /// is computed then.
+    fn depth_first(&self) -> Vec<NodeId> {
+        let graph = &self.words.graph;
+        let mut heights: HashMap<NodeId, u32> = HashMap::new();
+        for id in self.reachable() {
+            let below = graph.op(id).operands().into_iter().map(|operand| heights[&operand]).max();
+            heights.insert(id, below.map_or(0, |below| below + 1));
+        }
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let mut open: Vec<(NodeId, bool)> = self.values.iter().rev().map(|&id| (id, false)).collect();
+        while let Some((id, is_ready)) = open.pop() {
+            if is_ready {
+                order.push(id);
+            } else if seen.insert(id) {
+                open.push((id, true));
+                let mut operands = graph.op(id).operands();
+                operands.sort_by_key(|operand| heights[operand]);
+                open.extend(operands.into_iter().map(|operand| (operand, false)));
+            }
+        }
+        order
     }
 
     /// Ports and words that are read for that.
@@ -200,12 +232,32 @@ impl<'a> Printer<'a> {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
         let group_passes = bits / lane;
+        let mut once = self.unchanged(before);
+        self.read(&mut once);
+        self.compute()?;
+        for (port, layout) in words.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
+            self.name_outputs(port);
+            let mixed = self.mixed[port].map(|from| Mixed(format!("i{from}_")));
+            let to = format!("o{port}_");
+            let name = |k| format!("z{port}_{k}_");
+            let text = store_words(layout, bits, lane, &behind(&to), mixed.as_ref(), &name, "    ");
+            self.text.push_str(&text);
+        }
+        let text = frame(words, self.machine, self.names, group_passes, &once, &self.text);
+        let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
+        let rows = words.inputs.iter().chain(&words.outputs);
+        let cycles = self.cycles(rows, nodes) / f64::from(group_passes);
+        Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text, cycles })
+    }
+
+    /// Statements for what vectors and tokens need of what no pass changes, behind those of tables.
+    fn unchanged(&mut self, before: &str) -> String {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let words = self.words;
         self.support(vector_support(bits, lane));
-        let reachable = self.reachable();
-        // What vectors and tokens need of what no pass changes.
         let mut needed: Vec<NodeId> = Vec::new();
         let varying = |id: &NodeId| words.varying.contains(id);
-        for &id in reachable.iter().filter(|id| varying(id)) {
+        for id in self.reachable().into_iter().filter(varying) {
             needed.extend(self.outside.reads(id).into_iter().filter(|id| !varying(id)));
         }
         needed.extend(self.values.iter().copied().filter(|id| !varying(id)));
@@ -219,9 +271,31 @@ impl<'a> Printer<'a> {
             let _ = writeln!(once, "  const {} {name} = {};", self.v(), self.all(&values[&id]));
             self.vectors.insert(id, name);
         }
-        self.read(&mut once);
-        for &id in reachable.iter().filter(|id| varying(id)) {
-            if matches!(words.graph.op(id), Op::Input { .. }) {
+        once
+    }
+
+    /// A vector for each value that differs from pass to pass.
+    fn compute(&mut self) -> Result<(), Unsuited> {
+        let words = self.words;
+        let order = if self.is_deep { self.depth_first() } else { self.reachable() };
+        let varying = |id: &NodeId| words.varying.contains(id);
+        let ternary = match self.machine.ternary {
+            true => {
+                let nodes: Vec<NodeId> = order.iter().copied().filter(varying).collect();
+                Ternary::new(&words.graph, &nodes, &self.values, self.lane())
+            }
+            false => Ternary::default(),
+        };
+        let mut gates = HashMap::new();
+        for id in order {
+            if !varying(&id) || matches!(words.graph.op(id), Op::Input { .. }) {
+                continue;
+            }
+            if ternary.holds(id) {
+                if let Some(signal) = ternary.output(id) {
+                    let name = self.gate(&ternary, signal, &mut gates);
+                    self.vectors.insert(id, name);
+                }
                 continue;
             }
             let text = self.node(id)?;
@@ -230,30 +304,26 @@ impl<'a> Printer<'a> {
             self.line(&format!("const {v} {name} = {text};"));
             self.vectors.insert(id, name);
         }
-        for (port, layout) in words.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
-            for (i, &(at, word, _)) in words.written.iter().enumerate() {
-                if at as usize == port {
-                    let value = self.vector(self.values[i]);
-                    let v = self.v();
-                    self.line(&format!("const {v} z{port}_{word}_ = {value};"));
-                }
-            }
-            let mixed = self.mixed[port].map(|from| Mixed(format!("i{from}_")));
-            let to = format!("o{port}_");
-            let text = store_words(layout, bits, lane, &to, mixed.as_ref(), &|k| format!("z{port}_{k}_"), "    ");
-            self.text.push_str(&text);
-        }
-        let text = frame(words, self.machine, self.names, group_passes, &once, &self.text);
-        let cycles = self.cycles() / f64::from(group_passes);
-        Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text, cycles })
+        Ok(())
     }
 
-    /// Cycles of a group, estimated.
-    fn cycles(&self) -> f64 {
+    /// Names for the words of an output port: `zPORT_WORD_`.
+    fn name_outputs(&mut self, port: usize) {
+        let v = self.v();
+        for (i, &(at, word, _)) in self.words.written.iter().enumerate() {
+            if at as usize == port {
+                let value = self.vector(self.values[i]);
+                self.line(&format!("const {v} z{port}_{word}_ = {value};"));
+            }
+        }
+    }
+
+    /// Cycles that a group takes to move rows and to compute nodes, estimated.
+    fn cycles<'l>(&self, rows: impl Iterator<Item = &'l Layout>, nodes: impl Iterator<Item = NodeId>) -> f64 {
         let words = self.words;
         let n_lanes = f64::from(self.machine.vector_bits / self.lane());
-        let rows = words.inputs.iter().chain(&words.outputs).filter(|layout| layout.tokens > 0);
         let moved: f64 = rows
+            .filter(|layout| layout.tokens > 0)
             .map(|layout| {
                 let n = layout.words(self.lane());
                 let together = n.is_power_of_two() && layout.bytes() == n * u64::from(self.lane() / 8);
@@ -269,7 +339,6 @@ impl<'a> Printer<'a> {
                 }
             })
             .sum();
-        let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
         let computed: f64 = nodes
             .map(|id| match words.graph.op(id) {
                 Op::Lookup(table, _) if self.affine(*table).is_some() => VECTOR_OPERATION,
@@ -292,6 +361,8 @@ impl<'a> Printer<'a> {
                 // Without vectors of their own, counts that differ cost a shift for each lane.
                 Op::RotateLeft(..) | Op::ShiftLeft(..) | Op::ShiftRight(..) if !self.machine.gather => 2.0 * n_lanes,
                 Op::RotateLeft(..) if !self.rotates() => 2.5,
+                // Three operands of bitwise operations for every two that are there.
+                Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) if self.machine.ternary => VECTOR_OPERATION,
                 _ => VECTOR_OPERATION * self.outside.reads(id).len() as f64,
             })
             .sum();
@@ -309,7 +380,7 @@ impl<'a> Printer<'a> {
             for (before, from) in [(false, format!("i{port}_")), (true, format!("(i{port}_ - {})", layout.bytes()))] {
                 if read.iter().any(|&(at, word)| at == port && (word < 0) == before) {
                     let name = |k: u64| word_name(port, if before { k as i64 - n_words } else { k as i64 });
-                    let text = load_words(layout, bits, lane, &from, &name, "    ");
+                    let text = load_words(layout, bits, lane, &behind(&from), &name, "    ");
                     self.text.push_str(&text);
                 }
             }

@@ -27,6 +27,7 @@
 //! | `trial` | how long a printed loop takes on this processor |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
+//! | `many` | passes that need each other, for many messages at once |
 //! | `prelude` | what the printed text expects above it |
 
 mod bits;
@@ -39,6 +40,7 @@ mod formulas;
 mod frame;
 mod lanes;
 mod machine;
+mod many;
 mod merged;
 mod passes;
 mod pieces;
@@ -61,6 +63,7 @@ pub use blocks::{Blocks, blocks};
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
 pub use machine::{MACHINES, Machine, supported};
+pub use many::{Many, many};
 pub use passes::passes;
 pub use prelude::prelude;
 pub use recurrence::{product_once, recurrence};

@@ -5,6 +5,7 @@
 use super::machine::Machine;
 use super::rows::Rows;
 use super::words::Layout;
+use headrace_boolean::circuit::{Gate, Signal};
 use std::fmt::Write as _;
 
 /// The type of vectors and what is done with whole ones.
@@ -36,13 +37,13 @@ pub(super) fn lie_together(layout: &Layout, lane: u32) -> bool {
     layout.bytes() == n_words * u64::from(lane / 8) && n_words.is_power_of_two() && n_words <= 64
 }
 
-/// Statements that make one vector for each word from rows of words, pass after pass, at the pointer `from`.
-/// `name` gives the variable of a word.
+/// Statements that make one vector for each word from rows of words, pass after pass: `from` gives a pointer to the byte
+/// at a place, `name` the variable of a word. Rows that do not [`lie_together`] are read from the pointer to the first byte.
 pub(super) fn load_words(
     layout: &Layout,
     bits: u32,
     lane: u32,
-    from: &str,
+    from: &dyn Fn(u64) -> String,
     name: &dyn Fn(u64) -> String,
     indent: &str,
 ) -> String {
@@ -57,8 +58,8 @@ pub(super) fn load_words(
             let variable = if n_words == 1 { name(0) } else { format!("{prefix}t{k}") };
             let _ = writeln!(
                 text,
-                "{indent}{v} {variable}; memcpy(&{variable}, {from} + {}, {});",
-                k * n_lanes * word,
+                "{indent}{v} {variable}; memcpy(&{variable}, {}, {});",
+                from(k * n_lanes * word),
                 bits / 8
             );
             stream.push(variable);
@@ -86,8 +87,9 @@ pub(super) fn load_words(
         return text;
     }
     if let Some(rows) = Rows::new(layout, bits, lane) {
-        return rows.load(from, name, indent);
+        return rows.load(&from(0), name, indent);
     }
+    let from = from(0);
     for k in 0..n_words {
         let _ = writeln!(text, "{indent}{v} {};", name(k));
     }
@@ -113,7 +115,7 @@ pub(super) fn store_words(
     layout: &Layout,
     bits: u32,
     lane: u32,
-    to: &str,
+    to: &dyn Fn(u64) -> String,
     mixed: Option<&Mixed>,
     name: &dyn Fn(u64) -> String,
     indent: &str,
@@ -150,13 +152,14 @@ pub(super) fn store_words(
                 let _ = writeln!(text, "{indent}{v} {written}; memcpy(&{written}, {from} + {at}, {});", bits / 8);
                 let _ = writeln!(text, "{indent}{written} ^= {variable};");
             }
-            let _ = writeln!(text, "{indent}memcpy({to} + {at}, &{written}, {});", bits / 8);
+            let _ = writeln!(text, "{indent}memcpy({}, &{written}, {});", to(at), bits / 8);
         }
         return text;
     }
     if let Some(rows) = Rows::new(layout, bits, lane) {
-        return rows.store(to, name, indent);
+        return rows.store(&to(0), name, indent);
     }
+    let to = to(0);
     let _ = writeln!(text, "{indent}for (unsigned i = 0; i < {n_lanes}; i++) {{");
     for k in 0..n_words {
         let bytes = word.min(row - k * word);
@@ -169,6 +172,35 @@ pub(super) fn store_words(
     }
     let _ = writeln!(text, "{indent}}}");
     text
+}
+
+/// A gate on whole vectors, as an expression; `name` gives the variable of a signal.
+pub(super) fn gate_text(gate: &Gate, machine: &Machine, lane: u32, name: &dyn Fn(Signal) -> String) -> String {
+    let bits = machine.vector_bits;
+    match *gate {
+        Gate::Constant(false) => format!("(hr_v{bits}x{lane}){{0}}"),
+        Gate::Constant(true) => format!("~(hr_v{bits}x{lane}){{0}}"),
+        Gate::Not(a) => format!("~{}", name(a)),
+        Gate::And(a, b) => format!("{} & {}", name(a), name(b)),
+        Gate::Or(a, b) => format!("{} | {}", name(a), name(b)),
+        Gate::Xor(a, b) => format!("{} ^ {}", name(a), name(b)),
+        Gate::AndNot(a, b) => format!("{} & ~{}", name(a), name(b)),
+        Gate::Lut3(table, a, b, c) => {
+            let kind = format!("(__m{bits}i)");
+            let width = if bits == 128 { String::new() } else { bits.to_string() };
+            format!(
+                "(hr_v{bits}x{lane})_mm{width}_ternarylogic_epi64({kind}{}, {kind}{}, {kind}{}, {table})",
+                name(a),
+                name(b),
+                name(c)
+            )
+        }
+    }
+}
+
+/// Rows that lie one after the other behind a pointer.
+pub(super) fn behind(pointer: &str) -> impl Fn(u64) -> String {
+    move |at| format!("{pointer} + {at}")
 }
 
 /// Transposes 64 by 64 bits in every lane: halves of the distance change places, then quarters, and so on. Three

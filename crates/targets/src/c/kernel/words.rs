@@ -65,6 +65,8 @@ pub(super) struct WordLoop<'a> {
     pub written: Vec<(u32, u64, NodeId)>,
     /// Nodes that differ from pass to pass.
     pub varying: HashSet<NodeId>,
+    /// Whether the first of the bytes that a word is read from are its most significant ones.
+    pub big: bool,
 }
 
 impl<'a> WordLoop<'a> {
@@ -72,6 +74,11 @@ impl<'a> WordLoop<'a> {
     ///
     /// Passes that need each other, tokens wider than a word, tokens of passes before.
     pub fn new(body: &'a Loop, bits: u32) -> Result<WordLoop<'a>, Unsuited> {
+        WordLoop::with_order(body, bits, false)
+    }
+
+    /// The same, but `big`: words of ports of bytes are read with the first byte as the most significant one.
+    pub fn with_order(body: &'a Loop, bits: u32, big: bool) -> Result<WordLoop<'a>, Unsuited> {
         if !body.is_independent() {
             return Err(Unsuited("passes need each other".into()));
         }
@@ -84,6 +91,7 @@ impl<'a> WordLoop<'a> {
         let mut importer = Importer {
             body,
             bits,
+            big,
             inputs: &inputs,
             graph: Graph::new(),
             carried: body.carried.iter().map(|one| ((one.object, one.index), &one.carry)).collect(),
@@ -122,7 +130,7 @@ impl<'a> WordLoop<'a> {
                 varying.insert(id);
             }
         }
-        Ok(WordLoop { body, graph, bits, inputs, outputs, written, varying })
+        Ok(WordLoop { body, graph, bits, inputs, outputs, written, varying, big })
     }
 
     /// The port of a counter.
@@ -133,6 +141,11 @@ impl<'a> WordLoop<'a> {
     /// The port of the flag of the first pass.
     pub fn first_port(&self) -> u32 {
         self.counter_port(self.body.counters.len())
+    }
+
+    /// Whether words of a port are read in that order.
+    pub fn is_big(&self, port: usize) -> bool {
+        self.big && self.bits > 8 && self.inputs.get(port).is_some_and(|layout| layout.token_bytes == 1)
     }
 
     /// Everything that is written, and what it needs.
@@ -156,6 +169,7 @@ impl<'a> WordLoop<'a> {
 struct Importer<'a> {
     body: &'a Loop,
     bits: u32,
+    big: bool,
     inputs: &'a [Layout],
     graph: Graph,
     carried: HashMap<(ObjectId, usize), &'a Carry>,
@@ -189,7 +203,9 @@ impl Importer<'_> {
                 let word = (bit / u64::from(self.bits)) as i64;
                 let word = if before { word - layout.words(self.bits) as i64 } else { word };
                 let word = self.graph.input(*port, word, self.bits);
-                Ok(self.graph.extract(word, (bit % u64::from(self.bits)) as u32, width))
+                let bit = (bit % u64::from(self.bits)) as u32;
+                let bit = if self.big && layout.token_bytes == 1 { self.bits - 8 - bit } else { bit };
+                Ok(self.graph.extract(word, bit, width))
             }
             Op::Entry { object, index } => {
                 if let Some(index) = body.graph.constant(*index) {

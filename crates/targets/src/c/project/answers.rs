@@ -1,5 +1,6 @@
 //! The test of a project: known answers as arrays, run through the interface in whole messages and in pieces.
 
+use super::answers_of_many;
 use super::shape::{Function, Parameter, STRINGS, functions, parameters, streams};
 use super::{KnownAnswer, Recording, operation_prefix};
 use crate::c::ctype;
@@ -123,6 +124,7 @@ pub(super) fn of_operations(
     let has_answers = !answers.is_empty();
     if has_answers {
         text.push_str(HARNESS);
+        text.push_str(answers_of_many::HARNESS);
     }
     let mut tested = Vec::new();
     for (position, (spec, _)) in operations.iter().enumerate() {
@@ -133,7 +135,6 @@ pub(super) fn of_operations(
             let _ = writeln!(text, "\n/* There are no known answers for {op} alone. */");
             continue;
         }
-        tested.push(op.clone());
         let secrets = spec.inputs.iter().filter(|port| port.class == Class::Secret && !port.role.is_control());
         let secrets: Vec<String> = STRINGS
             .iter()
@@ -223,6 +224,11 @@ pub(super) fn of_operations(
             );
         }
         let _ = write!(text, "    }}\n    {op}_clear(&context);\n}}\n");
+        tested.push(op.clone());
+        if let Some(many) = answers_of_many::of_operation(&op, spec, mine.len()) {
+            text.push_str(&many);
+            tested.push(format!("{op}_many"));
+        }
     }
     text.push_str("\nint main(void) {\n");
     if !has_answers {

@@ -5,6 +5,7 @@
 //! shape asks for, with a test on the set's known answers (`shape` prints the interface, `answers` the test).
 
 mod answers;
+mod answers_of_many;
 mod build_files;
 mod shape;
 

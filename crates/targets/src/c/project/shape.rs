@@ -1,9 +1,9 @@
 //! The interface of operations in C: what a manifest says of an operation becomes the functions that C programmers expect.
 //!
-//! A block cipher has `key` and `blocks`; what processes messages has `init`, `update`, `final` and `message`, the whole of
-//! one in a call, and `key` before them where there is a key; a generator has `generate`. An operation that verifies and
-//! gives output has `message` alone, so that nothing leaves before the verdict, and so has one that needs its input in one
-//! chunk. The work is done by `runtime/c/headrace_message.c`; what is printed here is a table of the ports and thin
+//! A block cipher has `key` and `blocks`; what processes messages has `init`, `update`, `final`, `message`, the whole of
+//! one in a call, and `many`, many of those, and `key` before them where there is a key; a generator has `generate`. An
+//! operation that verifies and gives output has no `init`, `update` and `final`, so that nothing leaves before the verdict,
+//! and neither has one that needs its input in one chunk. The work is done by `runtime/c/headrace_message.c`; what is printed here is a table of the ports and thin
 //! functions with the parameters that the operation has.
 
 use super::{network_prefix, operation_prefix};
@@ -46,6 +46,8 @@ pub(super) enum Function {
     Final,
     /// `message`
     Message,
+    /// `many`
+    Many,
 }
 
 /// A string in the signature of a function.
@@ -62,8 +64,10 @@ pub(super) fn functions(spec: &OperationSpec) -> Vec<Function> {
     match spec.framing {
         Framing::Core => functions.push(Function::Blocks),
         Framing::Generator => functions.push(Function::Generate),
-        _ if withholds(spec) || spec.single_chunk => functions.push(Function::Message),
-        _ => functions.extend([Function::Init, Function::Update, Function::Final, Function::Message]),
+        _ if withholds(spec) || spec.single_chunk => {
+            functions.extend([Function::Message, Function::Many]);
+        }
+        _ => functions.extend([Function::Init, Function::Update, Function::Final, Function::Message, Function::Many]),
     }
     functions
 }
@@ -75,7 +79,7 @@ pub(super) fn parameters(spec: &OperationSpec, function: Function) -> Vec<Parame
         Function::Init => role < Role::Input && role != Role::Key,
         Function::Update => role == Role::Input || role == Role::Output && streams(spec),
         Function::Final => role > Role::Input,
-        Function::Generate | Function::Message => role != Role::Key,
+        Function::Generate | Function::Message | Function::Many => role != Role::Key,
         Function::Blocks => false,
     };
     let parameter = |(role, constant, name): (Role, &'static str, &'static str)| {
@@ -163,6 +167,9 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
             let room = if streams(spec) { room("") } else { String::new() };
             format!("Ends the message, whose input must have had {input}. The rest comes out{room}.")
         }
+        Function::Many => format!(
+            "As many whole messages as contexts, which lie one beside the other, each as `{op}_message` takes it: string, length\n   and room of message i stand in place i of the lists. They may have different lengths; no buffers overlap. What each gives goes\n   to `results`; returns the first that is not HEADRACE_OK."
+        ),
         Function::Message if withholds(spec) => format!(
             "A whole message; `in` and `out` do not overlap. HEADRACE_REFUSED says that it is not what `{}` makes: `out`\n   is wiped then and `*out_bytes` is 0.{}",
             spec.inverse.as_deref().unwrap_or(op),
@@ -184,10 +191,14 @@ fn name_of(function: Function) -> &'static str {
         Function::Update => "update",
         Function::Final => "final",
         Function::Message => "message",
+        Function::Many => "many",
     }
 }
 
 fn prototype(spec: &OperationSpec, function: Function, op: &str) -> String {
+    if function == Function::Many {
+        return prototype_of_many(spec, op);
+    }
     let mut listed = vec![format!("struct {op}_context *context")];
     for Parameter { name, port, .. } in parameters(spec, function) {
         if port.role.is_output() {
@@ -202,6 +213,19 @@ fn prototype(spec: &OperationSpec, function: Function, op: &str) -> String {
         _ => {}
     }
     format!("uint32_t {op}_{}(\n    {})", name_of(function), listed.join(",\n    "))
+}
+
+fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
+    let mut listed = vec![format!("struct {op}_context *contexts, size_t count")];
+    for Parameter { name, port, .. } in parameters(spec, Function::Many) {
+        if port.role.is_output() {
+            listed.push(format!("uint8_t *const *{name}, const size_t *{name}_room, size_t *{name}_bytes"));
+        } else {
+            listed.push(format!("const uint8_t *const *{name}, const size_t *{name}_bytes"));
+        }
+    }
+    listed.push("uint32_t *results".into());
+    format!("uint32_t {op}_many(\n    {})", listed.join(",\n    "))
 }
 
 pub(super) fn source(head: &str, name: &str, operations: &[(&OperationSpec, &Network)]) -> String {
@@ -304,6 +328,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
     let array = |kind: &str, name: &str, lines: &str| {
         // An array without any entry of its own is all zero.
         let lines = if lines.is_empty() { "        {0}\n" } else { lines };
+        let kind = if function == Function::Many { format!("{kind}_of_many") } else { kind.to_owned() };
         format!("    const struct headrace_{kind} {name}[HEADRACE_ROLES] = {{\n{lines}    }};\n")
     };
     let strings = array("bytes", "strings", &given);
@@ -328,6 +353,10 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
         ),
         Function::Final => whole("final"),
         Function::Message => whole("whole"),
+        Function::Many => format!(
+            "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return headrace_message_many(&{op}_operation, all, strings, rooms, results);\n",
+            array("room", "rooms", &rooms)
+        ),
     };
     let _ = write!(text, "\n{} {{\n{work}}}\n", prototype(spec, function, op));
 }

@@ -7,9 +7,12 @@
 //!
 //! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word overflows.
 
+mod many;
 mod once;
 mod plan;
 mod support;
+
+pub(super) use many::many_blocks;
 
 use super::Names;
 use super::frame::{CFunction, LoopNames, counter_ends, counter_start};
@@ -53,8 +56,7 @@ pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &Loop
     if plan.blocks.iter().any(|block| matches!(block, Block::Counter(n) if body.counters[*n].step >> 56 != 0)) {
         return Err(Unsuited("the step of a counter is too large".into()));
     }
-    let mut printer =
-        Printer { plan: &plan, descriptions, bits, names, features: base_features(bits), text: String::new() };
+    let mut printer = Printer::new(&plan, descriptions, bits, names);
     printer.function()?;
     let support = vec![support(bits)];
     let Printer { text, features, .. } = printer;
@@ -149,9 +151,19 @@ struct Printer<'a> {
     names: &'a LoopNames<'a>,
     features: BTreeSet<String>,
     text: String,
+    /// Registers of [`Plan::blocks`] that no pass changes, and that differ from message to message where each turn belongs
+    /// to others.
+    own: HashSet<usize>,
+    /// Whether each turn has messages of its own.
+    many: bool,
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
+    fn new(plan: &'a Plan<'a>, descriptions: &'a [Description], bits: u32, names: &'a LoopNames<'a>) -> Printer<'a> {
+        let features = base_features(bits);
+        Printer { plan, descriptions, bits, names, features, text: String::new(), own: HashSet::new(), many: false }
+    }
+
     fn passes(&self) -> usize {
         self.bits as usize / 128
     }
@@ -194,9 +206,11 @@ impl Printer<'_> {
         let bits = self.bits;
         let mut once = Once::new(self.plan, self.descriptions, self.names.names);
         let mut registers = String::new();
+        let own = |number: &usize| self.own.contains(number);
         let mut shuffles: Vec<[Option<u8>; BYTES]> = Vec::new();
         for (number, block) in self.plan.blocks.iter().enumerate().filter(|(number, _)| self.plan.live[*number]) {
             match block {
+                Block::Invariant(_) if own(&number) => {}
                 Block::Invariant(node) => {
                     let register = once.register(*node);
                     let _ = writeln!(registers, "  const HR_V{bits} r{number} = HR_SPREAD{bits}({register});");
@@ -246,14 +260,8 @@ impl Printer<'_> {
             let element = self.names.names.element(&body.objects[chain.object.0 as usize], &chain.first.to_string());
             let _ = writeln!(text, "  HR_V{bits} chain{k}_ = HR_LOAD{bits}(&{element});");
         }
-        for (k, words) in self.plan.words.iter().enumerate() {
-            let elements: Vec<String> = words
-                .places
-                .iter()
-                .rev()
-                .map(|place| place.map_or("0".to_owned(), |place| format!("(int32_t){}", self.element(place))))
-                .collect();
-            let _ = writeln!(text, "  HR_V{bits} words{k}_ = _mm_set_epi32({});", elements.join(", "));
+        for k in 0..self.plan.words.len() {
+            let _ = writeln!(text, "  HR_V{bits} words{k}_ = {};", self.words(k));
         }
         for (k, delay) in self.plan.delays.iter().enumerate() {
             let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
@@ -274,6 +282,15 @@ impl Printer<'_> {
         if self.plan.reads_before() {
             text.push_str("  int first_ = 1;\n");
         }
+    }
+
+    /// Words that the pass before the first one left, in a register of 128 bits.
+    fn words(&self, k: usize) -> String {
+        let places = self.plan.words[k].places.iter().rev();
+        let elements: Vec<String> = places
+            .map(|place| place.map_or("0".to_owned(), |place| format!("(int32_t){}", self.element(place))))
+            .collect();
+        format!("_mm_set_epi32({})", elements.join(", "))
     }
 
     fn element(&self, (object, index): (ObjectId, usize)) -> String {
@@ -471,9 +488,12 @@ impl Printer<'_> {
 
     fn register(&self, number: usize, turn: usize) -> String {
         match self.plan.blocks[number] {
+            Block::Invariant(_) if self.own.contains(&number) => format!("r{number}_{turn}"),
             Block::Invariant(_) => format!("r{number}"),
             Block::Counter(n) => format!("count{n}_{turn}"),
+            Block::Chain(k) if self.many => format!("chain{k}_{turn}"),
             Block::Chain(k) => format!("chain{k}_"),
+            Block::Words(k) if self.many => format!("words{k}_{turn}"),
             Block::Words(k) => format!("words{k}_"),
             Block::Delay(k) => format!("delayed{k}_{turn}"),
             _ => format!("r{number}_{turn}"),
@@ -506,6 +526,11 @@ impl Printer<'_> {
                             "      const HR_V{bits} delayed{k}_{turn} = HR_DELAYED{bits}({this}, {before});"
                         );
                         continue;
+                    }
+                    Block::Load { port, first } if self.many => {
+                        let row = plan.body.consumes[*port as usize].0;
+                        let from = if *first < 0 { 'b' } else { 'i' };
+                        self.rows_of_messages(turn, &|i| format!("{from}{port}_[{i}] + at_ * {row} + {first}"))
                     }
                     Block::Load { port, first } => {
                         let row = plan.body.consumes[*port as usize].0;

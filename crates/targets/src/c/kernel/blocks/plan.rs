@@ -168,6 +168,27 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// Registers that a register is made from.
+    pub fn operands(&self, number: usize) -> Vec<usize> {
+        match &self.blocks[number] {
+            Block::Shuffle { from, .. } | Block::Not(from) => vec![*from],
+            Block::And(a, b) | Block::Or(a, b) | Block::Xor(a, b) => vec![*a, *b],
+            Block::Instruction { operands, .. } => {
+                let blocks = operands.iter().filter_map(|operand| match operand {
+                    Operand::Block(block) => Some(*block),
+                    Operand::Immediate(_) => None,
+                });
+                blocks.collect()
+            }
+            Block::Load { .. }
+            | Block::Invariant(_)
+            | Block::Counter(_)
+            | Block::Chain(_)
+            | Block::Words(_)
+            | Block::Delay(_) => Vec::new(),
+        }
+    }
+
     fn find_live(&mut self) {
         let mut live = vec![false; self.blocks.len()];
         let ends = self.chains.iter().chain(&self.delays).map(|chain| chain.next);
@@ -177,22 +198,7 @@ impl<'a> Plan<'a> {
             if std::mem::replace(&mut live[number], true) {
                 continue;
             }
-            match &self.blocks[number] {
-                Block::Shuffle { from, .. } | Block::Not(from) => open.push(*from),
-                Block::And(a, b) | Block::Or(a, b) | Block::Xor(a, b) => open.extend([*a, *b]),
-                Block::Instruction { operands, .. } => {
-                    open.extend(operands.iter().filter_map(|operand| match operand {
-                        Operand::Block(block) => Some(*block),
-                        Operand::Immediate(_) => None,
-                    }));
-                }
-                Block::Load { .. }
-                | Block::Invariant(_)
-                | Block::Counter(_)
-                | Block::Chain(_)
-                | Block::Words(_)
-                | Block::Delay(_) => {}
-            }
+            open.extend(self.operands(number));
         }
         self.live = live;
     }

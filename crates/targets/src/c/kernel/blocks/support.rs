@@ -12,6 +12,7 @@ pub(super) fn support(bits: u32) -> String {
     let mut text = String::from("#include <immintrin.h>\n");
     if bits != 128 {
         text.push_str("#define HR_LOAD128(p) _mm_loadu_si128((const __m128i *)(p))\n");
+        text.push_str("#define HR_STORE128(p, x) _mm_storeu_si128((__m128i *)(p), x)\n");
     }
     let _ = writeln!(text, "#define HR_V{bits} {v}");
     let pointer = if bits == 512 { "void".to_owned() } else { v.to_owned() };
@@ -53,18 +54,23 @@ pub(super) fn support(bits: u32) -> String {
         _ => "_mm512_alignr_epi64(x, before, 6)",
     };
     let _ = writeln!(text, "#define HR_DELAYED{bits}(x, before) {delayed}");
-    let row = |i: u32| format!("_mm_loadu_si128((const __m128i *)((p) + {i} * (n)))");
-    let rows = match bits {
-        128 => row(0),
-        256 => format!("_mm256_inserti128_si256(_mm256_castsi128_si256({}), {}, 1)", row(0), row(1)),
+    let n_parts = bits / 128;
+    let pointers = (0..n_parts).map(|i| format!("p{i}")).collect::<Vec<_>>().join(", ");
+    let load = |i: u32| format!("_mm_loadu_si128((const __m128i *)(p{i}))");
+    let together = match bits {
+        128 => load(0),
+        256 => format!("_mm256_inserti128_si256(_mm256_castsi128_si256({}), {}, 1)", load(0), load(1)),
         _ => {
-            let first = format!("_mm512_castsi128_si512({})", row(0));
-            (1..4).fold(first, |all, i| format!("_mm512_inserti32x4({all}, {}, {i})", row(i)))
+            let first = format!("_mm512_castsi128_si512({})", load(0));
+            (1..4).fold(first, |all, i| format!("_mm512_inserti32x4({all}, {}, {i})", load(i)))
         }
     };
-    let _ = writeln!(text, "#define HR_ROWS{bits}(p, n) {rows}");
     let stores: Vec<String> =
-        (0..bits / 128).map(|i| format!("_mm_storeu_si128((__m128i *)((p) + {i} * (n)), {})", part("x", i))).collect();
-    let _ = writeln!(text, "#define HR_PUT_ROWS{bits}(p, n, x) ({})", stores.join(", "));
+        (0..n_parts).map(|i| format!("_mm_storeu_si128((__m128i *)(p{i}), {})", part("x", i))).collect();
+    let _ = writeln!(text, "#define HR_TOGETHER{bits}({pointers}) {together}");
+    let _ = writeln!(text, "#define HR_APART{bits}(x, {pointers}) ({})", stores.join(", "));
+    let rows = (0..n_parts).map(|i| format!("(p) + {i} * (n)")).collect::<Vec<_>>().join(", ");
+    let _ = writeln!(text, "#define HR_ROWS{bits}(p, n) HR_TOGETHER{bits}({rows})");
+    let _ = writeln!(text, "#define HR_PUT_ROWS{bits}(p, n, x) HR_APART{bits}(x, {rows})");
     text
 }

@@ -1,0 +1,201 @@
+//! Many messages through one network: their contexts go on one after the other until they stand before the same loop, whose
+//! passes then run for all of them at once.
+//!
+//! A context with `many` set does not run a loop whose passes need each other: it says which one (`many_loop`) and how
+//! often it could (`many_passes`), and stops. `streams` takes the loop that most contexts wait for and runs it as often as
+//! the shortest of them allows; where there are too few for that to be faster, one context runs it alone.
+
+use super::Writer;
+use super::kernels::X86;
+use crate::c::kernel::{Many, element_type};
+use headrace_transform::kernel::Loop;
+use std::fmt::Write as _;
+
+/// Contexts that are under way together.
+const TOGETHER: usize = 64;
+
+/// A loop that runs for many messages at once.
+pub(super) struct ManyLoop {
+    /// Its number among the loops of the automaton.
+    pub number: usize,
+    /// The ways to run it, the best for many first.
+    pub ways: Vec<Many>,
+    /// Cycles of a pass of one message.
+    pub alone: f64,
+}
+
+impl ManyLoop {
+    /// The fewest messages for which a way is the best of those after it; `None`: never.
+    fn fewest(&self, way: usize) -> Option<usize> {
+        let own = &self.ways[way];
+        (2..=own.lanes).find(|&n| {
+            let later = self.ways[way + 1..].iter().map(|other| other.cycles_for(n));
+            own.cycles_for(n) < later.fold(self.alone * n as f64, f64::min)
+        })
+    }
+}
+
+/// Loops that run for many messages at once.
+#[derive(Default)]
+pub(super) struct ManyLoops {
+    /// One for each way of going on.
+    pub loops: Vec<ManyLoop>,
+    /// For each loop of the automaton its position among them.
+    pub of_loop: Vec<Option<usize>>,
+}
+
+impl ManyLoops {
+    /// What `many_loop` is before a loop.
+    pub fn code(&self, number: usize) -> Option<usize> {
+        self.of_loop.get(number).copied().flatten().map(|at| at + 1)
+    }
+}
+
+impl Writer<'_> {
+    /// Fields of the context.
+    pub(super) fn many_fields() -> &'static str {
+        "    uint32_t many; /* 1: stops before loops that run for many contexts at once; 2: but not before the next */\n    uint32_t many_loop; /* the one that it stands before */\n    size_t many_passes;\n"
+    }
+
+    /// `PREFIX_many_N(states, count)` for each loop: runs it for the first of them, which have most passes to go, and says
+    /// for how many.
+    pub(super) fn many_loops(&self, all: &ManyLoops, bodies: &[&Loop]) -> String {
+        let prefix = self.prefix;
+        let mut text = String::new();
+        for (at, many) in all.loops.iter().enumerate() {
+            let body = bodies[many.number];
+            text.push_str(X86);
+            for way in &many.ways {
+                text.push_str(&way.function.text);
+                text.push('\n');
+            }
+            let _ = write!(
+                text,
+                "#endif\nstatic size_t {prefix}_many_{at}(struct {prefix} *const *states, size_t count) {{\n"
+            );
+            let most = many.ways.iter().map(|way| way.lanes).max().unwrap_or(1);
+            let (mut types, mut set, mut arguments, mut takes) =
+                (String::new(), String::new(), String::new(), String::new());
+            let consumes = body.consumes.iter().zip(&self.network.inputs).enumerate().filter(|(_, (n, _))| n.0 > 0);
+            for (number, ((n, width), port)) in consumes {
+                let (ty, name) = (element_type(*width), &port.name);
+                let _ = writeln!(text, "    const {ty} *in{number}[{most}];");
+                let _ = write!(types, ", const {ty} *const *");
+                let _ = writeln!(set, "        in{number}[i] = states[i]->in_{name};");
+                let _ = write!(arguments, ", in{number}");
+                let _ = write!(
+                    takes,
+                    "        states[i]->in_{name} += passes * {n};\n        states[i]->in_{name}_there -= passes * {n};\n"
+                );
+            }
+            let produces = body.produces.iter().zip(&self.network.outputs).enumerate().filter(|(_, (n, _))| n.0 > 0);
+            for (number, ((n, width), port)) in produces {
+                let (ty, name) = (element_type(*width), &port.name);
+                let _ = writeln!(text, "    {ty} *out{number}[{most}];");
+                let _ = write!(types, ", {ty} *const *");
+                let _ = writeln!(set, "        out{number}[i] = {prefix}_room_{name}(states[i], {n});");
+                let _ = write!(arguments, ", out{number}");
+                let _ = writeln!(takes, "        {prefix}_made_{name}(states[i], out{number}[i], passes * {n});");
+            }
+            let _ = write!(
+                text,
+                "    void (*run)(struct {prefix} *const *{types}, size_t, size_t) = NULL;\n    size_t lanes = 1, passes, i;\n{X86}"
+            );
+            for (number, way) in many.ways.iter().enumerate() {
+                let Some(fewest) = many.fewest(number) else { continue };
+                let _ = write!(
+                    text,
+                    "    if (run == NULL && count >= {fewest} && {}) {{\n        run = {};\n        lanes = {};\n    }}\n",
+                    way.supported, way.function.name, way.lanes
+                );
+            }
+            let _ = write!(
+                text,
+                "#endif\n    if (run == NULL) {{\n        return 0;\n    }}\n    count = count < lanes ? count : lanes;\n    passes = states[count - 1]->many_passes;\n    for (i = 0; i < count; i++) {{\n{set}    }}\n    run(states{arguments}, count, passes);\n    for (i = 0; i < count; i++) {{\n{takes}    }}\n    return count;\n}}\n\n"
+            );
+        }
+        text
+    }
+
+    /// The function of the table that takes many messages, or nothing where there is no loop for it.
+    pub(super) fn streams(&self, all: &ManyLoops) -> String {
+        if all.loops.is_empty() {
+            return String::new();
+        }
+        let prefix = self.prefix;
+        let n_loops = all.loops.len();
+        let cases: String = (0..n_loops)
+            .map(|at| format!("        case {at}:\n            n_gone = {prefix}_many_{at}(waiting, n_waiting);\n            break;\n"))
+            .collect();
+        format!(
+            "/* Goes on with a message until its context stands before a loop again. */
+static void {prefix}_go_on(struct headrace_stream *stream) {{
+    struct {prefix} *const s = (struct {prefix} *)stream->context;
+    s->many_loop = 0;
+    stream->status = {prefix}_any_run(s, UINT64_MAX);
+}}
+
+static void {prefix}_any_streams(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count) {{
+    struct {prefix} *waiting[{TOGETHER}];
+    struct headrace_stream *of_waiting[{TOGETHER}];
+    size_t i, n_gone;
+    for (; count > {TOGETHER}; streams += {TOGETHER}, count -= {TOGETHER}) {{
+        {prefix}_any_streams(input, output, streams, {TOGETHER});
+    }}
+    for (i = 0; i < count; i++) {{
+        struct {prefix} *const s = (struct {prefix} *)streams[i].context;
+        {prefix}_stream_begin(s, input, streams[i].in, streams[i].n_in, output, streams[i].out, streams[i].n_out);
+        s->many = 1;
+        {prefix}_go_on(&streams[i]);
+    }}
+    do {{
+        size_t waits[{n_loops}] = {{0}}, most = 0, n_waiting = 0;
+        for (i = 0; i < count; i++) {{
+            const struct {prefix} *const s = (const struct {prefix} *)streams[i].context;
+            if (s->many_loop != 0) {{
+                waits[s->many_loop - 1]++;
+            }}
+        }}
+        for (i = 1; i < {n_loops}; i++) {{
+            most = waits[i] > waits[most] ? i : most;
+        }}
+        /* Those that wait for it, with most passes to go first. */
+        for (i = 0; i < count; i++) {{
+            struct {prefix} *const s = (struct {prefix} *)streams[i].context;
+            size_t at = n_waiting;
+            if (s->many_loop != most + 1) {{
+                continue;
+            }}
+            for (; at > 0 && waiting[at - 1]->many_passes < s->many_passes; at--) {{
+                waiting[at] = waiting[at - 1];
+                of_waiting[at] = of_waiting[at - 1];
+            }}
+            waiting[at] = s;
+            of_waiting[at] = &streams[i];
+            n_waiting++;
+        }}
+        n_gone = 0;
+        switch (most) {{
+{cases}        default:
+            break;
+        }}
+        if (n_gone == 0 && n_waiting > 0) {{
+            waiting[0]->many = 2;
+            n_gone = 1;
+        }}
+        for (i = 0; i < n_gone; i++) {{
+            {prefix}_go_on(of_waiting[i]);
+        }}
+    }} while (n_gone != 0);
+    for (i = 0; i < count; i++) {{
+        struct {prefix} *const s = (struct {prefix} *)streams[i].context;
+        s->many = 0;
+        streams[i].made = streams[i].n_out;
+        streams[i].taken = {prefix}_stream_end(s, input, streams[i].in, streams[i].n_in, output, &streams[i].made);
+    }}
+}}
+
+"
+        )
+    }
+}

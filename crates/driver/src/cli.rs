@@ -300,8 +300,11 @@ pub struct BuildArgs {
     #[arg(long = "operation", value_name = "OPERATION")]
     pub operations: Vec<String>,
     /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tune")]
     pub unfused: bool,
+    /// Choose how loops are written by measuring them here; what is found is remembered for this processor
+    #[arg(long)]
+    pub tune: bool,
 }
 
 /// Arguments of `test`.
@@ -368,8 +371,11 @@ pub struct BenchArgs {
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tune")]
     pub unfused: bool,
+    /// Measure our operations as `build --tune` makes them
+    #[arg(long)]
+    pub tune: bool,
     /// Write machine and rows
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,

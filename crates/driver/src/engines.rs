@@ -50,6 +50,15 @@ pub fn availability(engine: EngineName) -> Available {
     }
 }
 
+/// The C compiler that is found first.
+///
+/// # Errors
+///
+/// There is none.
+pub fn c_compiler() -> Outcome<Compiler> {
+    Compiler::find().ok_or_else(|| Failure::missing("there is no C compiler: apt-get install gcc libc6-dev"))
+}
+
 /// How an engine is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {

@@ -7,33 +7,44 @@ use std::time::{Duration, Instant};
 /// When the bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes that have gone through.
+    Bytes,
+    /// Pieces of work.
+    Steps,
+}
+
 /// Shows how far something is.
 #[derive(Debug)]
 pub struct Progress {
     began: Instant,
     total: u64,
+    unit: Unit,
     shown: bool,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Progress towards `total` bytes, or without an end when it is 0.
-    pub fn new(terminal: Terminal, total: u64) -> Self {
-        Self { began: Instant::now(), total, shown: terminal.interactive, bar: None }
+    /// Progress towards `total`, or without an end when it is 0.
+    pub fn new(terminal: Terminal, total: u64, unit: Unit) -> Self {
+        Self { began: Instant::now(), total, unit, shown: terminal.interactive, bar: None }
     }
 
-    /// Tells that so many bytes are done.
+    /// Tells that so much is done.
     pub fn tell(&mut self, done: u64) {
         if !self.shown || self.began.elapsed() < PATIENCE {
             return;
         }
-        let total = self.total;
+        let (total, unit) = (self.total, self.unit);
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target((total > 0).then_some(total), ProgressDrawTarget::stderr());
-            let template = if total > 0 {
-                "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta}"
-            } else {
-                "{spinner} {bytes}, {binary_bytes_per_sec}"
+            let template = match (unit, total > 0) {
+                (Unit::Bytes, true) => "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta}",
+                (Unit::Bytes, false) => "{spinner} {bytes}, {binary_bytes_per_sec}",
+                (Unit::Steps, true) => "{wide_bar} {pos} of {len}, {eta}",
+                (Unit::Steps, false) => "{spinner} {pos}",
             };
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);

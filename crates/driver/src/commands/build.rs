@@ -2,8 +2,10 @@
 
 use super::Context;
 use crate::cli::{BuildArgs, ListArgs, Listing};
+use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
 use crate::output::{make_folder, write_file};
+use crate::progress::{Progress, Unit};
 use crate::terminal::plural;
 use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
 use headrace_exchange::Running;
@@ -14,11 +16,13 @@ use headrace_library::framing::{Message, Outcome as Came};
 use headrace_library::known_answers::{Plan, cases};
 use headrace_library::vectors::VectorFile;
 use headrace_library::{Role, samples};
+use headrace_native::LocalTrials;
 use headrace_targets::c::Options;
+use headrace_targets::c::kernel::Trials;
 use headrace_targets::c::project::{Files, KnownAnswer, Recording, is_supported, of_network, of_operations};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longest message in the test of a project, in bytes.
 const MAX_ANSWER_BYTES: usize = 1 << 12;
@@ -45,7 +49,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     } else {
         let network = context.elaborate(network, &arguments.parameters)?;
         let recording = record(&network, arguments.fifo);
-        show_refused(context, of_network(&network, recording.as_ref(), &options(arguments)))?
+        show_refused(context, of_network(&network, recording.as_ref(), &options(arguments)?))?
     };
     write_project(folder, &files)?;
     context.terminal.say(&format!(
@@ -110,7 +114,7 @@ fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
 }
 
 /// The command that makes the files stands in their first line; where they go does not.
-fn options(arguments: &BuildArgs) -> Options {
+fn options(arguments: &BuildArgs) -> Outcome<Options> {
     let mut words = vec!["headrace".to_owned(), env!("CARGO_PKG_VERSION").into(), "build".into()];
     words.extend(
         arguments
@@ -123,8 +127,14 @@ fn options(arguments: &BuildArgs) -> Options {
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
     words.extend(arguments.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
+    words.extend(arguments.tune.then(|| "--tune".to_owned()));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
-    Options { command: words.join(" "), fifo_tokens: arguments.fifo, fused: !arguments.unfused, ..Options::default() }
+    let trials = match arguments.tune {
+        true => Some(Arc::new(LocalTrials::new(c_compiler()?)) as Arc<dyn Trials>),
+        false => None,
+    };
+    let (command, fused) = (words.join(" "), !arguments.unfused);
+    Ok(Options { command, fifo_tokens: arguments.fifo, fused, trials, ..Options::default() })
 }
 
 fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diagnostic>>) -> Outcome<Files> {
@@ -184,7 +194,15 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     let title = operations.first().map_or("", |(spec, _)| &spec.title);
     let borrowed: Vec<(&OperationSpec, &Network)> =
         operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
-    let made = of_operations(set, &format!("{title}, {set}"), &borrowed, &answers, &options(arguments));
+    let progress = Mutex::new((0, Progress::new(context.terminal, borrowed.len() as u64, Unit::Steps)));
+    let told = || {
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.0 += 1;
+        let done = progress.0;
+        progress.1.tell(done);
+    };
+    let made = of_operations(set, &format!("{title}, {set}"), &borrowed, &answers, &options(arguments)?, &told);
+    progress.into_inner().unwrap_or_else(PoisonError::into_inner).1.finish();
     show_refused(context, made)
 }
 

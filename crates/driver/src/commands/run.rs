@@ -10,7 +10,7 @@ use crate::mapping;
 use crate::output::Output;
 use crate::ports::{self, Binding, Destination, Source};
 use crate::program::ProgramHost;
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::silence::Silence;
 use crate::sinks::{ByteSink, LineSink, SharedOutput};
 use crate::tokens::Encoding;
@@ -60,7 +60,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let terminal = context.terminal;
     feed.silence = Some(Silence::watch(move |word| terminal.note(word)));
     let began = Instant::now();
-    let mut progress = Progress::new(terminal, n_bytes);
+    let mut progress = Progress::new(terminal, n_bytes, Unit::Bytes);
     let end = feed.drive(machine.engine(), &mut host, &mut |delivered| progress.tell(delivered));
     progress.finish();
     feed.silence = None;

@@ -8,7 +8,7 @@ use crate::feed::{End, Feed, Pending, Provider};
 use crate::output::{self, Output};
 use crate::ports::{self, Destination, Source};
 use crate::primitive::{self, Release, message_sinks, messages};
-use crate::progress::Progress;
+use crate::progress::{Progress, Unit};
 use crate::sinks::{SharedOutput, hexadecimal};
 use headrace_exchange::{SilentHost, check_ports, expected_output, why_stuck};
 use headrace_ir::Network;
@@ -72,7 +72,7 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
         ports::destination(&arguments.output).map_err(|problem| Failure::usage(format!("--out: {problem}")))?;
     let output = open_output(&destination)?;
     let written = Rc::new(RefCell::new(Writing { output: output.clone(), line: Vec::new() }));
-    let mut progress = Progress::new(context.terminal, input.known_bytes());
+    let mut progress = Progress::new(context.terminal, input.known_bytes(), Unit::Bytes);
     let began = Instant::now();
     let came = transfer(spec, &network, machine.engine(), &message, input, written.clone(), &mut progress);
     progress.finish();

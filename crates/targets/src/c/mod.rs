@@ -89,6 +89,8 @@ pub struct Options {
     pub mapping: Option<Arc<Mapping>>,
     /// Operations of the library run as control automata where they can.
     pub fused: bool,
+    /// Where loops are tried before it is settled how they are printed; `None`: estimates settle it.
+    pub trials: Option<Arc<dyn kernel::Trials>>,
 }
 
 impl Default for Options {
@@ -101,6 +103,7 @@ impl Default for Options {
             count_firings: false,
             mapping: None,
             fused: true,
+            trials: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::{Measured, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
+use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
 use headrace_bench::contender::{Prepared, ROOM_BYTES};
 use headrace_bench::contest::noise;
@@ -24,7 +25,7 @@ const GOAL: f64 = 1.0;
 /// Measures with every compiler.
 pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Outcome<Measured> {
     let compilers = match arguments.compilers.as_slice() {
-        [] => vec![referee::compiler()?],
+        [] => vec![c_compiler()?.name()],
         named => named.to_vec(),
     };
     let rules = referee::rules()?;

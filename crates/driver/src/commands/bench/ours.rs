@@ -6,7 +6,9 @@ use crate::failure::{Failure, Outcome, describe};
 use headrace_bench::contender::Object;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec, VariantSpec};
+use headrace_native::{Compiler, LocalTrials};
 use headrace_targets::c::Options;
+use headrace_targets::c::kernel::Trials;
 use headrace_targets::c::project::{Files, of_operations, operation_prefix, set_name};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -30,20 +32,26 @@ pub struct Build {
     pub features: Option<Vec<String>>,
     /// As control automata with fused kernels.
     pub fused: bool,
+    /// Loops written as trials on this machine say.
+    pub tuned: bool,
 }
 
 impl Build {
     /// For the machine that it runs on.
     pub fn native(compiler: &str) -> Self {
         let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
-        Self { compiler: compiler.into(), flags, features: None, fused: true }
+        Self { compiler: compiler.into(), flags, features: None, fused: true, tuned: false }
     }
 
     /// How it stands in tables.
     pub fn name(&self) -> String {
         let limited = if self.features.is_some() { ", dispatch limited" } else { "" };
-        let unfused = if self.fused { "" } else { "unfused " };
-        format!("{unfused}c by {} {}{limited}", self.compiler, self.flags.join(" "))
+        let how = match (self.fused, self.tuned) {
+            (false, _) => "unfused ",
+            (true, true) => "tuned ",
+            (true, false) => "",
+        };
+        format!("{how}c by {} {}{limited}", self.compiler, self.flags.join(" "))
     }
 
     /// A header that stands before everything and answers for the processor, where features are limited.
@@ -81,11 +89,14 @@ pub struct Compiled {
 pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpec, build: &Build) -> Outcome<Compiled> {
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     let command = format!("headrace bench {}", spec.full_name());
-    let options = Options { command, fused: build.fused, ..Options::default() };
-    let files = of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options).map_err(|problems| {
-        context.show(&problems);
-        Failure::said()
-    })?;
+    let trials = build.tuned.then(|| Compiler::named(&build.compiler)).flatten();
+    let trials = trials.map(|compiler| Arc::new(LocalTrials::new(compiler)) as Arc<dyn Trials>);
+    let options = Options { command, fused: build.fused, trials, ..Options::default() };
+    let files =
+        of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options, &|| ()).map_err(|problems| {
+            context.show(&problems);
+            Failure::said()
+        })?;
     let folder = tempfile::tempdir().map_err(|error| Failure::wrong(describe(&error)))?;
     let object = folder.path().join("ours.so");
     compile_files(&files, &shim(spec), folder.path(), &object, build).map_err(Failure::wrong)?;

@@ -5,6 +5,7 @@
 use super::{Measured, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
+use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome, describe};
 use crate::output;
 use headrace_bench::contender::{Object, Prepared, ROOM_BYTES};
@@ -43,7 +44,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     let rules = referee::rules()?;
     let compiler = match arguments.compilers.first() {
         Some(named) => named.clone(),
-        None => referee::compiler()?,
+        None => c_compiler()?.name(),
     };
     let mut measured = Measured::default();
     let mut references = Vec::new();

@@ -5,6 +5,7 @@ use super::{Measured, ours};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::embedded;
+use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
 use headrace_bench::contender::{Prepared, Strings, TAG_BYTES};
 use headrace_bench::contest::{Entrant, Inputs, Load, Times, hold, noise};
@@ -78,7 +79,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
         return Err(Failure::usage(format!("no row of the referee is about `{}`", words.join(" ").escape_debug())));
     }
     let compilers = match arguments.compilers.as_slice() {
-        [] => vec![compiler()?],
+        [] => vec![c_compiler()?.name()],
         named => named.to_vec(),
     };
     let library = &library;
@@ -98,13 +99,6 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
     let found = referee.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.as_ref().ok()?.title.clone())));
     referee.measured.versions = found.collect();
     outcome.map(|()| referee.measured)
-}
-
-/// The C compiler that is found first.
-pub fn compiler() -> Outcome<String> {
-    let found = headrace_native::Compiler::find();
-    let missing = || Failure::missing("there is no C compiler: apt-get install gcc libc6-dev");
-    Ok(found.ok_or_else(missing)?.name())
 }
 
 /// Every set with every operation of every row.
@@ -222,8 +216,9 @@ impl Referee<'_> {
     fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Rc<Compiled>>> {
         let mut compiled = Vec::new();
         for compiler in &self.compilers {
-            let fused = !self.arguments.unfused;
-            let mut build = Build { features: point.row.features.clone(), fused, ..Build::native(compiler) };
+            let BenchArgs { unfused, tune, .. } = *self.arguments;
+            let features = point.row.features.clone();
+            let mut build = Build { features, fused: !unfused, tuned: tune, ..Build::native(compiler) };
             if !point.row.flags.is_empty() {
                 build.flags.clone_from(&point.row.flags);
             }

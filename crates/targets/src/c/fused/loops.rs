@@ -4,13 +4,16 @@
 use super::kernels::{X86, way};
 use super::many::{ManyLoop, ManyLoops};
 use super::{KernelNames, Writer};
-use crate::c::kernel::{self, Blocks, CFunction, LoopNames, Machine, Many, element_type};
+use crate::c::kernel::{
+    self, Blocks, CFunction, LoopNames, Machine, Many, Names, ON_TRIAL, Strategy, TabulatedFunction, Trials,
+    element_type, trial,
+};
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::Loop;
 use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::{SplitLoop, split_recurrence};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -27,8 +30,8 @@ const MOST_TEXT: usize = 300_000;
 /// goes on between those does not count beside what is so long.
 const MOST_PLAIN_TEXT: usize = 60_000;
 
-/// Beginning of the condition of what is worth while for many passes.
-const PASSES: &str = "passes >= ";
+/// Features of what runs on every machine.
+const NOTHING: &[&str] = &[];
 
 /// What is printed for the loops of an automaton.
 pub(super) struct Loops {
@@ -45,6 +48,8 @@ struct Version {
     function: CFunction,
     /// When it can be called, as a condition of C; empty: always.
     supported: String,
+    /// From how many passes on it is worth while.
+    least_passes: u64,
 }
 
 /// What the instructions of machines mean, read once.
@@ -56,6 +61,114 @@ fn instructions() -> &'static [Description] {
 /// A loop with instructions of machines, if there are some for it.
 fn selected(body: &Loop) -> Option<SelectedLoop> {
     choice(instructions(), |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice))
+}
+
+/// What the functions of a loop are printed into.
+#[derive(Clone, Copy)]
+struct Outside<'a> {
+    /// Beginning of their names.
+    base: &'a str,
+    /// The type that `s` points to.
+    state: &'a str,
+    /// Elements and tables.
+    names: &'a dyn Names,
+}
+
+impl<'a> Outside<'a> {
+    fn named(self, function: &'a str) -> LoopNames<'a> {
+        LoopNames { function, state: self.state, names: self.names }
+    }
+}
+
+/// Ways to run a loop that some machines have, in no order; `all`: also those that are estimated to be slower than others.
+fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
+    let base = outside.base;
+    let mut versions = Vec::new();
+    for (_, blocks) in blocks(body, &[512, 128], outside) {
+        let supported = kernel::supported(&blocks.features);
+        versions.push(Version { supported, function: blocks.function, least_passes: 0 });
+    }
+    if let Some(split) = split_recurrence(body) {
+        versions.extend(taken_apart(&split, outside));
+    }
+    if let Ok(tabulated) = kernel::tabulated(body, &outside.named(&format!("{base}_tables"))) {
+        let TabulatedFunction { function, least_passes } = tabulated;
+        versions.push(Version { function, supported: kernel::supported(NOTHING), least_passes });
+    }
+    if let Some(machine) = Machine::named("avx512gfni")
+        && let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside.named(&format!("{base}_table_lanes")))
+    {
+        let TabulatedFunction { function, least_passes } = tabulated;
+        versions.push(Version { function, supported: machine.supported(), least_passes });
+    }
+    for machine in ["avx512", "avx2"].into_iter().filter_map(Machine::named) {
+        let mut print = |strategy: Option<Strategy>| {
+            let function = strategy.map_or(String::new(), |strategy| format!("_{}", strategy.name()));
+            let function = format!("{base}_{}{function}", machine.name);
+            let named = outside.named(&function);
+            let printed = match strategy {
+                Some(strategy) => kernel::print_loop(body, machine, strategy, &named).ok(),
+                None => Some(kernel::print_best(body, machine, &named).1),
+            };
+            let supported = machine.supported();
+            versions.extend(printed.map(|function| Version { function, supported, least_passes: 0 }));
+        };
+        match all {
+            true => Strategy::ALL.iter().for_each(|&strategy| print(Some(strategy))),
+            false => print(None),
+        }
+    }
+    versions
+}
+
+/// A loop with instructions that work on blocks, for registers of so many bits.
+fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
+    let Some(selected) = selected(body) else { return Vec::new() };
+    let print = |bits: u32| {
+        let function = format!("{}_blocks{bits}", outside.base);
+        let printed = kernel::blocks(&selected.body, instructions(), bits, &outside.named(&function));
+        printed.ok().map(|blocks| (bits, blocks))
+    };
+    widths.iter().copied().filter_map(print).collect()
+}
+
+/// A loop that was taken apart: what is independent of it, and what goes on.
+fn taken_apart(split: &SplitLoop, outside: Outside) -> Vec<Version> {
+    let first = format!("{}_first", outside.base);
+    let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> =
+        blocks(&split.independent, &[512, 128], Outside { base: &first, ..outside })
+            .into_iter()
+            .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
+            .collect();
+    if parts.is_empty() {
+        let function = kernel::passes(&split.independent, &outside.named(&first));
+        parts.extend([512, 128].map(|bits| {
+            let name = format!("{first}{bits}");
+            let text = function.text.replace(&first, &name);
+            (bits, CFunction { name, text, ..function.clone() }, BTreeSet::new())
+        }));
+    }
+    let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
+        let function = format!("{}_split{bits}", outside.base);
+        let (function, more) = kernel::recurrence(split, &first, bits, &outside.named(&function)).ok()?;
+        let features: BTreeSet<String> = features.union(&more).cloned().collect();
+        Some(Version { function, supported: kernel::supported(&features), least_passes: 0 })
+    };
+    parts.into_iter().filter_map(print).collect()
+}
+
+/// Puts what trials say in the place of estimates. What cannot be tried here keeps its estimate, as far off as that of the
+/// plain passes is; where not even those can be tried, all do.
+fn tune(trials: &dyn Trials, body: &Loop, versions: &mut [Version], plain: &mut CFunction) {
+    let outside = Outside { base: "f", state: ON_TRIAL.state, names: ON_TRIAL.names };
+    let Some(took) = trials.run(&trial(body, &kernel::passes(body, &ON_TRIAL), "1")) else { return };
+    let error = took / plain.cycles.max(f64::MIN_POSITIVE);
+    plain.cycles = took;
+    // The same ways in the same order.
+    for (version, alone) in versions.iter_mut().zip(ways(body, true, outside)) {
+        let took = trials.run(&trial(body, &alone.function, &alone.supported));
+        version.function.cycles = took.unwrap_or(version.function.cycles * error);
+    }
 }
 
 impl Writer<'_> {
@@ -135,71 +248,35 @@ impl Writer<'_> {
 
     /// The ways to run a loop, the fastest first, and last one that always works unless it is very long.
     fn versions(&self, body: &Loop, number: usize, is_tuned: bool) -> Vec<Version> {
-        let prefix = self.prefix;
-        let state = format!("struct {prefix}");
-        let mut versions = Vec::new();
-        let base = format!("{prefix}_loop_{number}");
-        if is_tuned {
-            for (_, blocks) in self.blocks(body, &base, &[512, 128]) {
-                versions.push(Version { supported: kernel::supported(&blocks.features), function: blocks.function });
-            }
-            if let Some(split) = split_recurrence(body) {
-                versions.extend(self.split(&split, &base));
-            }
-            let names = self.loop_names(String::new());
-            let function = format!("{base}_tables");
-            let outside = LoopNames { function: &function, state: &state, names: &names };
-            if let Ok(tabulated) = kernel::tabulated(body, &outside) {
-                let supported = format!("{PASSES}{}", tabulated.least_passes);
-                versions.push(Version { function: tabulated.function, supported });
-            }
-            if let Some(machine) = Machine::named("avx512gfni") {
-                let function = format!("{base}_table_lanes");
-                let outside = LoopNames { function: &function, state: &state, names: &names };
-                if let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside) {
-                    let supported = format!("{} && {PASSES}{}", machine.supported(), tabulated.least_passes);
-                    versions.push(Version { function: tabulated.function, supported });
-                }
-            }
-            for level in ["avx512", "avx2"] {
-                let Some(machine) = Machine::named(level) else { continue };
-                let names = self.loop_names(format!("{base}_table"));
-                let function = format!("{base}_{level}");
-                let outside = LoopNames { function: &function, state: &state, names: &names };
-                let (_, printed) = kernel::print_best(body, machine, &outside);
-                versions.push(Version { function: printed, supported: machine.supported() });
-            }
-            versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
-            // What needs nothing of the machine makes slower ones needless.
-            let needs_nothing = |version: &Version| version.supported.starts_with(PASSES);
-            let n = versions.iter().position(needs_nothing).map_or(versions.len(), |at| at + 1);
-            versions.truncate(n);
+        let base = format!("{}_loop_{number}", self.prefix);
+        let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_table")));
+        let outside = Outside { base: &base, state: &state, names: &names };
+        let trials = self.trials.filter(|_| is_tuned);
+        let mut versions = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
+        let mut plain = kernel::passes(body, &outside.named(&format!("{base}_plain")));
+        if let Some(trials) = trials {
+            tune(trials, body, &mut versions, &mut plain);
         }
-        let names = self.loop_names(format!("{base}_table"));
-        let function = format!("{base}_plain");
-        let outside = LoopNames { function: &function, state: &state, names: &names };
-        let plain = kernel::passes(body, &outside);
+        versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
+        // What needs nothing of the machine makes slower ones needless, and of those that need the same one is enough.
+        let needs_nothing = |version: &Version| version.supported == kernel::supported(NOTHING);
+        let n = versions.iter().position(needs_nothing).map_or(versions.len(), |at| at + 1);
+        versions.truncate(n);
+        let mut conditions = HashSet::new();
+        versions.retain(|version| conditions.insert((version.supported.clone(), version.least_passes)));
         versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
         // Rounds have counted by the time that the loop is called.
         let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
         if versions.is_empty() || always || plain.text.len() <= MOST_PLAIN_TEXT {
-            versions.push(Version { function: plain, supported: String::new() });
+            versions.push(Version { function: plain, supported: String::new(), least_passes: 0 });
         }
         versions
     }
 
     /// A loop with instructions that work on blocks, in wide registers and narrow ones.
     pub(super) fn blocks(&self, body: &Loop, base: &str, widths: &[u32]) -> Vec<(u32, Blocks)> {
-        let all = instructions();
-        let Some(selected) = selected(body) else { return Vec::new() };
-        let state = format!("struct {}", self.prefix);
-        let print = |bits: u32| {
-            let names = self.loop_names(format!("{base}_selected_table"));
-            let function = format!("{base}_blocks{bits}");
-            let outside = LoopNames { function: &function, state: &state, names: &names };
-            kernel::blocks(&selected.body, all, bits, &outside).ok().map(|blocks| (bits, blocks))
-        };
-        widths.iter().copied().filter_map(print).collect()
+        let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_selected_table")));
+        blocks(body, widths, Outside { base, state: &state, names: &names })
     }
 
     /// A pass that multiplies, with instructions for it.
@@ -209,35 +286,6 @@ impl Writer<'_> {
         let state = format!("struct {}", self.prefix);
         let names = self.loop_names(String::new());
         kernel::product_once(&split, &LoopNames { function, state: &state, names: &names }).ok()
-    }
-
-    /// A loop that was taken apart: what is independent of it, and what goes on.
-    fn split(&self, split: &SplitLoop, base: &str) -> Vec<Version> {
-        let state = format!("struct {}", self.prefix);
-        let names = self.loop_names(format!("{base}_table"));
-        let first = format!("{base}_first");
-        let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> = self
-            .blocks(&split.independent, &first, &[512, 128])
-            .into_iter()
-            .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
-            .collect();
-        if parts.is_empty() {
-            let function =
-                kernel::passes(&split.independent, &LoopNames { function: &first, state: &state, names: &names });
-            parts.extend([512, 128].map(|bits| {
-                let name = format!("{first}{bits}");
-                let text = function.text.replace(&first, &name);
-                (bits, CFunction { name, text, ..function.clone() }, BTreeSet::new())
-            }));
-        }
-        let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
-            let function = format!("{base}_split{bits}");
-            let outside = LoopNames { function: &function, state: &state, names: &names };
-            let (function, more) = kernel::recurrence(split, &first, bits, &outside).ok()?;
-            let features: BTreeSet<String> = features.union(&more).cloned().collect();
-            Some(Version { function, supported: kernel::supported(&features) })
-        };
-        parts.into_iter().filter_map(print).collect()
     }
 
     /// The functions, and the one that chooses among them.
@@ -253,9 +301,21 @@ impl Writer<'_> {
             text.push('\n');
         }
         let own = format!("{prefix}_loop_{number}");
+        // What few passes take is another way, where some are worth while for many only.
+        let least = others.iter().map(|version| version.least_passes).max().unwrap_or(0);
+        let mut chosen = format!("{own}_way()");
         if !others.is_empty() {
             let supported: Vec<&str> = others.iter().map(|version| version.supported.as_str()).collect();
             text.push_str(&way(&own, &supported));
+        }
+        if least > 0 {
+            let supported = others.iter().map(|version| match version.least_passes {
+                0 => version.supported.as_str(),
+                _ => "0",
+            });
+            let supported: Vec<&str> = supported.collect();
+            text.push_str(&way(&format!("{own}_of_few"), &supported));
+            chosen = format!("passes < {least} ? {own}_of_few_way() : {chosen}");
         }
         text.push_str("#endif\n");
         text.push_str(last.map_or("", |version| &version.function.text));
@@ -271,7 +331,7 @@ impl Writer<'_> {
         }
         let _ = write!(text, ", size_t passes) {{\n{X86}");
         if !others.is_empty() {
-            let _ = writeln!(text, "    switch ({own}_way()) {{");
+            let _ = writeln!(text, "    switch ({chosen}) {{");
             for (at, version) in others.iter().enumerate() {
                 let name = &version.function.name;
                 let _ =

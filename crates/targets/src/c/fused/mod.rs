@@ -95,7 +95,8 @@ pub fn print(
 ) -> PrintedNetwork {
     let inner = format!("{prefix}_scheduled");
     let scheduled = super::network::print(network, &inner, options, places, diagnostics);
-    let writer = Writer { network, automaton, prefix, inner: &inner, places, fields: &scheduled.fields };
+    let trials = options.trials.as_deref();
+    let writer = Writer { network, automaton, prefix, inner: &inner, places, fields: &scheduled.fields, trials };
     let mut declarations = scheduled.declarations;
     declarations.push_str(&writer.context());
     let mut definitions = scheduled.definitions;
@@ -120,6 +121,8 @@ struct Writer<'a> {
     inner: &'a str,
     places: &'a RefCell<PlaceTable>,
     fields: &'a super::network::Fields,
+    /// Where loops are tried.
+    trials: Option<&'a dyn kernel::Trials>,
 }
 
 /// Names in the kernels of an automaton and in its loops.

@@ -8,8 +8,7 @@ use super::prelude::prelude;
 use super::scalar::{element_type, tables};
 use super::{LoopNames, Names};
 use headrace_source::Span;
-use headrace_transform::kernel::graph::Graph;
-use headrace_transform::kernel::{Loop, NodeId, Object, TableId};
+use headrace_transform::kernel::{Loop, Object, TableId};
 use std::fmt::{Debug, Write as _};
 
 /// Something that can run programs in C where they will be used.
@@ -41,7 +40,7 @@ impl Names for Alone {
     }
 }
 
-/// How a loop on trial is to be printed.
+/// How a loop on trial is to be printed; the function may have another name.
 pub const ON_TRIAL: LoopNames = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
 
 /// Bytes that the passes of a trial take or make: those of a long message that stays in the nearest caches.
@@ -55,8 +54,8 @@ fn passes_of(body: &Loop) -> u64 {
 }
 
 /// A source text whose `double headrace_trial(void)` returns the nanoseconds of a pass, the least of many runs; -1 where
-/// `supported` is false. The function has been printed with [`ON_TRIAL`]; `graph` and `roots` say which tables it reads.
-pub fn trial(body: &Loop, printed: &CFunction, supported: &str, graph: &Graph, roots: &[NodeId]) -> String {
+/// `supported` is false. The function has been printed with [`ON_TRIAL`].
+pub fn trial(body: &Loop, printed: &CFunction, supported: &str) -> String {
     let n_passes = passes_of(body);
     let mut text = format!("#define _POSIX_C_SOURCE 199309L\n#include <time.h>\n{}", prelude());
     printed.support.iter().for_each(|needed| text.push_str(needed));
@@ -66,9 +65,10 @@ pub fn trial(body: &Loop, printed: &CFunction, supported: &str, graph: &Graph, r
     }
     // A structure has members.
     text.push_str("    int unused;\n};\n");
-    text.push_str(&tables(graph, roots, &Alone(0)));
+    text.push_str(&tables(&body.graph, &body.roots(), &Alone(0)));
     text.push_str(&printed.text);
     text.push_str("\nstatic struct s on_trial;\n");
+    let function = &printed.name;
     let mut arguments = String::from("&on_trial");
     let mut fill = String::new();
     let mut filled = |array: &str, n: u64, width: u32| {
@@ -103,17 +103,18 @@ pub fn trial(body: &Loop, printed: &CFunction, supported: &str, graph: &Graph, r
 double headrace_trial(void);
 double headrace_trial(void)
 {{
+    const size_t passes = {n_passes};
     if (!({supported}))
         return -1;
     uint64_t arbitrary = 1;
 {fill}    double best = 1e300, start = now();
     for (int run = 0; run < 2000 && now() - start < 4e7; run++) {{
         double began = now();
-        f({arguments}, {n_passes});
+        {function}({arguments}, passes);
         double took = now() - began;
         best = took < best ? took : best;
     }}
-    return best / {n_passes};
+    return best / (double)passes;
 }}
 "
     );

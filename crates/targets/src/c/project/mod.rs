@@ -16,6 +16,7 @@ use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::samples;
 use headrace_source::Diagnostic;
 use headrace_transform::control::{Automaton, Limits, automaton_of};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// What projects of operations ship with beside the headers of every program.
@@ -73,8 +74,12 @@ pub fn of_network(
     Ok(files)
 }
 
+/// Bytes of the stacks on which operations are compiled: deep networks need more than threads usually have.
+const STACK_BYTES: usize = 64 << 20;
+
 /// A project for operations of one parameter set, each with its network. Operations that have no
-/// interface in C must be left out; [`is_supported`] says which.
+/// interface in C must be left out; [`is_supported`] says which. They are compiled on all processors; `told` is called
+/// after each.
 ///
 /// # Errors
 ///
@@ -85,14 +90,25 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
     options: &Options,
+    told: &(dyn Fn() + Sync),
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
     let mut files = Files::new();
     let mut problems = Vec::new();
-    for (spec, network) in operations {
+    let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let own = Options { prefix: Some(network_prefix(&name, spec)), ..options.clone() };
         let automaton = if options.fused { automaton_of_operation(spec, network) } else { None };
-        match emit_with(network, automaton.as_ref(), &own) {
+        let emission = emit_with(network, automaton.as_ref(), &own);
+        told();
+        emission
+    };
+    let emissions: Vec<_> = match rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build() {
+        Ok(threads) => threads.install(|| operations.par_iter().map(emitted).collect()),
+        // Without threads to be had, one after the other.
+        Err(_) => operations.iter().map(emitted).collect(),
+    };
+    for emission in emissions {
+        match emission {
             Ok(emission) => files.extend(in_source_folder(emission.files)),
             Err(found) => problems.extend(found),
         }

@@ -10,6 +10,19 @@
 //! variable that takes more than a few values in otherwise equal states is not known there any more: counters become
 //! variables of the program, and the exploration ends. Example: `left := left - 16` while `left >= 16` is one state with
 //! a kernel that leads back to it, however long the message is.
+//!
+//! | file | what is settled there |
+//! | --- | --- |
+//! | `automaton` | what comes out |
+//! | `explore`, `follow` | states, from what samples do and from what they leave open |
+//! | `schedule` | which firing comes next |
+//! | `execute`, `expression`, `repetition` | actions on nodes: statements, expressions, loops |
+//! | `lists`, `memory`, `places` | variables while that goes on |
+//! | `facts` | which conditions hold on a path |
+//! | `keys`, `liveness` | what tells one state from another |
+//! | `decisive` | what samples have to compute |
+//! | `loops`, `together`, `rounds` | circles of kernels as loops |
+//! | `nearest` | an automaton that is too large, as far as it is near |
 
 pub mod automaton;
 mod decisive;

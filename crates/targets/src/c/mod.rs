@@ -1,4 +1,5 @@
-//! Target `c`: C11 for gcc and clang, without heap, globals or undefined behaviour.
+//! Target `c`: C11 for gcc and clang, without heap or undefined behaviour, and with nothing global but what the processor was
+//! found to have.
 //!
 //! | file | what is settled there |
 //! | --- | --- |

@@ -9,8 +9,9 @@ use crate::c::kernel::{
     element_type, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
+use headrace_source::Span;
 use headrace_transform::control::CountedLoop;
-use headrace_transform::kernel::Loop;
+use headrace_transform::kernel::{Loop, Object, TableId};
 use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::{SplitLoop, split_recurrence};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -121,13 +122,52 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
     versions
 }
 
+/// Names of a loop with instructions: its graph is another, and so are its tables.
+struct OwnTables<'a> {
+    names: &'a dyn Names,
+    base: &'a str,
+}
+
+impl Names for OwnTables<'_> {
+    fn input(&self, port: u32, offset: i64) -> String {
+        self.names.input(port, offset)
+    }
+    fn input_bytes(&self, port: u32, offset: i64, n: u32) -> Option<String> {
+        self.names.input_bytes(port, offset, n)
+    }
+    fn output(&self, port: u32, offset: u64, value: &str) -> String {
+        self.names.output(port, offset, value)
+    }
+    fn output_bytes(&self, port: u32, offset: u64, n: u32) -> Option<String> {
+        self.names.output_bytes(port, offset, n)
+    }
+    fn element(&self, object: &Object, index: &str) -> String {
+        self.names.element(object, index)
+    }
+    fn table(&self, table: TableId) -> String {
+        format!("{}_selected_table_{}", self.base, table.0)
+    }
+    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
+        self.names.check(condition, index, length, span)
+    }
+    fn instruction(&self, description: u32, operands: &[String]) -> String {
+        self.names.instruction(description, operands)
+    }
+}
+
 /// A loop with instructions that work on blocks, for registers of so many bits.
 fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
     let Some(selected) = selected(body) else { return Vec::new() };
+    let names = OwnTables { names: outside.names, base: outside.base };
+    let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
     let print = |bits: u32| {
         let function = format!("{}_blocks{bits}", outside.base);
-        let printed = kernel::blocks(&selected.body, instructions(), bits, &outside.named(&function));
-        printed.ok().map(|blocks| (bits, blocks))
+        let named = LoopNames { function: &function, state: outside.state, names: &names };
+        let mut blocks = kernel::blocks(&selected.body, instructions(), bits, &named).ok()?;
+        if !tables.is_empty() {
+            blocks.function.support.insert(0, tables.clone());
+        }
+        Some((bits, blocks))
     };
     widths.iter().copied().filter_map(print).collect()
 }
@@ -275,7 +315,7 @@ impl Writer<'_> {
 
     /// A loop with instructions that work on blocks, in wide registers and narrow ones.
     pub(super) fn blocks(&self, body: &Loop, base: &str, widths: &[u32]) -> Vec<(u32, Blocks)> {
-        let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_selected_table")));
+        let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_table")));
         blocks(body, widths, Outside { base, state: &state, names: &names })
     }
 

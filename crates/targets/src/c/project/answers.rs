@@ -124,6 +124,13 @@ pub(super) fn of_operations(
     let has_answers = !answers.is_empty();
     if has_answers {
         text.push_str(HARNESS);
+    }
+    let n_answers = |position| answers.iter().filter(|answer| answer.operation == position).count();
+    let any_many = operations.iter().enumerate().any(|(position, (spec, _))| {
+        let n = n_answers(position);
+        n > 0 && answers_of_many::of_operation(&operation_prefix(name, spec), spec, n).is_some()
+    });
+    if any_many {
         text.push_str(answers_of_many::HARNESS);
     }
     let mut tested = Vec::new();

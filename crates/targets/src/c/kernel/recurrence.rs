@@ -278,7 +278,7 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     let n_sums = plan.multiply.outputs().len();
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, const HR_CL_V{bits} (*keys)[{n_keys}], size_t n)\n{{\n"
+        "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, HR_CL_V{bits} (*keys)[{n_keys}], size_t n)\n{{\n"
     );
     for sum in 0..n_sums {
         let _ = writeln!(text, "  HR_CL_V{bits} sum{sum};");

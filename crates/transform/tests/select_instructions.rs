@@ -120,6 +120,25 @@ fn two_results_of_one_block() {
     assert_eq!(xors.count(), 2, "whitening, and the data");
 }
 
+/// What is substituted in one lane is needed to know what is in the next.
+#[test]
+fn bytes_of_a_state_that_need_each_other() {
+    let mut graph = Graph::new();
+    let (block, data) = (tokens(&mut graph, 0), tokens(&mut graph, 1));
+    let mut before = data[0];
+    let mut state = Vec::new();
+    for byte in block {
+        before = graph.and(before, byte);
+        state.push(before);
+    }
+    // The first key of the rounds is taken away again.
+    let key = round_key(&mut graph, 0);
+    let state = add(&mut graph, &state, &key);
+    let roots = encrypt(&mut graph, &state, 10);
+    let selection = selected(&graph, &roots);
+    assert_eq!(counts(&selection), [("last_round", 1), ("round", 9)]);
+}
+
 #[test]
 fn another_matrix_is_not_the_instruction() {
     let mut graph = Graph::new();

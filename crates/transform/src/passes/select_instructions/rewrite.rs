@@ -60,6 +60,8 @@ struct Rewriter<'a> {
     /// For each layer and lane the results that stand there, the one that the instruction gives first if it gives one.
     results: Vec<Vec<(bool, Vec<usize>)>>,
     states: HashMap<usize, NodeId>,
+    /// Layers whose states are being made: what they are made of cannot be taken out of them.
+    open: HashSet<usize>,
     instructions: HashMap<usize, NodeId>,
     differences: HashMap<(usize, usize), NodeId>,
 }
@@ -96,6 +98,7 @@ pub fn rewrite(
         ranks: Vec::new(),
         results: Vec::new(),
         states: HashMap::new(),
+        open: HashSet::new(),
         instructions: HashMap::new(),
         differences: HashMap::new(),
     };
@@ -219,6 +222,10 @@ impl Rewriter<'_> {
         while lo < width {
             let bits = LANE_BITS.min(width - lo);
             let stand = stands.iter().find(|stand| stand.0 == lo && bits == LANE_BITS);
+            let stand = stand.filter(|(_, stand)| match stand {
+                Stand::State(layer, _) => !self.open.contains(layer),
+                Stand::Target(_) => true,
+            });
             let forms = &self.forms.of(id)[lo as usize..(lo + bits) as usize];
             let known: Option<Vec<bool>> = forms.iter().map(|form| form.known()).collect();
             let part = match (stand, known) {
@@ -303,7 +310,9 @@ impl Rewriter<'_> {
         if let Some(&state) = self.states.get(&number) {
             return state;
         }
+        self.open.insert(number);
         let state = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.make_state(number));
+        self.open.remove(&number);
         self.states.insert(number, state);
         state
     }

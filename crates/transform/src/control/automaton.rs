@@ -8,7 +8,7 @@ use headrace_ir::{InstanceId, StateId, VariableId};
 pub enum Step {
     /// A decision on values that are public, or else reported.
     Branch {
-        /// What the condition needs: loads and checks.
+        /// What the condition needs, loads and checks, and tokens that ports of the network have passed on before it.
         before: Vec<Effect>,
         /// 1 bit.
         condition: NodeId,

@@ -82,9 +82,12 @@ impl Writer<'_> {
         match step {
             Step::Branch { before: more, condition, then, otherwise } => {
                 let all: Vec<Effect> = before.iter().chain(more).cloned().collect();
+                // A port of the network that passes its tokens on at once does so with the kernel, which asks for room.
+                let is_output = |effect: &Effect| matches!(effect, Effect::Output { .. });
+                let needed: Vec<Effect> = all.iter().filter(|effect| !is_output(effect)).cloned().collect();
                 let _ = writeln!(text, "{pad}bool c{depth};\n{pad}{{");
-                self.pointers(&all, Some(*condition), depth + 1, text);
-                text.push_str(&self.statements(&all, vec![(format!("c{depth}"), *condition)], depth + 1));
+                self.pointers(&needed, Some(*condition), depth + 1, text);
+                text.push_str(&self.statements(&needed, vec![(format!("c{depth}"), *condition)], depth + 1));
                 let _ = writeln!(text, "{pad}}}\n{pad}if (c{depth}) {{");
                 self.step(then, place.inside(), &all, functions, text);
                 let _ = writeln!(text, "{pad}}} else {{");

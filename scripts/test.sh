@@ -12,6 +12,7 @@ compiled_seconds=${COMPILED_SECONDS:-150}
 sanitized=${SANITIZED_CASES:-40}
 timed=${CONSTANT_TIME_CLAIMS:-40}
 timed_seconds=${CONSTANT_TIME_SECONDS:-200}
+fused_seconds=${FUSED_SECONDS:-90}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 passed=0 failed=0 not_run=0
@@ -99,6 +100,7 @@ else
     skip "constant time of a sample" "no valgrind or no python3"
 fi
 step "peers, $messages messages an operation" "$testkit" peers --engine interp --messages "$messages" --seconds 110
+step "fused code against peers, a sample" "$testkit" peers --engine fused --messages 300 --seconds "$fused_seconds"
 step "differential, $cases cases" "$testkit" differential --cases "$cases"
 step "differential on threads, $sanitized cases" "$testkit" differential --threads --seed 2000000 --cases "$sanitized"
 step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"

@@ -50,14 +50,14 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     };
     let mut streams = Vec::new();
     for block in blocks {
-        streams.push(stream(spec, block, &ports, 0, usize::MAX, false));
-        // Message after message under one key, of which only the text is there.
-        if spec.inputs.iter().any(may_be_empty) {
-            streams.push(stream(spec, block, &ports, 0, usize::MAX, true));
-        }
-        // What a network is given first tells what it does from then on: any message may be the first.
         let turns = 2 * input_lengths(spec, block).len();
-        streams.extend((1..turns).map(|turn| stream(spec, block, &ports, turn, FIRST_MESSAGES, false)));
+        // Also message after message under one key, of which only the text is there.
+        let kinds: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
+        for &plain in kinds {
+            streams.push(stream(spec, block, &ports, 0, usize::MAX, plain));
+            // What a network is given first tells what it does from then on: any message may be the first.
+            streams.extend((1..turns).map(|turn| stream(spec, block, &ports, turn, FIRST_MESSAGES, plain)));
+        }
     }
     streams
 }

@@ -134,6 +134,11 @@ fn the_standard_block_product_is_recognised_and_planned() {
     assert_eq!(serial, block_product(a, powers[1]) ^ block_product(b, powers[0]));
     assert_eq!(other.powers(h, 2), Some(powers));
 
+    // Where many products share a reduction, the one that multiplies least is cheapest: three times a block.
+    let shared = best_plan(&map, &Prices { reductions: 0.1, ..Prices::default() }, true).unwrap();
+    assert_eq!(shared.multiply.n_multiplications(), 3);
+    assert_eq!(shared.multiply.ops().len(), 5, "sums of sums are left to the reduction");
+
     let prices = Prices { reverse_bits: 5.0, ..Prices::default() };
     let plans = plans(&map, &prices, true);
     let cheapest = &plans[0];

@@ -59,7 +59,8 @@ impl Plan {
     /// What one product costs; without `prepare_y` when `y` stays the same.
     pub fn price(&self, prices: &Prices, y_is_fixed: bool) -> f64 {
         let fixed = if y_is_fixed { 0.0 } else { self.prepare_y.price(prices) };
-        self.prepare_x.price(prices) + fixed + self.multiply.price(prices) + self.reduce.price(prices)
+        let reduced = self.reduce.price(prices) * prices.reductions;
+        self.prepare_x.price(prices) + fixed + self.multiply.price(prices) + reduced
     }
 }
 
@@ -135,7 +136,10 @@ fn plan(product: &Product, multiplication: Multiplication, reduction: Reduction,
     };
 
     let mut b = Builder::new(core.n_inputs());
-    let inputs: Vec<usize> = (0..core.n_inputs()).collect();
+    let mut inputs: Vec<usize> = (0..core.n_inputs()).collect();
+    if multiplication == Multiplication::Karatsuba {
+        inputs[1] = b.xor_all(&[1, 0, 2]);
+    }
     let reduced = b.append(&core, &inputs)[0];
     let out = in_order(&mut b, reduced, product.orders.out, n);
     let reduce = b.finish(&[out]);
@@ -156,7 +160,8 @@ fn in_order(b: &mut Builder, mut value: usize, order: BitOrder, n: usize) -> usi
     value
 }
 
-/// The unreduced product: for degree 64 in one value, for 128 in three, of weights 1, X^64 and X^128.
+/// The unreduced product: for degree 64 in one value, for 128 in three, of weights 1, X^64 and X^128; by Karatsuba's identity
+/// the one of X^64 still has the two others in it, which one XOR takes out of many sums.
 fn multiply_program(n: usize, multiplication: Multiplication) -> Program {
     use Half::{High, Low};
     let (x, y, sum_of_y) = (0, 1, 2);
@@ -172,8 +177,7 @@ fn multiply_program(n: usize, multiplication: Multiplication) -> Program {
     let middle = if karatsuba {
         let swapped = b.op(Op::SwapHalves(x));
         let sum_of_x = b.xor(x, swapped);
-        let all = b.op(Op::Multiply(sum_of_x, Low, sum_of_y, Low));
-        b.xor_all(&[all, low, high])
+        b.op(Op::Multiply(sum_of_x, Low, sum_of_y, Low))
     } else {
         let one = b.op(Op::Multiply(x, Low, y, High));
         let other = b.op(Op::Multiply(x, High, y, Low));

@@ -132,11 +132,13 @@ pub struct Prices {
     pub shuffle: f64,
     /// Turning the bits of bytes round: one instruction with a GF(2) affine unit, some five without.
     pub reverse_bits: f64,
+    /// Reductions for one product: less than 1 where the products of many pairs are added before they are reduced.
+    pub reductions: f64,
 }
 
 impl Default for Prices {
     fn default() -> Prices {
-        Prices { multiply: 2.0, xor: 0.5, shift: 1.0, shuffle: 1.0, reverse_bits: 1.0 }
+        Prices { multiply: 2.0, xor: 0.5, shift: 1.0, shuffle: 1.0, reverse_bits: 1.0, reductions: 1.0 }
     }
 }
 

@@ -78,8 +78,10 @@ fn support(bits: u32) -> String {
     define(&format!("SWAP{bits}(a)"), format!("{prefix}_shuffle_epi32(a, {words})"));
     define(&format!("SHUFFLE{bits}(a, b)"), format!("{prefix}_shuffle_epi8(a, b)"));
     if bits == 512 {
-        let matrix = "_mm512_set1_epi64((long long)0x8040201008040201u)";
-        define("REVERSE512(a)", format!("_mm512_gf2p8affine_epi64_epi8(a, {matrix}, 0)"));
+        for (bits, prefix, set) in [(512, "_mm512", "set1_epi64"), (128, "_mm", "set1_epi64x")] {
+            let matrix = format!("{prefix}_{set}((long long)0x8040201008040201u)");
+            define(&format!("REVERSE{bits}(a)"), format!("{prefix}_gf2p8affine_epi64_epi8(a, {matrix}, 0)"));
+        }
     }
     define(&format!("ALL{bits}(x)"), all.to_owned());
     define(&format!("FOLDED{bits}(x)"), folded.to_owned());
@@ -98,8 +100,18 @@ fn of_bytes(byte: impl Fn(u32) -> u8) -> u128 {
     (0..16).map(|at| u128::from(byte(at)) << (8 * at)).sum()
 }
 
+/// Registers that a program works in.
+#[derive(Clone, Copy)]
+struct Registers {
+    /// Their width.
+    bits: u32,
+    /// Whether the machine turns the bits of bytes round by one instruction; all that multiply in wide registers do.
+    turns_bits: bool,
+}
+
 /// A program as statements; values begin with `prefix`. Gives the names of its results.
-fn program(program: &Program, inputs: &[String], bits: u32, prefix: &str, text: &mut String) -> Vec<String> {
+fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &str, text: &mut String) -> Vec<String> {
+    let Registers { bits, turns_bits } = registers;
     let mut names: Vec<String> = inputs.to_vec();
     for op in program.ops() {
         let of = |at: usize| names[at].as_str();
@@ -119,8 +131,7 @@ fn program(program: &Program, inputs: &[String], bits: u32, prefix: &str, text: 
             Op::ReverseBytes(a) => {
                 format!("HR_CL_SHUFFLE{bits}({}, {})", of(a), constant(of_bytes(|at| 15 - at as u8), bits))
             }
-            // All machines that multiply in wide registers have it.
-            Op::ReverseBitsInBytes(a) if bits == 512 => format!("HR_CL_REVERSE512({})", of(a)),
+            Op::ReverseBitsInBytes(a) if turns_bits => format!("HR_CL_REVERSE{bits}({})", of(a)),
             Op::ReverseBitsInBytes(a) => {
                 let nibbles = constant(of_bytes(|_| 15), bits);
                 let low = constant(of_bytes(|at| (at as u8).reverse_bits()), bits);
@@ -158,14 +169,13 @@ pub fn recurrence(
     if !whole {
         return Err(Unsuited("a pass has more than the blocks of its recurrence".into()));
     }
-    let plan = plan(&split.recurrence)?;
+    let plan = plan(&split.recurrence, bits)?;
     let function = names.function;
     let features = features(bits);
     let attribute = attribute(&features);
     let mut text = first.text.clone();
-    text.push_str(&product(&plan, bits, function, &attribute));
-    if bits != 128 {
-        text.push_str(&product(&plan, 128, function, &attribute));
+    for width in BTreeSet::from([128, bits]) {
+        text.push_str(&product(&plan, Registers { bits: width, turns_bits: bits != 128 }, function, &attribute));
     }
     text.push_str(&group(&plan, bits, function, &attribute));
     text.push_str(&blocks(&split.recurrence, body, &plan, bits, names, &attribute));
@@ -180,9 +190,12 @@ pub fn recurrence(
     Ok((CFunction { name: function.to_owned(), support: supports, text, cycles }, features))
 }
 
-/// How the product of a recurrence is computed.
-fn plan(recurrence: &Recurrence) -> Result<Plan, Unsuited> {
-    let plan = carryless::best_plan(&recurrence.product, &Prices::default(), true)
+/// How the product of a recurrence is computed in registers of `bits`.
+fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, Unsuited> {
+    let reverse_bits = if bits == 128 { 5.0 } else { 1.0 };
+    let reductions = 128.0 / (REGISTERS as f64 * f64::from(bits));
+    let prices = Prices { reverse_bits, reductions, ..Prices::default() };
+    let plan = carryless::best_plan(&recurrence.product, &prices, true)
         .ok_or_else(|| Unsuited("no plan computes the product of a recurrence".into()))?;
     let orders = plan.product.orders;
     if orders.x != orders.y || orders.y != orders.out {
@@ -209,11 +222,11 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     if !body.carried.is_empty() || !body.outputs.is_empty() {
         return Err(Unsuited("a pass has more than its recurrence".into()));
     }
-    let plan = plan(recurrence)?;
+    let plan = plan(recurrence, 128)?;
     let function = names.function;
     let features = features(128);
     let attribute = attribute(&features);
-    let mut text = product(&plan, 128, function, &attribute);
+    let mut text = product(&plan, Registers { bits: 128, turns_bits: false }, function, &attribute);
     let _ = writeln!(
         text,
         "{attribute} static void {function}({} *s, size_t passes)\n{{\n  uint8_t x_[16], h_[16], a_[16];",
@@ -264,11 +277,12 @@ fn store_state(body: &Loop, recurrence: &Recurrence, names: &LoopNames, text: &m
 }
 
 /// A whole product, part by part.
-fn product(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
+fn product(plan: &Plan, registers: Registers, function: &str, attribute: &str) -> String {
+    let bits = registers.bits;
     let mut text = format!(
         "{attribute} static inline HR_CL_V{bits} {function}_product{bits}(HR_CL_V{bits} x, HR_CL_V{bits} y)\n{{\n"
     );
-    let results = program(&plan.program(), &["x".into(), "y".into()], bits, "t", &mut text);
+    let results = program(&plan.program(), &["x".into(), "y".into()], registers, "t", &mut text);
     let _ = writeln!(text, "  return {};\n}}\n", results[0]);
     text
 }
@@ -280,30 +294,31 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     let mut text = format!(
         "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, HR_CL_V{bits} (*keys)[{n_keys}], size_t n)\n{{\n"
     );
-    for sum in 0..n_sums {
-        let _ = writeln!(text, "  HR_CL_V{bits} sum{sum};");
-    }
-    let pass = |at: &str, is_first: bool, text: &mut String| {
+    let wide = Registers { bits, turns_bits: bits != 128 };
+    let pass = |at: &str, is_last: bool, text: &mut String| {
         let _ = writeln!(text, "  {{ HR_CL_V{bits} x_ = HR_CL_LOAD{bits}(in + {} * {at});", bits / 8);
-        if is_first {
+        if is_last {
             let _ = writeln!(text, "  x_ = HR_CL_XOR{bits}(x_, HR_CL_FIRST{bits}(x));");
         }
-        let mut factors = program(&plan.prepare_x, &["x_".into()], bits, "p", text);
+        let mut factors = program(&plan.prepare_x, &["x_".into()], wide, "p", text);
         factors.extend((0..n_keys).map(|key| format!("keys[{at}][{key}]")));
-        for (sum, value) in program(&plan.multiply, &factors, bits, "m", text).iter().enumerate() {
-            let value = if is_first { value.clone() } else { format!("HR_CL_XOR{bits}(sum{sum}, {value})") };
-            let _ = writeln!(text, "  sum{sum} = {value};");
+        for (sum, value) in program(&plan.multiply, &factors, wide, "m", text).iter().enumerate() {
+            let _ = writeln!(text, "  sum{sum} = HR_CL_XOR{bits}(sum{sum}, {value});");
         }
         text.push_str("  }\n");
     };
-    pass("0", true, &mut text);
+    for sum in 0..n_sums {
+        let _ = writeln!(text, "  HR_CL_V{bits} sum{sum} = HR_CL_ALL{bits}(_mm_setzero_si128());");
+    }
+    // What comes of the group before is added last, so that the processor need not wait for it.
     text.push_str("  for (size_t i = 1; i < n; i++)\n");
     pass("i", false, &mut text);
+    pass("0", true, &mut text);
     for sum in 0..n_sums {
         let _ = writeln!(text, "  const __m128i whole{sum} = HR_CL_FOLDED{bits}(sum{sum});");
     }
     let sums: Vec<String> = (0..n_sums).map(|sum| format!("whole{sum}")).collect();
-    let results = program(&plan.reduce, &sums, 128, "r", &mut text);
+    let results = program(&plan.reduce, &sums, Registers { bits: 128, ..wide }, "r", &mut text);
     let _ = writeln!(text, "  return {};\n}}\n", results[0]);
     text
 }
@@ -350,7 +365,8 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
         // Every other power is made from the one before, so that two are under way.
         "  const HR_CL_V{bits} strides = HR_CL_ALL{bits}({function}_product128(power{parts}, power{parts}));\n  HR_CL_V{bits} other = {function}_product{bits}(power, HR_CL_ALL{bits}(power{parts}));\n  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  for (size_t i = {REGISTERS}; ; ) {{\n    i--;"
     );
-    let keys = program(&plan.prepare_y, &["power".into()], bits, "k", &mut text);
+    let registers = Registers { bits, turns_bits: bits != 128 };
+    let keys = program(&plan.prepare_y, &["power".into()], registers, "k", &mut text);
     for (key, value) in keys.iter().enumerate() {
         let _ = writeln!(text, "    keys[i][{key}] = {value};");
     }

@@ -51,6 +51,9 @@ size_t peer_run(void *context, const uint8_t *in, uint8_t *out, size_t n_bytes);
  * that came out for each. */
 size_t peer_run_many(void *context, const uint8_t *const *in, uint8_t *const *out, size_t n_bytes, unsigned n_messages);
 
+/* Only where a library has it: from here on a message may take so many threads; one before it is called. */
+void peer_threads(void *context, unsigned n_threads);
+
 void peer_close(void *context);
 
 #ifdef __cplusplus

@@ -82,6 +82,15 @@ struct headrace_control {
     struct headrace_trap trap;
 };
 
+/* Other threads that can be had for a while. `run` calls `work` with each number less than `n_parts` once, in any order and
+   some at the same time, and returns when all calls have. */
+struct headrace_helpers {
+    void *user;
+    uint32_t n_threads;    /* that work at the same time at most, that of the caller among them */
+    uint32_t start_cycles; /* what starting them takes: less work than that is not divided */
+    void (*run)(const struct headrace_helpers *helpers, uint32_t n_parts, void (*work)(void *job, uint32_t part), void *job);
+};
+
 /* A message on its way through a network, as `stream` takes it: what goes in and room for what comes out; then how much was
    taken and made, and what `run` gives. */
 struct headrace_stream {
@@ -119,6 +128,8 @@ struct headrace_network {
     /* Null, or: the same for many contexts, whose buffers do not overlap either. Where passes of a loop need each other, those
        of many messages run at once. */
     void (*streams)(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count);
+    /* Null, or: from here on helpers do a part of the work, until others are named, or none (null). `init` ends it too. */
+    void (*help)(void *context, const struct headrace_helpers *helpers);
 };
 
 /* --- integers --------------------------------------------------------------------------------------------------- */

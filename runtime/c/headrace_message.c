@@ -386,13 +386,18 @@ static uint32_t close_whole(const struct headrace_operation *op, struct headrace
     return ended(op, message, result);
 }
 
-uint32_t headrace_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                                const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+uint32_t headrace_message_helped(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                 const struct headrace_helpers *helpers, const struct headrace_bytes *strings,
+                                 const struct headrace_room *rooms) {
     const struct headrace_bytes input = strings[HEADRACE_INPUT];
+    const bool helped = helpers != NULL && op->network->help != NULL;
     size_t sent = 0;
     uint32_t result = open_whole(op, message, c, strings, rooms);
     if (result != HEADRACE_OK) {
         return result;
+    }
+    if (helped) {
+        op->network->help(c, helpers);
     }
     if (op->single_chunk) {
         result = pump(op, c, input.bytes, input.n_bytes, 0, &rooms[HEADRACE_OUTPUT]);
@@ -405,7 +410,15 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
         result = chunk(op, c, input.n_bytes == 0 ? NULL : input.bytes + sent, (uint32_t)(input.n_bytes - sent), last_chunk,
                        &rooms[HEADRACE_OUTPUT]);
     }
+    if (helped) {
+        op->network->help(c, NULL);
+    }
     return close_whole(op, message, c, strings, rooms, result);
+}
+
+uint32_t headrace_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    return headrace_message_helped(op, message, c, NULL, strings, rooms);
 }
 
 /* One of many messages. */

@@ -148,6 +148,10 @@ uint32_t headrace_message_final(const struct headrace_operation *operation, stru
                                 void *network, const struct headrace_bytes *strings, const struct headrace_room *rooms);
 uint32_t headrace_message_whole(const struct headrace_operation *operation, struct headrace_message *message,
                                 void *network, const struct headrace_bytes *strings, const struct headrace_room *rooms);
+/* The same, in which helpers do a part of the work; null: none. */
+uint32_t headrace_message_helped(const struct headrace_operation *operation, struct headrace_message *message,
+                                 void *network, const struct headrace_helpers *helpers,
+                                 const struct headrace_bytes *strings, const struct headrace_room *rooms);
 /* `results` has one for each message. Returns the first that is not HEADRACE_OK. */
 uint32_t headrace_message_many(const struct headrace_operation *operation, struct headrace_contexts contexts,
                                const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,

@@ -29,6 +29,7 @@ type Version = unsafe extern "C" fn() -> *const c_char;
 type Open = unsafe extern "C" fn(*const c_char, *const RawStrings) -> *mut c_void;
 type Run = unsafe extern "C" fn(*mut c_void, *const u8, *mut u8, usize) -> usize;
 type RunMany = unsafe extern "C" fn(*mut c_void, *const *const u8, *const *mut u8, usize, c_uint) -> usize;
+type Threads = unsafe extern "C" fn(*mut c_void, c_uint);
 type Close = unsafe extern "C" fn(*mut c_void);
 
 /// The strings that stand beside the input; empty where an operation takes none.
@@ -46,6 +47,7 @@ pub struct Object {
     open: Open,
     run: Run,
     run_many: Option<RunMany>,
+    threads: Option<Threads>,
     close: Close,
     /// The version that it gives itself.
     pub version: String,
@@ -71,8 +73,9 @@ impl Object {
             let run = *library.get::<Run>(b"peer_run\0").map_err(symbol)?;
             let close = *library.get::<Close>(b"peer_close\0").map_err(symbol)?;
             let run_many = library.get::<RunMany>(b"peer_run_many\0").ok().map(|symbol| *symbol);
+            let threads = library.get::<Threads>(b"peer_threads\0").ok().map(|symbol| *symbol);
             let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
-            Ok(Arc::new(Self { open, run, run_many, close, version, _library: ManuallyDrop::new(library) }))
+            Ok(Arc::new(Self { open, run, run_many, threads, close, version, _library: ManuallyDrop::new(library) }))
         }
     }
 }
@@ -111,6 +114,12 @@ impl Prepared {
         // SAFETY: the context is open; the buffers are distinct borrows, with the room that peer.h asks for.
         let n = unsafe { (self.object.run)(self.context.as_ptr(), input.as_ptr(), output.as_mut_ptr(), input.len()) };
         (n != FAILED).then_some(n)
+    }
+
+    /// Has messages run on so many threads from here on; false where that is not there.
+    pub fn set_threads(&mut self, n_threads: u32) -> bool {
+        // SAFETY: the context is open.
+        self.object.threads.map(|threads| unsafe { threads(self.context.as_ptr(), n_threads) }).is_some()
     }
 
     /// Processes messages of `n_bytes` each, one for each of the pointers. Gives the bytes that came out of each; `None` when

@@ -61,6 +61,8 @@ pub(crate) struct Network {
     pub stream: *const c_void,
     /// The same for many contexts.
     pub streams: *const c_void,
+    /// Null or a function that takes helpers.
+    pub help: *const c_void,
 }
 
 // SAFETY: the table is constant; the pointers in it are functions and a text of the library.

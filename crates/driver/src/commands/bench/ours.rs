@@ -148,8 +148,8 @@ fn shim(spec: &OperationSpec) -> String {
     let many = many(spec, &op);
     let extra = if many.is_empty() { String::new() } else { format!("    struct {op}_context many[MANY];\n") };
     let mut text = format!(
-        "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
-         {MANY}struct context {{\n    struct {op}_context operation;\n{extra}    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
+        "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"headrace_helpers.h\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
+         {MANY}struct context {{\n    struct {op}_context operation;\n    unsigned n_threads;\n{extra}    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
          const char *peer_version(void)\n{{\n    return \"{}\";\n}}\n\n",
         env!("CARGO_PKG_VERSION")
     );
@@ -180,7 +180,8 @@ fn shim(spec: &OperationSpec) -> String {
     );
     let _ = write!(
         text,
-        "{many}void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
+        "{many}void peer_threads(void *given, unsigned n_threads)\n{{\n    struct context *context = given;\n    context->n_threads = n_threads;\n}}\n\n\
+         void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
     );
     text
 }
@@ -270,13 +271,15 @@ fn body(spec: &OperationSpec, op: &str) -> String {
             _ => ", NULL, 0",
         });
     }
+    let helped = arguments.replacen("&context->operation", "&context->operation, &helpers", 1);
     let mut text = format!("    size_t text_bytes = {text_bytes}, out_bytes = 0, tag_bytes = 0, none_bytes = 0;\n");
     if has_tag && has_output {
         text.push_str("    size_t out_bytes_expected = text_bytes;\n");
     }
     let _ = write!(
         text,
-        "    (void)none_bytes;\n    if ({op}_message({arguments}) != HEADRACE_OK)\n        return PEER_FAILED;\n    return out_bytes + tag_bytes;\n"
+        "    (void)none_bytes;\n    if (context->n_threads > 1) {{\n        const struct headrace_helpers helpers = headrace_threads(context->n_threads);\n        \
+         if ({op}_message_helped({helped}) != HEADRACE_OK)\n            return PEER_FAILED;\n    }} else if ({op}_message({arguments}) != HEADRACE_OK) {{\n        return PEER_FAILED;\n    }}\n    return out_bytes + tag_bytes;\n"
     );
     text
 }

@@ -73,7 +73,7 @@ impl Writer<'_> {
         };
         let _ = write!(
             text,
-            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}({arguments}, passes)) {{\n{takes}{alone}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
+            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}_divided({arguments}, passes)) {{\n{takes}{alone}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
         );
         text
     }

@@ -233,7 +233,10 @@ impl Writer<'_> {
             let body = &all[number].body;
             let same = self.key(body);
             if let Some(&other) = known.get(&same) {
-                texts[number] = format!("#define {0}_loop_{number} {0}_loop_{other}\n", self.prefix);
+                texts[number] = format!(
+                    "#define {0}_loop_{number} {0}_loop_{other}\n#define {0}_loop_{number}_divided {0}_loop_{other}_divided\n",
+                    self.prefix
+                );
                 many.of_loop[number] = many.of_loop[other];
                 continue;
             }
@@ -251,6 +254,9 @@ impl Writer<'_> {
                 }
             }
             texts[number] = self.dispatched(body, number, &versions);
+            let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
+            let always = versions.last().is_some_and(|version| version.supported.is_empty());
+            texts[number].push_str(&self.divided(body, number, (!always).then_some(versions.len()), cycles));
             if !ways.is_empty() {
                 many.of_loop[number] = Some(many.loops.len());
                 many.loops.push(ManyLoop { number, ways, alone });
@@ -282,7 +288,7 @@ impl Writer<'_> {
         kernel::passes(body, &LoopNames { function: "same", state: self.prefix, names: &names }).text
     }
 
-    fn loop_names(&self, tables: String) -> KernelNames<'_> {
+    pub(super) fn loop_names(&self, tables: String) -> KernelNames<'_> {
         KernelNames { network: self.network, places: self.places, tables, asked: Vec::new() }
     }
 

@@ -15,11 +15,13 @@
 //! | `selected` | kernels with instructions |
 //! | `loops` | what is repeated |
 //! | `counted` | how often it is |
+//! | `divided` | loops that several threads run |
 //! | `many` | loops of many messages at once |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod apart;
 mod counted;
+mod divided;
 mod kernels;
 mod leave;
 mod loops;
@@ -207,7 +209,7 @@ impl Writer<'_> {
     fn context(&self) -> String {
         let Writer { prefix, inner, .. } = self;
         let mut text = format!(
-            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct {inner} scheduled; /* goes on when `left` */\n    uint32_t left;\n    uint32_t state;\n"
+            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct {inner} scheduled; /* goes on when `left` */\n    uint32_t left;\n    uint32_t state;\n    const struct headrace_helpers *helpers; /* null: none */\n"
         );
         for object in self.automaton.objects.iter().filter(|object| object.persistent && object.length > 0) {
             let element =

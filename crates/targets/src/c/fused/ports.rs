@@ -237,7 +237,12 @@ static void {prefix}_any_init(void *context, const struct headrace_host *host) {
     s->scheduled.control.host = host;
     s->left = 0;
     s->state = 0;
+    s->helpers = NULL;
 {init}}}
+
+static void {prefix}_any_help(void *context, const struct headrace_helpers *helpers) {{
+    ((struct {prefix} *)context)->helpers = helpers;
+}}
 
 "
         );
@@ -386,7 +391,8 @@ const struct headrace_network {prefix}_network = {{
     .firings = {prefix}_any_firings,
     .control = {prefix}_any_control,
     .stream = {prefix}_any_stream,
-    .streams = {streams}
+    .streams = {streams},
+    .help = {prefix}_any_help
 }};
 ",
             self.network.name

@@ -28,6 +28,7 @@
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
 //! | `many` | passes that need each other, for many messages at once |
+//! | `skipped` | what passes leave that are not run here |
 //! | `prelude` | what the printed text expects above it |
 
 mod bits;
@@ -50,6 +51,7 @@ mod recurrence;
 mod rolled;
 mod rows;
 mod scalar;
+mod skipped;
 mod split;
 mod strategy;
 mod sums;
@@ -68,6 +70,7 @@ pub use passes::passes;
 pub use prelude::prelude;
 pub use recurrence::{product_once, recurrence};
 pub use scalar::{element_type, statements, tables};
+pub use skipped::{skipped, touched};
 pub use strategy::{Strategy, print_best, print_loop};
 pub use tabulated::{TabulatedFunction, tabulated, tabulated_lanes};
 pub use trial::{Alone, ON_TRIAL, Trials, trial};

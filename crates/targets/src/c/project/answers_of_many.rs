@@ -1,5 +1,5 @@
 //! The part of a test that gives many messages at once: the known answers, and long messages of many lengths, which must give
-//! what they give one by one.
+//! what they give one by one, with helpers and without.
 
 use super::shape::{Function, Parameter, functions, parameters};
 use headrace_library::catalog::OperationSpec;
@@ -53,6 +53,16 @@ static void lengthen_many(size_t block) {
     }
 }
 
+/* Helpers that are all the same thread, for work of any size; parts are done from the last to the first. */
+static void help(const struct headrace_helpers *helpers, uint32_t n_parts, void (*work)(void *job, uint32_t part), void *job) {
+    (void)helpers;
+    while (n_parts != 0) {
+        work(job, --n_parts);
+    }
+}
+
+static const struct headrace_helpers helpers = {NULL, 3, 0, help};
+
 /* Whether a message gave what it gives alone. */
 static void compare_many(const char *operation, size_t i, uint32_t result) {
     bool right = result == many_results[i];
@@ -101,12 +111,14 @@ pub(super) fn of_operation(op: &str, spec: &OperationSpec, n_answers: usize) -> 
         "\nstatic void test_{op}_many(void) {{\n    static struct {op}_context contexts[MANY];\n    \
          for (size_t first = 0; first < {n_answers}; first += MANY) {{\n        start_many({op}_answers, {n_answers}, first);\n{all}        \
          judge_many(\"{op}, many\", {op}_answers, {n_answers}, first);\n    }}\n    \
-         {{\n        start_many({op}_answers, {n_answers}, 0);\n        lengthen_many({}u);\n{all}    }}\n    \
-         for (size_t i = 0; i < MANY; i++) {{\n        memset(got_bytes, 0, sizeof got_bytes);\n{}        \
-         compare_many(\"{op}, many\", i, {op}_message(&contexts[i]{}));\n        {op}_clear(&contexts[i]);\n    }}\n}}\n",
+         {{\n        start_many({op}_answers, {n_answers}, 0);\n        lengthen_many({0}u);\n{all}    }}\n    \
+         for (size_t i = 0; i < MANY; i++) {{\n        memset(got_bytes, 0, sizeof got_bytes);\n{2}        \
+         compare_many(\"{op}, many\", i, {op}_message(&contexts[i]{1}));\n{2}        \
+         memset(got_bytes, 0, sizeof got_bytes);\n        \
+         compare_many(\"{op}, helped\", i, {op}_message_helped(&contexts[i], &helpers{1}));\n        {op}_clear(&contexts[i]);\n    }}\n}}\n",
         spec.block_bytes.unwrap_or(1),
-        key("        "),
-        listed(true)
+        listed(true),
+        key("        ")
     );
     Some(text)
 }

@@ -2,6 +2,9 @@
 
 use super::Files;
 
+/// What needs threads, where it is part of a project.
+const HELPERS: &str = "src/headrace_helpers.c";
+
 /// Adds what builds, tests, installs and explains a project of the sources that `files` has.
 pub(super) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
     let sources: Vec<String> =
@@ -10,17 +13,26 @@ pub(super) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
         files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".h")).cloned().collect();
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
-    files.insert("CMakeLists.txt".into(), cmake(&made, name, &sources, &headers).into_bytes());
+    let threads = sources.iter().any(|path| path == HELPERS);
+    files.insert("CMakeLists.txt".into(), cmake(&made, name, &sources, &headers, threads).into_bytes());
     files.insert(
         format!("{name}-config.cmake.in"),
         format!("{made}@PACKAGE_INIT@\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{name}-targets.cmake\")\n").into_bytes(),
     );
-    files.insert(format!("{name}.pc.in"), pkg_config(name).into_bytes());
-    files.insert("Makefile".into(), makefile(&made, name, &objects, &headers).into_bytes());
-    files.insert("README.md".into(), readme(name, command, about).into_bytes());
+    files.insert(format!("{name}.pc.in"), pkg_config(name, threads).into_bytes());
+    files.insert("Makefile".into(), makefile(&made, name, &objects, &headers, threads).into_bytes());
+    files.insert("README.md".into(), readme(name, command, about, threads).into_bytes());
 }
 
-fn cmake(made: &str, name: &str, sources: &[String], headers: &[String]) -> String {
+fn cmake(made: &str, name: &str, sources: &[String], headers: &[String], threads: bool) -> String {
+    let others: Vec<&str> = sources.iter().map(String::as_str).filter(|path| *path != HELPERS).collect();
+    let helpers = if threads {
+        format!(
+            "find_library(THREADS_LIBRARY pthread)\nif(THREADS_LIBRARY)\n  target_sources({name} PRIVATE {HELPERS})\n  target_link_libraries({name} PUBLIC pthread)\nendif()\n"
+        )
+    } else {
+        String::new()
+    };
     format!(
         "{made}cmake_minimum_required(VERSION 3.13)
 project({name} VERSION 0.1.0 LANGUAGES C)
@@ -35,7 +47,7 @@ find_library(MATH_LIBRARY m)
 if(MATH_LIBRARY)
   target_link_libraries({name} PUBLIC m)
 endif()
-
+{helpers}
 if(BUILD_TESTING)
   add_executable({name}_test test/test.c)
   target_link_libraries({name}_test PRIVATE {name})
@@ -52,12 +64,13 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}-config.cmake ${{CMAKE_CURRENT
         DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{name})
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/pkgconfig)
 ",
-        sources = sources.join(" "),
+        sources = others.join(" "),
         headers = headers.join(" ")
     )
 }
 
-fn pkg_config(name: &str) -> String {
+fn pkg_config(name: &str, threads: bool) -> String {
+    let threads = if threads { " -pthread" } else { "" };
     format!(
         "prefix=@CMAKE_INSTALL_PREFIX@
 libdir=${{prefix}}/@CMAKE_INSTALL_LIBDIR@
@@ -66,16 +79,17 @@ includedir=${{prefix}}/@CMAKE_INSTALL_INCLUDEDIR@/{name}
 Name: {name}
 Description: made by Headrace
 Version: @PROJECT_VERSION@
-Libs: -L${{libdir}} -l{name} -lm
+Libs: -L${{libdir}} -l{name} -lm{threads}
 Cflags: -I${{includedir}}
 "
     )
 }
 
-fn makefile(made: &str, name: &str, objects: &[String], headers: &[String]) -> String {
+fn makefile(made: &str, name: &str, objects: &[String], headers: &[String], threads: bool) -> String {
+    let threads = if threads { " -pthread" } else { "" };
     format!(
         "{made}CFLAGS ?= -O3
-ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc $(CFLAGS)
+ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(CFLAGS)
 OBJECTS = {objects}
 HEADERS = {headers}
 
@@ -100,7 +114,12 @@ clean:
     )
 }
 
-fn readme(name: &str, command: &str, about: &str) -> String {
+fn readme(name: &str, command: &str, about: &str, threads: bool) -> String {
+    let helpers = if threads {
+        "\n`headrace_helpers.c` has POSIX threads for those who want to hand them to long messages; everything else does without it.\n"
+    } else {
+        ""
+    };
     format!(
         "# {name}
 
@@ -112,7 +131,7 @@ No heap, no global state, no dependency beyond the C library. Build and test wit
 make test
 cmake -B build && cmake --build build && ctest --test-dir build
 ```
-
+{helpers}
 `make clean test/test CFLAGS='-O2 -DHEADRACE_CONSTANT_TIME' && valgrind -q ./test/test` reports every branch and address that
 depends on a secret: those of a variant that is declared constant-time are none.
 

@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 const MESSAGES: &[(&str, &str)] = &[
     ("src/headrace_message.h", include_str!("../../../../../runtime/c/headrace_message.h")),
     ("src/headrace_message.c", include_str!("../../../../../runtime/c/headrace_message.c")),
+    ("src/headrace_helpers.h", include_str!("../../../../../runtime/c/headrace_helpers.h")),
+    ("src/headrace_helpers.c", include_str!("../../../../../runtime/c/headrace_helpers.c")),
 ];
 
 /// Files by path.

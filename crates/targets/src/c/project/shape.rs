@@ -1,7 +1,7 @@
 //! The interface of operations in C: what a manifest says of an operation becomes the functions that C programmers expect.
 //!
 //! A block cipher has `key` and `blocks`; what processes messages has `init`, `update`, `final`, `message`, the whole of
-//! one in a call, and `many`, many of those, and `key` before them where there is a key; a generator has `generate`. An
+//! one in a call, `message_helped`, the same with threads, and `many`, many of those, and `key` before them where there is a key; a generator has `generate`. An
 //! operation that verifies and gives output has no `init`, `update` and `final`, so that nothing leaves before the verdict,
 //! and neither has one that needs its input in one chunk. The work is done by `runtime/c/headrace_message.c`; what is printed here is a table of the ports and thin
 //! functions with the parameters that the operation has.
@@ -46,6 +46,8 @@ pub(super) enum Function {
     Final,
     /// `message`
     Message,
+    /// `message_helped`
+    Helped,
     /// `many`
     Many,
 }
@@ -65,9 +67,16 @@ pub(super) fn functions(spec: &OperationSpec) -> Vec<Function> {
         Framing::Core => functions.push(Function::Blocks),
         Framing::Generator => functions.push(Function::Generate),
         _ if withholds(spec) || spec.single_chunk => {
-            functions.extend([Function::Message, Function::Many]);
+            functions.extend([Function::Message, Function::Helped, Function::Many]);
         }
-        _ => functions.extend([Function::Init, Function::Update, Function::Final, Function::Message, Function::Many]),
+        _ => functions.extend([
+            Function::Init,
+            Function::Update,
+            Function::Final,
+            Function::Message,
+            Function::Helped,
+            Function::Many,
+        ]),
     }
     functions
 }
@@ -79,7 +88,7 @@ pub(super) fn parameters(spec: &OperationSpec, function: Function) -> Vec<Parame
         Function::Init => role < Role::Input && role != Role::Key,
         Function::Update => role == Role::Input || role == Role::Output && streams(spec),
         Function::Final => role > Role::Input,
-        Function::Generate | Function::Message | Function::Many => role != Role::Key,
+        Function::Generate | Function::Message | Function::Helped | Function::Many => role != Role::Key,
         Function::Blocks => false,
     };
     let parameter = |(role, constant, name): (Role, &'static str, &'static str)| {
@@ -170,6 +179,9 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
         Function::Many => format!(
             "As many whole messages as contexts, which lie one beside the other, each as `{op}_message` takes it: string, length\n   and room of message i stand in place i of the lists. They may have different lengths; no buffers overlap. What each gives goes\n   to `results`; returns the first that is not HEADRACE_OK."
         ),
+        Function::Helped => format!(
+            "As `{op}_message`, with other threads for long messages (NULL: none); headrace_helpers.h has some."
+        ),
         Function::Message if withholds(spec) => format!(
             "A whole message; `in` and `out` do not overlap. HEADRACE_REFUSED says that it is not what `{}` makes: `out`\n   is wiped then and `*out_bytes` is 0.{}",
             spec.inverse.as_deref().unwrap_or(op),
@@ -191,6 +203,7 @@ fn name_of(function: Function) -> &'static str {
         Function::Update => "update",
         Function::Final => "final",
         Function::Message => "message",
+        Function::Helped => "message_helped",
         Function::Many => "many",
     }
 }
@@ -210,6 +223,7 @@ fn prototype(spec: &OperationSpec, function: Function, op: &str) -> String {
     match function {
         Function::Blocks => listed.push("const uint8_t *in, uint8_t *out, uint32_t n_blocks".into()),
         Function::Generate => listed.insert(1, "uint32_t n_words".into()),
+        Function::Helped => listed.insert(1, "const struct headrace_helpers *helpers".into()),
         _ => {}
     }
     format!("uint32_t {op}_{}(\n    {})", name_of(function), listed.join(",\n    "))
@@ -336,8 +350,9 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
     let room =
         room.map_or("NULL, 0, NULL".into(), |Parameter { name, .. }| format!("{name}, {name}_room, {name}_bytes"));
     let whole = |function: &str| {
+        let helpers = if function == "helped" { "helpers, " } else { "" };
         format!(
-            "{strings}{}    return headrace_message_{function}({context}, strings, rooms);\n",
+            "{strings}{}    return headrace_message_{function}({context}, {helpers}strings, rooms);\n",
             array("room", "rooms", &rooms)
         )
     };
@@ -353,6 +368,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
         ),
         Function::Final => whole("final"),
         Function::Message => whole("whole"),
+        Function::Helped => whole("helped"),
         Function::Many => format!(
             "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return headrace_message_many(&{op}_operation, all, strings, rooms, results);\n",
             array("room", "rooms", &rooms)

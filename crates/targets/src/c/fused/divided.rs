@@ -1,0 +1,108 @@
+//! Loops whose passes do not need each other, run by several threads: each takes a range of the passes.
+//!
+//! A thread begins with a copy of the objects that the loop reads, with counters and what is left of tokens as they are
+//! before its first pass. The context itself goes on when all have come to their ends, without running anything.
+
+use super::Writer;
+use super::kernels::X86;
+use crate::c::kernel::{self, LoopNames, element_type};
+use headrace_transform::kernel::Loop;
+use std::fmt::Write as _;
+
+/// Ranges for each thread: one that begins late or is held up takes fewer.
+const RANGES: usize = 4;
+
+/// Passes of which ranges are multiples, where they are long enough.
+const TOGETHER: usize = 64;
+
+/// Pointers of a loop: type, name, tokens of a pass.
+fn pointers(body: &Loop) -> Vec<(String, String, u64)> {
+    let ports = |letter: &'static str, quality: &'static str, ports: &[(u64, u32)]| -> Vec<(String, String, u64)> {
+        let used = ports.iter().enumerate().filter(|(_, port)| port.0 > 0);
+        let pointer = |(at, &(n, width)): (usize, &(u64, u32))| {
+            (format!("{quality}{} *", element_type(width)), format!("{letter}{at}"), n)
+        };
+        used.map(pointer).collect()
+    };
+    let mut all = ports("in", "const ", &body.consumes);
+    all.extend(ports("out", "", &body.produces));
+    all
+}
+
+impl Writer<'_> {
+    /// `PREFIX_loop_N_divided`, called as `PREFIX_loop_N` is, which has helpers run a part of the passes where there are
+    /// some and it is worth while. `ways`: so many are there, and none may be for this machine; a pass takes about so many
+    /// cycles.
+    pub(super) fn divided(&self, body: &Loop, number: usize, ways: Option<usize>, cycles: f64) -> String {
+        let prefix = self.prefix;
+        let own = format!("{prefix}_loop_{number}");
+        if !body.is_independent() {
+            return format!("#define {own}_divided {own}\n\n");
+        }
+        let (state, skips) = (format!("struct {prefix}"), format!("{own}_skipped"));
+        let names = self.loop_names(format!("{own}_table"));
+        let skipped = kernel::skipped(body, &LoopNames { function: &skips, state: &state, names: &names });
+        let (mut fields, mut parameters, mut given, mut moved, mut from, mut set) =
+            (String::new(), String::new(), String::new(), String::new(), String::new(), String::new());
+        for (ty, name, tokens) in pointers(body) {
+            let _ = writeln!(fields, "    {ty}{name};");
+            let _ = write!(parameters, ", {ty}{name}");
+            let _ = write!(given, ", {name}");
+            let _ = write!(moved, ", job->{name} + first * {tokens}");
+            let _ = write!(from, ", job->{name}");
+            let _ = write!(set, ", {name}");
+        }
+        let (mut copy, mut wipe) = (String::new(), String::new());
+        for object in kernel::touched(body) {
+            let name = &self.automaton.object(object).name;
+            let _ = writeln!(copy, "    memcpy(part.{name}, job->s->{name}, sizeof part.{name});");
+            let _ = writeln!(wipe, "    hr_wipe(part.{name}, sizeof part.{name});");
+        }
+        let cycles = (cycles.ceil() as u64).max(1);
+        let can = match ways {
+            None => "true;\n".to_owned(),
+            Some(ways) => format!("false;\n{X86}    can = {own}_way() <= {ways};\n#endif\n"),
+        };
+        format!(
+            "#ifdef __SIZEOF_INT128__
+/* What passes of loop {number} leave that nobody has to run them for. */
+{skipped}
+struct {own}_job {{
+    const struct {prefix} *s;
+{fields}    size_t passes;
+    size_t each; /* of a part */
+}};
+
+static void {own}_part(void *any, uint32_t number) {{
+    const struct {own}_job *const job = (const struct {own}_job *)any;
+    const size_t first = number * job->each, left = job->passes - first;
+    struct {prefix} part;
+{copy}    if (first != 0) {{
+        {skips}(&part{from}, first);
+    }}
+    (void){own}(&part{moved}, left < job->each ? left : job->each);
+{wipe}}}
+
+HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
+    const struct headrace_helpers *const helpers = s->helpers;
+    bool can = {can}    if (helpers == NULL || helpers->n_threads < 2 || passes < 2 || passes < 2 * (helpers->start_cycles / {cycles}u) || !can) {{
+        return {own}(s{given}, passes);
+    }}
+    size_t each = passes / {RANGES} / helpers->n_threads, least = helpers->start_cycles / {cycles}u / {RANGES};
+    each = each < least ? least : each;
+    each = each < {TOGETHER} ? each + 1 : (each + {TOGETHER} - 1) / {TOGETHER} * {TOGETHER};
+    {{
+        struct {own}_job job = {{s{set}, passes, each}};
+        helpers->run(helpers, (uint32_t)((passes + each - 1) / each), {own}_part, &job);
+    }}
+    {skips}(s{given}, passes);
+    return true;
+}}
+#else
+#define {own}_divided {own}
+#endif
+
+"
+        )
+    }
+}

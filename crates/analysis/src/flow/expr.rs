@@ -13,18 +13,10 @@ impl Builder<'_> {
     /// The nodes that the value of an expression is computed from.
     pub(super) fn expr(&mut self, expr: &Expr) -> Vec<NodeId> {
         match &expr.kind {
-            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => Vec::new(),
             ExprKind::Load(place) => {
                 let view = self.view(place);
                 self.read(&view)
             }
-            ExprKind::Negate(a)
-            | ExprKind::Complement(a)
-            | ExprKind::Not(a)
-            | ExprKind::Wrap(_, a)
-            | ExprKind::IntToReal(_, a)
-            | ExprKind::RealToReal(_, a)
-            | ExprKind::RealNegate(a) => self.expr(a),
             ExprKind::Binary(op, a, b) => {
                 let (mut nodes, right) = (self.expr(a), self.expr(b));
                 let is_constant = self.constant(b).is_some();
@@ -46,19 +38,13 @@ impl Builder<'_> {
                 add(&mut nodes, right);
                 nodes
             }
-            ExprKind::Compare(_, a, b) | ExprKind::RealBinary(_, _, a, b) => {
-                let mut nodes = self.expr(a);
-                let right = self.expr(b);
-                add(&mut nodes, right);
-                nodes
-            }
             ExprKind::And(a, b) | ExprKind::Or(a, b) => self.short_circuit(expr, a, b),
             ExprKind::If(condition, a, b) => self.conditional(condition, a, b),
             ExprKind::Call(procedure, arguments) => self.call(*procedure, arguments, expr.span),
-            ExprKind::Concat(operands) => {
+            _ => {
                 let mut nodes = Vec::new();
-                for operand in operands {
-                    let more = self.expr(&operand.value);
+                for part in expr.parts() {
+                    let more = self.expr(part);
                     add(&mut nodes, more);
                 }
                 nodes

@@ -10,7 +10,25 @@ use crate::c::scheduler::convert_through;
 use crate::c::value;
 use headrace_ir::{Connection, Endpoint, Scalar, Type};
 
+/// What a function of a boundary port is called and moves.
+struct PortFunction {
+    /// Type of an element of the caller's array.
+    element: &'static str,
+    /// Elements of a token.
+    words: u32,
+    /// The function.
+    own: String,
+    /// What it calls, for tokens as bytes.
+    core: String,
+}
+
 impl Writer<'_> {
+    fn port_function(&self, verb: &str, port: &str, scalar: Scalar) -> PortFunction {
+        let own = format!("{}_{verb}_{}", self.prefix, identifier(port));
+        let core = format!("{own}_bytes");
+        PortFunction { element: boundary_element(scalar), words: ctype::words(scalar), own, core }
+    }
+
     pub(super) fn write(
         &self,
         port: usize,
@@ -21,14 +39,11 @@ impl Writer<'_> {
         definitions: &mut String,
     ) -> String {
         let prefix = self.prefix;
-        let element = boundary_element(scalar);
-        let words = ctype::words(scalar);
-        let own = format!("{prefix}_write_{}", identifier(name));
+        let PortFunction { element, words, own, core } = self.port_function("write", name, scalar);
         let note = if words > 1 { format!(" of {words} words each") } else { String::new() };
         declarations.push_str(&format!(
             "/* Writes up to `n_tokens` tokens{note} to the input `{name}` and returns how many there was room for. */\nsize_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens);\n\n"
         ));
-        let core = format!("{own}_bytes");
         let targets: Vec<(&Connection, &Fifo)> = self
             .network
             .connections
@@ -147,11 +162,8 @@ impl Writer<'_> {
         definitions: &mut String,
     ) -> String {
         let prefix = self.prefix;
-        let element = boundary_element(scalar);
-        let words = ctype::words(scalar);
+        let PortFunction { element, words, own, core } = self.port_function("read", name, scalar);
         let bytes = scalar.storage_bytes();
-        let own = format!("{prefix}_read_{}", identifier(name));
-        let core = format!("{own}_bytes");
         declarations.push_str(&format!(
             "/* Takes up to `n_tokens` tokens from the output `{name}` and returns how many there were. */\nsize_t {own}(struct {prefix} *context, {element} *tokens, size_t n_tokens);\n\n"
         ));

@@ -47,6 +47,13 @@ pub(in crate::c::kernel) fn many_blocks(
     Ok(Many { function, lanes: registers * bits as usize / 128, supported: supported(&features) })
 }
 
+/// How many of the values that no pass changes stay in registers, if each takes so many: the rest is for what goes from
+/// pass to pass and what is being computed.
+fn kept_in_registers(bits: u32, registers: usize) -> usize {
+    let all: usize = if bits == 512 { 32 } else { 16 };
+    all.saturating_sub(2 * registers) / registers
+}
+
 /// Cycles of a pass of all messages, roughly: what a message waits for, or all there is to do.
 fn cycles(plan: &Plan, descriptions: &[Description], bits: u32, registers: usize) -> f64 {
     let parts = f64::from(bits.max(256)) / 256.0;
@@ -120,13 +127,16 @@ impl Printer<'_> {
         self.features.extend(features);
         let mut shared = String::new();
         self.once(&mut shared)?;
-        // A pass of each.
-        let mut inner = String::new();
-        for &number in &own {
+        // A pass of each. What is loaded in every pass holds it up, so as much as there are registers for stays in them.
+        let (mut inner, mut kept) = (String::new(), String::new());
+        for (place, &number) in own.iter().enumerate() {
             for turn in 0..registers {
                 let at = turn * self.passes() * BYTES;
-                let _ =
-                    writeln!(inner, "      const HR_V{bits} r{number}_{turn} = HR_LOAD{bits}(all{number}_ + {at});");
+                let loaded = format!("HR_V{bits} r{number}_{turn} = HR_LOAD{bits}(all{number}_ + {at});");
+                let _ = match place < kept_in_registers(bits, registers) {
+                    true => writeln!(kept, "  {loaded}\n  HR_KEEP{bits}(r{number}_{turn});"),
+                    false => writeln!(inner, "      const {loaded}"),
+                };
             }
         }
         self.registers(registers, Access::All, &mut inner, &|_| String::new())?;
@@ -176,7 +186,7 @@ impl Printer<'_> {
         let attribute = format!("__attribute__((target(\"{}\"))) ", target.join(","));
         let gathered = Gathered { once: lists + &shared, each: each + &filled };
         let head = head(body, &attribute, self.names, lanes, &gathered);
-        Ok(format!("{head}{start}  for (size_t at_ = 0; at_ < passes; at_++) {{\n{inner}{ahead}  }}\n{end}}}\n"))
+        Ok(format!("{head}{kept}{start}  for (size_t at_ = 0; at_ < passes; at_++) {{\n{inner}{ahead}  }}\n{end}}}\n"))
     }
 
     /// What no pass changes and contexts hold.

@@ -26,6 +26,9 @@ pub(super) fn support(bits: u32) -> String {
         text.push_str("#define HR_LOAD_FIRST512(p, m) _mm512_maskz_loadu_epi64(m, (const void *)(p))\n");
         text.push_str("#define HR_STORE_FIRST512(p, m, x) _mm512_mask_storeu_epi64((void *)(p), m, x)\n");
     }
+    // Compilers load again what they think is cheap to load.
+    let class = if bits == 512 { "v" } else { "x" };
+    let _ = writeln!(text, "#define HR_KEEP{bits}(x) __asm__(\"\" : \"+{class}\"(x))");
     for name in ["xor", "and", "or"] {
         let _ = writeln!(text, "#define HR_{}{bits}(a, b) {prefix}_{name}_{whole}(a, b)", name.to_uppercase());
     }

@@ -26,13 +26,13 @@ pub struct Limits {
     pub nodes: usize,
     /// Firings of one kernel.
     pub firings: usize,
-    /// Values that a variable may be known to have in otherwise equal states.
+    /// Values that a variable may be known to have in otherwise equal states: more than most ciphers have rounds.
     pub values: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 8 }
+        Limits { states: 2_000, nodes: 3_000_000, firings: 20_000, values: 12 }
     }
 }
 

@@ -17,8 +17,8 @@ use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId
 use headrace_ir::Network;
 use std::collections::{HashMap, HashSet};
 
-/// States of a circle.
-const LENGTH: usize = 12;
+/// States of a circle that can be left in more than one way.
+const DECISIONS: usize = 12;
 
 /// Nodes that are gone through on the way round circles, over all of them.
 const WORK: usize = 2_000_000;
@@ -148,7 +148,7 @@ fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Vec<Circle<'a>> {
     let mut steps = 0;
     let mut path: Circle = Vec::new();
     let mut on_path = HashSet::new();
-    walk(all, first, first, &mut path, &mut on_path, &mut found, &mut steps);
+    walk(all, first, first, 0, &mut path, &mut on_path, &mut found, &mut steps);
     found
 }
 
@@ -156,16 +156,18 @@ fn walk<'a>(
     all: &'a [Vec<Way<'a>>],
     first: usize,
     at: usize,
+    decisions: usize,
     path: &mut Circle<'a>,
     on_path: &mut HashSet<usize>,
     found: &mut Vec<Circle<'a>>,
     steps: &mut usize,
 ) {
     *steps += 1;
-    if path.len() >= LENGTH || found.len() >= CIRCLES || *steps > 2_000 {
+    if decisions >= DECISIONS || found.len() >= CIRCLES || *steps > 2_000 {
         return;
     }
     on_path.insert(at);
+    let decisions = decisions + usize::from(all[at].len() > 1);
     for way in &all[at] {
         path.push((at, way));
         if way.target == first {
@@ -173,7 +175,7 @@ fn walk<'a>(
                 found.push(path.clone());
             }
         } else if way.target > first && !on_path.contains(&way.target) {
-            walk(all, first, way.target, path, on_path, found, steps);
+            walk(all, first, way.target, decisions, path, on_path, found, steps);
         }
         path.pop();
     }

@@ -19,12 +19,14 @@ use crate::kernel::{Carried, Counter, Graph, Loop, NodeId, Object, ObjectId, Op,
 use headrace_boolean::byte_permute::AffineByte;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+mod order;
 mod windows;
 
+use order::{Rows, orders};
 use windows::{Window, Windows};
 
 /// Nodes of a loop that is looked at.
-const MOST_NODES: usize = 20_000;
+const MOST_NODES: usize = 100_000;
 
 /// Bits that index a table.
 const INDEX_BITS: std::ops::RangeInclusive<u32> = 4..=8;
@@ -102,7 +104,8 @@ pub fn affine_bytes(body: &Loop) -> Option<Loop> {
         let width = body.graph.width(id);
         let window = windows.of(id).filter(|window| width == 8 && window.width == 8 && parts.contains(&id));
         let table = window.filter(|_| windows.operations(id) >= LEAST_OPERATIONS).and_then(|window| {
-            let elements = functions.elements(&windows, window, &[(vec![id], 8)]);
+            let function = functions.sum(&windows, window, &[id], 8);
+            let elements = functions.elements(window, &[function]).to_vec();
             let table = Table { name: "affine".to_owned(), width, elements: elements.into() };
             affine_of(&table).map(|_| (window, table))
         });
@@ -246,21 +249,21 @@ impl Functions {
         Functions { scratch, known: HashMap::new() }
     }
 
-    /// The elements of the table of several functions of a window, one beside the other; `None` stands for zeros of a width.
-    fn elements(&mut self, windows: &Windows, window: Window, parts: &[(Vec<NodeId>, u32)]) -> &[u128] {
+    /// A function of a window: the sum of what depends on it.
+    fn sum(&mut self, windows: &Windows, window: Window, leaves: &[NodeId], width: u32) -> NodeId {
         let position = self.scratch.input(0, 0, window.width);
         let known = HashMap::new();
         let mut copier = Copier { windows, graph: &mut self.scratch, outside: None, window, position, known };
-        let mut values_of_parts = Vec::new();
-        for (leaves, width) in parts {
-            let mut sum = copier.graph.number(0, *width);
-            for &leaf in leaves {
-                let leaf = copier.copy(leaf);
-                sum = copier.graph.xor(sum, leaf);
-            }
-            values_of_parts.push(sum);
-        }
-        let value = self.scratch.concat(&values_of_parts);
+        let zero = copier.graph.number(0, width);
+        leaves.iter().fold(zero, |sum, &leaf| {
+            let leaf = copier.copy(leaf);
+            copier.graph.xor(sum, leaf)
+        })
+    }
+
+    /// The elements of the table of several functions of a window, one beside the other.
+    fn elements(&mut self, window: Window, functions: &[NodeId]) -> &[u128] {
+        let value = self.scratch.concat(functions);
         let scratch = &self.scratch;
         self.known.entry(value).or_insert_with(|| {
             let at = |index: u128| values(scratch, &[value], &AtPosition(index)).get(&value).copied().unwrap_or(0);
@@ -274,7 +277,9 @@ fn with_constant_tables(body: &Loop) -> Option<Loop> {
     let none = HashSet::new();
     let windows = Windows::new(body, &order, false, &none);
     let groups = groups(body, &order, &windows);
-    let in_groups: HashSet<NodeId> = groups.iter().flat_map(|group| &group.members).map(|sum| sum.id).collect();
+    let group_of: HashMap<NodeId, &Group> =
+        groups.iter().flat_map(|group| group.members.iter().map(move |sum| (sum.id, group))).collect();
+    let in_groups: HashSet<NodeId> = group_of.keys().copied().collect();
     let exits: HashSet<NodeId> =
         (windows.exits(&order, &body.roots(), &in_groups).into_iter()).filter(|&id| is_better(&windows, id)).collect();
     if groups.is_empty() && exits.is_empty() {
@@ -284,32 +289,33 @@ fn with_constant_tables(body: &Loop) -> Option<Loop> {
     let mut graph = functions.scratch.clone();
     let mut new: HashMap<NodeId, NodeId> = HashMap::new();
     let mut bytes = 0;
-    let mut look_up =
-        |graph: &mut Graph, new: &HashMap<NodeId, NodeId>, window: Window, parts: &[(Vec<NodeId>, u32)]| {
-            let elements = functions.elements(&windows, window, parts).to_vec();
-            let width: u32 = parts.iter().map(|part| part.1).sum();
-            let n_tables = graph.tables().len();
-            let size = elements.len() * width.next_power_of_two().max(8) as usize / 8;
-            let table = graph.add_table(Table { name: "merged".to_owned(), width, elements: elements.into() });
-            bytes += if graph.tables().len() > n_tables { size } else { 0 };
-            let index = window.index(graph, new)?;
-            Some(graph.lookup(table, index))
-        };
+    let mut rows = Rows::new();
+    let mut look_up = |graph: &mut Graph,
+                       new: &HashMap<NodeId, NodeId>,
+                       functions: &mut Functions,
+                       window: Window,
+                       parts: &[NodeId]| {
+        let elements = functions.elements(window, parts).to_vec();
+        let width: u32 = parts.iter().map(|&part| functions.scratch.width(part)).sum();
+        let n_tables = graph.tables().len();
+        let size = elements.len() * width.next_power_of_two().max(8) as usize / 8;
+        let table = graph.add_table(Table { name: "merged".to_owned(), width, elements: elements.into() });
+        bytes += if graph.tables().len() > n_tables { size } else { 0 };
+        let index = window.index(graph, new)?;
+        Some(graph.lookup(table, index))
+    };
     for &id in &order {
         if new.contains_key(&id) {
             continue;
         }
-        if let Some(group) = groups.iter().find(|group| group.members.iter().any(|sum| sum.id == id)) {
+        if let Some(&group) = group_of.get(&id) {
             for chunk in chunks(&group.members, &body.graph) {
+                let chunk = arranged(chunk, group, &windows, &mut functions, &mut rows, &mut graph, &new);
                 let widths: Vec<u32> = chunk.iter().map(|sum| body.graph.width(sum.id)).collect();
                 let mut word = None;
                 for &window in &group.windows {
-                    let leaves = |sum: &Sum| {
-                        let inner = sum.inner.iter().filter(|one| one.0 == window);
-                        inner.map(|one| one.1).collect::<Vec<NodeId>>()
-                    };
-                    let parts: Vec<(Vec<NodeId>, u32)> = chunk.iter().map(leaves).zip(widths.iter().copied()).collect();
-                    let one = look_up(&mut graph, &new, window, &parts)?;
+                    let parts = terms(&chunk, window, &windows, &mut functions);
+                    let one = look_up(&mut graph, &new, &mut functions, window, &parts)?;
                     word = Some(word.map_or(one, |word| graph.xor(word, one)));
                 }
                 let mut word = word?;
@@ -349,7 +355,8 @@ fn with_constant_tables(body: &Loop) -> Option<Loop> {
         }
         let value = if exits.contains(&id) {
             let window = windows.of(id)?;
-            look_up(&mut graph, &new, window, &[(vec![id], body.graph.width(id))])?
+            let function = functions.sum(&windows, window, &[id], body.graph.width(id));
+            look_up(&mut graph, &new, &mut functions, window, &[function])?
         } else {
             let operands: Option<Vec<NodeId>> =
                 body.graph.op(id).operands().iter().map(|operand| new.get(operand).copied()).collect();
@@ -361,6 +368,44 @@ fn with_constant_tables(body: &Loop) -> Option<Loop> {
         return None;
     }
     moved(body, graph, &new)
+}
+
+/// What sums have as terms that depend on a window.
+fn terms(sums: &[Sum], window: Window, windows: &Windows, functions: &mut Functions) -> Vec<NodeId> {
+    let of = |sum: &Sum| {
+        let leaves: Vec<NodeId> = sum.inner.iter().filter(|one| one.0 == window).map(|one| one.1).collect();
+        functions.sum(windows, window, &leaves, windows.graph().width(sum.id))
+    };
+    sums.iter().map(of).collect()
+}
+
+/// Sums in an order with which tables that are there serve again, if there is one: of several that with which least must be
+/// put together that is added to all of them.
+fn arranged(
+    sums: &[Sum],
+    group: &Group,
+    windows: &Windows,
+    functions: &mut Functions,
+    known: &mut Rows,
+    graph: &mut Graph,
+    new: &HashMap<NodeId, NodeId>,
+) -> Vec<Sum> {
+    let rows: Vec<Vec<NodeId>> = group.windows.iter().map(|&window| terms(sums, window, windows, functions)).collect();
+    let pieces = |order: &Vec<usize>, graph: &mut Graph| {
+        let added: Vec<NodeId> = (order.iter().filter_map(|&member| sums.get(member)))
+            .flat_map(|sum| sum.others.first().and_then(|other| new.get(other)).copied())
+            .collect();
+        let word = graph.concat(&added);
+        if let Op::Concat(parts) = graph.op(word) { parts.len() } else { 1 }
+    };
+    let as_they_are: Vec<usize> = (0..sums.len()).collect();
+    let found = orders(&rows, known);
+    let best = found.into_iter().min_by_key(|order| (pieces(order, graph), *order != as_they_are));
+    let order = best.unwrap_or(as_they_are);
+    for row in &rows {
+        known.insert(order.iter().map(|&member| row[member]).collect());
+    }
+    order.into_iter().map(|member| sums[member].clone()).collect()
 }
 
 /// Pieces of a group that fit in words.

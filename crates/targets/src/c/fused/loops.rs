@@ -85,6 +85,11 @@ impl<'a> Outside<'a> {
 fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
     let base = outside.base;
     let mut versions = Vec::new();
+    // Of what is very long only tables can become something of a size that is worth printing.
+    if body.graph.len() > MOST_NODES {
+        versions.extend(with_tables(body, outside));
+        return versions;
+    }
     for (_, blocks) in blocks(body, &[512, 128], outside) {
         let supported = kernel::supported(&blocks.features);
         versions.push(Version { supported, function: blocks.function, least_passes: 0 });
@@ -92,10 +97,7 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
     if let Some(split) = split_recurrence(body) {
         versions.extend(taken_apart(&split, outside));
     }
-    if let Ok(tabulated) = kernel::tabulated(body, &outside.named(&format!("{base}_tables"))) {
-        let TabulatedFunction { function, least_passes } = tabulated;
-        versions.push(Version { function, supported: kernel::supported(NOTHING), least_passes });
-    }
+    versions.extend(with_tables(body, outside));
     if let Some(machine) = Machine::named("avx512gfni")
         && let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside.named(&format!("{base}_table_lanes")))
     {
@@ -120,6 +122,13 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
         }
     }
     versions
+}
+
+/// A loop with tables, where it gains from them.
+fn with_tables(body: &Loop, outside: Outside) -> Option<Version> {
+    let named = format!("{}_tables", outside.base);
+    let TabulatedFunction { function, least_passes } = kernel::tabulated(body, &outside.named(&named)).ok()?;
+    Some(Version { function, supported: kernel::supported(NOTHING), least_passes })
 }
 
 /// Names of a loop with instructions: its graph is another, and so are its tables.
@@ -241,11 +250,13 @@ impl Writer<'_> {
                 continue;
             }
             known.insert(same, number);
-            let is_tuned = tuned < TUNED && body.graph.len() <= MOST_NODES;
+            let is_tuned = tuned < TUNED;
             tuned += usize::from(is_tuned);
             let versions = self.versions(body, number, is_tuned);
             let alone = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
-            let (alone, ways) = if is_tuned { self.many_ways(body, number, alone) } else { (alone, Vec::new()) };
+            let short = body.graph.len() <= MOST_NODES;
+            let (alone, ways) =
+                if is_tuned && short { self.many_ways(body, number, alone) } else { (alone, Vec::new()) };
             let functions = versions.iter().map(|version| &version.function);
             let functions = functions.chain(ways.iter().map(|way| &way.function));
             for text in functions.flat_map(|function| &function.support) {
@@ -292,7 +303,7 @@ impl Writer<'_> {
         KernelNames { network: self.network, places: self.places, tables, asked: Vec::new() }
     }
 
-    /// The ways to run a loop, the fastest first, and last one that always works unless it is very long.
+    /// The ways to run a loop, the fastest first, and last one that always works unless it is very long: there may be none.
     fn versions(&self, body: &Loop, number: usize, is_tuned: bool) -> Vec<Version> {
         let base = format!("{}_loop_{number}", self.prefix);
         let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_table")));
@@ -313,7 +324,8 @@ impl Writer<'_> {
         versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
         // Rounds have counted by the time that the loop is called.
         let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
-        if versions.is_empty() || always || plain.text.len() <= MOST_PLAIN_TEXT {
+        let most = if versions.is_empty() { MOST_TEXT } else { MOST_PLAIN_TEXT };
+        if always || plain.text.len() <= most {
             versions.push(Version { function: plain, supported: String::new(), least_passes: 0 });
         }
         versions
@@ -390,7 +402,11 @@ impl Writer<'_> {
                 let _ =
                     write!(text, "#endif\n    {}({arguments}, passes);\n    return true;\n}}\n\n", last.function.name);
             }
-            None => text.push_str("#endif\n    return false;\n}\n\n"),
+            None => {
+                let unused: Vec<String> =
+                    arguments.split(", ").chain(["passes"]).map(|name| format!("    (void){name};\n")).collect();
+                let _ = write!(text, "#endif\n{}    return false;\n}}\n\n", unused.concat());
+            }
         }
         text
     }

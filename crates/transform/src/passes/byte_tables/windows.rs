@@ -105,6 +105,16 @@ impl<'a> Windows<'a> {
         if matches!(graph.op(id), Op::Lookup(table, _) if self.apart.contains(table)) {
             return own;
         }
+        // Bytes to which different constants are added can share their tables.
+        if let Op::Xor(a, b) = *graph.op(id)
+            && !self.held
+            && [(a, b), (b, a)].iter().any(|&(bits, constant)| {
+                graph.constant(constant).is_some()
+                    && self.windows.get(&bits).is_some_and(|window| window.is(graph, bits))
+            })
+        {
+            return own;
+        }
         let mut common: Option<Window> = None;
         if matches!(graph.op(id), Op::Entry { .. }) && !self.held {
             return own;

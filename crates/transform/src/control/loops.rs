@@ -20,6 +20,9 @@ use std::collections::{HashMap, HashSet};
 /// States of a circle that can be left in more than one way.
 const DECISIONS: usize = 12;
 
+/// Steps of a walk from a state.
+const STEPS: usize = 2_000;
+
 /// Nodes that are gone through on the way round circles, over all of them.
 const WORK: usize = 2_000_000;
 
@@ -144,42 +147,42 @@ fn tokens(circle: &Circle) -> u64 {
 
 /// Circles through a state and larger ones.
 fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Vec<Circle<'a>> {
-    let mut found = Vec::new();
-    let mut steps = 0;
-    let mut path: Circle = Vec::new();
-    let mut on_path = HashSet::new();
-    walk(all, first, first, 0, &mut path, &mut on_path, &mut found, &mut steps);
-    found
+    let mut walk = Walk { all, first, path: Vec::new(), on_path: HashSet::new(), found: Vec::new(), steps: 0 };
+    walk.go_on(first, 0);
+    walk.found
 }
 
-fn walk<'a>(
+/// A walk round circles.
+struct Walk<'a> {
     all: &'a [Vec<Way<'a>>],
     first: usize,
-    at: usize,
-    decisions: usize,
-    path: &mut Circle<'a>,
-    on_path: &mut HashSet<usize>,
-    found: &mut Vec<Circle<'a>>,
-    steps: &mut usize,
-) {
-    *steps += 1;
-    if decisions >= DECISIONS || found.len() >= CIRCLES || *steps > 2_000 {
-        return;
-    }
-    on_path.insert(at);
-    let decisions = decisions + usize::from(all[at].len() > 1);
-    for way in &all[at] {
-        path.push((at, way));
-        if way.target == first {
-            if tokens(path) > 0 {
-                found.push(path.clone());
-            }
-        } else if way.target > first && !on_path.contains(&way.target) {
-            walk(all, first, way.target, decisions, path, on_path, found, steps);
+    path: Circle<'a>,
+    on_path: HashSet<usize>,
+    found: Vec<Circle<'a>>,
+    steps: usize,
+}
+
+impl Walk<'_> {
+    fn go_on(&mut self, at: usize, decisions: usize) {
+        self.steps += 1;
+        if decisions >= DECISIONS || self.found.len() >= CIRCLES || self.steps > STEPS {
+            return;
         }
-        path.pop();
+        self.on_path.insert(at);
+        let decisions = decisions + usize::from(self.all[at].len() > 1);
+        for way in &self.all[at] {
+            self.path.push((at, way));
+            if way.target == self.first {
+                if tokens(&self.path) > 0 {
+                    self.found.push(self.path.clone());
+                }
+            } else if way.target > self.first && !self.on_path.contains(&way.target) {
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.go_on(way.target, decisions));
+            }
+            self.path.pop();
+        }
+        self.on_path.remove(&at);
     }
-    on_path.remove(&at);
 }
 
 /// A circle as a loop, if its decisions can be counted; `head` is the state in which it is cut open.

@@ -8,7 +8,7 @@ use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
 use headrace_library::samples;
 use headrace_transform::control::{
-    Automaton, CountedLoop, Limits, Next, Rounds, Sample, Step, Trips, Update, automaton_of,
+    Automaton, CountedLoop, Limits, Next, Round, Rounds, Sample, Step, Trips, Update, automaton_of,
 };
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
 use headrace_transform::kernel::{Effect, Graph, Object};
@@ -44,53 +44,60 @@ fn times(graph: &Graph, trips: &[Trips], world: &World, most: u64) -> u64 {
     })
 }
 
-/// Takes the ways of rounds as often as `most` passes allow: how many passes that was.
-fn rounds(rounds: &Rounds, world: &mut World, objects: &[Object], most: u64) -> u64 {
+/// Takes a way of rounds as often as `most` passes allow: how many passes that was.
+fn round(way: &Round, graph: &Graph, world: &mut World, objects: &[Object], most: u64) -> u64 {
+    let room = most / way.passes;
+    let n = times(graph, &way.trips, world, if way.once { room.min(1) } else { room });
+    if n == 0 {
+        return 0;
+    }
+    let mut values = Run::begin(world);
+    let next = |update: &Update| match update.next {
+        Next::Value(value) => values.value(graph, world, value),
+        Next::Step(step) => {
+            let object = update.object.0 as usize;
+            let now = world.objects[object][update.index];
+            now.wrapping_add(step * u128::from(n)) & (u128::MAX >> (128 - objects[object].width))
+        }
+    };
+    let all: Vec<u128> = way.updates.iter().map(next).collect();
+    for (update, value) in way.updates.iter().zip(all) {
+        world.objects[update.object.0 as usize][update.index] = value;
+    }
+    n * way.passes
+}
+
+/// Takes the ways of rounds as often as `most` passes allow: how many passes that was, and the state where the last one
+/// ends, if that is another.
+fn rounds(rounds: &Rounds, world: &mut World, objects: &[Object], most: u64) -> (u64, Option<usize>) {
     let mut left = most;
     loop {
         let before = left;
         for way in &rounds.ways {
-            let room = left / way.passes;
-            let n = times(&rounds.graph, &way.trips, world, if way.once { room.min(1) } else { room });
-            if n == 0 {
-                continue;
-            }
-            let mut values = Run::begin(world);
-            let next = |update: &Update| match update.next {
-                Next::Value(value) => values.value(&rounds.graph, world, value),
-                Next::Step(step) => {
-                    let object = update.object.0 as usize;
-                    let now = world.objects[object][update.index];
-                    now.wrapping_add(step * u128::from(n)) & (u128::MAX >> (128 - objects[object].width))
-                }
-            };
-            let all: Vec<u128> = way.updates.iter().map(next).collect();
-            for (update, value) in way.updates.iter().zip(all) {
-                world.objects[update.object.0 as usize][update.index] = value;
-            }
-            left -= n * way.passes;
+            left -= round(way, &rounds.graph, world, objects, left);
         }
         if left == before {
-            return most - left;
+            let last = rounds.last.as_ref().filter(|last| round(&last.way, &rounds.graph, world, objects, left) == 1);
+            return (most - left + u64::from(last.is_some()), last.map(|last| last.target));
         }
     }
 }
 
-/// Runs a loop as often as tokens and counters allow: how many passes that was.
-fn run_counted(counted: &CountedLoop, world: &mut World, objects: &[Object]) -> u64 {
+/// Runs a loop as often as tokens and counters allow: how many passes that was, and the state after it, if that is another.
+fn run_counted(counted: &CountedLoop, world: &mut World, objects: &[Object]) -> (u64, Option<usize>) {
     let mut most = u64::MAX;
     for (port, &(tokens, _)) in counted.body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
         most = most.min((world.inputs[port].len() - world.consumed[port]) as u64 / tokens);
     }
-    let passes = match &counted.rounds {
+    let (passes, target) = match &counted.rounds {
         Some(all) => rounds(all, world, objects, most),
         None => match times(&counted.body.graph, &counted.trips, world, most) {
-            0 | 1 => 0,
-            more => more,
+            0 | 1 => (0, None),
+            more => (more, None),
         },
     };
     run_loop(&counted.body, world, passes);
-    passes
+    (passes, target)
 }
 
 /// Goes from a state to the next: `None` where input is missing; an error where the automaton leaves.
@@ -143,8 +150,14 @@ fn streams(automaton: &Automaton, network: &Network, sample: &Sample, with_loops
                 elements.resize(object.length, 0);
             }
             if with_loops {
-                for counted in &automaton.states[at].loops {
-                    looped += run_counted(counted, &mut world, &automaton.objects);
+                let ends = automaton.states[at].loops.iter().find_map(|counted| {
+                    let (passes, target) = run_counted(counted, &mut world, &automaton.objects);
+                    looped += passes;
+                    target
+                });
+                if let Some(target) = ends {
+                    at = target;
+                    continue;
                 }
             }
             match step(automaton, &automaton.states[at].step, &mut world, &mut Vec::new()) {

@@ -96,6 +96,18 @@ pub struct Rounds {
     pub graph: Graph,
     /// The ways.
     pub ways: Vec<Round>,
+    /// A way that begins like these and ends in another state.
+    pub last: Option<LastPass>,
+}
+
+/// A way that does with data what a pass of a loop does, and then does not go round: the last block of a message. It is
+/// taken when no other is, at most once, and the loop ends with it.
+#[derive(Clone, Debug)]
+pub struct LastPass {
+    /// Its bounds, and what else it does.
+    pub way: Round,
+    /// The state that it leads to.
+    pub target: usize,
 }
 
 /// A way on which a loop does the same with its data as on others.

@@ -43,7 +43,9 @@ mod rounds;
 mod schedule;
 mod together;
 
-pub use automaton::{Automaton, Awaited, ControlState, CountedLoop, Holds, Next, Round, Rounds, Step, Trips, Update};
+pub use automaton::{
+    Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Round, Rounds, Step, Trips, Update,
+};
 pub use explore::{Limits, Sample, automaton_of};
 pub use loops::once;
 

@@ -4,7 +4,7 @@
 //! byte that waits. What is near the beginning is what every message comes through. The others are left to the run-time
 //! scheduler, which goes on from any state.
 
-use super::automaton::{Automaton, Step};
+use super::automaton::{Automaton, LastPass, Step};
 use crate::kernel::Effect;
 use std::collections::{HashMap, VecDeque};
 
@@ -41,7 +41,15 @@ impl Automaton {
         if order.len() < self.states.len() {
             let mut all: Vec<Option<_>> = self.states.into_iter().map(Some).collect();
             self.states = order.iter().filter_map(|&at| all[at].take()).collect();
-            self.states.iter_mut().for_each(|state| renumber(&mut state.step, &numbers));
+            for state in &mut self.states {
+                renumber(&mut state.step, &numbers);
+                for rounds in state.loops.iter_mut().filter_map(|counted| counted.rounds.as_mut()) {
+                    rounds.last = rounds.last.take().and_then(|last| {
+                        let target = *numbers.get(&last.target)?;
+                        Some(LastPass { target, ..last })
+                    });
+                }
+            }
         }
         self.states.iter().any(|state| !state.loops.is_empty()).then_some(self)
     }

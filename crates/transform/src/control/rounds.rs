@@ -6,7 +6,7 @@
 //! possible the inner circle; then whole bursts, as many as are left (the outer circle and as many times the inner one as
 //! it makes possible, where that is a known number); then the outer circle once; and so on.
 
-use super::automaton::{Automaton, CountedLoop, Next, Round, Rounds, Trips, Update};
+use super::automaton::{Automaton, CountedLoop, LastPass, Next, Round, Rounds, Trips, Update};
 use super::loops::{Turn, copied};
 use super::together::{Element, Together, Way};
 use crate::kernel::{Carry, Effect, Graph, Kernel, NodeId, Op};
@@ -56,32 +56,77 @@ pub(super) fn merged(
     if taken.is_empty() {
         return None;
     }
+    let without = (control, None);
+    let last = last(automaton, network, graph, inner, &all, &without.0, &data, work);
+    let merged = last.into_iter().chain([without]).find_map(|(control, last)| {
+        let rounds = rounds_of(graph, &all, &control, last, work)?;
+        let mut of_data = all.first()?.clone();
+        of_data.stores.retain(|element, _| !control.contains(element));
+        of_data.conditions.clear();
+        let turn = Turn::of(graph, &of_data)?;
+        let mut counted = turn.packed(automaton, network, graph, &of_data, inner.len());
+        counted.rounds = Some(rounds);
+        Some(counted)
+    });
+    merged.map(|counted| (counted, taken))
+}
+
+/// How the counters go on: `all` are the inner circle and the others.
+fn rounds_of(
+    graph: &mut Graph,
+    all: &[Together],
+    control: &BTreeSet<Element>,
+    last: Option<(Together, usize)>,
+    work: &mut usize,
+) -> Option<Rounds> {
     let (inner_way, others_ways) = all.split_first()?;
-    let mut ways = vec![counted(graph, &only(inner_way, &control), 1)?];
+    let mut ways = vec![counted(graph, &only(inner_way, control), 1)?];
     for other in others_ways {
-        let outer = only(other, &control);
-        ways.extend(burst(graph, &outer, &only(inner_way, &control), work));
-        let mut conditions = outer.conditions.clone();
-        conditions.sort_unstable();
-        conditions.dedup();
-        ways.push(Round {
-            passes: 1,
-            once: true,
-            trips: conditions.into_iter().map(|(condition, holds)| Trips::Unless(condition, holds)).collect(),
-            updates: outer
-                .stores
-                .iter()
-                .map(|(&(object, index), &value)| Update { object, index, next: Next::Value(value) })
-                .collect(),
-        });
+        let outer = only(other, control);
+        ways.extend(burst(graph, &outer, &only(inner_way, control), work));
+        ways.push(one_time(&outer));
     }
-    let mut of_data = inner_way.clone();
-    of_data.stores.retain(|element, _| !control.contains(element));
-    of_data.conditions.clear();
-    let turn = Turn::of(graph, &of_data)?;
-    let mut counted = turn.packed(automaton, network, graph, &of_data, inner.len());
-    counted.rounds = Some(packed(graph, ways));
-    Some((counted, taken))
+    let last = last.map(|(way, target)| LastPass { way: one_time(&only(&way, control)), target });
+    Some(packed(graph, ways, last))
+}
+
+/// A way that is taken once.
+fn one_time(way: &Together) -> Round {
+    let mut conditions = way.conditions.clone();
+    conditions.sort_unstable();
+    conditions.dedup();
+    let updates =
+        way.stores.iter().map(|(&(object, index), &value)| Update { object, index, next: Next::Value(value) });
+    Round {
+        passes: 1,
+        once: true,
+        trips: conditions.into_iter().map(|(condition, holds)| Trips::Unless(condition, holds)).collect(),
+        updates: updates.collect(),
+    }
+}
+
+/// The beginning of the inner circle that moves all its tokens, with the state that it leads to; and what is control then.
+#[expect(clippy::too_many_arguments, reason = "all that is known of the circles")]
+fn last(
+    automaton: &Automaton,
+    network: &Network,
+    graph: &mut Graph,
+    inner: &[&Way],
+    all: &[Together],
+    control: &BTreeSet<Element>,
+    data: &BTreeSet<Element>,
+    work: &mut usize,
+) -> Option<(BTreeSet<Element>, Option<(Together, usize)>)> {
+    (1..inner.len()).find_map(|n| {
+        let mut begun = Together::of(network, graph, &inner[..n], None, work)?;
+        let target = inner[n - 1].target;
+        begun.drop_dead(automaton, graph, target);
+        let differing = differing(all.first()?, &begun)?;
+        let mut with: Vec<Together> = all.to_vec();
+        with.push(begun.clone());
+        let control = decided(graph, &with, control.union(&differing).copied().collect(), data)?;
+        Some((control, Some((begun, target))))
+    })
 }
 
 /// Elements that tokens depend on, now or in a later pass.
@@ -253,9 +298,9 @@ fn chosen(graph: &mut Graph, way: &Together, condition: NodeId, holds: bool) -> 
 }
 
 /// Rounds in a graph of their own.
-fn packed(graph: &Graph, ways: Vec<Round>) -> Rounds {
+fn packed(graph: &Graph, ways: Vec<Round>, last: Option<LastPass>) -> Rounds {
     let mut roots = Vec::new();
-    for way in &ways {
+    for way in ways.iter().chain(last.iter().map(|last| &last.way)) {
         roots.extend(way.trips.iter().map(Trips::node));
         roots.extend(way.updates.iter().filter_map(|update| match update.next {
             Next::Value(value) => Some(value),
@@ -263,20 +308,18 @@ fn packed(graph: &Graph, ways: Vec<Round>) -> Rounds {
         }));
     }
     let (own, memo) = copied(graph, roots);
-    let ways = ways
-        .into_iter()
-        .map(|way| Round {
-            trips: way.trips.into_iter().map(|trip| trip.with(|node| memo[&node])).collect(),
-            updates: way
-                .updates
-                .into_iter()
-                .map(|update| match update.next {
-                    Next::Value(value) => Update { next: Next::Value(memo[&value]), ..update },
-                    Next::Step(_) => update,
-                })
-                .collect(),
-            ..way
-        })
-        .collect();
-    Rounds { graph: own, ways }
+    let of = |way: Round| Round {
+        trips: way.trips.into_iter().map(|trip| trip.with(|node| memo[&node])).collect(),
+        updates: way
+            .updates
+            .into_iter()
+            .map(|update| match update.next {
+                Next::Value(value) => Update { next: Next::Value(memo[&value]), ..update },
+                Next::Step(_) => update,
+            })
+            .collect(),
+        ..way
+    };
+    let last = last.map(|last| LastPass { way: of(last.way), ..last });
+    Rounds { ways: ways.into_iter().map(of).collect(), last, graph: own }
 }

@@ -48,6 +48,7 @@ impl Writer<'_> {
             let _ = write!(arguments, ", to_{name}");
             let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
         }
+        let last = counted.rounds.as_ref().and_then(|rounds| rounds.last.as_ref());
         let fewest = match &counted.rounds {
             None => {
                 let graph = &counted.body.graph;
@@ -73,19 +74,40 @@ impl Writer<'_> {
         };
         let _ = write!(
             text,
-            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}_divided({arguments}, passes)) {{\n{takes}{alone}                budget -= passes - 1;\n                goto at_{state};\n            }}\n        }}\n"
+            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}_divided({arguments}, passes)) {{\n{takes}{alone}                budget -= passes - 1;\n"
         );
+        if let Some(last) = last {
+            let _ = write!(
+                text,
+                "                if (ends) {{\n                    {}\n                }}\n",
+                super::states::go_to(last.target, state).replace('\n', "\n                    ")
+            );
+        }
+        let _ = write!(text, "                goto at_{state};\n            }}\n        }}\n");
         text
     }
 
     /// Makes `passes` those that the ways allow, and has their counters go on.
     fn rounds(&self, rounds: &Rounds) -> String {
         let counting = Counting { writer: self, graph: &rounds.graph, tables: format!("{}_rounds_table", self.prefix) };
-        let mut text = String::from(
-            "            size_t left = passes, before;\n            do {\n            size_t times;\n            before = left;\n",
-        );
-        rounds.ways.iter().for_each(|way| text.push_str(&counting.round(way)));
-        text.push_str("            } while (left != before && left != 0);\n            passes -= left;\n");
+        let mut text =
+            String::from("            size_t left = passes, before;\n            do {\n            size_t times;\n");
+        for (number, way) in rounds.ways.iter().enumerate() {
+            text.push_str(&counting.round(way));
+            // Only what another way does makes the first one possible again.
+            if number == 0 {
+                text.push_str("            before = left;\n");
+            }
+        }
+        text.push_str("            } while (left != before && left != 0);\n");
+        if let Some(last) = &rounds.last {
+            let way = counting.round(&last.way);
+            let _ = write!(
+                text,
+                "            bool ends;\n            {{\n            size_t times;\n            before = left;\n{way}            ends = left != before;\n            }}\n"
+            );
+        }
+        text.push_str("            passes -= left;\n");
         text
     }
 }

@@ -236,11 +236,16 @@ impl Writer<'_> {
             let name = &port.name;
             let _ = writeln!(text, "{pad}{prefix}_made_{name}(s, out_{name}, {n});");
         }
-        // Within a function states follow each other without looking up.
-        let _ = match target / STATES == place.group {
-            true => writeln!(text, "{pad}goto at_{target};"),
-            false => writeln!(text, "{pad}s->state = {target};\n{pad}goto other;"),
-        };
+        let go = go_to(target, place.group * STATES).replace('\n', &format!("\n{pad}"));
+        let _ = writeln!(text, "{pad}{go}");
+    }
+}
+
+/// Goes to a state from another one: within a function without looking up.
+pub(super) fn go_to(target: usize, from: usize) -> String {
+    match target / STATES == from / STATES {
+        true => format!("goto at_{target};"),
+        false => format!("s->state = {target};\ngoto other;"),
     }
 }
 

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 /// What projects of operations ship with beside the headers of every program.
 const MESSAGES: &[(&str, &str)] = &[
     ("src/headrace_message.h", include_str!("../../../../../runtime/c/headrace_message.h")),
+    ("src/headrace_whole.h", include_str!("../../../../../runtime/c/headrace_whole.h")),
     ("src/headrace_message.c", include_str!("../../../../../runtime/c/headrace_message.c")),
     ("src/headrace_helpers.h", include_str!("../../../../../runtime/c/headrace_helpers.h")),
     ("src/headrace_helpers.c", include_str!("../../../../../runtime/c/headrace_helpers.c")),
@@ -109,9 +110,14 @@ pub fn of_operations(
         // Without threads to be had, one after the other.
         Err(_) => operations.iter().map(emitted).collect(),
     };
-    for emission in emissions {
+    for (emission, (spec, network)) in emissions.into_iter().zip(operations) {
         match emission {
-            Ok(emission) => files.extend(in_source_folder(emission.files)),
+            Ok(mut emission) => {
+                // What calls a network stands where compilers see through its functions.
+                let source = emission.files.entry(format!("{}.c", network_prefix(&name, spec))).or_default();
+                source.extend(shape::source(&name, spec, network).into_bytes());
+                files.extend(in_source_folder(emission.files));
+            }
             Err(found) => problems.extend(found),
         }
     }
@@ -121,7 +127,6 @@ pub fn of_operations(
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     let head = head(options);
     files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
-    files.insert(format!("src/{name}.c"), shape::source(&head, &name, operations).into_bytes());
     files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, answers).into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let about = format!("{title}: {} in C.", listed.join(", "));

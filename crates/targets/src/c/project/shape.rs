@@ -242,20 +242,19 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
     format!("uint32_t {op}_many(\n    {})", listed.join(",\n    "))
 }
 
-pub(super) fn source(head: &str, name: &str, operations: &[(&OperationSpec, &Network)]) -> String {
-    let mut text = format!("{head}#include \"{name}.h\"\n");
-    for (spec, network) in operations {
-        let op = operation_prefix(name, spec);
-        table(&mut text, name, &op, spec, network);
-        for function in functions(spec) {
-            body(&mut text, &op, spec, function);
-        }
-        let _ = write!(
-            text,
-            "\nvoid {op}_clear(struct {op}_context *context) {{\n    \
-             headrace_message_clear(&{op}_operation, &context->message, &context->network);\n}}\n"
-        );
+/// The functions of an operation, to be put behind its network.
+pub(super) fn source(name: &str, spec: &OperationSpec, network: &Network) -> String {
+    let mut text = format!("\n#include \"{name}.h\"\n#include \"headrace_whole.h\"\n");
+    let op = operation_prefix(name, spec);
+    table(&mut text, name, &op, spec, network);
+    for function in functions(spec) {
+        body(&mut text, &op, spec, function);
     }
+    let _ = write!(
+        text,
+        "\nvoid {op}_clear(struct {op}_context *context) {{\n    \
+         headrace_message_clear(&{op}_operation, &context->message, &context->network);\n}}\n"
+    );
     text
 }
 
@@ -350,9 +349,9 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
     let room =
         room.map_or("NULL, 0, NULL".into(), |Parameter { name, .. }| format!("{name}, {name}_room, {name}_bytes"));
     let whole = |function: &str| {
-        let helpers = if function == "helped" { "helpers, " } else { "" };
+        let helpers = if function == "headrace_message_helped" { "helpers, " } else { "" };
         format!(
-            "{strings}{}    return headrace_message_{function}({context}, {helpers}strings, rooms);\n",
+            "{strings}{}    return {function}({context}, {helpers}strings, rooms);\n",
             array("room", "rooms", &rooms)
         )
     };
@@ -366,9 +365,9 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
         Function::Generate => format!(
             "{strings}    const struct headrace_room to = {{{room}}};\n    return headrace_message_words({context}, strings, n_words, to);\n"
         ),
-        Function::Final => whole("final"),
-        Function::Message => whole("whole"),
-        Function::Helped => whole("helped"),
+        Function::Final => whole("headrace_message_final"),
+        Function::Message => whole("hr_message_whole"),
+        Function::Helped => whole("headrace_message_helped"),
         Function::Many => format!(
             "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return headrace_message_many(&{op}_operation, all, strings, rooms, results);\n",
             array("room", "rooms", &rooms)

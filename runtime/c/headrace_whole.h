@@ -1,0 +1,341 @@
+/*
+ * A whole message through a generated network: what `headrace_message_whole` does, as functions that become part of the one
+ * that calls them. Where the table of the operation is known, compilers leave what it needs and nothing else, so that a
+ * message costs little beyond its bytes.
+ */
+#ifndef HEADRACE_WHOLE_H
+#define HEADRACE_WHOLE_H
+
+#include "headrace_message.h"
+
+#ifdef __GNUC__
+#define HR_FOLDED static inline __attribute__((always_inline))
+#else
+#define HR_FOLDED static inline
+#endif
+
+/* Where a context stands. A key is sent as soon as it is given; `Rekey` says of the next message that it is there already. */
+enum { HR_NO_KEY = 0, HR_NEW_KEY = 1, HR_KEYED = 2, HR_OPEN = 3 };
+
+/* The top bit of a chunk size marks the last chunk of its string. */
+#define HR_LAST_CHUNK 0x80000000u
+#define HR_CHUNK_MOST 0x40000000u
+
+/* What is rare stands in headrace_message.c. The rest of some tokens, for which the network must make room: */
+uint32_t headrace_message_put_rest(const struct headrace_operation *op, void *c, uint32_t port, const uint8_t *tokens,
+                                   size_t n_tokens, size_t token_bytes);
+/* All chunks but the last of a string that is too long for one. */
+uint32_t headrace_message_put_long(const struct headrace_operation *op, void *c, enum headrace_role role,
+                                   const uint8_t **bytes, size_t *n_bytes);
+/* The same of the input. */
+uint32_t headrace_message_long(const struct headrace_operation *op, void *c, struct headrace_bytes *input,
+                               const struct headrace_room *out);
+/* Forgets output that is for verified messages only. */
+void headrace_message_withhold(const struct headrace_operation *op, const struct headrace_room *rooms);
+
+HR_FOLDED bool hr_message_is_there(uint32_t port) {
+    return port != HEADRACE_NO_PORT;
+}
+
+/* Without the long division of 64 bits where that can be. */
+HR_FOLDED bool hr_message_is_multiple(uint64_t length, uint64_t of) {
+    return (of & (of - 1)) == 0 ? (length & (of - 1)) == 0 : length % of == 0;
+}
+
+HR_FOLDED bool hr_message_allows(const struct headrace_string *string, uint64_t length) {
+    for (uint32_t i = 0; i < string->n_lengths; i++) {
+        const struct headrace_lengths range = string->lengths[i];
+        if (length >= range.min && length <= range.max && hr_message_is_multiple(length, range.multiple)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes all tokens, running the network where there is no room. Tokens have one byte, or four for sizes and counts. */
+HR_FOLDED uint32_t hr_message_put(const struct headrace_operation *op, void *c, uint32_t port, const void *tokens,
+                                  size_t n_tokens, size_t token_bytes) {
+    const size_t written = n_tokens == 0 ? 0 : op->network->write(c, port, tokens, n_tokens);
+    return written == n_tokens ? HEADRACE_OK
+                               : headrace_message_put_rest(op, c, port, (const uint8_t *)tokens + written * token_bytes,
+                                                           n_tokens - written, token_bytes);
+}
+
+HR_FOLDED uint32_t hr_message_put_flag(const struct headrace_operation *op, void *c, uint32_t port, bool value) {
+    const uint8_t token = value;
+    return hr_message_is_there(port) ? hr_message_put(op, c, port, &token, 1, 1) : HEADRACE_OK;
+}
+
+HR_FOLDED uint32_t hr_message_put_word(const struct headrace_operation *op, void *c, uint32_t port, uint32_t token) {
+    return hr_message_is_there(port) ? hr_message_put(op, c, port, &token, 1, 4) : HEADRACE_OK;
+}
+
+/* A string that is known whole. */
+HR_FOLDED uint32_t hr_message_put_string(const struct headrace_operation *op, void *c, enum headrace_role role,
+                                         const uint8_t *bytes, size_t n_bytes) {
+    const struct headrace_string *const string = &op->strings[role];
+    uint32_t result = HEADRACE_OK;
+    if (!hr_message_is_there(string->size_port)) {
+        return hr_message_put(op, c, string->port, bytes, n_bytes, 1);
+    }
+    if (n_bytes > HR_CHUNK_MOST) {
+        result = headrace_message_put_long(op, c, role, &bytes, &n_bytes);
+    }
+    if (result == HEADRACE_OK) {
+        result = hr_message_put_word(op, c, string->size_port, HR_LAST_CHUNK | (uint32_t)n_bytes);
+    }
+    return result == HEADRACE_OK ? hr_message_put(op, c, string->port, bytes, n_bytes, 1) : result;
+}
+
+/* Output that streams has a size port: it comes while input goes in. A digest comes when all is in. */
+HR_FOLDED bool hr_message_streams(const struct headrace_operation *op) {
+    return hr_message_is_there(op->strings[HEADRACE_OUTPUT].size_port);
+}
+
+HR_FOLDED bool hr_message_overlap(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b) {
+    return n_a != 0 && n_b != 0 && a < b + n_b && b < a + n_a;
+}
+
+/* What comes of moving bytes. */
+struct hr_message_flow {
+    size_t moved; /* bytes in and out */
+    bool is_dry;  /* nothing more would move without further input */
+};
+
+/* Moves input in and output out, in place where the network can. `*sent` and `*got` grow by as many as went in and came
+   out. */
+HR_FOLDED uint32_t hr_message_flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in,
+                                   size_t *sent, uint8_t *out, size_t n_out, size_t *got, struct hr_message_flow *flowed) {
+    const struct headrace_network *const n = op->network;
+    const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;
+    uint32_t status;
+    size_t taken, made = n_out - *got;
+    if (n->stream != NULL && !hr_message_overlap(in, n_in, out, n_out)) {
+        taken = n->stream(c, input, in + *sent, n_in - *sent, n_out == 0 ? HEADRACE_NO_PORT : output,
+                          n_out == 0 ? NULL : out + *got, &made, &status);
+        made = n_out == 0 ? 0 : made;
+    } else {
+        taken = *sent < n_in ? n->write(c, input, in + *sent, n_in - *sent) : 0;
+        status = n->run(c, UINT64_MAX);
+        made = *got < n_out ? n->read(c, output, out + *got, made) : 0;
+    }
+    *sent += taken;
+    *got += made;
+    flowed->moved = taken + made;
+    flowed->is_dry = status == HEADRACE_DRY;
+    return status == HEADRACE_IDLE || status == HEADRACE_DRY ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
+/* Moves input in, from byte `sent` on, and output out until all of `in` is taken and nothing moves any more. What comes out
+   is put behind the `*out->n_bytes` bytes that came before. */
+HR_FOLDED uint32_t hr_message_pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+                                   size_t sent, const struct headrace_room *out) {
+    const struct headrace_network *const n = op->network;
+    const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
+    struct hr_message_flow flowed;
+    uint8_t more;
+    if (!hr_message_streams(op)) {
+        size_t none = 0;
+        do {
+            const uint32_t result = hr_message_flow(op, c, in, in_bytes, &sent, NULL, 0, &none, &flowed);
+            if (result != HEADRACE_OK) {
+                return result;
+            }
+        } while (!flowed.is_dry && flowed.moved != 0 && sent < in_bytes);
+        return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
+    }
+    do {
+        size_t n_tokens;
+        uint32_t sizes[16];
+        const uint32_t result = hr_message_flow(op, c, in, in_bytes, &sent, out->bytes, out->room, out->n_bytes, &flowed);
+        if (result != HEADRACE_OK) {
+            return result;
+        }
+        do {
+            n_tokens = n->read(c, output->size_port, sizes, 16);
+            flowed.moved += n_tokens;
+        } while (n_tokens == 16);
+    } while (!flowed.is_dry && flowed.moved != 0);
+    if (*out->n_bytes == out->room && n->read(c, output->port, &more, 1) == 1) {
+        return HEADRACE_ROOM;
+    }
+    return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
+/* A string that came out whole. */
+HR_FOLDED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role, const struct headrace_room *to) {
+    const struct headrace_string *const string = &op->strings[role];
+    uint32_t size;
+    uint8_t more;
+    *to->n_bytes = op->network->read(c, string->port, to->bytes, to->room);
+    if (*to->n_bytes == to->room && op->network->read(c, string->port, &more, 1) == 1) {
+        return HEADRACE_ROOM;
+    }
+    while (hr_message_is_there(string->size_port) && op->network->read(c, string->size_port, &size, 1) == 1) {
+    }
+    return hr_message_allows(string, *to->n_bytes) ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
+/* A message that is not authentic was processed to its end like any other, so its key is still good. */
+HR_FOLDED uint32_t hr_message_ended(const struct headrace_operation *op, struct headrace_message *message, uint32_t result) {
+    const bool whole = result == HEADRACE_OK || result == HEADRACE_REFUSED;
+    message->state = whole && hr_message_is_there(op->rekey) ? HR_KEYED : HR_NO_KEY;
+    return result;
+}
+
+/* Whether a string that there is goes with this message. */
+HR_FOLDED bool hr_message_is_sent(const struct headrace_operation *op, const struct headrace_bytes *strings, int role) {
+    const bool goes_on = hr_message_is_there(op->reseed) && (role == HEADRACE_SEED || role == HEADRACE_ENTROPY);
+    return !goes_on || strings[role].bytes != NULL;
+}
+
+/* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
+   strings ahead of it: `input_size` is that chunk's token. */
+HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                    const struct headrace_bytes *strings, uint32_t input_size) {
+    const bool keyed = hr_message_is_there(op->rekey);
+    const uint32_t before = op->roles & ((1u << HEADRACE_INPUT) - 1u);
+    const bool seeds = keyed && hr_message_is_there(op->strings[HEADRACE_SEED].port) && strings[HEADRACE_SEED].bytes != NULL;
+    uint32_t result = HEADRACE_OK;
+    if (keyed && !seeds && message->state != HR_NEW_KEY && message->state != HR_KEYED) {
+        return HEADRACE_ORDER;
+    }
+    for (int role = HEADRACE_NONCE; before >> role != 0; role++) {
+        if ((before >> role & 1u) != 0 && hr_message_is_sent(op, strings, role) && !hr_message_allows(&op->strings[role], strings[role].n_bytes)) {
+            return HEADRACE_STRING_LENGTH;
+        }
+    }
+    if (!keyed || seeds) {
+        op->network->init(c, NULL);
+    }
+    if (keyed && message->state != HR_NEW_KEY) {
+        result = hr_message_put_flag(op, c, op->rekey, seeds);
+    }
+    if (result == HEADRACE_OK) {
+        result = hr_message_put_flag(op, c, op->decrypt, op->decrypts);
+    }
+    if (result == HEADRACE_OK) {
+        result = hr_message_put_flag(op, c, op->reseed, strings[HEADRACE_ENTROPY].bytes != NULL);
+    }
+    if (result == HEADRACE_OK && op->single_chunk) {
+        result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, input_size);
+    }
+    for (int role = HEADRACE_NONCE; result == HEADRACE_OK && before >> role != 0; role++) {
+        if ((before >> role & 1u) != 0 && hr_message_is_sent(op, strings, role)) {
+            result = hr_message_put_string(op, c, (enum headrace_role)role, strings[role].bytes, strings[role].n_bytes);
+        }
+    }
+    message->input_bytes = 0;
+    message->state = result == HEADRACE_OK ? HR_OPEN : HR_NO_KEY;
+    return result;
+}
+
+/* All that follows the last input; `is_pumped` says that nothing has been put in since output was taken. */
+HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
+                                     const struct headrace_room *rooms, bool is_pumped) {
+    const bool has_tag = hr_message_is_there(op->strings[HEADRACE_TAG_IN].port);
+    const uint32_t outputs = op->roles & ~((1u << HEADRACE_SECRET_NONCE_OUT) - 1u);
+    const uint32_t after = hr_message_streams(op) ? outputs & ~(1u << HEADRACE_OUTPUT) : outputs;
+    uint32_t result = HEADRACE_OK;
+    if (has_tag) {
+        const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
+        result = hr_message_put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
+    }
+    if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
+        result = hr_message_pump(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
+    }
+    for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && after >> role != 0; role++) {
+        if ((after >> role & 1u) != 0) {
+            result = hr_message_take(op, c, (enum headrace_role)role, &rooms[role]);
+        }
+    }
+    if (result == HEADRACE_OK && hr_message_is_there(op->verified)) {
+        uint8_t verified = 0;
+        if (op->network->read(c, op->verified, &verified, 1) != 1) {
+            return HEADRACE_STUCK;
+        }
+        HEADRACE_PUBLIC(&verified, sizeof verified);
+        result = verified ? HEADRACE_OK : HEADRACE_REFUSED;
+    }
+    return result;
+}
+
+/* Whether the tag to be verified has a legal length, where there is one. */
+HR_FOLDED bool hr_message_tag_fits(const struct headrace_operation *op, const struct headrace_bytes *strings) {
+    const struct headrace_string *const tag = &op->strings[HEADRACE_TAG_IN];
+    return !hr_message_is_there(tag->port) || hr_message_allows(tag, strings[HEADRACE_TAG_IN].n_bytes);
+}
+
+/* All of a whole message that comes before its input. */
+HR_FOLDED uint32_t hr_message_open_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                         const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    const struct headrace_bytes input = strings[HEADRACE_INPUT];
+    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
+        if (rooms[role].n_bytes != NULL) {
+            *rooms[role].n_bytes = 0;
+        }
+    }
+    if (!hr_message_allows(&op->strings[HEADRACE_INPUT], input.n_bytes) || (op->single_chunk && input.n_bytes >= HR_LAST_CHUNK)) {
+        return HEADRACE_INPUT_LENGTH;
+    }
+    if (!hr_message_tag_fits(op, strings)) {
+        return HEADRACE_STRING_LENGTH;
+    }
+    return hr_message_begin(op, message, c, strings, HR_LAST_CHUNK | (uint32_t)input.n_bytes);
+}
+
+/* All of a whole message that follows its input, if that went well. */
+HR_FOLDED uint32_t hr_message_close_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                          const struct headrace_bytes *strings, const struct headrace_room *rooms,
+                                          uint32_t result) {
+    if (result == HEADRACE_OK) {
+        result = hr_message_finish(op, c, strings, rooms, true);
+    }
+    if (result != HEADRACE_OK && op->withholds) {
+        headrace_message_withhold(op, rooms);
+    }
+    return hr_message_ended(op, message, result);
+}
+
+/* A further chunk of input. */
+HR_FOLDED uint32_t hr_message_chunk(const struct headrace_operation *op, void *c, const uint8_t *in, uint32_t size,
+                                    uint32_t last, const struct headrace_room *out) {
+    const uint32_t result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, size | last);
+    return result == HEADRACE_OK ? hr_message_pump(op, c, in, size, 0, out) : result;
+}
+
+/* A whole message, in which helpers do a part of the work; null: none. */
+HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                           const struct headrace_helpers *helpers, const struct headrace_bytes *strings,
+                                           const struct headrace_room *rooms) {
+    const bool helped = helpers != NULL && op->network->help != NULL;
+    struct headrace_bytes input = strings[HEADRACE_INPUT];
+    uint32_t result = hr_message_open_whole(op, message, c, strings, rooms);
+    if (result != HEADRACE_OK) {
+        return result;
+    }
+    if (helped) {
+        op->network->help(c, helpers);
+    }
+    if (op->single_chunk) {
+        result = hr_message_pump(op, c, input.bytes, input.n_bytes, 0, &rooms[HEADRACE_OUTPUT]);
+    } else {
+        if (input.n_bytes > HR_CHUNK_MOST) {
+            result = headrace_message_long(op, c, &input, &rooms[HEADRACE_OUTPUT]);
+        }
+        if (result == HEADRACE_OK) {
+            result = hr_message_chunk(op, c, input.bytes, (uint32_t)input.n_bytes, HR_LAST_CHUNK, &rooms[HEADRACE_OUTPUT]);
+        }
+    }
+    if (helped) {
+        op->network->help(c, NULL);
+    }
+    return hr_message_close_whole(op, message, c, strings, rooms, result);
+}
+
+HR_FOLDED uint32_t hr_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                    const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    return hr_message_whole_helped(op, message, c, NULL, strings, rooms);
+}
+
+#endif

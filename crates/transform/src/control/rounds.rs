@@ -19,6 +19,9 @@ const BURST: u64 = 256;
 /// Choices of the outer circle that are tried to make it a known number.
 const CHOICES: usize = 8;
 
+/// What is control, and a way that ends in another state, with that state.
+type Ending = (BTreeSet<Element>, Option<(Together, usize)>);
+
 /// Bits of an element that counts.
 const WIDTH: u32 = 64;
 
@@ -116,7 +119,7 @@ fn last(
     control: &BTreeSet<Element>,
     data: &BTreeSet<Element>,
     work: &mut usize,
-) -> Option<(BTreeSet<Element>, Option<(Together, usize)>)> {
+) -> Option<Ending> {
     (1..inner.len()).find_map(|n| {
         let mut begun = Together::of(network, graph, &inner[..n], None, work)?;
         let target = inner[n - 1].target;

@@ -7,6 +7,7 @@
 //!
 //! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word overflows.
 
+mod before;
 mod many;
 mod once;
 mod plan;
@@ -14,13 +15,14 @@ mod support;
 
 pub(super) use many::many_blocks;
 
+use self::before::read_delays;
 use super::Names;
 use super::frame::{CFunction, LoopNames, counter_ends, counter_start};
 use super::scalar::{element_type, statements};
 use super::words::Unsuited;
 use headrace_instructions::Description;
 use headrace_source::Span;
-use headrace_transform::kernel::{Carried, Carry, Effect, Loop, Object, ObjectId, Op, TableId};
+use headrace_transform::kernel::{Carry, Effect, Loop, Object, ObjectId, Op, TableId};
 use once::Once;
 use plan::{BYTES, Block, Operand, Plan};
 use std::collections::{BTreeSet, HashSet};
@@ -63,28 +65,6 @@ pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &Loop
     let cycles = cycles(&plan, bits);
     let function = CFunction { name: names.function.to_owned(), support, text, cycles };
     Ok(Blocks { function, features })
-}
-
-/// Elements that a pass reads and that hold tokens of the pass before: port and offset of the token, and the element. Several
-/// elements may come to hold the same token without having begun with the same value.
-fn read_delays(body: &Loop) -> Vec<(u32, i64, &Carried)> {
-    let read: HashSet<(ObjectId, usize)> = body
-        .graph
-        .reachable(body.roots())
-        .into_iter()
-        .filter_map(|id| match body.graph.op(id) {
-            Op::Entry { object, index } => Some((*object, body.graph.constant(*index)? as usize)),
-            _ => None,
-        })
-        .collect();
-    let delayed =
-        body.carried.iter().filter(|one| one.carry == Carry::Delay && read.contains(&(one.object, one.index)));
-    delayed
-        .filter_map(|one| match *body.graph.op(one.next) {
-            Op::Input { port, offset } => Some((port, offset, one)),
-            _ => None,
-        })
-        .collect()
 }
 
 /// Cycles of a pass, roughly: two registers a cycle of 256 bits at most, or one after the other where passes need each
@@ -171,7 +151,7 @@ impl<'a> Printer<'a> {
     fn function(&mut self) -> Result<(), Unsuited> {
         let body = self.plan.body;
         let chained = self.plan.is_chained();
-        let before = self.plan.reads_before();
+        let before = self.plan.reads_before() && !self.behind();
         let groups: Vec<usize> = if chained { vec![1] } else { GROUPS.to_vec() };
         let mut inner = String::new();
         for &group in &groups {
@@ -279,7 +259,9 @@ impl<'a> Printer<'a> {
                 );
             }
         }
-        if self.plan.reads_before() {
+        if self.behind() {
+            text.push_str(&self.before_first());
+        } else if self.plan.reads_before() {
             text.push_str("  int first_ = 1;\n");
         }
     }
@@ -441,20 +423,11 @@ impl<'a> Printer<'a> {
         if before && group == 1 {
             text.push_str("      first_ = 0;\n");
         }
+        if self.behind() {
+            text.push_str("      behind_ = 255;\n");
+        }
         text.push_str("      passes -= n_;\n    }\n");
         Ok(text)
-    }
-
-    /// Tokens of the pass before the first one: where they stand in the pad, and the element that holds them.
-    fn delayed(&self, port: usize) -> Vec<(i64, String)> {
-        let body = self.plan.body;
-        let of_port = read_delays(body).into_iter().filter(|(from, ..)| *from as usize == port);
-        of_port
-            .map(|(_, offset, one)| {
-                let object = &body.objects[one.object.0 as usize];
-                (offset, self.names.names.element(object, &one.index.to_string()))
-            })
-            .collect()
     }
 
     fn counters(&self, group: usize, text: &mut String) {
@@ -537,6 +510,10 @@ impl<'a> Printer<'a> {
                         let at = row as i64 * (turn * self.passes()) as i64 + first;
                         let from = from(*port);
                         match row as usize == BYTES {
+                            true if *first < 0 && turn == 0 && self.behind() => {
+                                let behind = if access == Access::First { "behind_ & first_" } else { "behind_" };
+                                format!("HR_LOAD_BEHIND{bits}({from} + {at}, before{port}_, {behind})")
+                            }
                             true if access == Access::First => format!("HR_LOAD_FIRST{bits}({from} + {at}, first_)"),
                             true => format!("HR_LOAD{bits}({from} + {at})"),
                             false => format!("HR_ROWS{bits}({from} + {at}, {row})"),

@@ -29,6 +29,13 @@ pub(super) fn support(bits: u32) -> String {
     // Compilers load again what they think is cheap to load.
     let class = if bits == 512 { "v" } else { "x" };
     let _ = writeln!(text, "#define HR_KEEP{bits}(x) __asm__(\"\" : \"+{class}\"(x))");
+    match bits {
+        128 => text.push_str("#define HR_LOAD_BEHIND128(p, before, m) ((m) != 0 ? HR_LOAD128(p) : (before))\n"),
+        512 => text.push_str(
+            "#define HR_LOAD_BEHIND512(p, before, m) _mm512_mask_loadu_epi64(before, (__mmask8)(m), (const void *)(p))\n",
+        ),
+        _ => {}
+    }
     for name in ["xor", "and", "or"] {
         let _ = writeln!(text, "#define HR_{}{bits}(a, b) {prefix}_{name}_{whole}(a, b)", name.to_uppercase());
     }

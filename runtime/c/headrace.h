@@ -89,6 +89,7 @@ struct headrace_helpers {
     uint32_t n_threads;    /* that work at the same time at most, that of the caller among them */
     uint32_t start_cycles; /* what starting them takes: less work than that is not divided */
     void (*run)(const struct headrace_helpers *helpers, uint32_t n_parts, void (*work)(void *job, uint32_t part), void *job);
+    void (*rest)(const struct headrace_helpers *helpers); /* of one who waits for another: lets others work for a moment */
 };
 
 /* A message on its way through a network, as `stream` takes it: what goes in and room for what comes out; then how much was

@@ -15,8 +15,28 @@ const RANGES: usize = 4;
 /// Passes of which ranges are multiples, where they are long enough.
 const TOGETHER: usize = 64;
 
+/// A loop, for those who may run it.
+pub(super) struct Divided {
+    /// Its number among the loops of the automaton.
+    pub number: usize,
+    /// So many ways are there to run it, and none may be for this machine; `None`: one always works.
+    pub ways: Option<usize>,
+    /// Cycles of a pass, about.
+    pub cycles: f64,
+}
+
+impl Divided {
+    /// The value of `can`, which says whether this machine has a way to run the loop, and what follows to correct it.
+    pub(super) fn can(&self, prefix: &str) -> String {
+        match self.ways {
+            None => "true;\n".to_owned(),
+            Some(ways) => format!("false;\n{X86}    can = {prefix}_loop_{}_way() <= {ways};\n#endif\n", self.number),
+        }
+    }
+}
+
 /// Pointers of a loop: type, name, tokens of a pass.
-fn pointers(body: &Loop) -> Vec<(String, String, u64)> {
+pub(super) fn pointers(body: &Loop) -> Vec<(String, String, u64)> {
     let ports = |letter: &'static str, quality: &'static str, ports: &[(u64, u32)]| -> Vec<(String, String, u64)> {
         let used = ports.iter().enumerate().filter(|(_, port)| port.0 > 0);
         let pointer = |(at, &(n, width)): (usize, &(u64, u32))| {
@@ -31,14 +51,11 @@ fn pointers(body: &Loop) -> Vec<(String, String, u64)> {
 
 impl Writer<'_> {
     /// `PREFIX_loop_N_divided`, called as `PREFIX_loop_N` is, which has helpers run a part of the passes where there are
-    /// some and it is worth while. `ways`: so many are there, and none may be for this machine; a pass takes about so many
-    /// cycles.
-    pub(super) fn divided(&self, body: &Loop, number: usize, ways: Option<usize>, cycles: f64) -> String {
+    /// some and it is worth while. Its passes must not need each other.
+    pub(super) fn divided(&self, body: &Loop, divided: &Divided) -> String {
+        let Divided { number, cycles, .. } = *divided;
         let prefix = self.prefix;
         let own = format!("{prefix}_loop_{number}");
-        if !body.is_independent() {
-            return format!("#define {own}_divided {own}\n\n");
-        }
         let (state, skips) = (format!("struct {prefix}"), format!("{own}_skipped"));
         let names = self.loop_names(format!("{own}_table"));
         let skipped = kernel::skipped(body, &LoopNames { function: &skips, state: &state, names: &names });
@@ -59,10 +76,7 @@ impl Writer<'_> {
             let _ = writeln!(wipe, "    hr_wipe(part.{name}, sizeof part.{name});");
         }
         let cycles = (cycles.ceil() as u64).max(1);
-        let can = match ways {
-            None => "true;\n".to_owned(),
-            Some(ways) => format!("false;\n{X86}    can = {own}_way() <= {ways};\n#endif\n"),
-        };
+        let can = divided.can(prefix);
         format!(
             "#ifdef __SIZEOF_INT128__
 /* What passes of loop {number} leave that nobody has to run them for. */

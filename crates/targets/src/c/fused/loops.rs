@@ -1,6 +1,7 @@
 //! Functions that run passes of loops: one for each level of a machine that does them in another way, and one that chooses
 //! when it is called.
 
+use super::divided::Divided;
 use super::kernels::{X86, way};
 use super::many::{ManyLoop, ManyLoops};
 use super::{KernelNames, Writer};
@@ -237,6 +238,7 @@ impl Writer<'_> {
         let mut texts = vec![String::new(); all.len()];
         let mut support: BTreeSet<String> = BTreeSet::new();
         let mut support_text = String::new();
+        let mut chains = Vec::new();
         let mut many = ManyLoops { loops: Vec::new(), of_loop: vec![None; all.len()] };
         for number in by_size {
             let body = &all[number].body;
@@ -267,14 +269,24 @@ impl Writer<'_> {
             texts[number] = self.dispatched(body, number, &versions);
             let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
             let always = versions.last().is_some_and(|version| version.supported.is_empty());
-            texts[number].push_str(&self.divided(body, number, (!always).then_some(versions.len()), cycles));
+            let divided = Divided { number, ways: (!always).then_some(versions.len()), cycles };
+            if body.is_independent() {
+                texts[number].push_str(&self.divided(body, &divided));
+            } else {
+                chains.push((body, divided));
+            }
             if !ways.is_empty() {
                 many.of_loop[number] = Some(many.loops.len());
                 many.loops.push(ManyLoop { number, ways, alone });
             }
         }
         let bodies: Vec<&Loop> = all.iter().map(|counted| &counted.body).collect();
-        let text = format!("{X86}{support_text}#endif\n{}{}", texts.concat(), self.many_loops(&many, &bodies));
+        let text = format!(
+            "{X86}{support_text}#endif\n{}{}{}",
+            texts.concat(),
+            self.ahead(&chains),
+            self.many_loops(&many, &bodies)
+        );
         Loops { text, support, many }
     }
 

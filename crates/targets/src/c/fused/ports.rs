@@ -204,6 +204,9 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
         let (prefix, inner) = (self.prefix, self.inner);
         let mut text = String::new();
         let mut init = String::new();
+        if self.runs_ahead() {
+            init.push_str("    s->ahead = NULL;\n    s->ahead_who = 0;\n");
+        }
         for port in &self.network.inputs {
             let name = &port.name;
             let _ = write!(
@@ -349,6 +352,7 @@ static void {prefix}_any_clear(void *context) {{
 
 "
         );
+        text.push_str(&self.run_helped());
         text.push_str(&self.stream());
         let actions = self.network.instances.iter().map(|one| self.network.actors[one.actor.index()].actions.len());
         let n_actions: usize = actions.sum();
@@ -469,7 +473,7 @@ static size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *
                                  uint8_t *out, size_t *n_out, uint32_t *status) {{
     struct {prefix} *const s = (struct {prefix} *)context;
     {prefix}_stream_begin(s, input, in, n_in, output, out, *n_out);
-    *status = {prefix}_run_until_dry(s, UINT64_MAX);
+    *status = {prefix}_run_helped(s, n_in);
     return {prefix}_stream_end(s, input, in, n_in, output, n_out);
 }}
 

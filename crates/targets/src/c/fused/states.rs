@@ -39,6 +39,7 @@ impl Writer<'_> {
         let mut functions = KernelFunctions::below(loops.support.clone());
         let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
+        let stops = self.stops();
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
             let _ = write!(
                 text,
@@ -50,7 +51,7 @@ impl Writer<'_> {
                 let description = crate::c::scheduler::comment(&state.description);
                 let _ = write!(
                     text,
-                    "    case {number}: /* {description} */\n    at_{number}:\n        s->state = {number};\n        if (budget == 0) {{\n            goto limit;\n        }}\n        --budget;\n"
+                    "    case {number}: /* {description} */\n    at_{number}:\n        s->state = {number};\n        if ({stops}) {{\n            goto limit;\n        }}\n        --budget;\n"
                 );
                 for counted in &state.loops {
                     text.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));

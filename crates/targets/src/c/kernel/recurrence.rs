@@ -229,15 +229,13 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let mut text = product(&plan, Registers { bits: 128, turns_bits: false }, function, &attribute);
     let _ = writeln!(
         text,
-        "{attribute} static void {function}({} *s, size_t passes)\n{{\n  uint8_t x_[16], h_[16], a_[16];",
+        "{attribute} static void {function}({} *s, size_t passes)\n{{\n  uint8_t x_[16];\n  (void)passes;",
         names.state
     );
-    for (array, bytes) in [("x_", &recurrence.state), ("h_", &recurrence.factor), ("a_", added)] {
-        load_bytes(body, array, bytes, names, &mut text);
-    }
+    let [x, a, h] = [&recurrence.state, added, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
     let _ = writeln!(
         text,
-        "  (void)passes;\n  const __m128i x = HR_CL_XOR128(HR_CL_LOAD128(x_), HR_CL_LOAD128(a_));\n  _mm_storeu_si128((__m128i *)x_, {function}_product128(x, HR_CL_LOAD128(h_)));"
+        "  const __m128i x = HR_CL_XOR128({x}, {a});\n  _mm_storeu_si128((__m128i *)x_, {function}_product128(x, {h}));"
     );
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");
@@ -251,11 +249,17 @@ fn element(body: &Loop, byte: &ElementByte, names: &LoopNames) -> (String, u32) 
     (names.names.element(object, &byte.index.to_string()), object.width)
 }
 
-/// Bytes of elements into an array.
-fn load_bytes(body: &Loop, array: &str, bytes: &[ElementByte], names: &LoopNames, text: &mut String) {
-    for (at, byte) in bytes.iter().enumerate() {
-        let _ = writeln!(text, "  {array}[{at}] = (uint8_t)({} >> {});", element(body, byte, names).0, byte.lo);
-    }
+/// Bytes of elements as a register: not through memory, where a load would wait for many narrow stores.
+fn loaded(body: &Loop, bytes: &[ElementByte], names: &LoopNames) -> String {
+    let half = |bytes: &[ElementByte]| {
+        let part = |(at, byte): (usize, &ElementByte)| {
+            let (element, _) = element(body, byte, names);
+            format!("(uint64_t)(uint8_t)({element} >> {}) << {}", byte.lo, 8 * at)
+        };
+        bytes.iter().enumerate().map(part).collect::<Vec<_>>().join(" | ")
+    };
+    let (low, high) = bytes.split_at(bytes.len() / 2);
+    format!("_mm_set_epi64x((int64_t)({}), (int64_t)({}))", half(high), half(low))
 }
 
 /// Elements of the state from the array `x_`, each from all of its bytes.
@@ -330,15 +334,13 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     let whole = REGISTERS * parts;
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t passes)\n{{\n  uint8_t x_[16], h_[16];\n",
+        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t passes)\n{{\n  uint8_t x_[16];\n",
         names.state
     );
-    for (array, bytes) in [("x_", &recurrence.state), ("h_", &recurrence.factor)] {
-        load_bytes(body, array, bytes, names, &mut text);
-    }
+    let [x, h] = [&recurrence.state, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
     let _ = writeln!(
         text,
-        "  __m128i x = HR_CL_LOAD128(x_);\n  const __m128i h = HR_CL_LOAD128(h_);\n  HR_CL_V{bits} power, keys[{REGISTERS}][{n_keys}];\n  uint8_t rest[{}];",
+        "  __m128i x = {x};\n  const __m128i h = {h};\n  HR_CL_V{bits} power, powers[{REGISTERS}], keys[{REGISTERS}][{n_keys}];\n  uint8_t rest[{}];",
         16 * whole
     );
     // The lowest powers stand in the last register, the lowest of them in its last part.
@@ -362,17 +364,18 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     }
     let _ = writeln!(
         text,
-        // Every other power is made from the one before, so that two are under way.
-        "  const HR_CL_V{bits} strides = HR_CL_ALL{bits}({function}_product128(power{parts}, power{parts}));\n  HR_CL_V{bits} other = {function}_product{bits}(power, HR_CL_ALL{bits}(power{parts}));\n  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  for (size_t i = {REGISTERS}; ; ) {{\n    i--;"
+        // Each step makes as many as there are, so that few products wait for one another.
+        "  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
+        last = REGISTERS - 1
     );
     let registers = Registers { bits, turns_bits: bits != 128 };
-    let keys = program(&plan.prepare_y, &["power".into()], registers, "k", &mut text);
+    let keys = program(&plan.prepare_y, &["powers[i]".into()], registers, "k", &mut text);
     for (key, value) in keys.iter().enumerate() {
         let _ = writeln!(text, "    keys[i][{key}] = {value};");
     }
     let _ = writeln!(
         text,
-        "    if (i == {REGISTERS} - n_) break;\n    const HR_CL_V{bits} before = power;\n    power = other;\n    other = {function}_product{bits}(before, strides);\n  }}\n  for (; passes >= {whole}; passes -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
+        "  }}\n  for (; passes >= {whole}; passes -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
         16 * whole
     );
     let _ = writeln!(

@@ -15,12 +15,13 @@ use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
 use headrace_targets::c::kernel::{
     Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, element_type, passes, prelude, print_loop,
-    recurrence, tables,
+    recurrence, tables, with_sums,
 };
 use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
+use headrace_transform::passes::split_sums::split_sums;
 use std::fmt::Write as _;
 
 /// The loops of an operation of the library, or of a variant: `ctr:boolean`.
@@ -199,6 +200,33 @@ fn product_recurrences_are_taken_apart() {
             let (printed, _) = recurrence(split, &first, bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
             for compiler in compilers() {
                 check(&format!("{set} {name}"), body, machine, "split", &printed, compiler);
+            }
+        }
+    }
+}
+
+/// Sums of masks and of blocks, which are all that goes on from block to block, over blocks that are read and that are made.
+#[test]
+fn sums_are_taken_apart() {
+    for name in ["aead-encrypt", "aead-decrypt"] {
+        let found = loops("aes128-ocb3", name);
+        let texts = found.iter().filter(|body| body.produces.iter().any(|port| port.0 == 16));
+        let Some((body, split)) = texts.filter_map(|body| Some((body, split_sums(body)?))).next() else {
+            panic!("{name}: {} loops, sums are not taken out", found.len())
+        };
+        assert!(split.independent.is_independent() && !body.is_independent());
+        assert_eq!((split.running.len(), split.totals.len()), (1, 1), "{name}");
+        assert_eq!(split.totals[0].is_output, name == "aead-decrypt");
+        let first = passes(&split.independent, &LoopNames { function: "first", ..ON_TRIAL });
+        for (level, feature) in [("v128", true), ("avx512", std::is_x86_feature_detected!("avx512vbmi"))] {
+            if !feature {
+                println!("not run: no {level}");
+                continue;
+            }
+            let Some(machine) = Machine::named(level) else { panic!("no machine {level}") };
+            let printed = with_sums(&split, &first, machine, &ON_TRIAL);
+            for compiler in compilers() {
+                check(&format!("aes128-ocb3 {name}"), body, machine, "sums", &printed, compiler);
             }
         }
     }

@@ -6,3 +6,4 @@ pub mod select_instructions;
 pub mod several_passes;
 pub mod split_passes;
 pub mod split_recurrence;
+pub mod split_sums;

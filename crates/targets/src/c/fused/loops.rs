@@ -4,6 +4,7 @@
 use super::divided::Divided;
 use super::kernels::{X86, way};
 use super::many::{ManyLoop, ManyLoops};
+use super::taken;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
     self, Blocks, CFunction, LoopNames, Machine, Many, Names, ON_TRIAL, Strategy, TabulatedFunction, Trials,
@@ -14,7 +15,8 @@ use headrace_source::Span;
 use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::{Loop, Object, TableId};
 use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
-use headrace_transform::passes::split_recurrence::{SplitLoop, split_recurrence};
+use headrace_transform::passes::split_recurrence::split_recurrence;
+use headrace_transform::passes::split_sums::split_sums;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -46,12 +48,12 @@ pub(super) struct Loops {
 }
 
 /// A way of running the passes of a loop.
-struct Version {
-    function: CFunction,
+pub(super) struct Version {
+    pub function: CFunction,
     /// When it can be called, as a condition of C; empty: always.
-    supported: String,
+    pub supported: String,
     /// From how many passes on it is worth while.
-    least_passes: u64,
+    pub least_passes: u64,
 }
 
 /// What the instructions of machines mean, read once.
@@ -67,17 +69,17 @@ fn selected(body: &Loop) -> Option<SelectedLoop> {
 
 /// What the functions of a loop are printed into.
 #[derive(Clone, Copy)]
-struct Outside<'a> {
+pub(super) struct Outside<'a> {
     /// Beginning of their names.
-    base: &'a str,
+    pub base: &'a str,
     /// The type that `s` points to.
-    state: &'a str,
+    pub state: &'a str,
     /// Elements and tables.
-    names: &'a dyn Names,
+    pub names: &'a dyn Names,
 }
 
 impl<'a> Outside<'a> {
-    fn named(self, function: &'a str) -> LoopNames<'a> {
+    pub fn named(self, function: &'a str) -> LoopNames<'a> {
         LoopNames { function, state: self.state, names: self.names }
     }
 }
@@ -96,7 +98,10 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
         versions.push(Version { supported, function: blocks.function, least_passes: 0 });
     }
     if let Some(split) = split_recurrence(body) {
-        versions.extend(taken_apart(&split, outside));
+        versions.extend(taken::recurrence(&split, outside));
+    }
+    if let Some(split) = split_sums(body) {
+        versions.extend(taken::sums(&split, outside));
     }
     versions.extend(with_tables(body, outside));
     if let Some(machine) = Machine::named("avx512gfni")
@@ -166,7 +171,7 @@ impl Names for OwnTables<'_> {
 }
 
 /// A loop with instructions that work on blocks, for registers of so many bits.
-fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
+pub(super) fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
     let Some(selected) = selected(body) else { return Vec::new() };
     let names = OwnTables { names: outside.names, base: outside.base };
     let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
@@ -180,31 +185,6 @@ fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
         Some((bits, blocks))
     };
     widths.iter().copied().filter_map(print).collect()
-}
-
-/// A loop that was taken apart: what is independent of it, and what goes on.
-fn taken_apart(split: &SplitLoop, outside: Outside) -> Vec<Version> {
-    let first = format!("{}_first", outside.base);
-    let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> =
-        blocks(&split.independent, &[512, 128], Outside { base: &first, ..outside })
-            .into_iter()
-            .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
-            .collect();
-    if parts.is_empty() {
-        let function = kernel::passes(&split.independent, &outside.named(&first));
-        parts.extend([512, 128].map(|bits| {
-            let name = format!("{first}{bits}");
-            let text = function.text.replace(&first, &name);
-            (bits, CFunction { name, text, ..function.clone() }, BTreeSet::new())
-        }));
-    }
-    let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
-        let function = format!("{}_split{bits}", outside.base);
-        let (function, more) = kernel::recurrence(split, &first, bits, &outside.named(&function)).ok()?;
-        let features: BTreeSet<String> = features.union(&more).cloned().collect();
-        Some(Version { function, supported: kernel::supported(&features), least_passes: 0 })
-    };
-    parts.into_iter().filter_map(print).collect()
 }
 
 /// Puts what trials say in the place of estimates. What cannot be tried here keeps its estimate, as far off as that of the

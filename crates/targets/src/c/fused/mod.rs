@@ -31,6 +31,7 @@ mod many;
 mod ports;
 mod selected;
 mod states;
+mod taken;
 
 use super::kernel::{self, Names};
 use super::network::PrintedNetwork;

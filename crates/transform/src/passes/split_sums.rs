@@ -1,0 +1,301 @@
+//! Takes sums out of a loop whose other passes need not wait for each other.
+//!
+//! Two kinds of sums, both of sixteen bytes without carries. A *total* is only added to:
+//!
+//! ```text
+//! t := t ^ x                     where x are tokens of the pass
+//! ```
+//!
+//! and a *running sum* is what tokens are made from, of entries of a list that no pass changes, at places that counters tell:
+//!
+//! ```text
+//! r := r ^ l[f(n)]; y := g(x, r)
+//! ```
+//!
+//! A loop with such sums becomes three: places of entries for each pass, which counters tell; the loop without sums, for
+//! which running sums are tokens that somebody writes down before; and totals over tokens that lie in memory. All but the
+//! additions is independent. Numbering the blocks of a message by sums of masks is such a loop, and a sum of what is
+//! authenticated too.
+//!
+//! Requires: all carries that are [`Carry::True`] belong to sums. Establishes: the loops that are left have none.
+
+use crate::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, ObjectId, Op};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Bytes of a sum.
+pub const BYTES: usize = 16;
+
+/// Nodes of a loop that is looked at.
+const MOST_NODES: usize = 20_000;
+
+/// Sixteen neighbouring elements of eight bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Of which object.
+    pub object: ObjectId,
+    /// The first.
+    pub first: usize,
+}
+
+/// A sum of entries that tokens are made from.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Where it is kept.
+    pub sum: Place,
+    /// The list with the entries.
+    pub list: ObjectId,
+    /// Makes the place of the first byte of a pass's entry, one token of the first output port.
+    pub index: Loop,
+    /// The input port on which [`SplitSums::independent`] gets the sum after the pass: one that the network does not have.
+    pub port: usize,
+}
+
+/// A sum of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Total {
+    /// Where it is kept.
+    pub sum: Place,
+    /// Whether the tokens are of an output port.
+    pub is_output: bool,
+    /// Which port.
+    pub port: usize,
+    /// The first of them, in the pass.
+    pub first: usize,
+}
+
+/// A loop taken apart.
+#[derive(Clone, Debug)]
+pub struct SplitSums {
+    /// What is left of it.
+    pub independent: Loop,
+    /// Before it.
+    pub running: Vec<Running>,
+    /// After it.
+    pub totals: Vec<Total>,
+}
+
+/// Takes a loop apart, if all that goes from pass to pass are sums.
+pub fn split_sums(body: &Loop) -> Option<SplitSums> {
+    if body.graph.len() > MOST_NODES {
+        return None;
+    }
+    let sums = sums(body)?;
+    let own: HashSet<ObjectId> = sums.iter().map(|sum| sum.place.object).collect();
+    let made: HashMap<NodeId, (bool, usize, usize)> = body
+        .outputs
+        .iter()
+        .map(|&(port, offset, value)| (value, (true, port as usize, offset as usize)))
+        .chain(body.graph.reachable(body.roots()).into_iter().filter_map(|id| match *body.graph.op(id) {
+            Op::Input { port, offset } => Some((id, (false, port as usize, usize::try_from(offset).ok()?))),
+            _ => None,
+        }))
+        .collect();
+    let (mut running, mut totals) = (Vec::new(), Vec::new());
+    let mut written: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    for sum in &sums {
+        if let Some(total) = sum.total(body, &made) {
+            totals.push(total);
+            continue;
+        }
+        let (list, place) = sum.entry(body)?;
+        let port = body.consumes.len() + running.len();
+        written.extend(sum.next.iter().enumerate().map(|(at, &next)| (next, (port, at))));
+        running.push(Running { sum: sum.place, list, index: index_loop(body, place)?, port });
+    }
+    if running.iter().any(|one| own.contains(&one.list)) {
+        return None;
+    }
+    let independent = without(body, &own, &written, &running)?;
+    Some(SplitSums { independent, running, totals })
+}
+
+/// A carried sum: where it is, what it becomes, and what is added for that.
+struct Sum {
+    place: Place,
+    next: Vec<NodeId>,
+    added: Vec<NodeId>,
+}
+
+/// Everything that truly goes from pass to pass, as sums.
+fn sums(body: &Loop) -> Option<Vec<Sum>> {
+    let mut objects: BTreeMap<ObjectId, BTreeMap<usize, &Carried>> = BTreeMap::new();
+    for one in body.carried.iter().filter(|one| one.carry == Carry::True) {
+        objects.entry(one.object).or_default().insert(one.index, one);
+    }
+    let mut sums = Vec::new();
+    for (object, elements) in objects {
+        let first = *elements.keys().next()?;
+        let in_a_row = elements.keys().copied().eq(first..first + BYTES);
+        if !in_a_row || body.objects.get(object.0 as usize)?.width != 8 {
+            return None;
+        }
+        let next: Vec<NodeId> = elements.values().map(|one| one.next).collect();
+        let added = elements.values().map(|one| added(&body.graph, one)).collect::<Option<_>>()?;
+        sums.push(Sum { place: Place { object, first }, next, added });
+    }
+    (!sums.is_empty()).then_some(sums)
+}
+
+/// What a pass adds to an element.
+fn added(graph: &Graph, one: &Carried) -> Option<NodeId> {
+    let Op::Xor(a, b) = *graph.op(one.next) else { return None };
+    let is_own = |id: NodeId| match *graph.op(id) {
+        Op::Entry { object, index } => object == one.object && graph.constant(index) == Some(one.index as u128),
+        _ => false,
+    };
+    match (is_own(a), is_own(b)) {
+        (true, false) => Some(b),
+        (false, true) => Some(a),
+        _ => None,
+    }
+}
+
+impl Sum {
+    /// As a sum of tokens.
+    fn total(&self, body: &Loop, made: &HashMap<NodeId, (bool, usize, usize)>) -> Option<Total> {
+        let &(is_output, port, first) = made.get(self.added.first()?)?;
+        let ports = if is_output { &body.produces } else { &body.consumes };
+        let in_order = |(at, added)| made.get(added) == Some(&(is_output, port, first + at));
+        let all = self.added.iter().enumerate().all(in_order) && ports.get(port)?.1 == 8;
+        all.then_some(Total { sum: self.place, is_output, port, first })
+    }
+
+    /// As a sum of entries: the list, and the place of the first byte.
+    fn entry(&self, body: &Loop) -> Option<(ObjectId, NodeId)> {
+        let graph = &body.graph;
+        let place = |id: NodeId| match *graph.op(id) {
+            Op::Entry { object, index } => Some((object, index)),
+            _ => None,
+        };
+        let (list, first) = place(*self.added.first()?)?;
+        let neighbour = |at: usize, index: NodeId| match *graph.op(index) {
+            Op::Add(a, b) => a == first && graph.constant(b) == Some(at as u128),
+            _ => at == 0 && index == first,
+        };
+        let in_order =
+            |(at, &added)| place(added).is_some_and(|(object, index)| object == list && neighbour(at, index));
+        let bytes = body.objects.get(list.0 as usize)?.width == 8;
+        (bytes && self.added.iter().enumerate().all(in_order)).then_some((list, first))
+    }
+}
+
+/// The loop that makes places, of what counters tell.
+fn index_loop(body: &Loop, place: NodeId) -> Option<Loop> {
+    let reads = entries(&body.graph, [place])?;
+    let carried: Vec<Carried> =
+        body.carried.iter().filter(|one| reads.contains(&(one.object, one.index))).cloned().collect();
+    let counts = |one: &Carried| matches!(one.carry, Carry::Counter { .. });
+    let from_tokens = body.graph.reachable([place]).into_iter().any(|id| matches!(body.graph.op(id), Op::Input { .. }));
+    if !carried.iter().all(counts) || from_tokens {
+        return None;
+    }
+    let width = body.graph.width(place);
+    let made = Loop {
+        consumes: vec![(0, 8); body.consumes.len()],
+        produces: vec![(1, width)],
+        outputs: vec![(0, 0, place)],
+        carried,
+        ..body.clone()
+    };
+    Some(with_own_counters(made))
+}
+
+/// Elements at known places that nodes are made from; `None` if others are.
+fn entries(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Option<HashSet<(ObjectId, usize)>> {
+    let read = graph.reachable(roots).into_iter().filter_map(|id| match *graph.op(id) {
+        Op::Entry { object, index } => Some(graph.constant(index).map(|at| (object, at as usize))),
+        _ => None,
+    });
+    read.collect()
+}
+
+/// A loop with those counters only that its elements have.
+fn with_own_counters(mut body: Loop) -> Loop {
+    let mut numbers: HashMap<usize, usize> = HashMap::new();
+    let mut counters: Vec<Counter> = Vec::new();
+    for one in &mut body.carried {
+        if let Carry::Counter { counter, .. } = &mut one.carry {
+            *counter = *numbers.entry(*counter).or_insert_with(|| {
+                counters.push(body.counters[*counter].clone());
+                counters.len() - 1
+            });
+        }
+    }
+    body.counters = counters;
+    body
+}
+
+/// The loop without sums; `written` are nodes that stand in tokens.
+fn without(
+    body: &Loop,
+    own: &HashSet<ObjectId>,
+    written: &HashMap<NodeId, (usize, usize)>,
+    running: &[Running],
+) -> Option<Loop> {
+    let counted = |one: &Carried| {
+        running.iter().any(|running| {
+            running.index.carried.iter().any(|counted| (counted.object, counted.index) == (one.object, one.index))
+        })
+    };
+    let kept: Vec<&Carried> = body.carried.iter().filter(|one| one.carry != Carry::True && !counted(one)).collect();
+    let mut graph = Graph::new();
+    let mut memo: HashMap<NodeId, NodeId> = HashMap::new();
+    let roots = body.outputs.iter().map(|output| output.2).chain(kept.iter().map(|one| one.next));
+    for root in roots.chain(body.counters.iter().map(|counter| counter.start)).collect::<Vec<_>>() {
+        let mut open = vec![root];
+        while let Some(&id) = open.last() {
+            if memo.contains_key(&id) {
+                open.pop();
+                continue;
+            }
+            if let Some(&(port, at)) = written.get(&id) {
+                memo.insert(id, graph.input(port as u32, at as i64, 8));
+                continue;
+            }
+            let node = body.graph.node(id);
+            let missing: Vec<NodeId> =
+                node.op.operands().into_iter().filter(|operand| !memo.contains_key(operand)).collect();
+            if !missing.is_empty() {
+                open.extend(missing);
+                continue;
+            }
+            let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| memo[operand]).collect();
+            let new = match &node.op {
+                Op::Lookup(table, _) => {
+                    let table = graph.add_table(body.graph.table(*table).clone());
+                    graph.lookup(table, *operands.first()?)
+                }
+                op => graph.rebuild(op, node.width, &operands),
+            };
+            memo.insert(id, new);
+        }
+    }
+    let mut consumes = body.consumes.clone();
+    consumes.extend(running.iter().map(|_| (BYTES as u64, 8)));
+    let of = |id: NodeId| memo.get(&id).copied();
+    let outputs: Option<Vec<_>> = body.outputs.iter().map(|&(port, at, value)| Some((port, at, of(value)?))).collect();
+    let carried: Option<Vec<_>> =
+        kept.into_iter().map(|one| Some(Carried { next: of(one.next)?, ..one.clone() })).collect();
+    let counters: Option<Vec<_>> =
+        body.counters.iter().map(|counter| Some(Counter { start: of(counter.start)?, ..counter.clone() })).collect();
+    let left = with_own_counters(Loop {
+        objects: body.objects.clone(),
+        consumes,
+        produces: body.produces.clone(),
+        outputs: outputs?,
+        carried: carried?,
+        counters: counters?,
+        graph,
+    });
+    // What was taken out may not be read any more.
+    let gone = |object: ObjectId, at: Option<usize>| {
+        let counted = running.iter().flat_map(|one| &one.index.carried);
+        own.contains(&object)
+            || counted.into_iter().any(|one| one.object == object && at.is_none_or(|at| at == one.index))
+    };
+    let reads = left.graph.reachable(left.roots()).into_iter().any(|id| match *left.graph.op(id) {
+        Op::Entry { object, index } => gone(object, left.graph.constant(index).map(|at| at as usize)),
+        _ => false,
+    });
+    (!reads).then_some(left)
+}

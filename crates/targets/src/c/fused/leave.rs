@@ -3,10 +3,13 @@
 use super::Writer;
 use super::states::is_field;
 use crate::c::ctype;
-use headrace_ir::{InstanceId, Scalar};
+use headrace_ir::{Connection, Endpoint, InstanceId, Scalar};
 use headrace_transform::control::{ControlState, Holds};
 use headrace_transform::kernel::ObjectId;
 use std::fmt::Write as _;
+
+/// Tokens that are moved at once, at most, for a FIFO to begin where they begin.
+const MOST_MOVED: usize = 1024;
 
 /// Numbers of a row in a table of C.
 fn row<N: std::fmt::Display>(numbers: impl IntoIterator<Item = N>) -> String {
@@ -136,11 +139,37 @@ impl Writer<'_> {
         text
     }
 
-    /// Tokens that are as good as written to a FIFO: those that one port writes have the same count.
+    /// Tokens that are as good as written to a FIFO: those that one port writes have the same count. It is one that the actors
+    /// can have come to by themselves, because they move many tokens at once where these begin at multiples of their number.
     fn written(&self, state: &ControlState, connection: usize) -> usize {
         let source = self.network.connections[connection].source;
-        let siblings = self.network.connections.iter().zip(&state.fills);
-        siblings.filter(|(other, _)| other.source == source).map(|(_, fill)| *fill).max().unwrap_or(0)
+        let siblings = || self.network.connections.iter().zip(&state.fills).filter(|(other, _)| other.source == source);
+        let least = siblings().map(|(_, fill)| *fill).max().unwrap_or(0);
+        let step = self.moved(source, true);
+        let reached = |&written: &usize| {
+            let read =
+                |(one, fill): (&Connection, &usize)| (written - fill).is_multiple_of(self.moved(one.target, false));
+            written.is_multiple_of(step) && siblings().all(read)
+        };
+        (least..=least + MOST_MOVED).find(reached).unwrap_or(least)
+    }
+
+    /// What divides all numbers of tokens that an actor moves at an end of a FIFO.
+    fn moved(&self, end: Endpoint, is_source: bool) -> usize {
+        let Endpoint::Instance(instance, port) = end else { return 1 };
+        let actor = self.network.actor_of(instance);
+        let numbers = actor.actions.iter().chain(&actor.initializers).flat_map(|action| {
+            let outputs = action.produces.iter().filter(|one| is_source && one.port == port).map(|one| one.tokens());
+            let inputs = action.consumes.iter().filter(|one| !is_source && one.port == port).map(|one| one.tokens());
+            outputs.chain(inputs).collect::<Vec<_>>()
+        });
+        let divisor = |mut a: u64, mut b: u64| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        usize::try_from(numbers.fold(0, divisor)).unwrap_or(1).max(1)
     }
 
     fn ty_of(&self, instance: InstanceId, variable: usize) -> (Scalar, bool) {

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 /// Loops of an automaton that are printed for machines, those that move most first; the others run pass after pass.
-const TUNED: usize = 3;
+const TUNED: usize = 4;
 
 /// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
 pub(super) const MOST_NODES: usize = 20_000;

@@ -234,6 +234,36 @@ fn passes_that_differ_from_piece_to_piece_stay_whole() {
 }
 
 #[test]
+fn tables_in_registers_do_what_loops_mean() {
+    let cases = [(1, false), (3, false), (3, true)].map(|(rounds, counter)| {
+        let body = loops::beside(rounds, counter);
+        Case { name: format!("{rounds} rounds of bytes beside each other"), body }
+    });
+    for machine in machines().into_iter().filter(|machine| machine.byte_permute) {
+        let cases = printed(&cases, machine, |body, machine, names| {
+            let printed = print_loop(body, machine, Strategy::Registers, names);
+            Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))
+        });
+        for compiler in compilers() {
+            compare(&cases, machine, 64, compiler);
+        }
+    }
+}
+
+#[test]
+fn tables_in_registers_read_no_memory_at_their_indices() {
+    let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
+    let body = loops::beside(3, false);
+    for machine in MACHINES {
+        match print_loop(&body, machine, Strategy::Registers, &names) {
+            // Elements of tables are named where they are defined, and where registers are loaded with whole tables.
+            Ok(printed) => assert!(machine.byte_permute && !printed.text.contains("table0[v")),
+            Err(_) => assert!(!machine.byte_permute),
+        }
+    }
+}
+
+#[test]
 fn passes_do_what_loops_mean() {
     let mut random = Random::new(7);
     let mut cases = shapes(&mut random);

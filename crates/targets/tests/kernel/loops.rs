@@ -168,6 +168,46 @@ pub fn substitution(n_rounds: usize, counter: bool) -> Loop {
     l.finish()
 }
 
+/// Four bytes beside each other in a word, on which operations of the word compute the same function of each, and sums of
+/// neighbours between such functions.
+pub fn beside(n_rounds: usize, counter: bool) -> Loop {
+    let mut l = Bytes::new(4);
+    let keys = l.object("round_keys", 8, 4 * n_rounds);
+    let counted = if counter { counter_bytes(&mut l)[12..].to_vec() } else { Vec::new() };
+    let mut state: Vec<NodeId> = if counter { counted } else { (0..4).map(|i| l.byte(i)).collect() };
+    for round in 0..n_rounds {
+        for (i, byte) in state.iter_mut().enumerate() {
+            let key = l.entry(keys, 4 * round + i);
+            *byte = l.graph.xor(*byte, key);
+        }
+        let mut word = l.graph.concat(&state);
+        for step in 0..5 {
+            let (low, ones) = (l.graph.number(0x7f7f_7f7f, 32), l.graph.number(0x0101_0101, 32));
+            let top = l.graph.shift_right_by(word, 7);
+            let top = l.graph.and(top, ones);
+            let rest = l.graph.and(word, low);
+            let rest = l.graph.shift_left_by(rest, 1);
+            let third = l.graph.shift_left_by(top, 3);
+            let product = l.graph.and(rest, third);
+            let constant = l.graph.number(0x6363_6363 + 0x0101_0101 * step, 32);
+            for one in [rest, top, product, constant] {
+                word = if one == rest { one } else { l.graph.xor(word, one) };
+            }
+        }
+        let bytes: Vec<NodeId> = (0..4).map(|i| l.graph.extract(word, 24 - 8 * i, 8)).collect();
+        for i in 0..4 {
+            let doubled = double(&mut l.graph, bytes[(i + 1) % 4]);
+            state[i] = l.graph.xor(bytes[i], doubled);
+        }
+    }
+    for (i, byte) in state.into_iter().enumerate() {
+        let token = l.byte(i as u64);
+        let value = if counter { l.graph.xor(byte, token) } else { byte };
+        l.put(value, true);
+    }
+    l.finish()
+}
+
 /// The inverse in GF(2^8) and an affine map behind it.
 fn inverted(x: u128) -> u128 {
     let product = |a: u128, b: u128| {

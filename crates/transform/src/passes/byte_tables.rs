@@ -20,9 +20,11 @@ use headrace_boolean::byte_permute::AffineByte;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 mod order;
+mod spread;
 mod windows;
 
 use order::{Rows, orders};
+pub use spread::tables_of_spread_bits;
 use windows::{Window, Windows};
 
 /// Nodes of a loop that is looked at.

@@ -1,14 +1,23 @@
-//! Kernels as loops of one pass, for what looks for instructions in loops.
+//! Kernels as loops of one pass, for what is printed for loops only: with instructions, and with tables in registers.
 
-use headrace_transform::kernel::{Carried, Carry, Loop, ObjectId, Op};
-use std::collections::BTreeSet;
+use super::Writer;
+use super::kernels::{Faster, KernelFunctions};
+use super::loops::MOST_NODES;
+use crate::c::kernel::{self, CFunction, LoopNames, Machine, Strategy};
+use headrace_transform::control::once;
+use headrace_transform::kernel::{Carried, Carry, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+
+/// Values of a kernel from which on another way is looked for.
+const FEWEST_NODES: usize = 200;
 
 /// Bytes of a register.
 const BYTES: usize = 16;
 
 /// The same loop of one pass, in which elements that are only read go on unchanged: then they are words and blocks as those
 /// that passes hand on are, and what is made of them need not be known before. `None` when there are none.
-pub(super) fn holding(body: &Loop) -> Option<Loop> {
+fn holding(body: &Loop) -> Option<Loop> {
     let mut body = body.clone();
     let known: BTreeSet<(ObjectId, usize)> = body.carried.iter().map(|one| (one.object, one.index)).collect();
     let mut read = BTreeSet::new();
@@ -28,4 +37,151 @@ pub(super) fn holding(body: &Loop) -> Option<Loop> {
         body.carried.push(Carried { object, index: at, next, carry: Carry::True });
     }
     (body.carried.len() > before).then_some(body)
+}
+
+/// A loop of one pass in which bytes that are stored side by side leave as tokens of more ports; and the object and the
+/// element with which each of these begins. `None` where that is not all that is stored, or is read too.
+fn stores_as_tokens(body: &Loop) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
+    let mut objects: BTreeMap<ObjectId, Vec<(usize, NodeId)>> = BTreeMap::new();
+    for one in &body.carried {
+        objects.entry(one.object).or_default().push((one.index, one.next));
+    }
+    let is_read = |id: NodeId| matches!(body.graph.op(id), Op::Entry { object, .. } if objects.contains_key(object));
+    if objects.is_empty() || body.graph.reachable(body.roots()).into_iter().any(is_read) {
+        return None;
+    }
+    let mut turned = Loop { carried: Vec::new(), counters: Vec::new(), ..body.clone() };
+    let mut written = Vec::new();
+    for (object, mut stores) in objects {
+        stores.sort_unstable_by_key(|store| store.0);
+        let first = stores.first()?.0;
+        let in_a_row = stores.iter().enumerate().all(|(at, store)| store.0 == first + at);
+        if body.objects[object.0 as usize].width != 8 || !in_a_row {
+            return None;
+        }
+        let port = turned.produces.len() as u32;
+        turned.produces.push((stores.len() as u64, 8));
+        turned.outputs.extend(stores.iter().enumerate().map(|(at, store)| (port, at as u64, store.1)));
+        written.push((object, first));
+    }
+    Some((turned, written))
+}
+
+/// A loop of one pass in which the bytes that are read of an object come as tokens of one more port, and the first of them:
+/// then they are what differs from pass to pass. `None` where they do not lie side by side.
+fn reads_as_tokens(body: &Loop, object: ObjectId) -> Option<(Loop, usize)> {
+    let order = body.graph.reachable(body.roots());
+    let place = |id: NodeId| match body.graph.op(id) {
+        Op::Entry { object: read, index } if *read == object => {
+            Some(body.graph.constant(*index).and_then(|at| usize::try_from(at).ok()))
+        }
+        _ => None,
+    };
+    let places: BTreeSet<usize> = order.iter().filter_map(|&id| place(id)).collect::<Option<_>>()?;
+    let (&first, &last) = (places.first()?, places.last()?);
+    if last - first + 1 != places.len() || !body.carried.is_empty() {
+        return None;
+    }
+    let mut turned = body.clone();
+    let port = turned.consumes.len() as u32;
+    turned.consumes.push((places.len() as u64, 8));
+    let mut graph = Graph::new();
+    for table in body.graph.tables() {
+        graph.add_table(table.clone());
+    }
+    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    for id in order {
+        let (op, width) = (body.graph.op(id), body.graph.width(id));
+        let value = match place(id).flatten() {
+            Some(at) => graph.input(port, (at - first) as i64, width),
+            None => {
+                let operands: Option<Vec<NodeId>> =
+                    op.operands().iter().map(|operand| new.get(operand).copied()).collect();
+                graph.rebuild(op, width, &operands?)
+            }
+        };
+        new.insert(id, value);
+    }
+    for output in &mut turned.outputs {
+        output.2 = *new.get(&output.2)?;
+    }
+    turned.graph = graph;
+    Some((turned, first))
+}
+
+/// Objects of bytes that a loop reads.
+fn bytes_read(body: &Loop) -> BTreeSet<ObjectId> {
+    let read = body.graph.reachable(body.roots()).into_iter().filter_map(|id| match body.graph.op(id) {
+        Op::Entry { object, .. } => Some(*object),
+        _ => None,
+    });
+    read.filter(|object| body.objects[object.0 as usize].width == 8).collect()
+}
+
+impl Writer<'_> {
+    /// Effects of a kernel in another way than as plain statements, as a loop of one pass.
+    pub(super) fn faster(
+        &self,
+        kernel: &Kernel,
+        effects: &[Effect],
+        name: &str,
+        functions: &mut KernelFunctions,
+    ) -> Option<Faster> {
+        let body = once(self.automaton, self.network, kernel, effects)?;
+        if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) || !functions.may_select() {
+            return None;
+        }
+        let (with_tokens, written) = match stores_as_tokens(&body) {
+            Some(turned) => turned,
+            None => (body.clone(), Vec::new()),
+        };
+        let other = |body: &Loop| {
+            let (_, blocks) = self.blocks(body, name, &[128]).pop()?;
+            Some((blocks.function, kernel::supported(&blocks.features)))
+        };
+        let selected =
+            other(&with_tokens).map(|(function, supported)| (function, supported, Vec::new(), written.clone()));
+        let alone = || {
+            let product = self.product(&body, name);
+            let product = product.map(|(function, features)| (function, kernel::supported(&features)));
+            let (function, supported) = product.or_else(|| other(&holding(&body)?))?;
+            Some((function, supported, Vec::new(), Vec::new()))
+        };
+        let (function, supported, read, written) = (selected.or_else(alone))
+            .or_else(|| self.in_registers(&with_tokens, name).map(|(f, when, read)| (f, when, vec![read], written)))?;
+        let mut arguments = String::from("s");
+        for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
+            let _ = write!(arguments, ", s->in_{}", port.name);
+        }
+        let elements =
+            |(object, first): (ObjectId, usize)| format!(", s->{} + {first}", self.automaton.object(object).name);
+        arguments.extend(read.into_iter().map(elements));
+        for (_, port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
+            let _ = write!(arguments, ", out_{}", port.name);
+        }
+        arguments.extend(written.into_iter().map(elements));
+        Some(Faster {
+            supported,
+            call: format!("{}({arguments}, 1)", function.name),
+            support: function.support,
+            function: function.text,
+        })
+    }
+
+    /// A pass whose long functions of the bytes of an object are tables in registers: the function, when it can be called,
+    /// and the object with the first element.
+    fn in_registers(&self, body: &Loop, name: &str) -> Option<(CFunction, String, (ObjectId, usize))> {
+        let function = format!("{name}_registers");
+        let (state, tables) = (format!("struct {}", self.prefix), self.loop_names(String::new()));
+        let names = LoopNames { function: &function, state: &state, names: &tables };
+        let machine = Machine::named("avx512")?;
+        let plain = kernel::passes(body, &names).cycles;
+        bytes_read(body).into_iter().find_map(|object| {
+            let (turned, first) = reads_as_tokens(body, object)?;
+            let printed = kernel::print_loop(&turned, machine, Strategy::Registers, &names).ok()?;
+            // All lanes for one pass.
+            let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
+            (cycles < plain).then(|| (printed, machine.supported(), (object, first)))
+        })
+    }
 }

@@ -2,20 +2,15 @@
 
 use super::Writer;
 use super::apart::apart;
-use super::kernels::{Faster, KernelFunctions};
-use super::loops::{Loops, MOST_NODES};
-use super::selected::holding;
+use super::kernels::KernelFunctions;
+use super::loops::Loops;
 use crate::c::kernel::element_type;
-use headrace_transform::control::{Awaited, Step, once};
-use headrace_transform::kernel::{Effect, Kernel, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::BTreeMap;
+use headrace_transform::control::{Awaited, Step};
+use headrace_transform::kernel::{Effect, Kernel, Object};
 use std::fmt::Write as _;
 
 /// States of a function: compilers take much longer for one with all of them.
 const STATES: usize = 24;
-
-/// Values of a kernel from which on instructions are looked for.
-const FEWEST_NODES: usize = 200;
 
 /// Where a step stands.
 #[derive(Clone, Copy)]
@@ -143,52 +138,6 @@ impl Writer<'_> {
         }
     }
 
-    /// Effects of a kernel with instructions that work on blocks, as a loop of one pass.
-    fn faster(
-        &self,
-        kernel: &Kernel,
-        effects: &[Effect],
-        name: &str,
-        functions: &mut KernelFunctions,
-    ) -> Option<Faster> {
-        let body = once(self.automaton, self.network, kernel, effects)?;
-        if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) || !functions.may_select() {
-            return None;
-        }
-        let (with_tokens, written) = match stores_as_tokens(&body) {
-            Some(turned) => turned,
-            None => (body.clone(), Vec::new()),
-        };
-        let selected = self.blocks(&with_tokens, name, &[128]).pop();
-        let (function, features, written) = match selected {
-            Some((_, blocks)) => (blocks.function, blocks.features, written),
-            None => {
-                let product = self.product(&body, name);
-                let (function, features) = product.or_else(|| {
-                    let (_, blocks) = self.blocks(&holding(&body)?, name, &[128]).pop()?;
-                    Some((blocks.function, blocks.features))
-                })?;
-                (function, features, Vec::new())
-            }
-        };
-        let mut arguments = String::from("s");
-        for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
-            let _ = write!(arguments, ", s->in_{}", port.name);
-        }
-        for (_, port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
-            let _ = write!(arguments, ", out_{}", port.name);
-        }
-        for (object, first) in written {
-            let _ = write!(arguments, ", s->{} + {first}", self.automaton.object(object).name);
-        }
-        Some(Faster {
-            supported: crate::c::kernel::supported(&features),
-            call: format!("{}({arguments}, 1)", function.name),
-            support: function.support,
-            function: function.text,
-        })
-    }
-
     fn kernel(
         &self,
         kernel: &Kernel,
@@ -248,34 +197,6 @@ pub(super) fn go_to(target: usize, from: usize) -> String {
         true => format!("goto at_{target};"),
         false => format!("s->state = {target};\ngoto other;"),
     }
-}
-
-/// A loop of one pass in which bytes that are stored side by side leave as tokens of more ports; and the object and the
-/// element with which each of these begins. `None` where that is not all that is stored, or is read too.
-fn stores_as_tokens(body: &Loop) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
-    let mut objects: BTreeMap<ObjectId, Vec<(usize, NodeId)>> = BTreeMap::new();
-    for one in &body.carried {
-        objects.entry(one.object).or_default().push((one.index, one.next));
-    }
-    let is_read = |id: NodeId| matches!(body.graph.op(id), Op::Entry { object, .. } if objects.contains_key(object));
-    if objects.is_empty() || body.graph.reachable(body.roots()).into_iter().any(is_read) {
-        return None;
-    }
-    let mut turned = Loop { carried: Vec::new(), counters: Vec::new(), ..body.clone() };
-    let mut written = Vec::new();
-    for (object, mut stores) in objects {
-        stores.sort_unstable_by_key(|store| store.0);
-        let first = stores.first()?.0;
-        let in_a_row = stores.iter().enumerate().all(|(at, store)| store.0 == first + at);
-        if body.objects[object.0 as usize].width != 8 || !in_a_row {
-            return None;
-        }
-        let port = turned.produces.len() as u32;
-        turned.produces.push((stores.len() as u64, 8));
-        turned.outputs.extend(stores.iter().enumerate().map(|(at, store)| (port, at as u64, store.1)));
-        written.push((object, first));
-    }
-    Some((turned, written))
 }
 
 /// Whether an object is a field of the context.

@@ -5,6 +5,7 @@
 //! the number of words halves. Vector types of gcc and clang are used, and instructions by name where compilers do not find
 //! them.
 
+mod look_ups;
 mod many;
 mod ternary;
 
@@ -22,8 +23,7 @@ use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vecto
 use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op, TableId};
-use headrace_transform::passes::byte_tables::affine_of;
+use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ const PERMUTATION: f64 = 1.0;
 const BYTE_PERMUTATION: f64 = 6.0;
 const ELEMENT_GATHERED: f64 = 1.5;
 const ELEMENT_ALONE: f64 = 3.0;
-const BYTES_OF_TABLE: f64 = 4.0;
+const BYTES_OF_TABLE: f64 = 3.0;
 
 /// Prints a loop with one lane for each pass.
 ///
@@ -64,10 +64,12 @@ pub(super) fn lanes_after(
 
 /// Whether all that differs from pass to pass fits in a lane.
 fn fits(words: &WordLoop) -> bool {
+    let read = words.read();
+    let is_read = |counter: usize| read.iter().any(|one| one.0 == words.counter_port(counter));
     words.varying.iter().all(|&id| words.graph.width(id) <= words.bits)
         // Carries from word to word are found for small steps only.
-        && words.body.counters.iter().all(|counter| {
-            words.body.graph.width(counter.start) <= words.bits || counter.step < 1 << (words.bits - 7)
+        && words.body.counters.iter().enumerate().all(|(at, counter)| {
+            words.body.graph.width(counter.start) <= words.bits || counter.step < 1 << (words.bits - 7) || !is_read(at)
         })
 }
 
@@ -363,6 +365,11 @@ impl<'a> Printer<'a> {
                 Op::RotateLeft(..) if !self.rotates() => 2.5,
                 // Three operands of bitwise operations for every two that are there.
                 Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) if self.machine.ternary => VECTOR_OPERATION,
+                Op::Concat(parts) => {
+                    let pieces = self.outside.pieces(parts);
+                    let moved = pieces.iter().filter(|piece| !matches!(piece, Piece::Moved { shift: 0, .. })).count();
+                    VECTOR_OPERATION * (moved + pieces.len()).saturating_sub(1).max(1) as f64
+                }
                 _ => VECTOR_OPERATION * self.outside.reads(id).len() as f64,
             })
             .sum();
@@ -550,63 +557,6 @@ impl<'a> Printer<'a> {
         self.support("#include <immintrin.h>\n".into());
         let bits = if self.machine.vector_bits == 128 { String::new() } else { self.machine.vector_bits.to_string() };
         format!("({})_mm{bits}_{name}_epi{}({operands})", self.v(), self.lane())
-    }
-
-    /// Elements of an array at places that differ from lane to lane.
-    fn elements(
-        &mut self,
-        element: &dyn Fn(&str) -> String,
-        array: &str,
-        length: usize,
-        width: u32,
-        index: NodeId,
-    ) -> Result<String, Unsuited> {
-        let (bits, lane) = (self.machine.vector_bits, self.lane());
-        let v = self.v();
-        if self.words.graph.width(index) > lane {
-            return Err(Unsuited("an index is wider than a lane".into()));
-        }
-        let at = self.vector(index);
-        let stored = element_type(width);
-        let gathers = self.machine.gather && stored == format!("uint{lane}_t") && matches!(lane, 32 | 64);
-        if gathers && length < 1 << 30 {
-            let (kind, raw) = (self.raw_type(), if lane == 64 { "long long" } else { "int" });
-            self.support("#include <immintrin.h>\n".into());
-            return Ok(match bits {
-                512 => {
-                    format!("({v})_mm512_i{lane}gather_epi{lane}(({kind}){at}, (const void *)({array}), {})", lane / 8)
-                }
-                _ => format!(
-                    "({v})_mm{bits}_i{lane}gather_epi{lane}((const {raw} *)({array}), ({kind}){at}, {})",
-                    lane / 8
-                ),
-            });
-        }
-        let name = format!("e{}_", self.text.len());
-        if self.is_permuted(length, width) {
-            self.support("#include <immintrin.h>\n".into());
-            let quarter = |n: u32| format!("_mm512_loadu_si512((const uint8_t *)({array}) + {})", 64 * n);
-            let lowest = format!("{:#x}ull", (0..64).step_by(lane as usize / 8).fold(0_u64, |all, at| all | 1 << at));
-            self.line(&format!("const __m512i {name} = (__m512i){at};"));
-            let low = format!("_mm512_maskz_permutex2var_epi8({lowest}, {}, {name}, {})", quarter(0), quarter(1));
-            let high = format!("_mm512_permutex2var_epi8({}, {name}, {})", quarter(2), quarter(3));
-            return Ok(format!("({v})_mm512_mask_blend_epi8(_mm512_movepi8_mask({name}), {low}, {high})"));
-        }
-        self.line(&format!("{v} {name};"));
-        let one = element(&format!("{at}[i]"));
-        self.line(&format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane));
-        Ok(name)
-    }
-
-    /// The affine map that a table is, where there is an instruction for it.
-    fn affine(&self, table: TableId) -> Option<AffineByte> {
-        let has_it = self.machine.affine && self.machine.vector_bits == 512;
-        has_it.then(|| affine_of(self.words.graph.table(table)))?
-    }
-
-    /// Whether elements of a table are chosen by permutations of bytes.
-    fn is_permuted(&self, length: usize, width: u32) -> bool {
-        self.machine.byte_permute && self.machine.vector_bits == 512 && length == 256 && width <= 8
     }
 
     fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {

@@ -6,7 +6,7 @@ use super::lanes::lanes;
 use super::machine::Machine;
 use super::passes::passes;
 use super::split::split;
-use super::tabulated::{tabulated, tabulated_lanes};
+use super::tabulated::{tables_in_registers, tabulated, tabulated_lanes};
 use super::words::Unsuited;
 use headrace_transform::kernel::Loop;
 
@@ -25,12 +25,21 @@ pub enum Strategy {
     Tables,
     /// One lane of a vector for each pass, with tables that are filled first.
     TableLanes,
+    /// One lane of a vector for each pass, with long functions of bytes as tables that lie in registers.
+    Registers,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: &[Strategy] =
-        &[Strategy::Passes, Strategy::Lanes, Strategy::Bits, Strategy::Pieces, Strategy::Tables, Strategy::TableLanes];
+    pub const ALL: &[Strategy] = &[
+        Strategy::Passes,
+        Strategy::Lanes,
+        Strategy::Bits,
+        Strategy::Pieces,
+        Strategy::Tables,
+        Strategy::TableLanes,
+        Strategy::Registers,
+    ];
 
     /// What reports and command lines call it.
     pub fn name(self) -> &'static str {
@@ -41,6 +50,7 @@ impl Strategy {
             Strategy::Pieces => "pieces",
             Strategy::Tables => "tables",
             Strategy::TableLanes => "table-lanes",
+            Strategy::Registers => "registers",
         }
     }
 }
@@ -63,6 +73,7 @@ pub fn print_loop(
         Strategy::Pieces => split(body, machine, names),
         Strategy::Tables => tabulated(body, names).map(|tabulated| tabulated.function),
         Strategy::TableLanes => tabulated_lanes(body, machine, names).map(|tabulated| tabulated.function),
+        Strategy::Registers => tables_in_registers(body, machine, names),
     }
 }
 
@@ -78,7 +89,7 @@ pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strateg
 /// The same, but passes are not taken apart.
 pub(super) fn print_whole(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
     let mut best = (Strategy::Passes, passes(body, names));
-    for strategy in [Strategy::Lanes, Strategy::Bits] {
+    for strategy in [Strategy::Lanes, Strategy::Bits, Strategy::Registers] {
         if let Ok(function) = print_loop(body, machine, strategy, names)
             && function.cycles < best.1.cycles
         {

@@ -3,14 +3,16 @@
 
 use super::Names;
 use super::frame::{CFunction, LoopNames, head};
-use super::lanes::lanes_after;
+use super::lanes::{lanes, lanes_after};
 use super::machine::Machine;
 use super::passes::passes_block;
 use super::scalar::{element_type, statements, tables};
 use super::words::Unsuited;
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, Loop, Object, TableId};
-use headrace_transform::passes::byte_tables::{Built, Tabulated, affine_bytes, built_tables, byte_tables};
+use headrace_transform::passes::byte_tables::{
+    Built, Tabulated, affine_bytes, built_tables, byte_tables, tables_of_spread_bits,
+};
 use headrace_transform::passes::several_passes::several_passes;
 use std::fmt::Write as _;
 
@@ -23,6 +25,9 @@ const MOST_NODES: usize = 2000;
 
 /// How much faster passes are side by side.
 const OVERLAP: f64 = 0.7;
+
+/// How much faster look-ups in registers are than estimated alone: what lies between them goes on beside them.
+const BESIDE: f64 = 0.7;
 
 /// A loop with tables.
 pub struct TabulatedFunction {
@@ -88,6 +93,23 @@ pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Res
     let function = lanes_after(&tabulated.body, machine, &outside, &before)?;
     let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
     Ok(TabulatedFunction { function: CFunction { text, ..function }, least_passes: least_passes(&tabulated) })
+}
+
+/// Prints a loop whose long functions of single bytes are tables that lie in registers: no address depends on an index.
+///
+/// # Errors
+///
+/// Where there are none, the machine cannot choose from so many registers, or lanes cannot be.
+pub(super) fn tables_in_registers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    if !machine.byte_permute || machine.vector_bits < 512 {
+        return Err(Unsuited("no bytes are chosen from several registers".into()));
+    }
+    let body = tables_of_spread_bits(body).ok_or_else(|| Unsuited("no long functions of single bytes".into()))?;
+    let tabulated = Tabulated { body, built: Vec::new() };
+    let inside = TableNames { names, own: &[] };
+    let function = lanes(&tabulated.body, machine, &LoopNames { names: &inside, ..*names })?;
+    let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
+    Ok(CFunction { text, cycles: function.cycles * BESIDE, ..function })
 }
 
 fn least_passes(tabulated: &Tabulated) -> u64 {

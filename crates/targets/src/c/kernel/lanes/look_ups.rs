@@ -1,0 +1,80 @@
+//! Elements of tables for all lanes at once.
+
+use super::super::scalar::element_type;
+use super::super::words::Unsuited;
+use super::Printer;
+use headrace_boolean::byte_permute::AffineByte;
+use headrace_transform::kernel::{NodeId, TableId};
+use headrace_transform::passes::byte_tables::affine_of;
+
+impl Printer<'_> {
+    /// Elements of an array at places that differ from lane to lane.
+    pub(super) fn elements(
+        &mut self,
+        element: &dyn Fn(&str) -> String,
+        array: &str,
+        length: usize,
+        width: u32,
+        index: NodeId,
+    ) -> Result<String, Unsuited> {
+        let (bits, lane) = (self.machine.vector_bits, self.lane());
+        let v = self.v();
+        if self.words.graph.width(index) > lane {
+            return Err(Unsuited("an index is wider than a lane".into()));
+        }
+        let at = self.vector(index);
+        let stored = element_type(width);
+        let gathers = self.machine.gather && stored == format!("uint{lane}_t") && matches!(lane, 32 | 64);
+        if gathers && length < 1 << 30 {
+            let (kind, raw) = (self.raw_type(), if lane == 64 { "long long" } else { "int" });
+            self.support("#include <immintrin.h>\n".into());
+            return Ok(match bits {
+                512 => {
+                    format!("({v})_mm512_i{lane}gather_epi{lane}(({kind}){at}, (const void *)({array}), {})", lane / 8)
+                }
+                _ => format!(
+                    "({v})_mm{bits}_i{lane}gather_epi{lane}((const {raw} *)({array}), ({kind}){at}, {})",
+                    lane / 8
+                ),
+            });
+        }
+        let name = format!("e{}_", self.text.len());
+        if self.is_permuted(length, width) {
+            self.support("#include <immintrin.h>\n".into());
+            let quarter = |n: usize| match length.saturating_sub(64 * n) {
+                0 => "_mm512_setzero_si512()".to_owned(),
+                64.. => format!("_mm512_loadu_si512((const uint8_t *)({array}) + {})", 64 * n),
+                rest => {
+                    let there = (1_u64 << rest) - 1;
+                    format!("_mm512_maskz_loadu_epi8({there:#x}ull, (const uint8_t *)({array}) + {})", 64 * n)
+                }
+            };
+            let lowest = format!("{:#x}ull", (0..64).step_by(lane as usize / 8).fold(0_u64, |all, at| all | 1 << at));
+            self.line(&format!("const __m512i {name} = (__m512i){at};"));
+            if length <= 64 {
+                return Ok(format!("({v})_mm512_maskz_permutexvar_epi8({lowest}, {name}, {})", quarter(0)));
+            }
+            let low = format!("_mm512_maskz_permutex2var_epi8({lowest}, {}, {name}, {})", quarter(0), quarter(1));
+            if length <= 128 {
+                return Ok(format!("({v}){low}"));
+            }
+            let high = format!("_mm512_permutex2var_epi8({}, {name}, {})", quarter(2), quarter(3));
+            return Ok(format!("({v})_mm512_mask_blend_epi8(_mm512_movepi8_mask({name}), {low}, {high})"));
+        }
+        self.line(&format!("{v} {name};"));
+        let one = element(&format!("{at}[i]"));
+        self.line(&format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane));
+        Ok(name)
+    }
+
+    /// The affine map that a table is, where there is an instruction for it.
+    pub(super) fn affine(&self, table: TableId) -> Option<AffineByte> {
+        let has_it = self.machine.affine && self.machine.vector_bits == 512;
+        has_it.then(|| affine_of(self.words.graph.table(table)))?
+    }
+
+    /// Whether elements of a table are chosen by permutations of bytes.
+    pub(super) fn is_permuted(&self, length: usize, width: u32) -> bool {
+        self.machine.byte_permute && self.machine.vector_bits == 512 && length <= 256 && width <= 8
+    }
+}

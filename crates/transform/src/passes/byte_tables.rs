@@ -472,6 +472,15 @@ fn groups(body: &Loop, order: &[NodeId], windows: &Windows) -> Vec<Group> {
 
 // --- tables that are built ------------------------------------------------------------------------------------------
 
+/// Whether a function reads one element, at a place that is computed: a table of it would be a copy of a part of another.
+fn is_part(graph: &Graph, function: NodeId) -> bool {
+    let read = |id: NodeId| match graph.op(id) {
+        Op::Entry { index, .. } | Op::Lookup(_, index) if graph.constant(*index).is_none() => Some(*index),
+        _ => None,
+    };
+    read(function).is_some_and(|index| graph.reachable([index]).into_iter().all(|id| read(id).is_none()))
+}
+
 fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Vec<Built>) {
     let order = needed(body);
     let windows = Windows::new(body, &order, true, apart);
@@ -494,6 +503,9 @@ fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Ve
         let (graph, known) = (&mut scratch, HashMap::new());
         let mut copier = Copier { windows: &windows, graph, outside: Some(&HashMap::new()), window, position, known };
         let function = copier.copy(id);
+        if is_part(&scratch, function) {
+            continue;
+        }
         function_of.insert(id, function);
         *reads.entry(function).or_default() += 1;
     }

@@ -6,17 +6,29 @@
 //!
 //! Establishes: `n` passes of the loop are one of the new loop; what one of them carries goes to the next inside of it.
 
-use crate::kernel::{Carried, Graph, Loop, NodeId, ObjectId, Op};
-use std::collections::HashMap;
+use crate::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, ObjectId, Op};
+use std::collections::{HashMap, HashSet};
 
 /// `n` passes as one; `None` where a pass reads a list that passes change at a place that is not known.
 pub fn several_passes(body: &Loop, n: u64) -> Option<Loop> {
+    several(body, n, false)
+}
+
+/// The same, but every pass has counters of its own: counter `c + p * counters` of the new loop is what counter `c` is when pass
+/// `p` of the `n` begins, and objects behind those of the loop, one for each of its own in every pass but the first, hold them.
+pub fn several_passes_that_count(body: &Loop, n: u64) -> Option<Loop> {
+    several(body, n, true)
+}
+
+fn several(body: &Loop, n: u64, count: bool) -> Option<Loop> {
+    let counted = body.carried.iter().filter(|one| count && matches!(one.carry, Carry::Counter { .. }));
+    let counted: HashSet<(ObjectId, usize)> = counted.map(|one| (one.object, one.index)).collect();
     let next = body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect();
     let mut graph = Graph::new();
     for table in body.graph.tables() {
         graph.add_table(table.clone());
     }
-    let mut copies = Copies { body, next, graph, known: vec![HashMap::new(); usize::try_from(n).ok()?] };
+    let mut copies = Copies { body, next, counted, graph, known: vec![HashMap::new(); usize::try_from(n).ok()?] };
     let starts = body.counters.iter().map(|counter| counter.start);
     for id in body.graph.reachable(body.roots().into_iter().chain(starts)) {
         for pass in 0..copies.known.len() {
@@ -39,11 +51,31 @@ pub fn several_passes(body: &Loop, n: u64) -> Option<Loop> {
         counter.step = old.step.wrapping_mul(u128::from(n)) & crate::kernel::graph::mask(width);
     }
     let carried = body.carried.iter().map(|one| Some(Carried { next: *last.get(&one.next)?, ..one.clone() }));
+    let mut carried: Vec<Carried> = carried.collect::<Option<_>>()?;
+    let mut objects = body.objects.clone();
+    if !copies.counted.is_empty() {
+        let n_counters = counters.len();
+        for pass in 1..copies.known.len() {
+            objects.extend_from_slice(&body.objects);
+            let starts = body.counters.iter().map(|old| copies.known[pass].get(&old.start));
+            let starts: Vec<NodeId> = starts.map(Option::<&NodeId>::copied).collect::<Option<_>>()?;
+            for (at, start) in starts.into_iter().enumerate() {
+                counters.push(Counter { start, ..counters[at].clone() });
+            }
+            for one in &body.carried {
+                if let Carry::Counter { counter, lo } = one.carry {
+                    let carry = Carry::Counter { counter: counter + pass * n_counters, lo };
+                    let next = *last.get(&one.next)?;
+                    carried.push(Carried { object: copies.own(one.object, pass), next, carry, ..one.clone() });
+                }
+            }
+        }
+    }
     Some(Loop {
-        carried: carried.collect::<Option<_>>()?,
+        carried,
         consumes: times(&body.consumes),
         produces: times(&body.produces),
-        objects: body.objects.clone(),
+        objects,
         outputs,
         counters,
         graph: copies.graph,
@@ -53,12 +85,19 @@ pub fn several_passes(body: &Loop, n: u64) -> Option<Loop> {
 struct Copies<'a> {
     body: &'a Loop,
     next: HashMap<(ObjectId, usize), NodeId>,
+    /// Elements with bits of counters that every pass has of its own.
+    counted: HashSet<(ObjectId, usize)>,
     graph: Graph,
     /// New nodes by old ones, for each pass.
     known: Vec<HashMap<NodeId, NodeId>>,
 }
 
 impl Copies<'_> {
+    /// The object that stands for another in a pass.
+    fn own(&self, object: ObjectId, pass: usize) -> ObjectId {
+        ObjectId(object.0 + (pass * self.body.objects.len()) as u32)
+    }
+
     fn copy(&mut self, root: NodeId, pass: usize) -> Option<NodeId> {
         if let Some(&known) = self.known[pass].get(&root) {
             return Some(known);
@@ -82,6 +121,10 @@ impl Copies<'_> {
                 self.graph.input(*port, offset + tokens * pass as i64, width)
             }
             Op::Entry { object, index } if pass > 0 => match body.graph.constant(*index) {
+                Some(at) if self.counted.contains(&(*object, at as usize)) => {
+                    let index = self.graph.number(at, 64);
+                    self.graph.entry(self.own(*object, pass), index, width)
+                }
                 Some(at) => match self.next.get(&(*object, at as usize)).copied() {
                     Some(next) => self.copy(next, pass - 1)?,
                     None => self.copy(id, pass - 1)?,

@@ -7,7 +7,7 @@ use super::many::{ManyLoop, ManyLoops};
 use super::taken;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, LoopNames, Machine, Many, Names, ON_TRIAL, Strategy, TabulatedFunction, Trials,
+    self, Blocks, CFunction, LoopNames, MOST_TEXT, Machine, Many, Names, ON_TRIAL, Strategy, TabulatedFunction, Trials,
     element_type, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
@@ -26,9 +26,6 @@ const TUNED: usize = 4;
 
 /// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
 pub(super) const MOST_NODES: usize = 20_000;
-
-/// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
-const MOST_TEXT: usize = 300_000;
 
 /// Bytes of text of passes in plain C that stand beside faster ones: without them kernels run one after another, and what
 /// goes on between those does not count beside what is so long.

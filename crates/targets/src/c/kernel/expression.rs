@@ -239,13 +239,39 @@ impl Expressions<'_> {
         if !kept.persistent {
             return Text::atom(literal(0, word(kept.width)), Some(word(kept.width)));
         }
-        let position = self.position(index);
         let text = if self.copied.contains(&object) {
-            format!("{}[{position}]", copy_name(&kept.name))
+            format!("{}[{}]", copy_name(&kept.name), self.position(index))
+        } else if let Some((first, rest)) = self.behind(index, kept.length) {
+            // Compilers put what they add into an address where it stands apart.
+            format!("(&{})[{}]", self.outside.names.element(kept, &first.to_string()), self.value(rest))
         } else {
-            self.outside.names.element(kept, &position)
+            self.outside.names.element(kept, &self.position(index))
         };
         Text::atom(self.guard(id, text, index, kept.length), None)
+    }
+
+    /// An index that is a constant place in an array and something from there on.
+    fn behind(&self, index: NodeId, length: usize) -> Option<(u128, NodeId)> {
+        let graph = self.outside.graph;
+        let Op::Add(a, b) = *graph.op(index) else { return None };
+        let (first, rest) = match (graph.constant(a), graph.constant(b)) {
+            (Some(first), None) => (first, b),
+            (None, Some(first)) => (first, a),
+            _ => return None,
+        };
+        let above = match graph.op(rest) {
+            Op::Concat(parts) => {
+                parts.iter().take_while(|&&part| graph.constant(part) == Some(0)).map(|&part| graph.width(part)).sum()
+            }
+            Op::And(a, b) => {
+                let ones = graph.constant(*a).or(graph.constant(*b)).unwrap_or(u128::MAX);
+                graph.width(rest).saturating_sub(u128::BITS - ones.leading_zeros())
+            }
+            _ => 0,
+        };
+        let most = graph.bounds(rest).1.min(mask(graph.width(rest)) >> above);
+        let fits = most.checked_add(first).is_some_and(|last| last <= mask(graph.width(index)));
+        (fits && first < length as u128).then_some((first, rest))
     }
 
     /// A node as the index of an array.

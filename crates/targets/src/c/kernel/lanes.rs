@@ -8,10 +8,12 @@
 mod look_ups;
 mod many;
 mod ternary;
+mod together;
 
 pub(super) use many::many_lanes;
 
 use self::ternary::Ternary;
+use self::together::{OVERLAP, TOGETHER};
 use super::Names;
 use super::expression::{Expressions, literal, word_type};
 use super::frame::{CFunction, LoopNames, frame};
@@ -24,6 +26,7 @@ use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::passes::several_passes::several_passes_that_count;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -54,12 +57,31 @@ pub(super) fn lanes_after(
     let mut reason = Unsuited("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
         match WordLoop::new(body, bits) {
-            Ok(words) if fits(&words) => return Printer::new(&words, machine, names).function(before),
+            Ok(words) if fits(&words) => return printed(&words, machine, names, before),
             Ok(_) => {}
             Err(error) => reason = error,
         }
     }
     Err(reason)
+}
+
+/// Prints a loop, two passes in every lane where one would wait for itself.
+fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str) -> Result<CFunction, Unsuited> {
+    let one = Printer::new(words, machine, names);
+    if !one.waits() {
+        return one.function(before);
+    }
+    let Some(two) = several_passes_that_count(words.body, TOGETHER) else { return one.function(before) };
+    let two = WordLoop::with_order(&two, words.bits, words.big)?;
+    // What lies before the first pass has room for one pass only.
+    let before_first = two.read().iter().any(|&(port, _)| port == two.first_port());
+    let together =
+        two.inputs.iter().chain(&two.outputs).all(|layout| layout.tokens == 0 || lie_together(layout, words.bits));
+    if before_first || !together {
+        return one.function(before);
+    }
+    let printer = Printer { frame: words, ..Printer::new(&two, machine, names) };
+    printer.function(before).or_else(|_| one.function(before))
 }
 
 /// Whether all that differs from pass to pass fits in a lane.
@@ -135,6 +157,8 @@ fn mixed_into(words: &WordLoop, port: usize) -> Option<u32> {
 
 struct Printer<'a> {
     words: &'a WordLoop<'a>,
+    /// The loop that is called for, of which `words` may do several passes at once.
+    frame: &'a WordLoop<'a>,
     machine: &'a Machine,
     names: &'a LoopNames<'a>,
     outside: Outside<'a>,
@@ -144,6 +168,8 @@ struct Printer<'a> {
     mixed: Vec<Option<u32>>,
     /// Vectors by node.
     vectors: HashMap<NodeId, String>,
+    /// Vectors that are rotated, by how far.
+    rotations: HashMap<(NodeId, u32), String>,
     support: Vec<String>,
     text: String,
     /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was written.
@@ -160,8 +186,9 @@ impl<'a> Printer<'a> {
             None => value,
         };
         let values = words.written.iter().map(value).collect();
-        let (vectors, support, text) = (HashMap::new(), Vec::new(), String::new());
-        Printer { words, machine, names, outside, values, mixed, vectors, support, text, is_deep: false }
+        let (vectors, rotations, support, text) = (HashMap::new(), HashMap::new(), Vec::new(), String::new());
+        let (frame, is_deep) = (words, false);
+        Printer { words, frame, machine, names, outside, values, mixed, vectors, rotations, support, text, is_deep }
     }
 
     /// What is computed, each node after those that it reads.
@@ -233,7 +260,8 @@ impl<'a> Printer<'a> {
     fn function(mut self, before: &str) -> Result<CFunction, Unsuited> {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
-        let group_passes = bits / lane;
+        let n_together = self.together();
+        let group_passes = bits / lane * n_together;
         let mut once = self.unchanged(before);
         self.read(&mut once);
         self.compute()?;
@@ -245,10 +273,11 @@ impl<'a> Printer<'a> {
             let text = store_words(layout, bits, lane, &behind(&to), mixed.as_ref(), &name, "    ");
             self.text.push_str(&text);
         }
-        let text = frame(words, self.machine, self.names, group_passes, &once, &self.text);
+        let text = frame(self.frame, self.machine, self.names, group_passes, &once, &self.text);
         let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
         let rows = words.inputs.iter().chain(&words.outputs);
-        let cycles = self.cycles(rows, nodes) / f64::from(group_passes);
+        let overlap = if n_together > 1 { OVERLAP } else { 1.0 };
+        let cycles = self.cycles(rows, nodes) / f64::from(group_passes) * overlap;
         Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text, cycles })
     }
 
@@ -279,7 +308,11 @@ impl<'a> Printer<'a> {
     /// A vector for each value that differs from pass to pass.
     fn compute(&mut self) -> Result<(), Unsuited> {
         let words = self.words;
-        let order = if self.is_deep { self.depth_first() } else { self.reachable() };
+        let order = match self.together() {
+            _ if self.is_deep => self.depth_first(),
+            1 => self.reachable(),
+            _ => self.side_by_side(),
+        };
         let varying = |id: &NodeId| words.varying.contains(id);
         let ternary = match self.machine.ternary {
             true => {
@@ -418,6 +451,10 @@ impl<'a> Printer<'a> {
         let counter = &self.words.body.counters[n];
         let width = self.words.body.graph.width(counter.start);
         let port = self.words.counter_port(n);
+        // Later passes of a lane have counters behind those of the first.
+        let in_frame = &self.frame.body.counters;
+        let (n, pass) = (n % in_frame.len(), (n / in_frame.len()) as u128);
+        let later = pass.wrapping_mul(in_frame[n].step) & mask(lane);
         let v = self.v();
         for word in 0..=most {
             let name = word_name(port, word);
@@ -425,7 +462,8 @@ impl<'a> Printer<'a> {
             let base = self.all(&format!("(uint{lane}_t)(c{n}_ >> {})", word as u32 * lane));
             let text = if word == 0 {
                 let steps = literal(counter.step, if lane == 64 { 64 } else { 32 });
-                format!("{base} + HR_STEPS_{bits}x{lane}({steps})")
+                let steps = format!("{base} + HR_STEPS_{bits}x{lane}({steps})");
+                if pass == 0 { steps } else { format!("{steps} + {}", self.number(later)) }
             } else {
                 let below = word_name(port, word - 1);
                 let base_below = if word == 1 {
@@ -561,15 +599,25 @@ impl<'a> Printer<'a> {
 
     fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {
         let lane = self.lane();
-        if let [Piece::Moved { source, shift: up, .. }, Piece::Moved { source: same, shift: down, .. }] = pieces
+        if let [
+            Piece::Moved { source, shift: up, mask: above },
+            Piece::Moved { source: same, shift: down, mask: below },
+        ] = pieces
             && source == same
             && up - down == lane as i32
             && width == lane
             && *up > 0
             && self.rotates()
         {
-            let operands = format!("{}, {up}", self.raw(source));
-            return Ok(self.instruction("rol", &operands));
+            let (up, low) = (*up as u32, mask(*up as u32));
+            let taken = (above & !low) | (below & low);
+            // What is zero at the bottom is another rotation, which there may be too, shifted.
+            let zeros = taken.trailing_zeros();
+            return Ok(match mask(lane) & !mask(zeros) == taken && zeros < up {
+                true if zeros == 0 => self.rotated(*source, up),
+                true => format!("{} << {zeros}", self.rotated(*source, up - zeros)),
+                false => format!("{} & {}", self.rotated(*source, up), self.number(taken)),
+            });
         }
         let mut texts = Vec::new();
         for piece in pieces {

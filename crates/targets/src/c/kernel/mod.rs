@@ -73,7 +73,7 @@ pub use recurrence::{product_once, recurrence};
 pub use scalar::{element_type, statements, tables};
 pub use skipped::{skipped, touched};
 pub use split_sums::with_sums;
-pub use strategy::{Strategy, print_best, print_loop};
+pub use strategy::{MOST_TEXT, Strategy, print_best, print_loop};
 pub use tabulated::{TabulatedFunction, tabulated, tabulated_lanes};
 pub use trial::{Alone, ON_TRIAL, Trials, trial};
 pub use words::Unsuited;

@@ -6,7 +6,7 @@
 use super::Names;
 use super::frame::{CFunction, LoopNames, head};
 use super::pieces::Outside;
-use super::scalar::{element_type, statements};
+use super::scalar::{element_type, statements_in_order};
 use super::words::glue;
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, TableId};
@@ -18,13 +18,14 @@ const SCALAR_OPERATION: f64 = 0.3;
 
 /// Prints a loop pass after pass.
 pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
-    let (block, cycles) = passes_block(body, names.names, "passes");
+    let (block, cycles) = passes_block(body, names.names, "passes", false);
     let text = format!("{}{block}}}\n", head(body, None, names));
     CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles }
 }
 
-/// Statements that do as many passes as an expression says and leave pointers behind them, and estimated cycles of a pass.
-pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str) -> (String, f64) {
+/// Statements that do as many passes as an expression says and leave pointers behind them, and estimated cycles of a pass;
+/// `by_number`: values are computed in the order of the graph.
+pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str, by_number: bool) -> (String, f64) {
     let mut plan = Plan::new(body);
     let graph = plan.import();
     let effects = plan.effects.clone();
@@ -34,7 +35,7 @@ pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str) -> (S
         text.push_str(&kept.declaration(body, names));
     }
     let _ = writeln!(text, "  for (size_t n_ = {n_passes}; n_ != 0; n_--) {{");
-    text.push_str(&statements(&graph, &plan.objects, &effects, &outside, 2));
+    text.push_str(&statements_in_order(&graph, &plan.objects, &effects, &outside, 2, by_number));
     for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
         for (port, &(tokens, _)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = writeln!(text, "    {letter}{port} += {tokens};");

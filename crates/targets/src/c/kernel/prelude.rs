@@ -26,6 +26,13 @@ const HEAD: &str = "\
 #include <stdint.h>
 #include <string.h>
 
+/* A value that is there before the next one that is held: compilers keep the order of what runs side by side. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define HR_HOLD(x) __asm__ __volatile__(\"\" : \"+r\"(x))
+#else
+#define HR_HOLD(x) ((void)(x))
+#endif
+
 ";
 
 /// What `__builtin_cpu_supports` has no name for in every compiler. The instruction takes long under a hypervisor.

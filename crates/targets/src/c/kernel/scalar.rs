@@ -64,6 +64,18 @@ pub fn tables(graph: &Graph, roots: &[NodeId], names: &dyn Names) -> String {
 
 /// Statements that do what a list of effects says, indented by `depth` steps. Tables and the prelude stand above.
 pub fn statements(graph: &Graph, objects: &[Object], effects: &[Effect], names: &dyn Names, depth: usize) -> String {
+    statements_in_order(graph, objects, effects, names, depth, false)
+}
+
+/// The same; `by_number`: what tokens and elements need is computed in the order of the graph, not for one after the other.
+pub(super) fn statements_in_order(
+    graph: &Graph,
+    objects: &[Object],
+    effects: &[Effect],
+    names: &dyn Names,
+    depth: usize,
+    by_number: bool,
+) -> String {
     let mut stored = HashSet::new();
     Effect::walk(effects, &mut |effect| {
         if let Effect::Store { object, .. } = effect {
@@ -76,7 +88,7 @@ pub fn statements(graph: &Graph, objects: &[Object], effects: &[Effect], names: 
     let plan = Plan::new(&outside, &scopes, &block);
     let mut copied = HashSet::new();
     loop {
-        let mut printer = Printer::new(&outside, &scopes, &plan, copied, depth);
+        let mut printer = Printer { by_number, ..Printer::new(&outside, &scopes, &plan, copied, depth) };
         printer.declare(&block);
         printer.block(&block);
         if printer.to_copy.is_empty() {
@@ -106,6 +118,8 @@ struct Printer<'a> {
     to_copy: HashSet<ObjectId>,
     text: String,
     depth: usize,
+    /// Whether values are computed in the order of the graph.
+    by_number: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -145,6 +159,7 @@ impl<'a> Printer<'a> {
             to_copy: HashSet::new(),
             text: String::new(),
             depth,
+            by_number: false,
         }
     }
 
@@ -195,7 +210,7 @@ impl<'a> Printer<'a> {
         self.defined.push(Vec::new());
         for (position, step) in block.steps.iter().enumerate() {
             let point = Point { scope: block.scope, step: position };
-            if matches!(step, Step::Loop(_) | Step::If(..)) {
+            if matches!(step, Step::Loop(_) | Step::If(..)) || self.by_number && matches!(step, Step::Writes(_)) {
                 for id in self.at_points.get(&point).cloned().unwrap_or_default() {
                     self.need(id);
                 }
@@ -350,6 +365,17 @@ impl<'a> Printer<'a> {
         format!("{}[{index}]", object.name)
     }
 
+    /// Whether compilers may not compute a value at another place in the order of the graph: they would do one chain of
+    /// operations after the other, to hold less in registers.
+    fn is_held(&self, id: NodeId) -> bool {
+        let graph = self.outside.graph;
+        let computes = matches!(
+            graph.op(id),
+            Op::Xor(..) | Op::Add(..) | Op::Sub(..) | Op::And(..) | Op::Or(..) | Op::Mul(..) | Op::RotateLeft(..)
+        );
+        self.by_number && computes && graph.width(id) <= 64
+    }
+
     /// Forgets variables that depend on loads which are done again.
     fn forget(&mut self, loads: &[u32]) {
         for number in loads {
@@ -388,7 +414,13 @@ impl<'a> Printer<'a> {
             let definitions = self.definitions.entry(id).or_default();
             *definitions += 1;
             let name = if *definitions == 1 { format!("v{}_", id.0) } else { format!("v{}_{definitions}_", id.0) };
-            self.line(&format!("const {} {name} = {text};", word_type(self.outside.graph.width(id))));
+            let ty = word_type(self.outside.graph.width(id));
+            if self.is_held(id) {
+                self.line(&format!("{ty} {name} = {text};"));
+                self.line(&format!("HR_HOLD({name});"));
+            } else {
+                self.line(&format!("const {ty} {name} = {text};"));
+            }
             self.values.locals.insert(id, name);
             if let Some(scope) = self.defined.last_mut() {
                 scope.push(id);

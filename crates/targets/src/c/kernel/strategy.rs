@@ -77,11 +77,14 @@ pub fn print_loop(
     }
 }
 
-/// Prints a loop in the way that is estimated to take the fewest cycles on a machine.
+/// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
+pub const MOST_TEXT: usize = 450_000;
+
+/// Prints a loop in the way that is estimated to take the fewest cycles on a machine, among those that are not too long.
 pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
     let whole = print_whole(body, machine, names);
     match split(body, machine, names) {
-        Ok(function) if function.cycles < whole.1.cycles => (Strategy::Pieces, function),
+        Ok(function) if is_better(&function, &whole.1) => (Strategy::Pieces, function),
         _ => whole,
     }
 }
@@ -91,10 +94,14 @@ pub(super) fn print_whole(body: &Loop, machine: &Machine, names: &LoopNames) -> 
     let mut best = (Strategy::Passes, passes(body, names));
     for strategy in [Strategy::Lanes, Strategy::Bits, Strategy::Registers] {
         if let Ok(function) = print_loop(body, machine, strategy, names)
-            && function.cycles < best.1.cycles
+            && is_better(&function, &best.1)
         {
             best = (strategy, function);
         }
     }
     best
+}
+
+fn is_better(function: &CFunction, than: &CFunction) -> bool {
+    function.cycles < than.cycles && function.text.len() <= MOST_TEXT
 }

@@ -18,13 +18,14 @@ use std::fmt::Write as _;
 
 /// Bits of tokens of the passes that stand side by side, and most passes.
 const BITS_TOGETHER: u64 = 256;
-const MOST_PASSES: u64 = 2;
+const MOST_PASSES: u64 = 4;
 
 /// Nodes of a pass of which several stand side by side.
 const MOST_NODES: usize = 2000;
 
-/// How much faster passes are side by side.
+/// How much faster passes are side by side: two of them, and more.
 const OVERLAP: f64 = 0.7;
+const MORE_OVERLAP: f64 = 0.4;
 
 /// How much faster look-ups in registers are than estimated alone: what lies between them goes on beside them.
 const BESIDE: f64 = 0.7;
@@ -58,17 +59,17 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
     text.push_str(&fillings(&tabulated, &inside));
     let bits: u64 = body.consumes.iter().map(|&(tokens, width)| tokens * u64::from(width)).sum();
     let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_PASSES);
-    let (one, cycles) = passes_block(body, &inside, &format!("passes % {n}"));
+    let (one, cycles) = passes_block(body, &inside, &format!("passes % {n}"), false);
     let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
     let together = if side_by_side { several_passes(body, n) } else { None };
     let cycles = match together {
         Some(several) => {
-            let (block, _) = passes_block(&several, &inside, &format!("passes / {n}"));
+            let (block, _) = passes_block(&several, &inside, &format!("passes / {n}"), true);
             let _ = writeln!(text, "  {{\n{block}  }}\n  {{\n{one}  }}\n}}");
-            cycles * OVERLAP
+            cycles * if n > 2 { MORE_OVERLAP } else { OVERLAP }
         }
         None => {
-            let (block, _) = passes_block(body, &inside, "passes");
+            let (block, _) = passes_block(body, &inside, "passes", false);
             let _ = writeln!(text, "{block}}}");
             cycles
         }

@@ -275,8 +275,38 @@ impl Importer<'_> {
 
 /// Parts one beside the other. Where all of them are made by the same bitwise operation and what they are made of lies
 /// together, the operation is done once on all: `Concat[a ^ x[31..24], b ^ x[23..16], …]` is `Concat[a, b, …] ^ x`.
+///
+/// Parts of a sum that were cut off one by one, with what is below them, are one part of it.
 pub(super) fn glue(graph: &mut Graph, parts: &[NodeId]) -> NodeId {
-    glued(graph, parts).unwrap_or_else(|| graph.concat(parts))
+    let mut joined: Vec<NodeId> = Vec::with_capacity(parts.len());
+    for &part in parts {
+        let both = joined.last().and_then(|&above| with_sum_below(graph, above, part));
+        match (joined.last_mut(), both) {
+            (Some(above), Some(both)) => *above = both,
+            _ => joined.push(part),
+        }
+    }
+    glued(graph, &joined).unwrap_or_else(|| graph.concat(&joined))
+}
+
+/// `Concat[(a + b)[high..lo], (a[lo-1..0] + b[lo-1..0])[lo-1..low]]` is `(a + b)[high..low]`.
+fn with_sum_below(graph: &mut Graph, above: NodeId, below: NodeId) -> Option<NodeId> {
+    let top = |graph: &Graph, part: NodeId| {
+        let (sum, lo) = match graph.op(part) {
+            Op::Extract(sum, lo) if lo + graph.width(part) == graph.width(*sum) => (*sum, *lo),
+            _ => (part, 0),
+        };
+        match graph.op(sum) {
+            Op::Add(a, b) => Some((sum, lo, [*a, *b])),
+            _ => None,
+        }
+    };
+    let (sum, lo, operands) = top(graph, above).filter(|&(_, lo, _)| lo > 0)?;
+    let (_, lowest, lower_operands) = top(graph, below).filter(|&(lower, ..)| graph.width(lower) == lo)?;
+    let cut = operands.map(|operand| graph.extract(operand, 0, lo));
+    let is_same = cut == lower_operands || [cut[1], cut[0]] == lower_operands;
+    let width = graph.width(above) + graph.width(below);
+    is_same.then(|| graph.extract(sum, lowest, width))
 }
 
 fn glued(graph: &mut Graph, parts: &[NodeId]) -> Option<NodeId> {

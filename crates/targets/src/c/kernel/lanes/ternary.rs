@@ -12,6 +12,9 @@ use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 
+/// Searches for few gates.
+const SEARCHES: usize = 8;
+
 /// The circuit, and what stands at its ends.
 #[derive(Default)]
 pub(super) struct Ternary {
@@ -61,7 +64,7 @@ impl Ternary {
                 listed.push(id);
             }
         }
-        let covered = cover(&circuit, &Basis::THREE_INPUT, 1);
+        let covered = cover(&circuit, &Basis::THREE_INPUT, SEARCHES);
         let outputs = listed.into_iter().zip(covered.outputs().iter().copied()).collect();
         Ternary { gates: covered.gates().to_vec(), inputs, outputs, inside }
     }

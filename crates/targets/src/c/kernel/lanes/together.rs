@@ -1,0 +1,88 @@
+//! Whether passes of one lane are done side by side: a chain of operations that wait for each other leaves most of a machine
+//! idle, which another chain beside it can use as long as both stay in registers.
+
+use super::Printer;
+use headrace_transform::kernel::{NodeId, Op};
+use std::collections::{HashMap, HashSet};
+
+/// Passes side by side.
+pub(super) const TOGETHER: u64 = 2;
+
+/// How much faster they are.
+pub(super) const OVERLAP: f64 = 0.75;
+
+/// Operations a pass, for each on the longest chain, that keep a machine busy.
+const BUSY: usize = 6;
+
+/// Operations of all passes that stay in the instruction cache.
+const MOST_OPERATIONS: usize = 5000;
+
+/// Registers that are left for what no pass changes, and for what is on its way.
+const OTHER_REGISTERS: usize = 4;
+
+impl Printer<'_> {
+    /// Passes that a lane does at once.
+    pub(super) fn together(&self) -> u32 {
+        let passes = |words: &super::WordLoop| {
+            words.body.consumes.iter().chain(&words.body.produces).map(|port| port.0).sum::<u64>()
+        };
+        (passes(self.words) / passes(self.frame).max(1)).max(1) as u32
+    }
+
+    /// What is computed, node by node of the first pass and of the others in turn.
+    pub(super) fn side_by_side(&self) -> Vec<NodeId> {
+        let (graph, n) = (&self.words.graph, u64::from(self.together()));
+        let is_first = |port: u32, word: u64| word < self.words.outputs[port as usize].words(self.words.bits) / n;
+        let written = self.words.written.iter().zip(&self.values);
+        let of_first = written.filter(|((port, word, _), _)| is_first(*port, *word)).map(|(_, &value)| value);
+        let first = graph.reachable(of_first);
+        let known: HashSet<NodeId> = first.iter().copied().collect();
+        let others: Vec<NodeId> = self.reachable().into_iter().filter(|id| !known.contains(id)).collect();
+        let mut seen = HashSet::new();
+        let mut order = Vec::new();
+        let in_turn = (0..first.len().max(others.len())).flat_map(|at| [first.get(at), others.get(at)]).flatten();
+        for &id in in_turn {
+            if seen.contains(&id) {
+                continue;
+            }
+            let is_there = graph.op(id).operands().iter().all(|operand| seen.contains(operand));
+            let needed = if is_there { vec![id] } else { graph.reachable([id]) };
+            order.extend(needed.into_iter().filter(|&id| seen.insert(id)));
+        }
+        order
+    }
+
+    /// Whether one pass a lane waits for itself, and two have room.
+    pub(super) fn waits(&self) -> bool {
+        let graph = &self.words.graph;
+        let varying = |id: &NodeId| self.words.varying.contains(id);
+        let order: Vec<NodeId> = self.reachable().into_iter().filter(varying).collect();
+        let is_free = |id: NodeId| matches!(graph.op(id), Op::Input { .. } | Op::Extract(_, 0));
+        let operations = order.iter().filter(|&&id| !is_free(id)).count();
+        let mut depths: HashMap<NodeId, usize> = HashMap::new();
+        let mut last: HashMap<NodeId, usize> = HashMap::new();
+        for (at, &id) in order.iter().enumerate() {
+            let operands = self.outside.reads(id);
+            let below = operands.iter().filter_map(|operand| depths.get(operand)).max().copied().unwrap_or(0);
+            depths.insert(id, below + usize::from(!is_free(id)));
+            last.extend(operands.into_iter().map(|operand| (operand, at)));
+        }
+        last.extend(self.values.iter().map(|&id| (id, order.len())));
+        let depth = depths.values().max().copied().unwrap_or(0);
+        // Values that are held at once.
+        let mut ends = vec![0_usize; order.len() + 1];
+        let (mut held, mut most) = (0, 0);
+        for (at, id) in order.iter().enumerate() {
+            if let Some(&end) = last.get(id).filter(|&&end| end > at) {
+                held += 1;
+                ends[end] += 1;
+            }
+            most = most.max(held);
+            held -= ends[at];
+        }
+        let registers = if self.machine.ternary { 32 } else { 16 };
+        operations < BUSY * depth
+            && operations * TOGETHER as usize <= MOST_OPERATIONS
+            && most * TOGETHER as usize + OTHER_REGISTERS <= registers
+    }
+}

@@ -162,6 +162,7 @@ fn shapes(random: &mut Random) -> Vec<Case> {
         case("feistel", loops::feistel(random, 3)),
         case("substitution", loops::substitution(2, false)),
         case("substitution in counter mode", loops::substitution(2, true)),
+        case("waiting", loops::waiting(24)),
         case("delayed", loops::delayed()),
         case("counting", loops::counting()),
     ]

@@ -242,6 +242,28 @@ fn counter_bytes(l: &mut Bytes) -> Vec<NodeId> {
     bytes
 }
 
+/// Words of a counter, mixed by rotations and by what is left of rotated words that are shifted, one after the other.
+pub fn waiting(n_rounds: usize) -> Loop {
+    let mut l = Bytes::new(16);
+    let bytes = counter_bytes(&mut l);
+    let mut words: Vec<NodeId> = bytes.chunks(4).map(|four| l.graph.concat(four)).collect();
+    for round in 0..n_rounds {
+        let (from, to) = (words[round % 4], (round + 1) % 4);
+        let (low, high) = (l.graph.extract(from, 0, 19), l.graph.extract(from, 19, 13));
+        let turned = l.graph.concat(&[low, high]);
+        let (kept, zeros) = (l.graph.extract(turned, 0, 29), l.graph.number(0, 3));
+        let shifted = l.graph.concat(&[kept, zeros]);
+        let mixed = l.graph.xor(words[to], shifted);
+        words[to] = l.graph.sum(mixed, turned);
+    }
+    for (i, word) in words.into_iter().enumerate() {
+        let data = l.word(4 * i as u64, 4, true);
+        let mixed = l.graph.xor(word, data);
+        l.put(mixed, true);
+    }
+    l.finish()
+}
+
 /// What comes out is mixed with the block before: decryption in CBC mode.
 pub fn delayed() -> Loop {
     let mut l = Bytes::new(8);

@@ -597,6 +597,19 @@ impl<'a> Printer<'a> {
         format!("({})_mm{bits}_{name}_epi{}({operands})", self.v(), self.lane())
     }
 
+    /// A variable with a value rotated to the left.
+    fn rotated(&mut self, source: NodeId, up: u32) -> String {
+        if let Some(name) = self.rotations.get(&(source, up)) {
+            return name.clone();
+        }
+        let operands = format!("{}, {up}", self.raw(&source));
+        let text = self.instruction("rol", &operands);
+        let (v, name) = (self.v(), format!("r{}_{up}_", source.0));
+        self.line(&format!("const {v} {name} = {text};"));
+        self.rotations.insert((source, up), name.clone());
+        name
+    }
+
     fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {
         let lane = self.lane();
         if let [

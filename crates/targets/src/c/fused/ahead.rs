@@ -9,7 +9,7 @@
 
 use super::Writer;
 use super::divided::{Divided, pointers};
-use crate::c::kernel::{self, LoopNames, element_type};
+use crate::c::kernel::element_type;
 use headrace_transform::kernel::{Carry, Loop, ObjectId, Op};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -158,10 +158,7 @@ struct {prefix}_ahead {{
     fn run_ahead(&self, body: &Loop, divided: &Divided, read: &[Run], left: &[Run]) -> String {
         let Divided { number, cycles, .. } = *divided;
         let prefix = self.prefix;
-        let own = format!("{prefix}_loop_{number}");
-        let (state, skips) = (format!("struct {prefix}"), format!("{own}_skipped"));
-        let names = self.loop_names(format!("{own}_table"));
-        let skipped = kernel::skipped(body, &LoopNames { function: &skips, state: &state, names: &names });
+        let (own, skips, skipped) = self.skipped(body, number);
         let (mut parameters, mut given, mut noted, mut on) =
             (String::new(), String::new(), String::new(), String::new());
         let mut same = String::new();

@@ -50,15 +50,21 @@ pub(super) fn pointers(body: &Loop) -> Vec<(String, String, u64)> {
 }
 
 impl Writer<'_> {
+    /// What the functions of a loop are called, and the one that does nothing but count passes: its name and itself.
+    pub(super) fn skipped(&self, body: &Loop, number: usize) -> (String, String, String) {
+        let own = format!("{}_loop_{number}", self.prefix);
+        let (state, skips) = (format!("struct {}", self.prefix), format!("{own}_skipped"));
+        let names = self.loop_names(format!("{own}_table"));
+        let skipped = kernel::skipped(body, &LoopNames { function: &skips, state: &state, names: &names });
+        (own, skips, skipped)
+    }
+
     /// `PREFIX_loop_N_divided`, called as `PREFIX_loop_N` is, which has helpers run a part of the passes where there are
     /// some and it is worth while. Its passes must not need each other.
     pub(super) fn divided(&self, body: &Loop, divided: &Divided) -> String {
         let Divided { number, cycles, .. } = *divided;
         let prefix = self.prefix;
-        let own = format!("{prefix}_loop_{number}");
-        let (state, skips) = (format!("struct {prefix}"), format!("{own}_skipped"));
-        let names = self.loop_names(format!("{own}_table"));
-        let skipped = kernel::skipped(body, &LoopNames { function: &skips, state: &state, names: &names });
+        let (own, skips, skipped) = self.skipped(body, number);
         let (mut fields, mut parameters, mut given, mut moved, mut from, mut set) =
             (String::new(), String::new(), String::new(), String::new(), String::new(), String::new());
         for (ty, name, tokens) in pointers(body) {

@@ -397,6 +397,9 @@ fn arranged(
         let added: Vec<NodeId> = (order.iter().filter_map(|&member| sums.get(member)))
             .flat_map(|sum| sum.others.first().and_then(|other| new.get(other)).copied())
             .collect();
+        if added.is_empty() {
+            return 0;
+        }
         let word = graph.concat(&added);
         if let Op::Concat(parts) = graph.op(word) { parts.len() } else { 1 }
     };

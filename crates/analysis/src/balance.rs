@@ -11,6 +11,7 @@
 use crate::rates::{Class, Rates, classify};
 use headrace_ir::{Connection, Endpoint, InstanceId, Network};
 use headrace_source::Diagnostic;
+use num_integer::gcd;
 use std::collections::VecDeque;
 
 /// The largest repetition count that is computed with.
@@ -83,10 +84,6 @@ pub struct Balance {
 /// A positive fraction in lowest terms.
 #[derive(Clone, Copy, PartialEq)]
 struct Fraction(u128, u128);
-
-pub(crate) fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
 
 impl Fraction {
     fn times(self, by: u64, over: u64) -> Option<Fraction> {

@@ -12,7 +12,7 @@
 //! Beside both stands for each FIFO what no order can do without: p + c - gcd(p, c) tokens when p are made and c taken a
 //! firing.
 
-use crate::balance::{Balance, Island, Link, gcd};
+use crate::balance::{Balance, Island, Link};
 use headrace_ir::{InstanceId, Network};
 use headrace_source::Diagnostic;
 
@@ -155,7 +155,7 @@ fn least(balance: &Balance, link: &Link) -> u64 {
     match (single(link.source.0), single(link.target.0)) {
         (Some(source), Some(target)) => {
             let (made, taken) = (source.at(0).produces[link.source.1], target.at(0).consumes[link.target.1]);
-            let common = gcd(made.into(), taken.into()) as u64;
+            let common = num_integer::gcd(made, taken);
             (made + taken).saturating_sub(common)
         }
         // The largest firing has to fit.

@@ -89,7 +89,7 @@ impl<const W: usize> Search<'_, W> {
         let all = n_pairs >= total;
         // A walk over all pairs in an order that a stride coprime to their number makes.
         let mut stride = 1 + self.random.below(total);
-        while gcd(stride, total) != 1 {
+        while num_integer::gcd(stride, total) != 1 {
             stride += 1;
         }
         let mut at = self.random.below(total);
@@ -124,13 +124,6 @@ impl<const W: usize> Search<'_, W> {
 fn sorted(mut list: [u32; 3]) -> [u32; 3] {
     list.sort_unstable();
     list
-}
-
-fn gcd(mut a: usize, mut b: usize) -> usize {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Pair number `at` among those `i < j`: (0,1), (0,2), (1,2), (0,3), …

@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod graph;
 
 pub use graph::{Graph, Node, NodeId, ObjectId, Op, Table, TableId};
+use std::collections::HashMap;
 
 /// Something in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,5 +199,26 @@ impl Loop {
     pub fn roots(&self) -> Vec<NodeId> {
         let outputs = self.outputs.iter().map(|output| output.2);
         outputs.chain(self.carried.iter().map(|carried| carried.next)).collect()
+    }
+
+    /// All that a call of the loop needs, operands first: what leads to its roots, and where its counters start.
+    pub fn needed(&self) -> Vec<NodeId> {
+        let starts = self.counters.iter().map(|counter| counter.start);
+        self.graph.reachable(self.roots().into_iter().chain(starts))
+    }
+
+    /// The loop with its nodes in another graph; `None` where not all that it is there for has a node in that.
+    pub fn moved(&self, graph: Graph, new: &HashMap<NodeId, NodeId>) -> Option<Self> {
+        let of = |id: NodeId| new.get(&id).copied();
+        let outputs = self.outputs.iter().map(|&(port, offset, value)| Some((port, offset, of(value)?)));
+        let carried = self.carried.iter().map(|one| Some(Carried { next: of(one.next)?, ..one.clone() }));
+        let counters = self.counters.iter().map(|one| Some(Counter { start: of(one.start)?, ..one.clone() }));
+        Some(Self {
+            outputs: outputs.collect::<Option<_>>()?,
+            carried: carried.collect::<Option<_>>()?,
+            counters: counters.collect::<Option<_>>()?,
+            graph,
+            ..self.clone()
+        })
     }
 }

@@ -15,7 +15,7 @@
 //! that did not decide where something is read before, so that no secret becomes an address.
 
 use crate::kernel::evaluate::{Environment, values};
-use crate::kernel::{Carried, Counter, Graph, Loop, NodeId, Object, ObjectId, Op, Table, TableId};
+use crate::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op, Table, TableId};
 use headrace_boolean::byte_permute::AffineByte;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -94,7 +94,7 @@ pub fn affine_bytes(body: &Loop) -> Option<Loop> {
     if body.graph.len() > MOST_NODES {
         return None;
     }
-    let order = needed(body);
+    let order = body.needed();
     let all = (0..body.graph.tables().len() as u32).map(TableId).collect();
     let windows = Windows::new(body, &order, false, &all);
     let parts = windows.parts(&order, &body.roots());
@@ -126,7 +126,7 @@ pub fn affine_bytes(body: &Loop) -> Option<Loop> {
         };
         new.insert(id, value);
     }
-    if found { moved(body, graph, &new) } else { None }
+    if found { body.moved(graph, &new) } else { None }
 }
 
 /// A loop with tables that are built when it begins, and no other ones. Tables that are affine stay as they are.
@@ -146,26 +146,6 @@ fn is_better(windows: &Windows, id: NodeId) -> bool {
         && windows.graph().width(id) <= MOST_BITS
         && windows.operations(id) >= LEAST_OPERATIONS
         && windows.addresses(id)
-}
-
-/// The loop whose values are those of another graph.
-fn moved(body: &Loop, graph: Graph, new: &HashMap<NodeId, NodeId>) -> Option<Loop> {
-    let of = |id: NodeId| new.get(&id).copied();
-    let outputs = body.outputs.iter().map(|&(port, offset, value)| Some((port, offset, of(value)?)));
-    let carried = body.carried.iter().map(|one| Some(Carried { next: of(one.next)?, ..one.clone() }));
-    let counters = body.counters.iter().map(|one| Some(Counter { start: of(one.start)?, ..one.clone() }));
-    Some(Loop {
-        outputs: outputs.collect::<Option<_>>()?,
-        carried: carried.collect::<Option<_>>()?,
-        counters: counters.collect::<Option<_>>()?,
-        graph,
-        ..body.clone()
-    })
-}
-
-/// All that a loop needs, operands first.
-fn needed(body: &Loop) -> Vec<NodeId> {
-    body.graph.reachable(body.roots().into_iter().chain(body.counters.iter().map(|counter| counter.start)))
 }
 
 /// Copies what lies between a window and a node, with `position` in the place of the window.
@@ -275,7 +255,7 @@ impl Functions {
 }
 
 fn with_constant_tables(body: &Loop) -> Option<Loop> {
-    let order = needed(body);
+    let order = body.needed();
     let none = HashSet::new();
     let windows = Windows::new(body, &order, false, &none);
     let groups = groups(body, &order, &windows);
@@ -369,7 +349,7 @@ fn with_constant_tables(body: &Loop) -> Option<Loop> {
     if bytes > MOST_CONSTANT {
         return None;
     }
-    moved(body, graph, &new)
+    body.moved(graph, &new)
 }
 
 /// What sums have as terms that depend on a window.
@@ -485,7 +465,7 @@ fn is_part(graph: &Graph, function: NodeId) -> bool {
 }
 
 fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Vec<Built>) {
-    let order = needed(body);
+    let order = body.needed();
     let windows = Windows::new(body, &order, true, apart);
     let roots = body.roots();
     let exits = windows.exits(&order, &roots, &HashSet::new());
@@ -557,6 +537,6 @@ fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Ve
         };
         new.insert(id, value);
     }
-    let tabulated = moved(body, graph, &new).map(|body| Loop { objects, ..body });
+    let tabulated = body.moved(graph, &new).map(|body| Loop { objects, ..body });
     (tabulated, built)
 }

@@ -29,8 +29,7 @@ fn several(body: &Loop, n: u64, count: bool) -> Option<Loop> {
         graph.add_table(table.clone());
     }
     let mut copies = Copies { body, next, counted, graph, known: vec![HashMap::new(); usize::try_from(n).ok()?] };
-    let starts = body.counters.iter().map(|counter| counter.start);
-    for id in body.graph.reachable(body.roots().into_iter().chain(starts)) {
+    for id in body.needed() {
         for pass in 0..copies.known.len() {
             copies.copy(id, pass)?;
         }

@@ -272,21 +272,8 @@ fn without(
     }
     let mut consumes = body.consumes.clone();
     consumes.extend(running.iter().map(|_| (BYTES as u64, 8)));
-    let of = |id: NodeId| memo.get(&id).copied();
-    let outputs: Option<Vec<_>> = body.outputs.iter().map(|&(port, at, value)| Some((port, at, of(value)?))).collect();
-    let carried: Option<Vec<_>> =
-        kept.into_iter().map(|one| Some(Carried { next: of(one.next)?, ..one.clone() })).collect();
-    let counters: Option<Vec<_>> =
-        body.counters.iter().map(|counter| Some(Counter { start: of(counter.start)?, ..counter.clone() })).collect();
-    let left = with_own_counters(Loop {
-        objects: body.objects.clone(),
-        consumes,
-        produces: body.produces.clone(),
-        outputs: outputs?,
-        carried: carried?,
-        counters: counters?,
-        graph,
-    });
+    let kept = Loop { consumes, carried: kept.into_iter().cloned().collect(), ..body.clone() };
+    let left = with_own_counters(kept.moved(graph, &memo)?);
     // What was taken out may not be read any more.
     let gone = |object: ObjectId, at: Option<usize>| {
         let counted = running.iter().flat_map(|one| &one.index.carried);

@@ -7,9 +7,8 @@
 //! begins with the same elements, tokens and number of passes, what it leaves is known; otherwise the helpers are told to
 //! stop, and nothing was lost but their time. So nothing has to be known of the network, and nothing is believed.
 
-use super::Writer;
 use super::divided::{Divided, pointers};
-use crate::c::kernel::element_type;
+use super::{Writer, object_type};
 use headrace_transform::kernel::{Carry, Loop, ObjectId, Op};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -72,9 +71,8 @@ impl Writer<'_> {
 
     /// Elements that a loop begins with, and those that it leaves.
     fn elements(&self, body: &Loop) -> (Vec<Run>, Vec<Run>) {
-        let starts = body.counters.iter().map(|counter| counter.start);
         let mut read = BTreeSet::new();
-        for id in body.graph.reachable(body.roots().into_iter().chain(starts)) {
+        for id in body.needed() {
             if let Op::Entry { object, index } = body.graph.op(id) {
                 match body.graph.constant(*index) {
                     Some(at) => _ = read.insert((*object, at as usize)),
@@ -108,7 +106,7 @@ impl Writer<'_> {
                     "struct {prefix}_loop_{number}_{name} {{\n    uint8_t none; /* C has no empty structures */"
                 );
                 for (at, (object, _, n)) in runs.iter().enumerate() {
-                    let ty = self.object_type(*object);
+                    let ty = object_type(self.automaton.object(*object));
                     let _ = writeln!(structs, "    {ty} e{at}[{n}];");
                 }
                 structs.push_str("};\n\n");
@@ -147,11 +145,6 @@ struct {prefix}_ahead {{
             text.push_str(&self.run_ahead(body, divided, read, left));
         }
         text
-    }
-
-    fn object_type(&self, object: ObjectId) -> &'static str {
-        let width = self.automaton.object(object).width;
-        if width > 64 { "__extension__ unsigned __int128" } else { element_type(width) }
     }
 
     /// The functions of one of the loops.

@@ -30,6 +30,7 @@ impl Divided {
     pub(super) fn can(&self, prefix: &str) -> String {
         match self.ways {
             None => "true;\n".to_owned(),
+            Some(0) => "false;\n".to_owned(),
             Some(ways) => format!("false;\n{X86}    can = {prefix}_loop_{}_way() <= {ways};\n#endif\n", self.number),
         }
     }

@@ -163,13 +163,7 @@ impl Writer<'_> {
             let inputs = action.consumes.iter().filter(|one| !is_source && one.port == port).map(|one| one.tokens());
             outputs.chain(inputs).collect::<Vec<_>>()
         });
-        let divisor = |mut a: u64, mut b: u64| {
-            while b != 0 {
-                (a, b) = (b, a % b);
-            }
-            a
-        };
-        usize::try_from(numbers.fold(0, divisor)).unwrap_or(1).max(1)
+        usize::try_from(numbers.fold(0, num_integer::gcd)).unwrap_or(1).max(1)
     }
 
     fn ty_of(&self, instance: InstanceId, variable: usize) -> (Scalar, bool) {

@@ -7,13 +7,12 @@ use super::many::{ManyLoop, ManyLoops};
 use super::taken;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, LoopNames, MOST_TEXT, Machine, Many, Names, ON_TRIAL, Strategy, TabulatedFunction, Trials,
-    element_type, trial,
+    self, Blocks, CFunction, LoopNames, MOST_TEXT, Machine, Many, Names, ON_TRIAL, Renamed, Strategy,
+    TabulatedFunction, Trials, element_type, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
-use headrace_source::Span;
 use headrace_transform::control::CountedLoop;
-use headrace_transform::kernel::{Loop, Object, TableId};
+use headrace_transform::kernel::Loop;
 use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
@@ -134,43 +133,10 @@ fn with_tables(body: &Loop, outside: Outside) -> Option<Version> {
     Some(Version { function, supported: kernel::supported(NOTHING), least_passes })
 }
 
-/// Names of a loop with instructions: its graph is another, and so are its tables.
-struct OwnTables<'a> {
-    names: &'a dyn Names,
-    base: &'a str,
-}
-
-impl Names for OwnTables<'_> {
-    fn input(&self, port: u32, offset: i64) -> String {
-        self.names.input(port, offset)
-    }
-    fn input_bytes(&self, port: u32, offset: i64, n: u32) -> Option<String> {
-        self.names.input_bytes(port, offset, n)
-    }
-    fn output(&self, port: u32, offset: u64, value: &str) -> String {
-        self.names.output(port, offset, value)
-    }
-    fn output_bytes(&self, port: u32, offset: u64, n: u32) -> Option<String> {
-        self.names.output_bytes(port, offset, n)
-    }
-    fn element(&self, object: &Object, index: &str) -> String {
-        self.names.element(object, index)
-    }
-    fn table(&self, table: TableId) -> String {
-        format!("{}_selected_table_{}", self.base, table.0)
-    }
-    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
-        self.names.check(condition, index, length, span)
-    }
-    fn instruction(&self, description: u32, operands: &[String]) -> String {
-        self.names.instruction(description, operands)
-    }
-}
-
 /// A loop with instructions that work on blocks, for registers of so many bits.
 pub(super) fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
     let Some(selected) = selected(body) else { return Vec::new() };
-    let names = OwnTables { names: outside.names, base: outside.base };
+    let names = Renamed { names: outside.names, tables: format!("{}_selected_table_", outside.base), own: &[] };
     let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
     let print = |bits: u32| {
         let function = format!("{}_blocks{bits}", outside.base);
@@ -232,10 +198,10 @@ impl Writer<'_> {
             let is_tuned = tuned < TUNED;
             tuned += usize::from(is_tuned);
             let versions = self.versions(body, number, is_tuned);
-            let alone = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
+            let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
             let short = body.graph.len() <= MOST_NODES;
             let (alone, ways) =
-                if is_tuned && short { self.many_ways(body, number, alone) } else { (alone, Vec::new()) };
+                if is_tuned && short { self.many_ways(body, number, cycles) } else { (cycles, Vec::new()) };
             let functions = versions.iter().map(|version| &version.function);
             let functions = functions.chain(ways.iter().map(|way| &way.function));
             for text in functions.flat_map(|function| &function.support) {
@@ -244,7 +210,6 @@ impl Writer<'_> {
                 }
             }
             texts[number] = self.dispatched(body, number, &versions);
-            let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
             let always = versions.last().is_some_and(|version| version.supported.is_empty());
             let divided = Divided { number, ways: (!always).then_some(versions.len()), cycles };
             if body.is_independent() {

@@ -14,6 +14,7 @@
 //! | `kernels` | long kernels as functions, which states share |
 //! | `selected` | kernels with instructions |
 //! | `loops` | what is repeated |
+//! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
 //! | `divided` | loops that several threads run |
 //! | `ahead` | loops that other threads run before it is their turn |
@@ -215,9 +216,7 @@ impl Writer<'_> {
             "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct {inner} scheduled; /* goes on when `left` */\n    uint32_t left;\n    uint32_t state;\n    const struct headrace_helpers *helpers; /* null: none */\n"
         );
         for object in self.automaton.objects.iter().filter(|object| object.persistent && object.length > 0) {
-            let element =
-                if object.width > 64 { "__extension__ unsigned __int128" } else { kernel::element_type(object.width) };
-            let _ = writeln!(text, "    {element} {}[{}];", object.name, object.length);
+            let _ = writeln!(text, "    {} {}[{}];", object_type(object), object.name, object.length);
         }
         text.push_str(Self::many_fields());
         text.push_str(&self.ahead_fields());
@@ -225,6 +224,11 @@ impl Writer<'_> {
         let _ = write!(text, "}};\n\nextern const struct headrace_network {prefix}_network;\n\n");
         text
     }
+}
+
+/// The type of an object's elements in a declaration.
+fn object_type(object: &Object) -> &'static str {
+    if object.width > 64 { "__extension__ unsigned __int128" } else { kernel::element_type(object.width) }
 }
 
 fn collect_roots(step: &Step, roots: &mut Vec<headrace_transform::kernel::NodeId>) {

@@ -102,11 +102,7 @@ fn reads_as_tokens(body: &Loop, object: ObjectId) -> Option<(Loop, usize)> {
         };
         new.insert(id, value);
     }
-    for output in &mut turned.outputs {
-        output.2 = *new.get(&output.2)?;
-    }
-    turned.graph = graph;
-    Some((turned, first))
+    Some((turned.moved(graph, &new)?, first))
 }
 
 /// Objects of bytes that a loop reads.

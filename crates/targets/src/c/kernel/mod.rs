@@ -27,7 +27,9 @@
 //! | `trial` | how long a printed loop takes on this processor |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
+//! | `split_sums` | sums over passes beside what is left of a loop without them |
 //! | `many` | passes that need each other, for many messages at once |
+//! | `renamed` | names of a loop that is made of another |
 //! | `skipped` | what passes leave that are not run here |
 //! | `prelude` | what the printed text expects above it |
 
@@ -48,6 +50,7 @@ mod pieces;
 mod place;
 mod prelude;
 mod recurrence;
+mod renamed;
 mod rolled;
 mod rows;
 mod scalar;
@@ -70,6 +73,7 @@ pub use many::{Many, many};
 pub use passes::passes;
 pub use prelude::prelude;
 pub use recurrence::{product_once, recurrence};
+pub use renamed::Renamed;
 pub use scalar::{element_type, statements, tables};
 pub use skipped::{skipped, touched};
 pub use split_sums::with_sums;

@@ -30,9 +30,7 @@ pub fn skipped(body: &Loop, names: &LoopNames) -> String {
 
 /// The objects that a loop reads or changes.
 pub fn touched(body: &Loop) -> BTreeSet<ObjectId> {
-    let starts = body.counters.iter().map(|counter| counter.start);
-    let read = body.graph.reachable(body.roots().into_iter().chain(starts)).into_iter();
-    let read = read.filter_map(|id| match body.graph.op(id) {
+    let read = body.needed().into_iter().filter_map(|id| match body.graph.op(id) {
         Op::Entry { object, .. } => Some(*object),
         _ => None,
     });

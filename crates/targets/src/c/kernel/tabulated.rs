@@ -1,15 +1,14 @@
 //! A loop with tables of what depends on single bytes, some of them filled when it begins, and passes that need not wait for
 //! each other side by side.
 
-use super::Names;
 use super::frame::{CFunction, LoopNames, head};
 use super::lanes::{lanes, lanes_after};
 use super::machine::Machine;
 use super::passes::passes_block;
+use super::renamed::Renamed;
 use super::scalar::{element_type, statements, tables};
 use super::words::Unsuited;
-use headrace_source::Span;
-use headrace_transform::kernel::{Effect, Loop, Object, TableId};
+use headrace_transform::kernel::{Effect, Loop, Object};
 use headrace_transform::passes::byte_tables::{
     Built, Tabulated, affine_bytes, built_tables, byte_tables, tables_of_spread_bits,
 };
@@ -50,7 +49,7 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
     }
     let tabulated = found.unwrap_or_else(|| Tabulated { body: body.clone(), built: Vec::new() });
     let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
-    let inside = TableNames { names, own };
+    let inside = renamed(names, own);
     let body = &tabulated.body;
     let mut text = constant_tables(&tabulated, &inside);
     // Where it is called, registers are short.
@@ -88,7 +87,7 @@ pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Res
     let tabulated = built_tables(affine.as_ref().unwrap_or(body))
         .ok_or_else(|| Unsuited("nothing depends on single bytes and what stays".into()))?;
     let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
-    let inside = TableNames { names, own };
+    let inside = renamed(names, own);
     let before = fillings(&tabulated, &inside);
     let outside = LoopNames { names: &inside, ..*names };
     let function = lanes_after(&tabulated.body, machine, &outside, &before)?;
@@ -107,7 +106,7 @@ pub(super) fn tables_in_registers(body: &Loop, machine: &Machine, names: &LoopNa
     }
     let body = tables_of_spread_bits(body).ok_or_else(|| Unsuited("no long functions of single bytes".into()))?;
     let tabulated = Tabulated { body, built: Vec::new() };
-    let inside = TableNames { names, own: &[] };
+    let inside = renamed(names, &[]);
     let function = lanes(&tabulated.body, machine, &LoopNames { names: &inside, ..*names })?;
     let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
     Ok(CFunction { text, cycles: function.cycles * BESIDE, ..function })
@@ -118,15 +117,20 @@ fn least_passes(tabulated: &Tabulated) -> u64 {
     tabulated.built.iter().map(length).sum::<u64>() / 16
 }
 
+/// Names with tables of the function, and `own` as its local variables.
+fn renamed<'a>(names: &LoopNames<'a>, own: &'a [Object]) -> Renamed<'a> {
+    Renamed { names: names.names, tables: format!("{}_table", names.function), own }
+}
+
 /// Definitions of constant tables.
-fn constant_tables(tabulated: &Tabulated, names: &TableNames) -> String {
+fn constant_tables(tabulated: &Tabulated, names: &Renamed) -> String {
     let mut roots = tabulated.body.roots();
     roots.extend(tabulated.built.iter().map(|built| built.value));
     tables(&tabulated.body.graph, &roots, names)
 }
 
 /// Statements that fill tables.
-fn fillings(tabulated: &Tabulated, names: &TableNames) -> String {
+fn fillings(tabulated: &Tabulated, names: &Renamed) -> String {
     let body = &tabulated.body;
     let mut text = String::new();
     for built in &tabulated.built {
@@ -148,48 +152,4 @@ fn fillings(tabulated: &Tabulated, names: &TableNames) -> String {
         text.push_str("  }\n");
     }
     text
-}
-
-/// Names of the function's own tables.
-struct TableNames<'a> {
-    names: &'a LoopNames<'a>,
-    /// The objects that are its own.
-    own: &'a [Object],
-}
-
-impl TableNames<'_> {
-    fn is_own(&self, object: &Object) -> bool {
-        self.own.iter().any(|own| own.name == object.name)
-    }
-}
-
-impl Names for TableNames<'_> {
-    fn input(&self, port: u32, offset: i64) -> String {
-        self.names.names.input(port, offset)
-    }
-    fn input_bytes(&self, port: u32, offset: i64, n: u32) -> Option<String> {
-        self.names.names.input_bytes(port, offset, n)
-    }
-    fn output(&self, port: u32, offset: u64, value: &str) -> String {
-        self.names.names.output(port, offset, value)
-    }
-    fn output_bytes(&self, port: u32, offset: u64, n: u32) -> Option<String> {
-        self.names.names.output_bytes(port, offset, n)
-    }
-    fn element(&self, object: &Object, index: &str) -> String {
-        match self.is_own(object) {
-            true if object.length == 1 => object.name.clone(),
-            true => format!("{}[{index}]", object.name),
-            false => self.names.names.element(object, index),
-        }
-    }
-    fn table(&self, table: TableId) -> String {
-        format!("{}_table{}", self.names.function, table.0)
-    }
-    fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
-        self.names.names.check(condition, index, length, span)
-    }
-    fn instruction(&self, description: u32, operands: &[String]) -> String {
-        self.names.names.instruction(description, operands)
-    }
 }

@@ -1,10 +1,11 @@
 //! The interface of operations in C: what a manifest says of an operation becomes the functions that C programmers expect.
 //!
 //! A block cipher has `key` and `blocks`; what processes messages has `init`, `update`, `final`, `message`, the whole of
-//! one in a call, `message_helped`, the same with threads, and `many`, many of those, and `key` before them where there is a key; a generator has `generate`. An
-//! operation that verifies and gives output has no `init`, `update` and `final`, so that nothing leaves before the verdict,
-//! and neither has one that needs its input in one chunk. The work is done by `runtime/c/headrace_message.c`; what is printed here is a table of the ports and thin
-//! functions with the parameters that the operation has.
+//! one in a call, `message_helped`, the same with threads, and `many`, many of those, and `key` before them where there
+//! is a key; a generator has `generate`. An operation that verifies and gives output has no `init`, `update` and `final`,
+//! so that nothing leaves before the verdict, and neither has one that needs its input in one chunk. The work is done by
+//! `runtime/c/headrace_message.c` and, for a whole message, `runtime/c/headrace_whole.h`; what is printed here is a table
+//! of the ports and thin functions with the parameters that the operation has.
 
 use super::{network_prefix, operation_prefix};
 use headrace_ir::Network;

@@ -8,7 +8,7 @@
 //! p := a | b << 8;  q := p ^ p >> 4 & 0x0f0f;  y := q & 0xff;  z := q >> 8    =>    y := T[a];  z := T[b]
 //! ```
 
-use super::{AtPosition, INDEX_BITS, Window, Windows, moved, needed};
+use super::{AtPosition, INDEX_BITS, Window, Windows};
 use crate::kernel::evaluate::values;
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, Loop, NodeId, Op, Table};
@@ -54,7 +54,7 @@ pub fn tables_of_spread_bits(body: &Loop) -> Option<Loop> {
     if body.graph.len() > MOST_NODES {
         return None;
     }
-    let order = needed(body);
+    let order = body.needed();
     let spread = Spread::new(body, &order);
     let found = spread.functions(&order);
     if found.is_empty() {
@@ -85,7 +85,7 @@ pub fn tables_of_spread_bits(body: &Loop) -> Option<Loop> {
         };
         new.insert(id, value);
     }
-    moved(body, graph, &new)
+    body.moved(graph, &new)
 }
 
 /// Functions of one window, one beside the other in one element.
@@ -437,7 +437,7 @@ mod tests {
         }
         let tables = tables_of_spread_bits(&body).expect("tables");
         same(&body, &tables);
-        let order = needed(&tables);
+        let order = tables.needed();
         assert_eq!(order.iter().filter(|&&id| matches!(tables.graph.op(id), Op::Lookup(..))).count(), 4);
     }
 
@@ -452,7 +452,7 @@ mod tests {
         }
         let tables = tables_of_spread_bits(&body).expect("tables");
         same(&body, &tables);
-        let order = needed(&tables);
+        let order = tables.needed();
         assert_eq!(order.iter().filter(|&&id| matches!(tables.graph.op(id), Op::Lookup(..))).count(), 4);
     }
 }

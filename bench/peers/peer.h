@@ -12,7 +12,8 @@
  *
  * Everything that depends on the key alone belongs into `peer_open`, which is not measured. Every run is a message of its
  * own: initial block, nonce and counters are as they were at first. Input and output do not overlap, both are aligned to 64
- * bytes, and behind the output there is room for 64 bytes more than the longest result.
+ * bytes, and behind the output there is room for 64 bytes more than the longest result. What `peer_open` gives is used by one
+ * thread at a time, which may be any.
  */
 #ifndef HEADRACE_PEER_H
 #define HEADRACE_PEER_H

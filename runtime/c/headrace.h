@@ -342,10 +342,15 @@ static inline bool hr_text_equal(const char *a, const char *b) {
 
 /* Overwrites memory that held secrets; the compiler cannot leave it out. */
 static inline void hr_wipe(void *memory, size_t bytes) {
+#ifdef __GNUC__
+    memset(memory, 0, bytes);
+    __asm__ __volatile__("" : : "r"(memory) : "memory");
+#else
     volatile unsigned char *at = (volatile unsigned char *)memory;
     while (bytes-- != 0) {
         *at++ = 0;
     }
+#endif
 }
 
 #ifdef __cplusplus

@@ -87,6 +87,9 @@ pub struct Prepared {
     context: NonNull<c_void>,
 }
 
+// SAFETY: peer.h says that any thread may use a context, one at a time.
+unsafe impl Send for Prepared {}
+
 impl Prepared {
     /// Prepares an operation (`aes128 ctr`); `None` when the contender does not have it.
     pub fn open(object: &Arc<Object>, operation: &str, strings: &Strings) -> Option<Self> {

@@ -272,11 +272,11 @@ HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes
             let name = &port.name;
             let _ = write!(
                 moved,
-                "    if (own.in_{name}_there == 0) {{\n        own.in_{name} = own.in_{name}_buffer;\n    }} else if (job->in_{name}_from != SIZE_MAX) {{\n        own.in_{name} = own.in_{name}_buffer + job->in_{name}_from;\n    }}\n"
+                "    if (own->in_{name}_there == 0) {{\n        own->in_{name} = own->in_{name}_buffer;\n    }} else if (job->in_{name}_from != SIZE_MAX) {{\n        own->in_{name} = own->in_{name}_buffer + job->in_{name}_from;\n    }}\n"
             );
         }
         for port in &self.network.outputs {
-            let _ = write!(moved, "    own.out_{0} = NULL;\n    own.out_{0}_room = 0;\n", port.name);
+            let _ = write!(moved, "    own->out_{0} = NULL;\n    own->out_{0}_room = 0;\n", port.name);
         }
         let (mut fields, mut set) = (String::new(), String::new());
         for port in &self.network.inputs {
@@ -293,7 +293,7 @@ HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes
         format!(
             "struct {prefix}_helped {{
     struct {prefix} *s;
-    const struct {prefix} *from; /* what it was when the helpers began */
+    struct {prefix} from; /* what it was when the helpers began */
     struct {prefix}_ahead ahead;
     uint32_t status;
 {fields}}};
@@ -301,7 +301,7 @@ HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes
 /* The context goes its way in the first part; the others are helpers that run ahead of it. */
 static void {prefix}_helped_part(void *any, uint32_t part) {{
     struct {prefix}_helped *const job = (struct {prefix}_helped *)any;
-    struct {prefix} own;
+    struct {prefix} copy, *own = &copy;
     uint64_t budget = UINT64_MAX;
     if (part == 0) {{
         job->s->ahead = &job->ahead;
@@ -314,31 +314,35 @@ static void {prefix}_helped_part(void *any, uint32_t part) {{
     if (__atomic_load_n(&job->ahead.over, __ATOMIC_RELAXED) != 0) {{
         return;
     }}
-    memcpy(&own, job->from, sizeof own);
-{moved}    own.helpers = NULL;
-    own.many = 0;
-    own.scheduled.control.host = NULL;
-    own.ahead = &job->ahead;
-    own.ahead_who = part;
-    own.ahead_at = 0;
-    (void){prefix}_steps(&own, &budget);
-    hr_wipe(&own, sizeof own);
+    if (job->ahead.helpers->n_threads == 2) {{
+        own = &job->from; /* which no other helper needs: pages that a thread has not touched yet cost time */
+    }} else {{
+        memcpy(own, &job->from, sizeof *own);
+    }}
+{moved}    own->helpers = NULL;
+    own->many = 0;
+    own->scheduled.control.host = NULL;
+    own->ahead = &job->ahead;
+    own->ahead_who = part;
+    own->ahead_at = 0;
+    (void){prefix}_steps(own, &budget);
+    if (own == &copy) {{
+        hr_wipe(own, sizeof *own);
+    }}
 }}
 
 HR_APART static uint32_t {prefix}_run_with(struct {prefix} *s) {{
     struct {prefix}_helped job;
-    struct {prefix} from;
     size_t at;
-    memcpy(&from, s, sizeof from);
+    memcpy(&job.from, s, sizeof job.from);
     job.s = s;
-    job.from = &from;
     job.ahead.helpers = s->helpers;
     job.ahead.over = 0;
     for (at = 0; at < {CLAIMS}; at++) {{
         job.ahead.claims[at].state = 0;
     }}
 {set}    s->helpers->run(s->helpers, s->helpers->n_threads, {prefix}_helped_part, &job);
-    hr_wipe(&from, sizeof from);
+    hr_wipe(&job.from, sizeof job.from);
     hr_wipe(job.ahead.claims, sizeof job.ahead.claims);
     return job.status;
 }}

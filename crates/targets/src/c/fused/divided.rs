@@ -9,8 +9,8 @@ use crate::c::kernel::{self, LoopNames, element_type};
 use headrace_transform::kernel::Loop;
 use std::fmt::Write as _;
 
-/// Ranges for each thread: one that begins late or is held up takes fewer.
-const RANGES: usize = 4;
+/// Ranges for each thread: one that begins late or is held up takes fewer, and all end at about the same time.
+const RANGES: usize = 16;
 
 /// Passes of which ranges are multiples, where they are long enough.
 const TOGETHER: usize = 64;

@@ -11,7 +11,7 @@ use headrace_transform::control::{
     Automaton, CountedLoop, Limits, Next, Round, Rounds, Sample, Step, Trips, Update, automaton_of,
 };
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
-use headrace_transform::kernel::{Effect, Graph, Object};
+use headrace_transform::kernel::{Effect, Graph, Object, Op};
 use std::path::Path;
 
 #[path = "../../frontend/tests/support/folders.rs"]
@@ -209,8 +209,8 @@ fn interpreted(network: &Network, sample: &Sample) -> Vec<Vec<u128>> {
         .collect()
 }
 
-/// Checks the first variant of an operation; gives how many passes its loops ran.
-fn check(set: &str, operation: &str) -> u64 {
+/// The network of the first variant of an operation, typical messages, and its automaton.
+fn explored(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
     let library = loading::library();
     let spec = library.operation(set, operation).unwrap();
     let text = spec.variant(None).unwrap().network.to_string();
@@ -219,6 +219,12 @@ fn check(set: &str, operation: &str) -> u64 {
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).unwrap();
     let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton = automaton_of(&network, &samples, &Limits::default()).unwrap();
+    (network, samples, automaton)
+}
+
+/// Checks the first variant of an operation; gives how many passes its loops ran.
+fn check(set: &str, operation: &str) -> u64 {
+    let (network, samples, automaton) = explored(set, operation);
     let mut looped = 0;
     for sample in &samples {
         let expected = interpreted(&network, sample);
@@ -243,6 +249,26 @@ fn rings_of_rounds_and_counts_of_blocks() {
 fn chains_and_compressions() {
     check("aes128", "cbc-encrypt");
     assert!(check("sha256", "hash") > 10);
+}
+
+#[test]
+fn what_is_long_begins_with_memory_even_where_its_tokens_are_constants() {
+    let (_, _, automaton) = explored("hmac-sha256", "mac");
+    let mut n_long = 0;
+    for state in &automaton.states {
+        state.step.kernels(&mut |kernel, _| {
+            let mut roots = Vec::new();
+            Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses()));
+            let nodes = automaton.graph.reachable(roots);
+            let reads_state = nodes.iter().any(|&id| match automaton.graph.op(id) {
+                Op::Entry { object, .. } => automaton.object(*object).name.ends_with("_add_state_State"),
+                _ => false,
+            });
+            assert!(nodes.len() < 3_000 || reads_state, "{}", state.description);
+            n_long += usize::from(nodes.len() >= 3_000);
+        });
+    }
+    assert!(n_long > 3);
 }
 
 #[test]

@@ -108,6 +108,15 @@ impl Wiring {
         wiring.roots.sort_by_cached_key(|&root| std::cmp::Reverse(upstream(root)));
         wiring
     }
+
+    /// Whether an instance takes tokens right from one of those that have fired.
+    fn is_fed_by(&self, instance: usize, fired: &[(usize, usize)]) -> bool {
+        let inputs = self.inputs[instance].iter().flatten();
+        let feeds = |connection: &usize| {
+            fired.iter().any(|&(source, _)| self.outputs[source].iter().any(|port| port.contains(connection)))
+        };
+        inputs.into_iter().any(feeds)
+    }
 }
 
 /// Scheduling above executing.
@@ -119,7 +128,8 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
     /// An input port that may be read now, and how many tokens.
     pub reading: Option<(usize, usize)>,
     /// Which actions that are long have fired in this kernel, as instance and action; none: nothing has fired. Such actions
-    /// come first in a kernel and once, so that what takes long is the same in kernels of many states.
+    /// come first in a kernel and once, and others after them only if they take their tokens, so that what takes long is
+    /// the same in kernels of many states: what others take would be known from what this kernel did.
     pub long: Option<Vec<(usize, usize)>>,
 }
 
@@ -329,7 +339,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         if self.wiring.long[instance][test.action.index()] {
             let own = (instance, test.action.index());
             match &mut self.long {
-                Some(fired) if fired.is_empty() || fired.contains(&own) => {
+                Some(fired) if fired.contains(&own) || !self.wiring.is_fed_by(instance, fired) => {
                     return Ok(Attempt::Result(Progress::Long));
                 }
                 Some(fired) => fired.push(own),

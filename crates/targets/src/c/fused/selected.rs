@@ -135,8 +135,10 @@ impl Writer<'_> {
             let (_, blocks) = self.blocks(body, name, &[128]).pop()?;
             Some((blocks.function, kernel::supported(&blocks.features)))
         };
-        let selected =
-            other(&with_tokens).map(|(function, supported)| (function, supported, Vec::new(), written.clone()));
+        // What reads elements only differs from pass to pass where these go on.
+        let selected = other(&with_tokens)
+            .or_else(|| other(&holding(&with_tokens).filter(|_| !written.is_empty())?))
+            .map(|(function, supported)| (function, supported, Vec::new(), written.clone()));
         let alone = || {
             let product = self.product(&body, name);
             let product = product.map(|(function, features)| (function, kernel::supported(&features)));
@@ -179,5 +181,39 @@ impl Writer<'_> {
             let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
             (cycles < plain).then(|| (printed, machine.supported(), (object, first)))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_transform::kernel::Object;
+
+    #[test]
+    fn what_reads_elements_and_stores_bytes_takes_words_and_gives_tokens() {
+        let object = |name: &str, width: u32| Object { name: name.into(), width, length: 4, persistent: true };
+        let (words, bytes) = (ObjectId(0), ObjectId(1));
+        let mut graph = Graph::new();
+        let first = graph.number(0, 32);
+        let word = graph.entry(words, first, 32);
+        let carried = (0..4).map(|at| {
+            let next = graph.extract(word, 8 * at, 8);
+            Carried { object: bytes, index: at as usize, next, carry: Carry::True }
+        });
+        let carried = carried.collect();
+        let body = Loop {
+            objects: vec![object("words", 32), object("bytes", 8)],
+            consumes: Vec::new(),
+            produces: Vec::new(),
+            outputs: Vec::new(),
+            carried,
+            counters: Vec::new(),
+            graph,
+        };
+        let (turned, written) = stores_as_tokens(&body).unwrap();
+        assert_eq!((written, &turned.produces[..]), (vec![(bytes, 0)], &[(4, 8)][..]));
+        let held = holding(&turned).unwrap();
+        assert_eq!(held.carried.iter().map(|one| (one.object, one.index)).collect::<Vec<_>>(), [(words, 0)]);
+        assert_eq!(held.outputs.len(), 4);
     }
 }

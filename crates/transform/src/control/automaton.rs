@@ -2,6 +2,7 @@
 
 use crate::kernel::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
 use headrace_ir::{InstanceId, StateId, VariableId};
+use std::collections::HashMap;
 
 /// What may happen in a state, as a tree of decisions with a kernel at each leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,12 +231,45 @@ impl Automaton {
         n
     }
 
-    /// Number of effects of all kernels.
+    /// Number of effects of all kernels; those that do the same count once.
     pub fn n_effects(&self) -> usize {
+        let mut met = Different::default();
+        self.states.iter().map(|state| met.meet(&state.step)).sum()
+    }
+}
+
+/// Kernels that differ from each other.
+#[derive(Clone, Default)]
+pub(super) struct Different<'a>(HashMap<usize, Vec<&'a [Effect]>>);
+
+impl<'a> Different<'a> {
+    /// Adds the kernels of a step; gives how many effects those have that were not there.
+    pub fn meet(&mut self, step: &'a Step) -> usize {
         let mut n = 0;
-        for state in &self.states {
-            state.step.kernels(&mut |kernel, _| Effect::walk(&kernel.effects, &mut |_| n += 1));
-        }
+        step.kernels(&mut |kernel, _| {
+            let equally_long = self.0.entry(kernel.effects.len()).or_default();
+            if !equally_long.contains(&kernel.effects.as_slice()) {
+                equally_long.push(&kernel.effects);
+                Effect::walk(&kernel.effects, &mut |_| n += 1);
+            }
+        });
         n
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_kernels_count_once() {
+        let mut graph = Graph::new();
+        let value = graph.number(7, 8);
+        let go = |n: u64| {
+            let effects = (0..n).map(|offset| Effect::Output { port: 0, offset, value }).collect();
+            Step::Go { kernel: Kernel { effects, consumes: Vec::new(), produces: vec![n] }, target: 0 }
+        };
+        let mut met = Different::default();
+        assert_eq!([go(2), go(2), go(3)].each_ref().map(|step| met.meet(step)), [2, 0, 3]);
     }
 }

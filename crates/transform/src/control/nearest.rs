@@ -4,8 +4,7 @@
 //! byte that waits. What is near the beginning is what every message comes through. The others are left to the run-time
 //! scheduler, which goes on from any state.
 
-use super::automaton::{Automaton, LastPass, Step};
-use crate::kernel::Effect;
+use super::automaton::{Automaton, Different, LastPass, Step};
 use std::collections::{HashMap, VecDeque};
 
 impl Automaton {
@@ -16,24 +15,22 @@ impl Automaton {
         let mut numbers: HashMap<usize, usize> = HashMap::new();
         let mut open = VecDeque::from([0]);
         let mut effects = 0;
+        let mut met = Different::default();
         while let Some(at) = open.pop_front() {
             if numbers.contains_key(&at) {
                 continue;
             }
             let state = self.states.get(at)?;
-            let mut own = 0;
-            let mut targets = Vec::new();
-            state.step.kernels(&mut |kernel, target| {
-                Effect::walk(&kernel.effects, &mut |_| own += 1);
-                targets.push(target);
-            });
+            let mut with = met.clone();
+            let own = with.meet(&state.step);
             if order.len() == n_states || effects + own > n_effects {
                 continue;
             }
+            met = with;
             effects += own;
             numbers.insert(at, order.len());
             order.push(at);
-            open.extend(targets);
+            state.step.kernels(&mut |_, target| open.push_back(target));
         }
         if !numbers.contains_key(&0) {
             return None;

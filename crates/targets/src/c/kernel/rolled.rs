@@ -249,7 +249,7 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
     let words = bits.sources.iter().enumerate().filter(|(_, source)| matches!(source, Source::Word { .. }));
     let mut there: HashSet<Signal> = words.map(|(i, _)| Signal::from(i)).collect();
     let mut drafts = Vec::new();
-    for number in by_level(bits)? {
+    for number in by_level(bits, &readers)? {
         let (call, inputs) = (&bits.calls[number], std::mem::take(&mut inputs[number]));
         if inputs.iter().filter_map(|input| input.vector).any(|vector| !there.contains(&vector)) {
             return None;
@@ -282,12 +282,69 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
     Some(drafts)
 }
 
-/// The calls, those first that need the fewest before them, and of those the same tables one beside the other. `None` where
-/// they need each other.
-fn by_level(bits: &Bits) -> Option<Vec<usize>> {
+/// The calls, those first that need the fewest before them, of those such whose outputs are mixed into what others give
+/// after these, and of those the same tables one beside the other. `None` where they need each other.
+///
+/// Example: of `y = a(x) ^ (b(x) ^ z)`, where neither table needs the other, `b` comes first, so that `a` finds the sum.
+fn by_level(bits: &Bits, readers: &HashMap<Signal, Vec<Signal>>) -> Option<Vec<usize>> {
     let levels = bits.levels(&HashSet::new())?;
     let of_call = |number: usize| bits.asked(&bits.calls[number]).iter().map(|signal| levels[signal.index()]).max();
+    // Gates behind one another on the same level.
+    let mut behind: Vec<usize> = vec![0; levels.len()];
+    for (i, gate) in bits.circuit.gates().iter().enumerate() {
+        let at = bits.sources.len() + i;
+        let same = gate.operands().map(Signal::index).filter(|&operand| levels[operand] == levels[at]);
+        behind[at] = same.map(|operand| behind[operand] + 1).max().unwrap_or(0);
+    }
+    let sums_before = |number: usize| {
+        let call = &bits.calls[number];
+        let n_outputs = bits.tables.get(&call.table).map_or(0, |table| table.outputs().len());
+        let outputs = (call.first_input..call.first_input + n_outputs).map(Signal::from);
+        let sums = outputs.flat_map(|output| readers.get(&output).into_iter().flatten()).map(|sum| sum.index());
+        sums.filter(|&sum| Some(levels[sum]) == of_call(number).map(|level| level + 1)).map(|sum| behind[sum]).max()
+    };
     let mut order: Vec<usize> = (0..bits.calls.len()).collect();
-    order.sort_by_key(|&number| (of_call(number), &bits.calls[number].table));
+    order.sort_by_cached_key(|&number| (of_call(number), sums_before(number), bits.calls[number].table.clone()));
     Some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bits::Call;
+    use super::*;
+    use headrace_boolean::circuit::Circuit;
+
+    #[test]
+    fn what_is_mixed_into_the_outputs_of_others_is_called_after_them() {
+        let sources: Vec<Source> = (0..8)
+            .map(|bit| Source::Word { port: 0, word: 0, bit })
+            .chain((0..8).map(|i| Source::Table { call: i / 4, bit: i as u32 % 4 }))
+            .collect();
+        let mut circuit = Circuit::new(16);
+        let outputs = vec![(0..4).collect()];
+        for bit in 0..4_usize {
+            let [first, second, z] = [8 + bit, 12 + bit, 4 + bit].map(Signal::from);
+            let sum = circuit.push(Gate::Xor(second, z));
+            let whole = circuit.push(Gate::Xor(first, sum));
+            circuit.push_output(whole);
+        }
+        (0..2).for_each(|_| (0..4_usize).for_each(|bit| circuit.push_output(Signal::from(bit))));
+        let parts = [0, 1].map(|table| Part { table, index: vec![None; 4] });
+        let calls = [(0, 4, 8), (1, 8, 12)].map(|(table, first_output, first_input)| Call {
+            table: parts[table].clone(),
+            first_output,
+            n_inputs: 4,
+            first_input,
+        });
+        let mut inverted = Circuit::new(4);
+        for bit in 0..4_usize {
+            let not = inverted.push(Gate::Not(Signal::from(bit)));
+            inverted.push_output(not);
+        }
+        let tables = parts.clone().map(|part| (part, inverted.clone())).into();
+        let bits = Bits { circuit, sources, calls: calls.to_vec(), tables, outputs, n_tables: 2 };
+        let drafts = drafts(&bits).expect("calls only");
+        let order: Vec<&Part> = drafts.iter().map(|draft| &draft.kind.table).collect();
+        assert_eq!(order, [&parts[1], &parts[0]]);
+    }
 }

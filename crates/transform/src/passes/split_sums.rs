@@ -14,10 +14,14 @@
 //!
 //! A loop with such sums becomes three: places of entries for each pass, which counters tell; the loop without sums, for
 //! which running sums are tokens that somebody writes down before; and totals over tokens that lie in memory. All but the
-//! additions is independent. Numbering the blocks of a message by sums of masks is such a loop, and a sum of what is
-//! authenticated too.
+//! additions is independent, and most entries are known beforehand where places come again ([`Period`]). Numbering the
+//! blocks of a message by sums of masks is such a loop, and a sum of what is authenticated too.
 //!
 //! Requires: all carries that are [`Carry::True`] belong to sums. Establishes: the loops that are left have none.
+
+mod period;
+
+pub use period::{PERIOD, Period};
 
 use crate::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -46,7 +50,10 @@ pub struct Running {
     pub list: ObjectId,
     /// Makes the place of the first byte of a pass's entry, one token of the first output port.
     pub index: Loop,
+    /// Where most of these places come again, and this is the only such sum.
+    pub period: Option<Period>,
     /// The input port on which [`SplitSums::independent`] gets the sum after the pass: one that the network does not have.
+    /// With a period it gets what has been added since the period began, and the element holds what the sum was then.
     pub port: usize,
 }
 
@@ -100,10 +107,18 @@ pub fn split_sums(body: &Loop) -> Option<SplitSums> {
         let (list, place) = sum.entry(body)?;
         let port = body.consumes.len() + running.len();
         written.extend(sum.next.iter().enumerate().map(|(at, &next)| (next, (port, at))));
-        running.push(Running { sum: sum.place, list, index: index_loop(body, place)?, port });
+        let index = index_loop(body, place)?;
+        let period = period::period(&index).filter(|found| {
+            let length = body.objects[list.0 as usize].length;
+            found.places.iter().all(|&place| place + BYTES <= length)
+        });
+        running.push(Running { sum: sum.place, list, index, period, port });
     }
     if running.iter().any(|one| own.contains(&one.list)) {
         return None;
+    }
+    if running.len() > 1 {
+        running.iter_mut().for_each(|one| one.period = None);
     }
     let independent = without(body, &own, &written, &running)?;
     Some(SplitSums { independent, running, totals })
@@ -238,6 +253,7 @@ fn without(
         })
     };
     let kept: Vec<&Carried> = body.carried.iter().filter(|one| one.carry != Carry::True && !counted(one)).collect();
+    let periodic = running.iter().find(|one| one.period.is_some()).map(|one| one.sum);
     let mut graph = Graph::new();
     let mut memo: HashMap<NodeId, NodeId> = HashMap::new();
     let roots = body.outputs.iter().map(|output| output.2).chain(kept.iter().map(|one| one.next));
@@ -249,7 +265,13 @@ fn without(
                 continue;
             }
             if let Some(&(port, at)) = written.get(&id) {
-                memo.insert(id, graph.input(port as u32, at as i64, 8));
+                let mut sum = graph.input(port as u32, at as i64, 8);
+                if let Some(kept) = periodic {
+                    let index = graph.number((kept.first + at) as u128, 32);
+                    let before = graph.entry(kept.object, index, 8);
+                    sum = graph.xor(sum, before);
+                }
+                memo.insert(id, sum);
                 continue;
             }
             let node = body.graph.node(id);
@@ -277,7 +299,7 @@ fn without(
     // What was taken out may not be read any more.
     let gone = |object: ObjectId, at: Option<usize>| {
         let counted = running.iter().flat_map(|one| &one.index.carried);
-        own.contains(&object)
+        own.contains(&object) && periodic.is_none_or(|kept| kept.object != object)
             || counted.into_iter().any(|one| one.object == object && at.is_none_or(|at| at == one.index))
     };
     let reads = left.graph.reachable(left.roots()).into_iter().any(|id| match *left.graph.op(id) {

@@ -1,36 +1,52 @@
 //! A loop that was taken apart into sums and passes that do not need each other.
 //!
 //! So many passes at a time: places of entries by counters, side by side; running sums over them, one XOR after the other,
-//! written down; the passes, which read them as tokens; totals over tokens, in wide registers.
+//! written down; the passes, which read them as tokens; totals over tokens, in wide registers. Where places come again,
+//! sums of the entries of a period are made once a call, and a running sum is one of them and what it was before the period.
 
 use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
 use super::machine::Machine;
 use super::passes::passes;
 use super::scalar::element_type;
-use headrace_transform::kernel::{Loop, ObjectId};
-use headrace_transform::passes::split_sums::{BYTES, Place, Running, SplitSums, Total};
+use headrace_transform::kernel::{Carried, Loop, ObjectId};
+use headrace_transform::passes::split_sums::{BYTES, PERIOD, Period, Place, Running, SplitSums, Total};
 use std::fmt::Write as _;
 
-/// Passes at a time: what is written down for them stays in the nearest cache.
+/// Passes of which places are made at a time.
 const PASSES: usize = 256;
+
+/// Passes that follow their sums at a time: so few that a processor does both at once.
+const STEP: usize = 32;
 
 /// Prints it: `first` runs the passes that do not need each other; sums are for a machine.
 pub fn with_sums(split: &SplitSums, first: &CFunction, machine: &Machine, names: &LoopNames) -> CFunction {
     let body = &split.independent;
     let mut made = CFunction { name: names.function.to_owned(), ..first.clone() };
-    let mut before = String::new();
+    let mut text = Around::default();
+    let period = split.running.first().and_then(|one| one.period.as_ref());
     for (k, running) in split.running.iter().enumerate() {
         let function = format!("{}_places{k}", names.function);
         let named = LoopNames { function: &function, ..*names };
+        let index = period.map_or(&running.index, |period| &period.others);
         // Places are few for what circuits take before they begin.
-        let places = lanes(&running.index, machine, &named).unwrap_or_else(|_| passes(&running.index, &named));
+        let places = lanes(index, machine, &named).unwrap_or_else(|_| passes(index, &named));
         made.support.extend(places.support);
         made.text.push_str(&places.text);
-        made.cycles += places.cycles + 2.0;
-        before.push_str(&running_sums(body, running, k, &function, names));
+        match period {
+            Some(period) => {
+                made.cycles += places.cycles / PERIOD as f64 + 1.0;
+                periodic_sums(body, running, period, names, &function, &mut text);
+            }
+            None => {
+                made.cycles += places.cycles + 2.0;
+                running_sums(body, running, k, &function, names, &mut text);
+            }
+        }
     }
-    let after: String = split.totals.iter().map(|total| whole(body, total, machine, names)).collect();
+    for (k, total) in split.totals.iter().enumerate() {
+        whole(body, total, k, machine, names, &mut text);
+    }
     made.cycles += split.totals.len() as f64;
     let _ = write!(made.text, "{}static void {}({} *s", machine.attribute(), names.function, names.state);
     let (mut arguments, mut next) = (String::new(), String::new());
@@ -46,12 +62,41 @@ pub fn with_sums(split: &SplitSums, first: &CFunction, machine: &Machine, names:
             let _ = write!(next, " {array}{port} += n * {n};");
         }
     }
+    let Around { begin, places, before, after, end } = text;
+    let step = if period.is_some() { format!("{PERIOD} - at_") } else { STEP.to_string() };
     let _ = write!(
         made.text,
-        ", size_t passes)\n{{\n  while (passes) {{\n    const size_t n = passes < {PASSES} ? passes : {PASSES};\n{before}    {}(s{arguments}, n);\n{after}    passes -= n;{next}\n  }}\n}}\n",
+        ", size_t passes)
+{{
+{begin}  while (passes) {{
+    const size_t all = passes < {PASSES} ? passes : {PASSES};
+{places}    for (size_t i = 0, n; i < all; i += n) {{
+      n = all - i < {step} ? all - i : {step};
+{before}      {}(s{arguments}, n);
+{after}     {next}
+    }}
+    passes -= all;
+  }}
+{end}}}
+",
         first.name
     );
     made
+}
+
+/// What stands around passes.
+#[derive(Default)]
+struct Around {
+    /// Once a call.
+    begin: String,
+    /// Before so many passes as places are made of.
+    places: String,
+    /// Before each step.
+    before: String,
+    /// After each step.
+    after: String,
+    /// Once a call.
+    end: String,
 }
 
 /// An element of an object.
@@ -65,33 +110,147 @@ fn kept(body: &Loop, sum: &Place, names: &LoopNames) -> String {
 }
 
 /// Running sums of the passes, one beside the other.
-fn running_sums(body: &Loop, running: &Running, k: usize, places: &str, names: &LoopNames) -> String {
+fn running_sums(body: &Loop, running: &Running, k: usize, places: &str, names: &LoopNames, text: &mut Around) {
     let ty = element_type(running.index.produces[0].1);
+    let entry = element(body, running.list, &format!("at{k}_[i + j]"), names);
     let sum = kept(body, &running.sum, names);
-    let entry = element(body, running.list, &format!("at{k}_[i]"), names);
-    format!(
-        "    {ty} at{k}_[{PASSES}];\n    uint8_t sums{k}_[{PASSES} * {BYTES}];\n    {places}(s, at{k}_, n);\n    {{\n      __m128i sum = _mm_loadu_si128((const __m128i *)&{sum});\n      for (size_t i = 0; i < n; i++) {{\n        sum = _mm_xor_si128(sum, _mm_loadu_si128((const __m128i *)&{entry}));\n        _mm_storeu_si128((__m128i *)(sums{k}_ + {BYTES} * i), sum);\n      }}\n      _mm_storeu_si128((__m128i *)&{sum}, sum);\n    }}\n"
-    )
+    let _ = writeln!(text.begin, "  __m128i sum{k}_ = _mm_loadu_si128((const __m128i *)&{sum});");
+    let _ = writeln!(text.end, "  _mm_storeu_si128((__m128i *)&{sum}, sum{k}_);");
+    let _ = writeln!(text.places, "    {ty} at{k}_[{PASSES}];\n    {places}(s, at{k}_, all);");
+    let _ = write!(
+        text.before,
+        "      uint8_t sums{k}_[{STEP} * {BYTES}];
+      for (size_t j = 0; j < n; j++) {{
+        sum{k}_ = _mm_xor_si128(sum{k}_, _mm_loadu_si128((const __m128i *)&{entry}));
+        _mm_storeu_si128((__m128i *)(sums{k}_ + {BYTES} * j), sum{k}_);
+      }}
+"
+    );
+}
+
+/// The counter that tells the places of a running sum, and its type.
+fn counter(running: &Running, names: &LoopNames) -> (String, &'static str) {
+    let place = |one: &Carried| {
+        let width = running.index.objects[one.object.0 as usize].width;
+        (element(&running.index, one.object, &one.index.to_string(), names), element_type(width))
+    };
+    running.index.carried.first().map_or((String::new(), "uint64_t"), place)
+}
+
+/// The only running sum, period by period: a step is what is left of one. The sum is kept as it was before the period, to
+/// which the passes add.
+fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNames, places: &str, text: &mut Around) {
+    let ty = element_type(running.index.produces[0].1);
+    let entry = |place: &str| element(body, running.list, place, names);
+    let sum = kept(body, &running.sum, names);
+    let (counter, counter_type) = counter(running, names);
+    let last = PERIOD - 1;
+    // Sums of entries from the beginning of a period on, but the last one. There are two, so that the last of the next
+    // period can be written while this one is read.
+    let _ = write!(
+        text.begin,
+        "  _Alignas(64) uint8_t period_[2][{BYTES} * {PERIOD}];
+  __m128i known_ = _mm_setzero_si128();
+"
+    );
+    for (at, place) in period.places.iter().enumerate() {
+        let _ = write!(
+            text.begin,
+            "  known_ = _mm_xor_si128(known_, _mm_loadu_si128((const __m128i *)&{}));
+  _mm_store_si128((__m128i *)(period_[0] + {}), known_);
+",
+            entry(&place.to_string()),
+            BYTES * at
+        );
+    }
+    let before = |sum: &str| {
+        format!(
+            "if (at_) {sum} = _mm_xor_si128({sum}, _mm_load_si128((const __m128i *)(period_[0] + {BYTES} * (at_ - 1))));"
+        )
+    };
+    let _ = write!(
+        text.begin,
+        "  memcpy(period_[1], period_[0], {BYTES} * {last});
+  __m128i sum_ = _mm_loadu_si128((const __m128i *)&{sum});
+  size_t at_ = {last} - ({open}u - (size_t){counter}) % {PERIOD}u;
+  {begun}
+  unsigned turn_ = 0;
+",
+        open = period.open,
+        begun = before("sum_"),
+    );
+    let _ = write!(
+        text.places,
+        "    {ty} open_[{n}];
+    const {counter_type} first_ = {counter};
+    const size_t closed_ = (at_ + all) / {PERIOD};
+    {counter} = ({counter_type})(first_ + ({last} - at_));
+    {places}(s, open_, closed_);
+    {counter} = ({counter_type})(first_ + all);
+    __m128i next_ = known_;
+    if (closed_) next_ = _mm_xor_si128(known_, _mm_loadu_si128((const __m128i *)&{first}));
+    _mm_store_si128((__m128i *)(period_[turn_] + {row}), next_);
+    size_t begun_ = 0;
+",
+        n = PASSES / PERIOD + 1,
+        first = entry("open_[0]"),
+        row = BYTES * last,
+    );
+    let _ = write!(
+        text.before,
+        "      const uint8_t *const sums0_ = period_[turn_] + {BYTES} * at_;
+      _mm_storeu_si128((__m128i *)&{sum}, sum_);
+      at_ += n;
+      if (at_ == {PERIOD}) {{
+        sum_ = _mm_xor_si128(sum_, next_);
+        at_ = 0;
+        turn_ ^= 1;
+        if (++begun_ < closed_) {{
+          next_ = _mm_xor_si128(known_, _mm_loadu_si128((const __m128i *)&{next}));
+          _mm_store_si128((__m128i *)(period_[turn_] + {row}), next_);
+        }}
+      }}
+",
+        next = entry("open_[begun_]"),
+        row = BYTES * last,
+    );
+    let _ = write!(text.end, "  {}\n  _mm_storeu_si128((__m128i *)&{sum}, sum_);\n", before("sum_"));
 }
 
 /// A sum over tokens of all passes.
-fn whole(body: &Loop, total: &Total, machine: &Machine, names: &LoopNames) -> String {
+fn whole(body: &Loop, total: &Total, k: usize, machine: &Machine, names: &LoopNames, text: &mut Around) {
     let sum = kept(body, &total.sum, names);
     let ports = if total.is_output { &body.produces } else { &body.consumes };
     let row = ports[total.port].0;
     let array = if total.is_output { "out" } else { "in" };
-    let mut text = format!(
-        "    {{\n      const uint8_t *const tokens = {array}{} + {};\n      __m128i sum = _mm_loadu_si128((const __m128i *)&{sum});\n      size_t i = 0;\n",
+    let wide = machine.vector_bits == 512 && row as usize == BYTES;
+    let _ = writeln!(text.begin, "  __m128i total{k}_ = _mm_loadu_si128((const __m128i *)&{sum});");
+    let _ = write!(
+        text.after,
+        "      {{
+        const uint8_t *const tokens = {array}{} + {};
+        size_t j = 0;
+",
         total.port, total.first
     );
-    if machine.vector_bits == 512 && row as usize == BYTES {
-        text.push_str(
-            "      __m512i even = _mm512_setzero_si512(), odd = even;\n      for (; i + 8 <= n; i += 8) {\n        even = _mm512_xor_si512(even, _mm512_loadu_si512((const void *)(tokens + 16 * i)));\n        odd = _mm512_xor_si512(odd, _mm512_loadu_si512((const void *)(tokens + 16 * i + 64)));\n      }\n      even = _mm512_xor_si512(even, odd);\n      sum = _mm_xor_si128(_mm_xor_si128(sum, _mm512_castsi512_si128(even)), _mm512_extracti32x4_epi32(even, 1));\n      sum = _mm_xor_si128(sum, _mm_xor_si128(_mm512_extracti32x4_epi32(even, 2), _mm512_extracti32x4_epi32(even, 3)));\n",
+    if wide {
+        let _ = writeln!(text.begin, "  __m512i wide{k}_ = _mm512_setzero_si512();");
+        let _ = writeln!(
+            text.after,
+            "        for (; j + 8 <= n; j += 8) wide{k}_ = _mm512_ternarylogic_epi64(wide{k}_, _mm512_loadu_si512((const void *)(tokens + 16 * j)), _mm512_loadu_si512((const void *)(tokens + 16 * j + 64)), 0x96);"
+        );
+        let _ = write!(
+            text.end,
+            "  total{k}_ = _mm_xor_si128(_mm_xor_si128(total{k}_, _mm512_castsi512_si128(wide{k}_)), _mm512_extracti32x4_epi32(wide{k}_, 1));
+  total{k}_ = _mm_xor_si128(total{k}_, _mm_xor_si128(_mm512_extracti32x4_epi32(wide{k}_, 2), _mm512_extracti32x4_epi32(wide{k}_, 3)));
+"
         );
     }
-    let _ = writeln!(
-        text,
-        "      for (; i < n; i++) sum = _mm_xor_si128(sum, _mm_loadu_si128((const __m128i *)(tokens + {row} * i)));\n      _mm_storeu_si128((__m128i *)&{sum}, sum);\n    }}"
+    let _ = write!(
+        text.after,
+        "        for (; j < n; j++) total{k}_ = _mm_xor_si128(total{k}_, _mm_loadu_si128((const __m128i *)(tokens + {row} * j)));
+      }}
+"
     );
-    text
+    let _ = writeln!(text.end, "  _mm_storeu_si128((__m128i *)&{sum}, total{k}_);");
 }

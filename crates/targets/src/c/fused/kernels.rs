@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 const LONG: usize = 1_500;
 
 /// Kernels of an automaton for which instructions are looked for.
-const MOST_SELECTED: usize = 12;
+const MOST_SELECTED: usize = 24;
 
 /// Where the level of a machine can be asked and its types are known.
 pub(super) const X86: &str = "#if defined(__x86_64__) && defined(__GNUC__)\n";

@@ -13,6 +13,7 @@
 //! | `apart` | kernels as parts that do not need each other |
 //! | `kernels` | long kernels as functions, which states share |
 //! | `selected` | kernels with instructions |
+//! | `staged` | kernels of which a part is with instructions |
 //! | `loops` | what is repeated |
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
@@ -31,6 +32,7 @@ mod loops;
 mod many;
 mod ports;
 mod selected;
+mod staged;
 mod states;
 mod taken;
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 /// Values of a kernel from which on another way is looked for.
-const FEWEST_NODES: usize = 200;
+pub(super) const FEWEST_NODES: usize = 200;
 
 /// Bytes of a register.
 const BYTES: usize = 16;
@@ -115,8 +115,19 @@ fn bytes_read(body: &Loop) -> BTreeSet<ObjectId> {
 }
 
 impl Writer<'_> {
-    /// Effects of a kernel in another way than as plain statements, as a loop of one pass.
+    /// Effects of a kernel in another way than as plain statements.
     pub(super) fn faster(
+        &self,
+        kernel: &Kernel,
+        effects: &[Effect],
+        name: &str,
+        functions: &mut KernelFunctions,
+    ) -> Option<Faster> {
+        self.as_loop(kernel, effects, name, functions).or_else(|| self.in_stages(kernel, effects, name, functions))
+    }
+
+    /// As a loop of one pass.
+    fn as_loop(
         &self,
         kernel: &Kernel,
         effects: &[Effect],

@@ -110,7 +110,7 @@ impl Writer<'_> {
     }
 
     /// Pointers to the windows of the ports that effects read.
-    fn pointers(
+    pub(super) fn pointers(
         &self,
         effects: &[Effect],
         more: Option<headrace_transform::kernel::NodeId>,

@@ -177,11 +177,16 @@ pub struct RunArgs {
     /// Which engine runs it [default: native when a C compiler is found, else interp]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineName>,
+    /// When an operation of the library runs as one program, made of all its actors, in the place of a scheduler: that is many
+    /// times faster, and takes some seconds to compile at its first use
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub fused: FuseWhen,
     /// Capacity of FIFOs that ask for none, in tokens; raised to twice the largest burst on a connection [default: 512;
     /// more between threads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub fifo: Option<u32>,
-    /// Number of threads that may be used: the network is divided among them by the work of its instances
+    /// Number of threads that may be used: an operation that runs as one program has its loops divided among them, any other
+    /// network its instances, by their work
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
     /// Which instance runs on which thread, as an XCF file, in the place of `--threads`
@@ -220,6 +225,18 @@ pub enum EngineName {
     Interp,
     /// Generated C, compiled here
     Native,
+}
+
+/// When an operation runs as one program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FuseWhen {
+    /// Where it was compiled before, or where so much input is known that compiling it takes less time
+    #[default]
+    Auto,
+    /// Whenever that can be
+    Always,
+    /// Not at all
+    Never,
 }
 
 /// Arguments of `use`.
@@ -273,6 +290,10 @@ pub struct UseArgs {
     /// Which engine runs it [default: native when a C compiler is found, else interp]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineName>,
+    /// When an operation of the library runs as one program, made of all its actors, in the place of a scheduler: that is many
+    /// times faster, and takes some seconds to compile at its first use
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub fused: FuseWhen,
 }
 
 /// Arguments of `build`.

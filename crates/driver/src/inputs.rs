@@ -14,6 +14,9 @@ use std::path::Path;
 /// What a read takes at most.
 const PIECE_BYTES: usize = 1 << 16;
 
+/// The same of a file: enough that several threads have something to do.
+const FILE_PIECE_BYTES: u64 = 1 << 21;
+
 /// Most bytes that one chunk announces, a power of two below the 31 bits that a companion token has for it.
 const MAX_CHUNK_BYTES: u64 = 1 << 30;
 
@@ -171,7 +174,7 @@ impl Provider for Strings {
         };
         let (n_bytes, ended) = match &mut opened {
             Opened::File { file, name, .. } => {
-                let most = self.in_chunk.min(PIECE_BYTES as u64) as usize;
+                let most = self.in_chunk.min(FILE_PIECE_BYTES) as usize;
                 self.buffer.resize(most, 0);
                 let n_bytes = read(file, &mut self.buffer).map_err(|error| Failure::io(&*name, &error))?;
                 if n_bytes == 0 && most > 0 {

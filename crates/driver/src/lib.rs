@@ -6,6 +6,7 @@ pub mod embedded;
 pub mod engines;
 pub mod failure;
 pub mod feed;
+pub mod fusing;
 pub mod inputs;
 pub mod mapping;
 pub mod output;

@@ -68,6 +68,44 @@ fn an_actor_runs_on_both_engines() {
 }
 
 #[test]
+fn an_operation_as_one_program_does_what_its_scheduler_does() {
+    let folder = folder();
+    let text: Vec<u8> = (0..300_000_u32).map(|at| (at * at >> 7) as u8).collect();
+    write(&folder, "text", &text);
+    let run = |fused: &str, threads: &str, strings: &[&str]| {
+        let named = ["run", "ctl.stream.arc4.Arc4", "--engine", "native", "--fused", fused, "--threads", threads];
+        let output = headrace(folder.path(), &[&named, strings].concat(), &text);
+        (status(&output), output.stdout.clone(), stderr(&output))
+    };
+    let (key, file) = (["--in", "Key=hex:0102030405", "--in", "KeySize=int:2147483653"], ["--in", "Input=text"]);
+    let cases: [&[&str]; 6] = [
+        &[&key[..], &file].concat(),
+        &[&key[..], &["--in", "Input=-"]].concat(),
+        &[&key[..], &file, &["--in", "Input=text:more"]].concat(),
+        &[&key[..], &["--in", "Input=text:"]].concat(),
+        // Input for which there is no key waits, and what is more than FIFOs hold is not delivered.
+        &file,
+        &["--in", "Key=text", "--in", "KeySize=int:2147483648"],
+    ];
+    for strings in cases {
+        let scheduled = run("never", "1", strings);
+        if scheduled.0 == 4 {
+            eprintln!("not run: {}", scheduled.2);
+            return;
+        }
+        assert_eq!(run("always", "1", strings), scheduled, "{strings:?}");
+        assert_eq!(run("auto", "1", strings), scheduled, "{strings:?}");
+        assert_eq!(run("always", "2", strings), scheduled, "{strings:?}");
+    }
+    let (never, always) = (run("never", "1", &file), run("always", "1", cases[0]));
+    assert_eq!((never.0, always.0, always.1.len()), (3, 0, text.len()), "{}", always.2);
+    // Who asks for firings gets a scheduler that counts them.
+    let counted = run("always", "1", &[&["--stats"], cases[0]].concat());
+    assert_eq!((counted.0, counted.1), (0, always.1));
+    assert!(counted.2.lines().any(|line| line.contains("firings")), "{}", counted.2);
+}
+
+#[test]
 fn what_native_code_cannot_be_made_of_runs_on_the_interpreter() {
     let folder = folder();
     let text = "actor Join() bool In ==> : String s := \"\"; action In:[x] ==> do s := s + \"a\"; println(s); end end";

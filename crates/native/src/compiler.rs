@@ -60,7 +60,18 @@ impl Compiler {
         flags: &[String],
         cache: &Path,
     ) -> Result<PathBuf, String> {
-        let key = self.key(source, headers, flags);
+        self.library_as(&self.key(source, headers, flags), source, headers, flags, cache)
+    }
+
+    /// The same under a name that says what it is made of.
+    pub(crate) fn library_as(
+        &self,
+        key: &str,
+        source: &str,
+        headers: &[(&str, &str)],
+        flags: &[String],
+        cache: &Path,
+    ) -> Result<PathBuf, String> {
         let library = cache.join(format!("{key}.so"));
         if library.is_file() {
             return Ok(library);

@@ -58,11 +58,27 @@ pub(crate) struct Network {
     pub firings: unsafe extern "C" fn(*const c_void, *mut u64),
     pub control: unsafe extern "C" fn(*const c_void) -> *const Control,
     /// Null or a function that takes and puts tokens without copies.
-    pub stream: *const c_void,
+    pub stream: Option<Stream>,
     /// The same for many contexts.
     pub streams: *const c_void,
     /// Null or a function that takes helpers.
-    pub help: *const c_void,
+    pub help: Option<unsafe extern "C" fn(*mut c_void, *const Helpers)>,
+}
+
+/// Context, input port, bytes, output port, where its bytes go, how many there is room for and then are there, status; the
+/// bytes that were taken.
+pub(crate) type Stream =
+    unsafe extern "C" fn(*mut c_void, u32, *const u8, usize, u32, *mut u8, *mut usize, *mut u32) -> usize;
+
+/// Threads that help with a message.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Helpers {
+    pub user: *mut c_void,
+    pub n_threads: u32,
+    pub start_cycles: u32,
+    pub run: *const c_void,
+    pub rest: *const c_void,
 }
 
 // SAFETY: the table is constant; the pointers in it are functions and a text of the library.

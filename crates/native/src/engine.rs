@@ -3,6 +3,7 @@
 use crate::compiler::{Compiler, default_cache};
 use crate::context::{Control, Host, Memory, Network as Table, Partitions};
 use crate::crew::{Crew, Feeder};
+use crate::fused::Streaming;
 use crate::host::{self, Bridge};
 use headrace_engine::{Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Report, Trap, Wait};
 use headrace_ir::{Action, Endpoint, InstanceId, Mapping, Network};
@@ -10,11 +11,10 @@ use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
 use headrace_targets::c::{self, TrapPlace};
-use headrace_transform::control::Automaton;
 use libloading::Library;
 use std::ffi::c_void;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How to compile.
@@ -81,11 +81,11 @@ impl std::error::Error for NativeError {}
 /// Several networks in one library.
 #[derive(Debug)]
 pub struct Batch {
-    library: Arc<Library>,
-    tables: Vec<Table>,
-    partitions: Vec<Option<Partitions>>,
-    places: Vec<Vec<TrapPlace>>,
-    fifo_tokens: Vec<u32>,
+    pub(crate) library: Arc<Library>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) partitions: Vec<Option<Partitions>>,
+    pub(crate) places: Vec<Vec<TrapPlace>>,
+    pub(crate) fifo_tokens: Vec<u32>,
 }
 
 impl Batch {
@@ -136,27 +136,6 @@ impl Batch {
         Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
     }
 
-    /// Compiles a network as its control automaton, which runs instead of the scheduler wherever it can.
-    ///
-    /// # Errors
-    ///
-    /// As [`Batch::compile`].
-    pub fn compile_fused(network: &Network, automaton: &Automaton, options: &Options) -> Result<Batch, NativeError> {
-        let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
-        let (prefix, fifo_tokens) = (Some(ALONE.to_owned()), options.fifo_tokens);
-        let emit = c::Options { prefix, fifo_tokens, ..c::Options::default() };
-        let made = c::emit_with(network, Some(automaton), &emit).map_err(NativeError::Unsupported)?;
-        let text = |name: &str, bytes: &[u8]| (name.to_owned(), String::from_utf8_lossy(bytes).into_owned());
-        let files: Vec<(String, String)> = made.files.iter().map(|(name, bytes)| text(name, bytes)).collect();
-        let source: String = files.iter().filter(|file| file.0.ends_with(".c")).map(|file| file.1.as_str()).collect();
-        let headers = files.iter().filter(|file| file.0.ends_with(".h"));
-        let headers: Vec<(&str, &str)> = headers.map(|file| (file.0.as_str(), file.1.as_str())).collect();
-        let library = load(&compiler, &source, &headers, options)?;
-        let tables = vec![table(&library, ALONE)?];
-        let (partitions, places, fifo_tokens) = (vec![None], vec![made.places], vec![fifo_tokens]);
-        Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
-    }
-
     /// An engine for one of the networks, which must be the one that was compiled at this position.
     ///
     /// # Errors
@@ -176,6 +155,7 @@ impl Batch {
         let partitions = self.partitions.get(position).copied().flatten();
         Ok(NativeEngine {
             crew: None,
+            streaming: None,
             partitions: partitions.filter(|partitions| partitions.n_partitions > 1),
             table: *table,
             memory,
@@ -190,7 +170,7 @@ impl Batch {
     }
 }
 
-fn missing(symbol: &str, error: libloading::Error) -> NativeError {
+pub(crate) fn missing(symbol: &str, error: libloading::Error) -> NativeError {
     NativeError::Failed(format!("cannot find `{symbol}`: {error}"))
 }
 
@@ -202,13 +182,18 @@ fn load(
     options: &Options,
 ) -> Result<Library, NativeError> {
     let path = compiler.library(source, headers, &options.flags, &options.cache).map_err(NativeError::Failed)?;
+    open(&path)
+}
+
+/// Loads a library that was compiled here.
+pub(crate) fn open(path: &Path) -> Result<Library, NativeError> {
     // SAFETY: the library was made from our own source and has no initialisers.
-    unsafe { Library::new(&path) }
+    unsafe { Library::new(path) }
         .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))
 }
 
 /// The table of the functions of a network.
-fn table(library: &Library, prefix: &str) -> Result<Table, NativeError> {
+pub(crate) fn table(library: &Library, prefix: &str) -> Result<Table, NativeError> {
     let symbol = format!("{prefix}_network");
     // SAFETY: the symbol is a constant of this type in the runtime's header.
     let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
@@ -221,8 +206,10 @@ pub struct NativeEngine {
     crew: Option<Crew>,
     /// What several threads can run.
     partitions: Option<Partitions>,
-    table: Table,
-    memory: Memory,
+    /// Fused code takes long inputs where they lie.
+    pub(crate) streaming: Option<Streaming>,
+    pub(crate) table: Table,
+    pub(crate) memory: Memory,
     bridge: Box<Bridge>,
     _host: Box<Host>,
     _library: Arc<Library>,
@@ -246,7 +233,7 @@ impl Drop for NativeEngine {
 }
 
 /// The prefix of a network that is compiled alone.
-const ALONE: &str = "network";
+pub(crate) const ALONE: &str = "network";
 
 /// Tokens taken from an output at a time.
 const READ_TOKENS: usize = 4096;
@@ -266,7 +253,8 @@ impl NativeEngine {
 
     /// Threads that a run takes.
     pub fn threads(&self) -> usize {
-        self.partitions.map_or(1, |partitions| partitions.n_partitions as usize)
+        let helpers = self.streaming.as_ref().map_or(1, Streaming::threads);
+        self.partitions.map_or(helpers, |partitions| partitions.n_partitions as usize)
     }
 
     /// Puts the network back to its beginning.
@@ -277,6 +265,7 @@ impl NativeEngine {
         let host: *const Host = &*self._host;
         // SAFETY: as in `Batch::engine`.
         unsafe { (self.table.init)(self.memory.pointer(), host) }
+        self.streaming = self.streaming.take().map(|streaming| streaming.again(&self.table, &self.memory));
     }
 
     /// The threads, started at the first run in this thread. Without threads to be had, one runs all partitions.
@@ -394,12 +383,18 @@ struct Ports<'a> {
     table: &'a Table,
     context: *mut c_void,
     network: &'a Network,
+    streaming: Option<&'a mut Streaming>,
 }
 
 impl Boundary for Ports<'_> {
     fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
         let Some(port) = self.network.inputs.get(input) else { return 0 };
         let n = tokens.len() / port.ty.storage_bytes();
+        if let Some(streaming) = self.streaming.as_deref_mut().filter(|_| port.ty.width() == 8)
+            && let Some(taken) = streaming.take(self.context, input, tokens)
+        {
+            return taken;
+        }
         // SAFETY: the function reads bytes, as many as the tokens have, from any alignment.
         unsafe { (self.table.write)(self.context, input as u32, tokens.as_ptr().cast(), n) }
     }
@@ -407,7 +402,7 @@ impl Boundary for Ports<'_> {
     fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
         let Some(port) = self.network.outputs.get(output) else { return 0 };
         let bytes = port.ty.storage_bytes();
-        let mut total = 0;
+        let mut total = self.streaming.as_deref_mut().map_or(0, |streaming| streaming.give(output, tokens));
         loop {
             let start = tokens.len();
             tokens.reserve(READ_TOKENS * bytes);
@@ -428,7 +423,8 @@ impl Boundary for Ports<'_> {
 
 impl NativeEngine {
     fn ports(&mut self) -> Ports<'_> {
-        Ports { table: &self.table, context: self.memory.pointer(), network: &self.network }
+        let streaming = self.streaming.as_mut();
+        Ports { table: &self.table, context: self.memory.pointer(), network: &self.network, streaming }
     }
 
     fn fire(
@@ -490,7 +486,7 @@ impl Engine for NativeEngine {
         let (table, network, context) = (self.table, self.network.clone(), self.memory.pointer());
         let halt = self.partitions.map(|partitions| partitions.halt);
         let mut feeder = || {
-            let mut ports = Ports { table: &table, context, network: &network };
+            let mut ports = Ports { table: &table, context, network: &network, streaming: None };
             match feed(&mut ports) {
                 Fed::Something => true,
                 Fed::Nothing => false,

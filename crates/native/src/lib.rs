@@ -8,9 +8,11 @@ mod compiler;
 mod context;
 mod crew;
 mod engine;
+mod fused;
 mod host;
 mod trials;
 
 pub use compiler::{Compiler, default_cache};
 pub use engine::{Batch, Member, NativeEngine, NativeError, Options};
+pub use fused::Fused;
 pub use trials::LocalTrials;

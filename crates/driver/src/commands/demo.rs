@@ -1,7 +1,7 @@
 //! `headrace demo`: the main job on real input, through every engine found here.
 
 use super::{Context, use_primitive};
-use crate::cli::{DemoArgs, EngineName, UseArgs};
+use crate::cli::{DemoArgs, EngineName, FuseWhen, UseArgs};
 use crate::engines::{self, Available};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, write_file};
@@ -163,6 +163,7 @@ impl Job<'_> {
             output: out.display().to_string(),
             variant: Some(self.variant.to_owned()),
             engine: Some(self.engine),
+            fused: FuseWhen::Always,
             ..UseArgs::default()
         };
         let seconds = use_primitive::perform(context, &arguments)?;

@@ -1,10 +1,11 @@
 //! `headrace run`.
 
 use super::Context;
-use crate::cli::{EngineName, RunArgs};
+use crate::cli::{EngineName, FuseWhen, RunArgs};
 use crate::engines::{self, Choice};
 use crate::failure::{Failure, Outcome, Status};
 use crate::feed::{Dropped, End, Feed, Sink, count_firings};
+use crate::fusing::{self, Fusing};
 use crate::inputs::{Fixed, Strings};
 use crate::mapping;
 use crate::output::Output;
@@ -49,9 +50,25 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let mut host = ProgramHost::open(arguments)?;
     let fifo_tokens = arguments.fifo.unwrap_or(DEFAULT_FIFO_TOKENS);
     let mut settings = engines::Settings { choice, fifo_tokens, order, trace, mapping: None };
-    let (network, division) = divided(context, network, arguments, engines::is_native(choice))?;
-    settings.mapping = division.as_ref().map(|division| Arc::new(division.mapping.clone()));
-    let mut machine = engines::start(context, &network, settings, arguments.trace.as_deref().unwrap_or(Path::new("")))?;
+    // Firings are counted by schedulers; who maps instances wants them apart.
+    let counts = arguments.stats || arguments.max_firings.is_some() || arguments.mapping.is_some();
+    let fusing = Fusing {
+        when: if counts { FuseWhen::Never } else { arguments.fused },
+        known_bytes: n_bytes,
+        threads: arguments.threads,
+        fifo_tokens,
+        native: engines::is_native(choice),
+    };
+    let whole = fusing.start(context, &network, |context| fusing::operation(context, &arguments.network, &network))?;
+    let (mut machine, network, division) = match whole {
+        Some(machine) => (machine, network, None),
+        None => {
+            let (network, division) = divided(context, network, arguments, engines::is_native(choice))?;
+            settings.mapping = division.as_ref().map(|division| Arc::new(division.mapping.clone()));
+            let trace_path = arguments.trace.as_deref().unwrap_or(Path::new(""));
+            (engines::start(context, &network, settings, trace_path)?, network, division)
+        }
+    };
     if (arguments.threads > 1 || arguments.mapping.is_some()) && machine.threads() == 1 {
         context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
     }
@@ -106,13 +123,15 @@ fn divided(
 fn conclude(context: &Context, feed: Feed, engine: &dyn Engine, host: ProgramHost, end: End) -> Outcome<u8> {
     let terminal = context.terminal;
     let report = engine.report();
+    // An engine that takes more than its FIFOs hold has taken what another would have left.
+    let undelivered = feed.undelivered() || report.leftovers.iter().any(|left| left.tokens > left.capacity);
     let status = match &end {
         End::Trapped(trap) => {
             context.show_trap(trap);
             return Err(Failure::said());
         }
-        End::Idle if feed.undelivered() || report.lacks_room() => {
-            let inputs = if feed.undelivered() { "; input was left undelivered" } else { "" };
+        End::Idle if undelivered || report.lacks_room() => {
+            let inputs = if undelivered { "; input was left undelivered" } else { "" };
             terminal.error(&format!("the run stopped{inputs}\n{}", waiting::report(&report)));
             for sink in feed.sinks {
                 sink.abandon()?;

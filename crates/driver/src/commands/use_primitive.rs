@@ -5,6 +5,7 @@ use crate::cli::UseArgs;
 use crate::engines::{self, Settings};
 use crate::failure::{Failure, Outcome, Status, describe};
 use crate::feed::{End, Feed, Pending, Provider};
+use crate::fusing::Fusing;
 use crate::output::{self, Output};
 use crate::ports::{self, Destination, Source};
 use crate::primitive::{self, Release, message_sinks, messages};
@@ -24,7 +25,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 /// What is read at once.
-const PIECE_BYTES: usize = 1 << 18;
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Capacity of the FIFOs, in tokens: enough that a visit of the feeder moves many blocks.
 pub const FIFO_TOKENS: u32 = 4096;
@@ -67,7 +68,17 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     check_ports(spec, &network).map_err(Failure::wrong)?;
     let settings = Settings { fifo_tokens: FIFO_TOKENS, ..Settings::of(arguments.engine) };
-    let mut machine = engines::start(context, &network, settings, Path::new(""))?;
+    let fusing = Fusing {
+        when: arguments.fused,
+        known_bytes: input.known_bytes(),
+        threads: 1,
+        fifo_tokens: FIFO_TOKENS,
+        native: engines::is_native(settings.choice),
+    };
+    let mut machine = match fusing.start(context, &network, |_| Ok(Some(spec.clone())))? {
+        Some(machine) => machine,
+        None => engines::start(context, &network, settings, Path::new(""))?,
+    };
     let destination =
         ports::destination(&arguments.output).map_err(|problem| Failure::usage(format!("--out: {problem}")))?;
     let output = open_output(&destination)?;

@@ -73,6 +73,12 @@ pub const RUNTIME_THREADS: &[(&str, &str)] = &[
     ("headrace_threads.c", include_str!("../../../../runtime/c/headrace_threads.c")),
 ];
 
+/// POSIX threads as helpers of one message.
+pub const RUNTIME_HELPERS: &[(&str, &str)] = &[
+    ("headrace_helpers.h", include_str!("../../../../runtime/c/headrace_helpers.h")),
+    ("headrace_helpers.c", include_str!("../../../../runtime/c/headrace_helpers.c")),
+];
+
 /// What the caller wants.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -147,6 +153,8 @@ pub struct Emission {
     pub places: Vec<TrapPlace>,
     /// The prefix of all names.
     pub prefix: String,
+    /// Whether it runs as a control automaton.
+    pub fused: bool,
 }
 
 /// The prefix for a network: its name without the package.
@@ -184,6 +192,7 @@ pub fn emit_with(
         let printed = fused::print(network, automaton, &prefix, options, &places, &diagnostics);
         fused::is_short(&printed).then_some(printed)
     });
+    let is_fused = fused.is_some();
     let printed = fused.unwrap_or_else(|| {
         places.take();
         diagnostics.take();
@@ -211,7 +220,7 @@ pub fn emit_with(
     }
     files.insert(format!("{prefix}.h"), header.into_bytes());
     files.insert(format!("{prefix}.c"), source.into_bytes());
-    Ok(Emission { files, places: places.into_inner().places, prefix })
+    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused })
 }
 
 /// Several networks in one source text.

@@ -1,0 +1,244 @@
+//! Networks as their control automata: compiled once, found again by what their scheduler is printed as, and fed from the
+//! memory of whoever has the tokens.
+
+use crate::compiler::Compiler;
+use crate::context::{Helpers, Memory, Network as Table, Stream};
+use crate::engine::{ALONE, Batch, NativeEngine, NativeError, Options, missing, open, table};
+use headrace_ir::Network;
+use headrace_targets::c::{self, TrapPlace};
+use headrace_transform::control::Automaton;
+use libloading::Library;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// Bytes that are worth a call of their own; fewer go through the buffer of the port.
+const LEAST_BYTES: usize = 1 << 10;
+
+/// Output that waits to be taken, at most, before more input is.
+const MOST_READY: usize = 1 << 24;
+
+/// A network that may have been compiled as a control automaton.
+#[derive(Debug)]
+pub struct Fused {
+    network: Arc<Network>,
+    compiler: Compiler,
+    options: Options,
+    /// Of what its scheduler is printed as: these come first in all that is made of the network.
+    places: Vec<TrapPlace>,
+    key: String,
+}
+
+impl Fused {
+    /// Finds out under which name it is kept.
+    ///
+    /// # Errors
+    ///
+    /// No compiler, or a network that the target cannot compile.
+    pub fn new(network: Arc<Network>, options: &Options) -> Result<Self, NativeError> {
+        let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
+        let made = c::emit(&network, &emitted(options)).map_err(NativeError::Unsupported)?;
+        let files = texts(&made);
+        let own = format!("fused by {}", identity());
+        let mut headers: Vec<(&str, &str)> = files.iter().map(|file| (file.0.as_str(), file.1.as_str())).collect();
+        headers.extend(c::RUNTIME_HELPERS);
+        let key = compiler.key(&own, &headers, &options.flags);
+        Ok(Self { network, compiler, options: options.clone(), places: made.places, key })
+    }
+
+    fn library(&self) -> PathBuf {
+        self.options.cache.join(format!("{}.so", self.key))
+    }
+
+    /// A file that says that the network is not fused.
+    fn refusal(&self) -> PathBuf {
+        self.options.cache.join(format!("{}.unfused", self.key))
+    }
+
+    /// Whether an engine starts at once.
+    pub fn is_ready(&self) -> bool {
+        self.library().is_file()
+    }
+
+    /// An engine with so many threads; `None` where the network has no automaton that is printed. What is not there yet is
+    /// compiled first.
+    ///
+    /// # Errors
+    ///
+    /// What the file system or the compiler said.
+    pub fn engine(
+        &self,
+        threads: u32,
+        automaton: impl FnOnce() -> Option<Automaton>,
+    ) -> Result<Option<NativeEngine>, NativeError> {
+        if !self.is_ready() {
+            if self.refusal().is_file() {
+                return Ok(None);
+            }
+            let emission =
+                automaton().map(|automaton| c::emit_with(&self.network, Some(&automaton), &emitted(&self.options)));
+            let emission = emission.transpose().map_err(NativeError::Unsupported)?;
+            let Some(made) = emission.filter(|made| made.fused) else {
+                // Where it cannot be written down, the next run looks again.
+                let _ = std::fs::create_dir_all(&self.options.cache).and_then(|()| std::fs::write(self.refusal(), ""));
+                return Ok(None);
+            };
+            let (source, headers) = sources(&made);
+            let headers: Vec<(&str, &str)> = headers.iter().map(|file| (file.0.as_str(), file.1.as_str())).collect();
+            let mut flags = self.options.flags.clone();
+            flags.push("-pthread".into());
+            let made = self.compiler.library_as(&self.key, &source, &headers, &flags, &self.options.cache);
+            made.map_err(NativeError::Failed)?;
+        }
+        let batch = batch(&self.library(), self.places.clone(), self.options.fifo_tokens)?;
+        let mut engine = batch.engine(0, Arc::clone(&self.network))?;
+        engine.streaming = Streaming::new(&batch.library, &self.network, &engine.table, &engine.memory, threads)?;
+        Ok(Some(engine))
+    }
+}
+
+impl Batch {
+    /// Compiles a network as its control automaton, which runs instead of the scheduler wherever it can.
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::compile`].
+    pub fn compile_fused(network: &Network, automaton: &Automaton, options: &Options) -> Result<Batch, NativeError> {
+        let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
+        let emit = c::Options { checked: false, count_firings: false, ..emitted(options) };
+        let made = c::emit_with(network, Some(automaton), &emit).map_err(NativeError::Unsupported)?;
+        let (source, headers) = sources(&made);
+        let headers: Vec<(&str, &str)> = headers.iter().map(|file| (file.0.as_str(), file.1.as_str())).collect();
+        let library = compiler.library(&source, &headers, &options.flags, &options.cache);
+        batch(&library.map_err(NativeError::Failed)?, made.places, options.fifo_tokens)
+    }
+}
+
+/// How a network that runs alone is printed.
+fn emitted(options: &Options) -> c::Options {
+    c::Options {
+        prefix: Some(ALONE.to_owned()),
+        fifo_tokens: options.fifo_tokens,
+        checked: options.checked,
+        ..c::Options::default()
+    }
+}
+
+fn texts(made: &c::Emission) -> Vec<(String, String)> {
+    let text = |(name, bytes): (&String, &Vec<u8>)| (name.clone(), String::from_utf8_lossy(bytes).into_owned());
+    made.files.iter().map(text).collect()
+}
+
+/// One source text, helpers included, and the headers.
+fn sources(made: &c::Emission) -> (String, Vec<(String, String)>) {
+    let helpers = c::RUNTIME_HELPERS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let (sources, headers): (Vec<_>, Vec<_>) =
+        texts(made).into_iter().chain(helpers).partition(|(name, _)| name.ends_with(".c"));
+    (sources.into_iter().map(|(_, text)| text).collect(), headers)
+}
+
+fn batch(path: &Path, places: Vec<TrapPlace>, fifo_tokens: u32) -> Result<Batch, NativeError> {
+    let library = open(path)?;
+    let tables = vec![table(&library, ALONE)?];
+    let (partitions, places, fifo_tokens) = (vec![None], vec![places], vec![fifo_tokens]);
+    Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
+}
+
+/// What tells one build of this program from another: what an older one has printed is not taken for what this one prints.
+fn identity() -> String {
+    let about = std::env::current_exe().and_then(std::fs::metadata);
+    let time = about.as_ref().ok().and_then(|about| about.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    let bytes = about.map_or(0, |about| about.len());
+    format!("{} {bytes} {}", env!("CARGO_PKG_VERSION"), time.unwrap_or_default().as_nanos())
+}
+
+/// A context that takes bytes where they lie, and what came out of it meanwhile.
+pub(crate) struct Streaming {
+    stream: Stream,
+    /// The output whose bytes are put to `ready`.
+    output: u32,
+    ready: Vec<u8>,
+    helpers: Option<Box<Helpers>>,
+}
+
+impl Streaming {
+    fn new(
+        library: &Library,
+        network: &Network,
+        table: &Table,
+        memory: &Memory,
+        threads: u32,
+    ) -> Result<Option<Self>, NativeError> {
+        let output = network.outputs.iter().position(|port| port.ty.width() == 8);
+        let (Some(stream), Some(output)) = (table.stream, output) else { return Ok(None) };
+        let helpers = if threads > 1 && table.help.is_some() {
+            // SAFETY: a function of this type in headrace_helpers.h.
+            let make = unsafe { library.get::<unsafe extern "C" fn(u32) -> Helpers>(b"headrace_threads\0") };
+            let make = make.map_err(|error| missing("headrace_threads", error))?;
+            // SAFETY: it takes any number.
+            Some(Box::new(unsafe { make(threads) }))
+        } else {
+            None
+        };
+        let streaming = Self { stream, output: output as u32, ready: Vec::new(), helpers };
+        Ok(Some(streaming.again(table, memory)))
+    }
+
+    /// For a context that was put to its beginning.
+    pub(crate) fn again(mut self, table: &Table, memory: &Memory) -> Self {
+        self.ready.clear();
+        if let (Some(help), Some(helpers)) = (table.help, &self.helpers) {
+            // SAFETY: the context is one of this table; the helpers lie in a box that lives as long as the engine.
+            unsafe { help(memory.pointer(), &**helpers) }
+        }
+        self
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.helpers.as_ref().map_or(1, |helpers| helpers.n_threads as usize)
+    }
+
+    /// Runs with bytes for an input, if there are many: how many were taken.
+    pub(crate) fn take(&mut self, context: *mut c_void, input: usize, bytes: &[u8]) -> Option<usize> {
+        if bytes.len() < LEAST_BYTES {
+            return None;
+        }
+        if self.ready.len() > MOST_READY {
+            return Some(0);
+        }
+        self.ready.reserve(2 * bytes.len());
+        let room = self.ready.spare_capacity_mut();
+        let (mut made, mut status) = (room.len(), 0);
+        // SAFETY: the context is one of this function's; the buffers do not overlap, and it initialises the bytes that it
+        // says were made.
+        unsafe {
+            let taken = (self.stream)(
+                context,
+                input as u32,
+                bytes.as_ptr(),
+                bytes.len(),
+                self.output,
+                room.as_mut_ptr().cast(),
+                &mut made,
+                &mut status,
+            );
+            self.ready.set_len(self.ready.len() + made);
+            Some(taken)
+        }
+    }
+
+    /// Moves what is ready of an output.
+    pub(crate) fn give(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
+        if output != self.output as usize || self.ready.is_empty() {
+            return 0;
+        }
+        let n = self.ready.len();
+        if tokens.is_empty() {
+            std::mem::swap(tokens, &mut self.ready);
+        } else {
+            tokens.append(&mut self.ready);
+        }
+        n
+    }
+}

@@ -272,6 +272,15 @@ fn what_is_long_begins_with_memory_even_where_its_tokens_are_constants() {
 }
 
 #[test]
+fn what_needs_no_input_is_decided_before_it_is_read() {
+    for (set, operation) in [("chacha20", "stream"), ("aes128", "cfb-decrypt")] {
+        let (_, _, automaton) = explored(set, operation);
+        let waiting = automaton.states.iter().find(|state| state.description.contains(" in mask.Input"));
+        assert_eq!(waiting.map(|state| &state.description), None, "{set} {operation}");
+    }
+}
+
+#[test]
 fn counters_of_streams() {
     assert!(check("chacha20", "stream") > 3);
     check("aes128", "ctr");

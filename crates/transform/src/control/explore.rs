@@ -58,7 +58,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         }
     }
     let slice = control::analyse(network);
-    let wiring = Wiring::of(network);
+    let wiring = Wiring::of(network, &slice);
     // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
     let mut general: HashMap<Shape, General> = HashMap::new();
     for turn in 0.. {

@@ -8,8 +8,9 @@ use super::NotFused;
 use super::execute::{Frame, State, Walk};
 use super::repetition::weight;
 use crate::kernel::{Effect, NodeId};
+use headrace_analysis::control::ControlSlice;
 use headrace_ir::{
-    Action, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test,
+    Action, Actor, Endpoint, Expr, ExprKind, Guard, InstanceId, Network, OutputValue, Place, Root, Scalar, Test,
 };
 use std::collections::HashSet;
 
@@ -31,6 +32,10 @@ pub(crate) enum Progress {
 /// Operations of an action that is long.
 const LONG: u64 = 3_000;
 
+fn is_long(actor: &Actor, action: &Action) -> bool {
+    weight(actor, &action.body, 0) > LONG
+}
+
 /// Which connections go where.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
@@ -46,10 +51,12 @@ pub(crate) struct Wiring {
     pub room: Vec<u64>,
     /// Actions of each instance that are long.
     pub long: Vec<Vec<bool>>,
+    /// Actions of each instance that are not long and make no tokens but those that decide.
+    pub decide: Vec<Vec<bool>>,
 }
 
 impl Wiring {
-    pub fn of(network: &Network) -> Wiring {
+    pub fn of(network: &Network, slice: &ControlSlice) -> Wiring {
         let n = network.instances.len();
         let actor = |at: usize| network.actor_of(InstanceId(at as u32));
         let mut wiring = Wiring {
@@ -63,8 +70,9 @@ impl Wiring {
                 .map(|connection| network.largest_burst(connection).max(connection.fifo_tokens.unwrap_or(1).into()))
                 .collect(),
             long: (0..n)
-                .map(|at| actor(at).actions.iter().map(|action| weight(actor(at), &action.body, 0) > LONG).collect())
+                .map(|at| actor(at).actions.iter().map(|action| is_long(actor(at), action)).collect())
                 .collect(),
+            decide: Vec::new(),
         };
         // Instances from which the boundary can be reached, and what feeds whom.
         let mut feeds: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -89,6 +97,13 @@ impl Wiring {
                 }
             }
         }
+        let only_decides = |connections: &Vec<usize>| connections.iter().all(|&at| slice.connections[at].is_control());
+        let decides = |at: usize, action: &Action| {
+            !is_long(actor(at), action)
+                && action.produces.iter().all(|output| only_decides(&wiring.outputs[at][output.port]))
+        };
+        let decide = (0..n).map(|at| actor(at).actions.iter().map(|action| decides(at, action)).collect()).collect();
+        wiring.decide = decide;
         while let Some(more) = (0..n).find(|&at| !reaches[at] && feeds[at].iter().any(|&to| reaches[to])) {
             reaches[more] = true;
         }
@@ -127,6 +142,8 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
     asked: Vec<usize>,
     /// An input port that may be read now, and how many tokens.
     pub reading: Option<(usize, usize)>,
+    /// Whether only what decides may fire, because what asks for it waits for input.
+    ahead: bool,
     /// Which actions that are long have fired in this kernel, as instance and action; none: nothing has fired. Such actions
     /// come first in a kernel and once, and others after them only if they take their tokens, so that what takes long is
     /// the same in kernels of many states: what others take would be known from what this kernel did.
@@ -135,7 +152,7 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
 
 impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring) -> Self {
-        Scheduler { walk, wiring, asked: Vec::new(), reading: None, long: None }
+        Scheduler { walk, wiring, asked: Vec::new(), reading: None, ahead: false, long: None }
     }
 
     /// Fires one action if any can, without input beyond what may be read.
@@ -317,24 +334,11 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             }
             frame = Some(early);
         }
-        // Input of the network comes first: to read it nothing need have fired, so that the kernel that begins with it also
-        // uses it, and nothing that was made for it waits from one kernel to the next.
-        for at_boundary in [true, false] {
-            for pattern in &action.consumes {
-                if self.is_boundary(instance, pattern.port) != at_boundary {
-                    continue;
-                }
-                if let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())? {
-                    return Ok(Attempt::Result(progress));
-                }
-            }
-        }
-        for output in &action.produces {
-            for &connection in &self.wiring.outputs[instance][output.port] {
-                if let Some(progress) = self.make_room(state, connection, output.tokens())? {
-                    return Ok(Attempt::Result(progress));
-                }
-            }
+        let decides = self.wiring.decide[instance][test.action.index()];
+        match self.prepare(state, instance, action, decides)? {
+            Some(progress) => return Ok(Attempt::Result(progress)),
+            None if self.ahead && !decides => return Ok(Attempt::Result(Progress::Blocked)),
+            None => {}
         }
         if self.wiring.long[instance][test.action.index()] {
             let own = (instance, test.action.index());
@@ -356,6 +360,67 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         self.produce(state, instance, action, &frame)?;
         state.fsm[instance] = test.next;
         Ok(Attempt::Result(Progress::Fired))
+    }
+
+    /// Makes sure that an action has its tokens and room for what it makes: `None` when it has, else what came of asking.
+    ///
+    /// Input of the network comes first: to read it nothing need have fired, so that the kernel that begins with it also
+    /// uses it, and nothing that was made for it waits from one kernel to the next. But before it is read all is decided
+    /// that can be without it: else a kernel would end at a decision with the input in a FIFO, and the first block of a
+    /// message be a kernel of its own and not a pass like all others.
+    fn prepare(
+        &mut self,
+        state: &mut State,
+        instance: usize,
+        action: &Action,
+        decides: bool,
+    ) -> Result<Option<Progress>, NotFused> {
+        let before = self.ahead;
+        // What decides may have all that it needs.
+        self.ahead &= !decides;
+        let progress = self.ask(state, instance, action);
+        self.ahead = before;
+        progress
+    }
+
+    fn ask(&mut self, state: &mut State, instance: usize, action: &Action) -> Result<Option<Progress>, NotFused> {
+        // What waits itself for what nothing is read for says nothing of what is to be read.
+        let waits = self.ahead;
+        let mut input = None;
+        for at_boundary in [true, false] {
+            for pattern in &action.consumes {
+                if self.is_boundary(instance, pattern.port) == at_boundary {
+                    let progress = self.demand(state, instance, pattern.port, pattern.tokens())?;
+                    if waits && at_boundary && matches!(progress, Some(Progress::Input { .. })) {
+                        input = input.or(Some(Progress::Blocked));
+                    } else if let Some(progress) = self.unless_input(progress, &mut input) {
+                        return Ok(Some(progress));
+                    }
+                }
+            }
+        }
+        for output in &action.produces {
+            for &connection in &self.wiring.outputs[instance][output.port] {
+                let progress = self.make_room(state, connection, output.tokens())?;
+                if let Some(progress) = self.unless_input(progress, &mut input) {
+                    return Ok(Some(progress));
+                }
+            }
+        }
+        Ok(input)
+    }
+
+    /// What came of asking, unless that is only that input is missing: then what decides goes on.
+    fn unless_input(&mut self, progress: Option<Progress>, input: &mut Option<Progress>) -> Option<Progress> {
+        match progress {
+            Some(Progress::Input { .. }) => {
+                self.ahead = true;
+                *input = progress;
+                None
+            }
+            Some(Progress::Blocked) if input.is_some() => None,
+            progress => progress,
+        }
     }
 
     /// Fires an initialiser whose guard holds.

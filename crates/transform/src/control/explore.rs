@@ -7,7 +7,8 @@ use super::expression::bits_of_value;
 use super::keys::{General, Key, Shape};
 use super::lists::{List, ListId};
 use super::liveness::live;
-use super::schedule::{Progress, Scheduler, Wiring, token_width};
+use super::schedule::{Progress, Scheduler, token_width};
+use super::wiring::Wiring;
 
 use crate::kernel::graph::{MAX_BITS, mask};
 use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, TableId};

@@ -16,6 +16,7 @@
 //! | `automaton` | what comes out |
 //! | `explore`, `follow` | states, from what samples do and from what they leave open |
 //! | `schedule` | which firing comes next |
+//! | `wiring` | what goes where in a network, and which actions decide |
 //! | `execute`, `expression`, `repetition` | actions on nodes: statements, expressions, loops |
 //! | `lists`, `memory`, `places` | variables while that goes on |
 //! | `facts` | which conditions hold on a path |
@@ -42,6 +43,7 @@ mod repetition;
 mod rounds;
 mod schedule;
 mod together;
+mod wiring;
 
 pub use automaton::{
     Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Round, Rounds, Step, Trips, Update,

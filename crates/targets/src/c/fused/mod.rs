@@ -18,6 +18,7 @@
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
 //! | `divided` | loops that several threads run |
+//! | `early` | tokens that are put out as soon as can be |
 //! | `ahead` | loops that other threads run before it is their turn |
 //! | `many` | loops of many messages at once |
 //! | `leave` | the state of the automaton as that of the network |
@@ -26,6 +27,7 @@ mod ahead;
 mod apart;
 mod counted;
 mod divided;
+mod early;
 mod kernels;
 mod leave;
 mod loops;

@@ -2,6 +2,7 @@
 
 use super::Writer;
 use super::apart::apart;
+use super::early::outputs_early;
 use super::kernels::KernelFunctions;
 use super::loops::Loops;
 use crate::c::kernel::element_type;
@@ -159,6 +160,7 @@ impl Writer<'_> {
             );
         }
         let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
+        let all = outputs_early(&self.automaton.graph, &all);
         let _ = writeln!(text, "{pad}{{");
         let inside = "    ".repeat(depth + 1);
         let objects = &self.automaton.objects;

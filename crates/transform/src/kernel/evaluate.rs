@@ -24,15 +24,30 @@ pub trait Environment {
 pub fn values(graph: &Graph, roots: &[NodeId], environment: &dyn Environment) -> HashMap<NodeId, u128> {
     let mut values = HashMap::new();
     for id in graph.reachable(roots.iter().copied()) {
-        let value = value(graph, id, &values, environment);
+        let value = value(graph, id, &|id| values.get(id).copied().unwrap_or(0), environment);
         values.insert(id, value);
     }
     values
 }
 
-fn value(graph: &Graph, id: NodeId, known: &HashMap<NodeId, u128>, environment: &dyn Environment) -> u128 {
+/// What a node gives for these operands, in the order of [`Op::operands`]. It reads nothing from outside.
+pub fn operation(graph: &Graph, id: NodeId, operands: &[u128]) -> u128 {
+    struct Nothing;
+    impl Environment for Nothing {
+        fn input(&self, _port: u32, _offset: i64) -> u128 {
+            0
+        }
+        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
+            0
+        }
+    }
+    let ids = graph.op(id).operands();
+    let of = |wanted: &NodeId| ids.iter().zip(operands).find(|(id, _)| *id == wanted).map_or(0, |(_, value)| *value);
+    value(graph, id, &of, &Nothing)
+}
+
+fn value(graph: &Graph, id: NodeId, of: &impl Fn(&NodeId) -> u128, environment: &dyn Environment) -> u128 {
     let node = graph.node(id);
-    let of = |id: &NodeId| known.get(id).copied().unwrap_or(0);
     let width_of = |id: &NodeId| graph.width(*id);
     let amount = |id: &NodeId| of(id).min(255) as u32;
     let result = match &node.op {
@@ -164,7 +179,7 @@ impl Run {
                 graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
             if missing.is_empty() {
                 let at = At { world, entry: &self.entry, loaded: &self.loaded };
-                let result = value(graph, next, &self.values, &at);
+                let result = value(graph, next, &|id| self.values.get(id).copied().unwrap_or(0), &at);
                 self.values.insert(next, result);
                 open.pop();
             } else {

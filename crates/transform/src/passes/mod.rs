@@ -1,5 +1,6 @@
 //! Passes on kernels and what they need to know about them, one file each.
 
+pub mod byte_layers;
 pub mod byte_tables;
 pub mod linear;
 pub mod select_instructions;

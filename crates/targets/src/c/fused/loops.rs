@@ -84,6 +84,7 @@ impl<'a> Outside<'a> {
 fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
     let base = outside.base;
     let mut versions = Vec::new();
+    versions.extend(with_layers(body, outside));
     // Of what is very long only tables can become something of a size that is worth printing.
     if body.graph.len() > MOST_NODES {
         versions.extend(with_tables(body, outside));
@@ -124,6 +125,13 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
         }
     }
     versions
+}
+
+/// A loop as layers of bytes.
+fn with_layers(body: &Loop, outside: Outside) -> Option<Version> {
+    let (function, machine) = (format!("{}_layers", outside.base), Machine::named("avx512gfni")?);
+    let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&function)).ok()?;
+    Some(Version { function, supported: machine.supported(), least_passes: 0 })
 }
 
 /// A loop with tables, where it gains from them.

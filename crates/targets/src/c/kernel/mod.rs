@@ -10,6 +10,7 @@
 //! | `words` | a loop whose passes run side by side, in machine words |
 //! | `frame` | groups of passes, what remains, and what goes on to the next call |
 //! | `vectors` | vector types; one vector for each word of many passes, from memory and back |
+//! | `layers` | a pass of bytes as layers of registers |
 //! | `lanes` | one lane of a vector for each pass |
 //! | `bits` | a loop as a circuit |
 //! | `formulas` | tables in a circuit that were written as formulas |
@@ -42,6 +43,7 @@ mod expression;
 mod formulas;
 mod frame;
 mod lanes;
+mod layers;
 mod machine;
 mod many;
 mod merged;

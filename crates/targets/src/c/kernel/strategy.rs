@@ -3,6 +3,7 @@
 use super::bitslice::bitslice;
 use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
+use super::layers::layers;
 use super::machine::Machine;
 use super::passes::passes;
 use super::split::split;
@@ -27,6 +28,8 @@ pub enum Strategy {
     TableLanes,
     /// One lane of a vector for each pass, with long functions of bytes as tables that lie in registers.
     Registers,
+    /// Pass after pass, its bytes side by side in registers.
+    Layers,
 }
 
 impl Strategy {
@@ -39,6 +42,7 @@ impl Strategy {
         Strategy::Tables,
         Strategy::TableLanes,
         Strategy::Registers,
+        Strategy::Layers,
     ];
 
     /// What reports and command lines call it.
@@ -51,6 +55,7 @@ impl Strategy {
             Strategy::Tables => "tables",
             Strategy::TableLanes => "table-lanes",
             Strategy::Registers => "registers",
+            Strategy::Layers => "layers",
         }
     }
 }
@@ -74,6 +79,7 @@ pub fn print_loop(
         Strategy::Tables => tabulated(body, names).map(|tabulated| tabulated.function),
         Strategy::TableLanes => tabulated_lanes(body, machine, names).map(|tabulated| tabulated.function),
         Strategy::Registers => tables_in_registers(body, machine, names),
+        Strategy::Layers => layers(body, machine, names),
     }
 }
 

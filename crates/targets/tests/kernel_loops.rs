@@ -265,6 +265,40 @@ fn tables_in_registers_read_no_memory_at_their_indices() {
 }
 
 #[test]
+fn layers_do_what_loops_mean() {
+    let mut random = Random::new(8);
+    let shapes = [(64, 8, 2), (64, 64, 3), (16, 8, 3), (40, 32, 1), (32, 16, 2), (8, 8, 10)];
+    let mut case = |(n, width, n_rounds)| Case {
+        name: format!("{n_rounds} rounds of {n} bytes in {width} bits"),
+        body: loops::in_layers(&mut random, n, width, n_rounds),
+    };
+    let cases = shapes.map(&mut case);
+    for machine in machines().into_iter().filter(|machine| machine.byte_permute && machine.affine) {
+        let cases = printed(&cases, machine, |body, machine, names| {
+            let printed = print_loop(body, machine, Strategy::Layers, names);
+            Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))
+        });
+        for compiler in compilers() {
+            compare(&cases, machine, 3, compiler);
+        }
+    }
+}
+
+#[test]
+fn layers_are_of_bytes_that_go_from_pass_to_pass() {
+    let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
+    let can = |body: &Loop| print_loop(body, &MACHINES[3], Strategy::Layers, &names).is_ok();
+    let mut random = Random::new(9);
+    assert!(can(&loops::in_layers(&mut random, 16, 8, 2)));
+    // Sums with carries, bytes beyond a register, passes that do not need each other.
+    assert!(!can(&loops::chained()) && !can(&loops::in_layers(&mut random, 72, 8, 2)));
+    assert!(!can(&loops::substitution(2, false)));
+    // Doubled bytes are mapped and not looked up another time.
+    let printed = print_loop(&loops::in_layers(&mut random, 16, 8, 2), &MACHINES[3], Strategy::Layers, &names);
+    assert_eq!(printed.map_or(0, |printed| printed.text.matches("HR_BYTES_OF").count()), 2);
+}
+
+#[test]
 fn passes_do_what_loops_mean() {
     let mut random = Random::new(7);
     let mut cases = shapes(&mut random);

@@ -242,6 +242,56 @@ fn counter_bytes(l: &mut Bytes) -> Vec<NodeId> {
     bytes
 }
 
+/// Rounds of a table, a permutation and sums of doubled bytes, over a state of `n` bytes in elements of `width` bits that
+/// goes from pass to pass; keys that stay, tokens of this pass and of the one before, and a counter that nothing reads.
+pub fn in_layers(random: &mut Random, n: usize, width: u32, n_rounds: usize) -> Loop {
+    let mut l = Bytes::new(n as u64);
+    let each = width as usize / 8;
+    let state = l.object("state", width, n / each);
+    let last = l.object("last", 8, n);
+    let keys = l.object("keys", 8, n);
+    counter_bytes(&mut l);
+    let mut elements: Vec<u128> = (0..256).collect();
+    (1..256).rev().for_each(|i| elements.swap(i, random.below(i as u64 + 1) as usize));
+    if n_rounds > 2 {
+        elements = (0..256).map(inverted).collect();
+    }
+    let table = l.graph.add_table(Table { name: "box".into(), width: 8, elements: elements.into() });
+    let from_state = |l: &mut Bytes, i: usize| {
+        let element = l.entry(state, i / each);
+        l.graph.extract(element, 8 * (i % each) as u32, 8)
+    };
+    let mut bytes: Vec<NodeId> = (0..n)
+        .map(|i| {
+            let (old, token) = (from_state(&mut l, i), l.byte(i as u64));
+            l.graph.xor(old, token)
+        })
+        .collect();
+    for round in 0..n_rounds {
+        let (turn, step) = (random.below(n as u64) as usize, 2 * random.below(n as u64 / 2) as usize + 1);
+        let moved: Vec<NodeId> = (0..n).map(|i| l.graph.lookup(table, bytes[(i * step + turn) % n])).collect();
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            let (next, key) = (moved[(i + 1) % n], l.entry(keys, i));
+            let (doubled, constant) = (double(&mut l.graph, next), l.graph.number((round * 37 + i % 3) as u128, 8));
+            *byte = [doubled, moved[(i + 2) % n], next, key, constant].iter().fold(moved[i], |a, b| l.graph.xor(a, *b));
+        }
+    }
+    let mut next = Vec::new();
+    for (i, byte) in bytes.into_iter().enumerate() {
+        let (old, before, token) = (from_state(&mut l, i), l.entry(last, i), l.byte(i as u64));
+        let sum = [old, before].iter().fold(byte, |a, b| l.graph.xor(a, *b));
+        l.carried.push(Carried { object: last, index: i, next: token, carry: Carry::Delay });
+        next.push(sum);
+        l.put(sum, true);
+    }
+    for (index, bytes) in next.chunks(each).enumerate() {
+        let bytes: Vec<NodeId> = bytes.iter().rev().copied().collect();
+        let next = l.graph.concat(&bytes);
+        l.carried.push(Carried { object: state, index, next, carry: Carry::True });
+    }
+    l.finish()
+}
+
 /// Words of a counter, mixed by rotations and by what is left of rotated words that are shifted, one after the other.
 pub fn waiting(n_rounds: usize) -> Loop {
     let mut l = Bytes::new(16);

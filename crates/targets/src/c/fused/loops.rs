@@ -84,10 +84,10 @@ impl<'a> Outside<'a> {
 fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
     let base = outside.base;
     let mut versions = Vec::new();
-    versions.extend(with_layers(body, outside));
+    let layers = with_layers(body, outside);
     // Of what is very long only tables can become something of a size that is worth printing.
     if body.graph.len() > MOST_NODES {
-        versions.extend(with_tables(body, outside));
+        versions.extend(with_tables(body, outside).into_iter().chain(layers));
         return versions;
     }
     for (_, blocks) in blocks(body, &[512, 128], outside) {
@@ -124,6 +124,9 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
             false => print(None),
         }
     }
+    // What permutes and maps bytes of registers has the instructions of the others, too.
+    let is_best = |layers: &Version| versions.iter().all(|other| layers.function.cycles < other.function.cycles);
+    versions.extend(layers.filter(|layers| all || is_best(layers)));
     versions
 }
 

@@ -239,7 +239,7 @@ impl Printer<'_> {
         while all.len() > 1 {
             all.sort_by_key(|register| std::cmp::Reverse(register.depth));
             // Three at once, but so that three are left in the end.
-            let n = if all.len() % 2 == 0 { 2 } else { 3 };
+            let n = if all.len().is_multiple_of(2) { 2 } else { 3 };
             let parts = all.split_off(all.len() - n);
             let depth = parts.iter().map(|part| part.depth).max().unwrap_or(0) + ADD;
             let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();

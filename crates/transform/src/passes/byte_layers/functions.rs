@@ -157,7 +157,7 @@ mod tests {
     fn sums_of_functions_are_functions_of_sums() {
         let mut functions = Functions::new();
         let (x, y) = (ByteId(3), ByteId(7));
-        let squares: Vec<u128> = (0..256).map(|value| value * value ^ 0x55).collect();
+        let squares: Vec<u128> = (0..256).map(|value| (value * value) ^ 0x55).collect();
         let a = functions.of_byte(x, &squares);
         assert_eq!((a.constant, a.terms.len()), (0x55, 1));
         let b = functions.of_byte(y, &(0..256).collect::<Vec<u128>>());

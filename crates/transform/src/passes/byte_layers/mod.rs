@@ -117,7 +117,7 @@ pub enum Place {
 pub struct ByteLayers {
     /// The layers, each after those that it is made from.
     pub layers: Vec<Layer>,
-    /// Functions of bytes that are not linear; all are 0 for 0 and take each value once.
+    /// Functions of bytes that are not linear; all are 0 for 0.
     pub tables: Vec<[u8; VALUES]>,
     /// What leaves the pass.
     pub written: Vec<Written>,
@@ -367,23 +367,17 @@ impl<'a> Packs<'a> {
         let values: [u8; VALUES] = values.try_into().ok()?;
         let mut parts = linear(|x| values[usize::from(x)]).map(|map| (None, map));
         for (number, table) in self.found.tables.iter().enumerate() {
-            let mut inverse = [0; VALUES];
-            (0..=255_u8).for_each(|x| inverse[usize::from(table[usize::from(x)])] = x);
             parts = parts.or_else(|| {
+                let inverse = inverse(table)?;
                 let map = linear(|y| values[usize::from(inverse[usize::from(y)])])?;
                 Some((Some(number), map))
             });
         }
-        if parts.is_none() {
-            // Others are seen as maps of this one, which takes each value once.
-            let distinct: BTreeSet<u8> = values.iter().copied().collect();
-            if distinct.len() != VALUES {
-                return None;
-            }
+        let parts = parts.unwrap_or_else(|| {
+            // Others are seen as maps of this one, if it takes each value once.
             self.found.tables.push(values);
-            parts = Some((Some(self.found.tables.len() - 1), IDENTITY));
-        }
-        let parts = parts?;
+            (Some(self.found.tables.len() - 1), IDENTITY)
+        });
         self.parts.insert(function, parts);
         Some(parts)
     }
@@ -401,6 +395,15 @@ impl<'a> Packs<'a> {
 fn linear(of: impl Fn(u8) -> u8) -> Option<Linear> {
     let map = IDENTITY.map(&of);
     (0..=255).all(|x| apply(&map, x) == of(x)).then_some(map)
+}
+
+/// The inverse of a function that takes each value once.
+fn inverse(table: &[u8; VALUES]) -> Option<[u8; VALUES]> {
+    let mut inverse = [None; VALUES];
+    for x in 0..=255_u8 {
+        inverse[usize::from(table[usize::from(x)])] = Some(x);
+    }
+    inverse.iter().all(Option::is_some).then(|| inverse.map(Option::unwrap_or_default))
 }
 
 /// What a map makes of a byte.

@@ -132,7 +132,7 @@ impl<'a> Sums<'a> {
     fn cut(&mut self, id: NodeId) -> Option<()> {
         let width = self.body.graph.width(id);
         let sum = self.of.get(&id)?.clone();
-        if sum.terms.len() < 2 || width % 8 != 0 {
+        if sum.terms.len() < 2 || !width.is_multiple_of(8) {
             return Some(());
         }
         let mut whole = Sum::default();
@@ -154,7 +154,7 @@ impl<'a> Sums<'a> {
     }
 
     /// A value in memory, byte by byte.
-    fn from_memory(&mut self, width: u32, mut byte: impl FnMut(&mut Self, usize) -> ByteId) -> Option<Sum> {
+    fn memory(&mut self, width: u32, mut byte: impl FnMut(&mut Self, usize) -> ByteId) -> Option<Sum> {
         let n = bytes_of(width)?;
         let mut sum = Sum::default();
         for number in 0..n {
@@ -189,11 +189,11 @@ impl<'a> Sums<'a> {
             Op::Const(value) => Some(Sum::constant(*value)),
             &Op::Input { port, offset } => {
                 let (port, first) = (port as usize, usize::try_from(offset).ok()? * bytes_of(width)?);
-                self.from_memory(width, |sums, number| sums.token(port, first + number))
+                self.memory(width, |sums, number| sums.token(port, first + number))
             }
             &Op::Entry { object, index } => {
                 let first = usize::try_from(graph.constant(index)?).ok()? * bytes_of(width)?;
-                self.from_memory(width, |sums, number| sums.element(object, first + number))
+                self.memory(width, |sums, number| sums.element(object, first + number))
             }
             Op::Loaded(_) | Op::Instruction { .. } => None,
             Op::Xor(a, b) => {

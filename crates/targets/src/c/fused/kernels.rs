@@ -50,6 +50,8 @@ pub(super) struct KernelFunctions {
     support: BTreeSet<String>,
     /// For how many instructions were looked for.
     selected: usize,
+    /// Statements of kernels, and whether they are best as layers of bytes, all in one.
+    whole: HashMap<String, bool>,
 }
 
 impl KernelFunctions {
@@ -62,6 +64,12 @@ impl KernelFunctions {
     pub fn may_select(&mut self) -> bool {
         self.selected += 1;
         self.selected <= MOST_SELECTED
+    }
+
+    /// Whether a kernel that could be taken apart is best as it is; asked once for each that does something else.
+    pub(super) fn is_whole(&mut self, writer: &Writer, statements: &str, layered: impl FnOnce() -> bool) -> bool {
+        let body = with_own_names(statements, &writer.automaton.objects);
+        *self.whole.entry(body).or_insert_with(layered)
     }
 
     /// What runs `statements`, which write through pointers `out_PORT` for the ports in `produces` and may return a

@@ -130,8 +130,11 @@ fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
     versions
 }
 
-/// A loop as layers of bytes.
+/// A loop as layers of bytes. Where passes do not need each other, lanes of passes do as well.
 fn with_layers(body: &Loop, outside: Outside) -> Option<Version> {
+    if body.is_independent() {
+        return None;
+    }
     let (function, machine) = (format!("{}_layers", outside.base), Machine::named("avx512gfni")?);
     let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&function)).ok()?;
     Some(Version { function, supported: machine.supported(), least_passes: 0 })

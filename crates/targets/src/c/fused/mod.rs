@@ -14,6 +14,7 @@
 //! | `kernels` | long kernels as functions, which states share |
 //! | `selected` | kernels with instructions |
 //! | `staged` | kernels of which a part is with instructions |
+//! | `layered` | kernels of bytes in wide registers |
 //! | `loops` | what is repeated |
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
@@ -29,6 +30,7 @@ mod counted;
 mod divided;
 mod early;
 mod kernels;
+mod layered;
 mod leave;
 mod loops;
 mod many;

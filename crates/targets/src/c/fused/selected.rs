@@ -123,7 +123,9 @@ impl Writer<'_> {
         name: &str,
         functions: &mut KernelFunctions,
     ) -> Option<Faster> {
-        self.as_loop(kernel, effects, name, functions).or_else(|| self.in_stages(kernel, effects, name, functions))
+        self.as_loop(kernel, effects, name, functions)
+            .or_else(|| self.layered(kernel, effects, name))
+            .or_else(|| self.in_stages(kernel, effects, name, functions))
     }
 
     /// As a loop of one pass.

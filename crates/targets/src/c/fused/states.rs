@@ -164,7 +164,14 @@ impl Writer<'_> {
         let _ = writeln!(text, "{pad}{{");
         let inside = "    ".repeat(depth + 1);
         let objects = &self.automaton.objects;
-        for part in apart(&self.automaton.graph, objects, &all) {
+        let mut parts = apart(&self.automaton.graph, objects, &all);
+        if parts.len() > 1 {
+            let statements = self.statements(&all, Vec::new(), depth);
+            if functions.is_whole(self, &statements, || self.layered(kernel, &all, "whole").is_some()) {
+                parts = vec![all];
+            }
+        }
+        for part in parts {
             let mut statements = String::new();
             self.pointers(&part, None, depth + 1, &mut statements);
             statements.push_str(&self.statements(&part, Vec::new(), depth + 1));

@@ -1,4 +1,4 @@
-//! A pass as registers of 64 bytes, for loops of bytes whose passes need each other.
+//! A pass as registers of 64 bytes, one pass after the other.
 //!
 //! What [`byte_layers`] finds is printed layer by layer. A table of 256 bytes lies in four registers, from which bytes are
 //! chosen, so no address depends on a value; permutations are one instruction each, and so is a linear map of all bytes.
@@ -28,7 +28,7 @@ const AT_ONCE: f64 = 1.5;
 ///
 /// # Errors
 ///
-/// Why it cannot be: the loop is none of bytes, its passes are independent, or the machine cannot permute and map bytes.
+/// Why it cannot be: the loop is none of bytes, or the machine cannot permute and map bytes.
 pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
     if !machine.byte_permute || !machine.affine || machine.vector_bits != 8 * LANES as u32 {
         return Err(Unsuited("bytes of a register are not permuted and mapped".into()));

@@ -9,8 +9,8 @@
 //! looked up once for a whole register) and linear ones after it (A, B), so that permuted registers are added, mapped, and
 //! added again.
 //!
-//! Requires: passes need each other (else lanes of passes do as well), and all that goes on but counters are bytes of objects, or
-//! words of them. Establishes: layers in an order in which they can be computed, that say what the loop says.
+//! Requires: all that goes on but counters are bytes of objects, or words of them. Establishes: layers in an order in which
+//! they can be computed, that say what the loop says, pass after pass.
 
 mod functions;
 mod sums;
@@ -125,7 +125,7 @@ pub struct ByteLayers {
 
 /// A pass in layers, if it can be seen so.
 pub fn byte_layers(body: &Loop) -> Option<ByteLayers> {
-    if body.graph.len() > MOST_NODES || body.is_independent() {
+    if body.graph.len() > MOST_NODES {
         return None;
     }
     let chained = runs(chained_bytes(body)?);

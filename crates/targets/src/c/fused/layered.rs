@@ -1,0 +1,42 @@
+//! Kernels of bytes as layers of registers.
+
+use super::Writer;
+use super::kernels::Faster;
+use crate::c::kernel::{self, LoopNames, Machine, Strategy};
+use headrace_transform::control::once;
+use headrace_transform::kernel::{Effect, Kernel};
+use std::fmt::Write as _;
+
+/// Values of a kernel from which on it is looked at.
+const FEWEST_NODES: usize = 64;
+
+impl Writer<'_> {
+    /// Effects of a kernel as layers of bytes, if those are faster than plain statements.
+    pub(super) fn layered(&self, kernel: &Kernel, effects: &[Effect], name: &str) -> Option<Faster> {
+        let body = once(self.automaton, self.network, kernel, effects)?;
+        if body.graph.len() < FEWEST_NODES {
+            return None;
+        }
+        let function = format!("{name}_layers");
+        let (state, tables) = (format!("struct {}", self.prefix), self.loop_names(String::new()));
+        let names = LoopNames { function: &function, state: &state, names: &tables };
+        let machine = Machine::named("avx512gfni")?;
+        let printed = kernel::print_loop(&body, machine, Strategy::Layers, &names).ok()?;
+        if printed.cycles >= kernel::passes(&body, &names).cycles {
+            return None;
+        }
+        let mut arguments = String::from("s");
+        for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
+            let _ = write!(arguments, ", s->in_{}", port.name);
+        }
+        for (_, port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
+            let _ = write!(arguments, ", out_{}", port.name);
+        }
+        Some(Faster {
+            supported: machine.supported(),
+            call: format!("{function}({arguments}, 1)"),
+            support: printed.support,
+            function: printed.text,
+        })
+    }
+}

@@ -28,12 +28,16 @@ const AT_ONCE: f64 = 1.5;
 ///
 /// # Errors
 ///
-/// Why it cannot be: the loop is none of bytes, or the machine cannot permute and map bytes.
+/// Why it cannot be: the loop is none of bytes or only moves and adds them, or the machine cannot permute and map bytes.
 pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
     if !machine.byte_permute || !machine.affine || machine.vector_bits != 8 * LANES as u32 {
         return Err(Unsuited("bytes of a register are not permuted and mapped".into()));
     }
     let found = byte_layers(body).ok_or_else(|| Unsuited("a pass is not made of layers of bytes".into()))?;
+    let computes = |term: &Term| term.table.is_some() || term.map != IDENTITY;
+    if !found.layers.iter().any(|layer| matches!(layer, Layer::Sum { terms, .. } if terms.iter().any(computes))) {
+        return Err(Unsuited("bytes are only moved and added: words do as well".into()));
+    }
     let mut printer = Printer {
         found: &found,
         once: String::new(),

@@ -7,6 +7,7 @@
 
 mod look_ups;
 mod many;
+mod order;
 mod ternary;
 mod together;
 
@@ -196,30 +197,6 @@ impl<'a> Printer<'a> {
         self.words.graph.reachable(self.values.iter().copied())
     }
 
-    /// The same in the order in which values are first needed, where the longest chain goes first: what joins it further on
-    /// is computed then.
-    fn depth_first(&self) -> Vec<NodeId> {
-        let graph = &self.words.graph;
-        let mut heights: HashMap<NodeId, u32> = HashMap::new();
-        for id in self.reachable() {
-            let below = graph.op(id).operands().into_iter().map(|operand| heights[&operand]).max();
-            heights.insert(id, below.map_or(0, |below| below + 1));
-        }
-        let (mut order, mut seen) = (Vec::new(), HashSet::new());
-        let mut open: Vec<(NodeId, bool)> = self.values.iter().rev().map(|&id| (id, false)).collect();
-        while let Some((id, is_ready)) = open.pop() {
-            if is_ready {
-                order.push(id);
-            } else if seen.insert(id) {
-                open.push((id, true));
-                let mut operands = graph.op(id).operands();
-                operands.sort_by_key(|operand| heights[operand]);
-                open.extend(operands.into_iter().map(|operand| (operand, false)));
-            }
-        }
-        order
-    }
-
     /// Ports and words that are read for that.
     fn read_words(&self) -> Vec<(u32, i64)> {
         let inputs = self.reachable().into_iter().filter_map(|id| match self.words.graph.op(id) {
@@ -322,6 +299,7 @@ impl<'a> Printer<'a> {
             false => Ternary::default(),
         };
         let mut gates = HashMap::new();
+        let begin = self.text.len();
         for id in order {
             if !varying(&id) || matches!(words.graph.op(id), Op::Input { .. }) {
                 continue;
@@ -338,6 +316,11 @@ impl<'a> Printer<'a> {
             let v = self.v();
             self.line(&format!("const {v} {name} = {text};"));
             self.vectors.insert(id, name);
+        }
+        if self.together() > 1
+            && let Some(ordered) = order::by_longest_way(&self.text[begin..])
+        {
+            self.text.replace_range(begin.., &ordered);
         }
         Ok(())
     }

@@ -253,6 +253,11 @@ impl Expressions<'_> {
     /// An index that is a constant place in an array and something from there on.
     fn behind(&self, index: NodeId, length: usize) -> Option<(u128, NodeId)> {
         let graph = self.outside.graph;
+        // The sum may be of fewer bits than the index.
+        let index = match graph.op(index) {
+            Op::Concat(parts) if parts.len() == 2 && graph.constant(parts[0]) == Some(0) => parts[1],
+            _ => index,
+        };
         let Op::Add(a, b) = *graph.op(index) else { return None };
         let (first, rest) = match (graph.constant(a), graph.constant(b)) {
             (Some(first), None) => (first, b),

@@ -210,8 +210,11 @@ impl<'a> Plan<'a> {
             known.insert(id, new);
         }
         let mut effects = Vec::new();
-        for &(port, offset, value) in &body.outputs {
-            effects.push(Effect::Output { port, offset, value: known[&value] });
+        let mut outputs: Vec<(u32, u64, NodeId)> =
+            body.outputs.iter().map(|&(port, offset, value)| (port, offset, known[&value])).collect();
+        bytes_of_words(&mut graph, &mut outputs);
+        for (port, offset, value) in outputs {
+            effects.push(Effect::Output { port, offset, value });
         }
         let mut next: HashMap<(ObjectId, usize), NodeId> = HashMap::new();
         for one in &body.carried {
@@ -236,6 +239,49 @@ impl<'a> Plan<'a> {
         self.effects = effects;
         graph
     }
+}
+
+/// Bytes that lie together become those of a word where that takes fewer operations: `in[0] ^ (x >> 24)`,
+/// `in[1] ^ (x >> 16 & 255)` and so on are the bytes of one XOR.
+fn bytes_of_words(graph: &mut Graph, outputs: &mut [(u32, u64, NodeId)]) {
+    outputs.sort_by_key(|&(port, offset, _)| (port, offset));
+    let mut at = 0;
+    while at < outputs.len() {
+        let rest = &mut outputs[at..];
+        at += WORDS.iter().find(|&&n| as_word(graph, rest, n)).copied().unwrap_or(1);
+    }
+}
+
+/// Bytes of words that are looked for.
+const WORDS: [usize; 2] = [8, 4];
+
+/// Whether the first `n` of some outputs are now bytes of one bitwise operation on words.
+fn as_word(graph: &mut Graph, outputs: &mut [(u32, u64, NodeId)], n: usize) -> bool {
+    let Some(outputs) = outputs.get_mut(..n) else { return false };
+    let (port, first) = (outputs[0].0, outputs[0].1);
+    let lie_together = |(i, one): (usize, &(u32, u64, NodeId))| one.0 == port && one.1 == first + i as u64;
+    let is_bitwise = |op: &Op| matches!(op, Op::Xor(..) | Op::And(..) | Op::Or(..));
+    let fits = |one: &(u32, u64, NodeId)| graph.width(one.2) == 8 && is_bitwise(graph.op(one.2));
+    if !outputs.iter().enumerate().all(lie_together) || !outputs.iter().all(fits) {
+        return false;
+    }
+    for big in [true, false] {
+        let mut parts: Vec<NodeId> = outputs.iter().map(|one| one.2).collect();
+        if !big {
+            parts.reverse();
+        }
+        let word = glue(graph, &parts);
+        let is_whole = |side: &NodeId| !matches!(graph.op(*side), Op::Concat(_));
+        if is_bitwise(graph.op(word)) && graph.op(word).operands().iter().any(is_whole) {
+            for (i, one) in outputs.iter_mut().enumerate() {
+                let place = if big { n - 1 - i } else { i };
+                // Not `extract`, which follows bytes to where they came from.
+                one.2 = graph.add(Op::Extract(word, 8 * place as u32), 8);
+            }
+            return true;
+        }
+    }
+    false
 }
 
 impl Kept {
@@ -282,5 +328,47 @@ impl Names for PassNames<'_> {
     }
     fn instruction(&self, description: u32, operands: &[String]) -> String {
         self.names.instruction(description, operands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(graph: &mut Graph, places: [u32; 4]) -> Vec<(u32, u64, NodeId)> {
+        let index = graph.number(0, 32);
+        let word = graph.entry(ObjectId(0), index, 32);
+        let mut outputs = Vec::new();
+        for (offset, place) in (0..).zip(places) {
+            let (byte, token) = (graph.extract(word, place, 8), graph.input(0, offset, 8));
+            outputs.push((0, offset as u64, graph.xor(byte, token)));
+        }
+        outputs
+    }
+
+    #[test]
+    fn masked_bytes_of_a_word_are_bytes_of_a_masked_word() {
+        for places in [[24, 16, 8, 0], [0, 8, 16, 24]] {
+            let mut graph = Graph::new();
+            let mut outputs = masked(&mut graph, places);
+            bytes_of_words(&mut graph, &mut outputs);
+            let found: Vec<(NodeId, u32)> = (outputs.iter())
+                .filter_map(|one| match *graph.op(one.2) {
+                    Op::Extract(word, lo) if matches!(graph.op(word), Op::Xor(..)) => Some((word, lo)),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(found.iter().map(|one| one.1).collect::<Vec<_>>(), places);
+            assert!(found.iter().all(|one| one.0 == found[0].0));
+        }
+    }
+
+    #[test]
+    fn bytes_in_another_order_stay() {
+        let mut graph = Graph::new();
+        let before = masked(&mut graph, [8, 24, 0, 16]);
+        let mut outputs = before.clone();
+        bytes_of_words(&mut graph, &mut outputs);
+        assert_eq!(outputs, before);
     }
 }

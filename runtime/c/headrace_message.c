@@ -108,11 +108,9 @@ uint32_t headrace_message_update(const struct headrace_operation *op, struct hea
 uint32_t headrace_message_final(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                 const struct headrace_bytes *strings, const struct headrace_room *rooms) {
     uint32_t result;
-    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
-        if (rooms[role].n_bytes != NULL) {
-            *rooms[role].n_bytes = 0;
-        }
-    }
+    hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
+    hr_message_empty(&rooms[HEADRACE_OUTPUT]);
+    hr_message_empty(&rooms[HEADRACE_TAG]);
     if (message->state != HR_OPEN) {
         return HEADRACE_ORDER;
     }

@@ -79,7 +79,11 @@ HR_FOLDED uint32_t hr_message_put_string(const struct headrace_operation *op, vo
         return hr_message_put(op, c, string->port, bytes, n_bytes, 1);
     }
     if (n_bytes > HR_CHUNK_MOST) {
-        result = headrace_message_put_long(op, c, role, &bytes, &n_bytes);
+        const uint8_t *rest = bytes;
+        size_t n_rest = n_bytes;
+        result = headrace_message_put_long(op, c, role, &rest, &n_rest);
+        bytes = rest;
+        n_bytes = n_rest;
     }
     if (result == HEADRACE_OK) {
         result = hr_message_put_word(op, c, string->size_port, HR_LAST_CHUNK | (uint32_t)n_bytes);
@@ -162,11 +166,15 @@ HR_FOLDED uint32_t hr_message_pump(const struct headrace_operation *op, void *c,
     return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
 }
 
-/* A string that came out whole. */
-HR_FOLDED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role, const struct headrace_room *to) {
+/* A string that came out whole, if there is one and all went well before. */
+HR_FOLDED uint32_t hr_message_take(const struct headrace_operation *op, void *c, enum headrace_role role,
+                                   const struct headrace_room *to, uint32_t result) {
     const struct headrace_string *const string = &op->strings[role];
     uint32_t size;
     uint8_t more;
+    if ((op->roles >> role & 1u) == 0 || result != HEADRACE_OK) {
+        return result;
+    }
     *to->n_bytes = op->network->read(c, string->port, to->bytes, to->room);
     if (*to->n_bytes == to->room && op->network->read(c, string->port, &more, 1) == 1) {
         return HEADRACE_ROOM;
@@ -184,9 +192,24 @@ HR_FOLDED uint32_t hr_message_ended(const struct headrace_operation *op, struct 
 }
 
 /* Whether a string that there is goes with this message. */
-HR_FOLDED bool hr_message_is_sent(const struct headrace_operation *op, const struct headrace_bytes *strings, int role) {
+HR_FOLDED bool hr_message_is_sent(const struct headrace_operation *op, const struct headrace_bytes *strings, enum headrace_role role) {
     const bool goes_on = hr_message_is_there(op->reseed) && (role == HEADRACE_SEED || role == HEADRACE_ENTROPY);
     return !goes_on || strings[role].bytes != NULL;
+}
+
+/* Roles are named one by one here and below: a list that is indexed by what compilers do not know stays in memory. Whether
+   a string that comes before the input has a legal length, if it goes with this message. */
+HR_FOLDED bool hr_message_fits(const struct headrace_operation *op, const struct headrace_bytes *strings, enum headrace_role role) {
+    return (op->roles >> role & 1u) == 0 || !hr_message_is_sent(op, strings, role) ||
+           hr_message_allows(&op->strings[role], strings[role].n_bytes);
+}
+
+/* Sends it, if all went well before. */
+HR_FOLDED uint32_t hr_message_send(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
+                                   enum headrace_role role, uint32_t result) {
+    return (op->roles >> role & 1u) == 0 || result != HEADRACE_OK || !hr_message_is_sent(op, strings, role)
+               ? result
+               : hr_message_put_string(op, c, role, strings[role].bytes, strings[role].n_bytes);
 }
 
 /* All that comes before the input. What must have its input in one chunk may want to know its size before it takes the
@@ -194,16 +217,15 @@ HR_FOLDED bool hr_message_is_sent(const struct headrace_operation *op, const str
 HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                     const struct headrace_bytes *strings, uint32_t input_size) {
     const bool keyed = hr_message_is_there(op->rekey);
-    const uint32_t before = op->roles & ((1u << HEADRACE_INPUT) - 1u);
     const bool seeds = keyed && hr_message_is_there(op->strings[HEADRACE_SEED].port) && strings[HEADRACE_SEED].bytes != NULL;
     uint32_t result = HEADRACE_OK;
     if (keyed && !seeds && message->state != HR_NEW_KEY && message->state != HR_KEYED) {
         return HEADRACE_ORDER;
     }
-    for (int role = HEADRACE_NONCE; before >> role != 0; role++) {
-        if ((before >> role & 1u) != 0 && hr_message_is_sent(op, strings, role) && !hr_message_allows(&op->strings[role], strings[role].n_bytes)) {
-            return HEADRACE_STRING_LENGTH;
-        }
+    if (!hr_message_fits(op, strings, HEADRACE_NONCE) || !hr_message_fits(op, strings, HEADRACE_IV) ||
+        !hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) || !hr_message_fits(op, strings, HEADRACE_AD) ||
+        !hr_message_fits(op, strings, HEADRACE_SEED) || !hr_message_fits(op, strings, HEADRACE_ENTROPY)) {
+        return HEADRACE_STRING_LENGTH;
     }
     if (!keyed || seeds) {
         op->network->init(c, NULL);
@@ -220,11 +242,12 @@ HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct 
     if (result == HEADRACE_OK && op->single_chunk) {
         result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, input_size);
     }
-    for (int role = HEADRACE_NONCE; result == HEADRACE_OK && before >> role != 0; role++) {
-        if ((before >> role & 1u) != 0 && hr_message_is_sent(op, strings, role)) {
-            result = hr_message_put_string(op, c, (enum headrace_role)role, strings[role].bytes, strings[role].n_bytes);
-        }
-    }
+    result = hr_message_send(op, c, strings, HEADRACE_NONCE, result);
+    result = hr_message_send(op, c, strings, HEADRACE_IV, result);
+    result = hr_message_send(op, c, strings, HEADRACE_SECRET_NONCE, result);
+    result = hr_message_send(op, c, strings, HEADRACE_AD, result);
+    result = hr_message_send(op, c, strings, HEADRACE_SEED, result);
+    result = hr_message_send(op, c, strings, HEADRACE_ENTROPY, result);
     message->input_bytes = 0;
     message->state = result == HEADRACE_OK ? HR_OPEN : HR_NO_KEY;
     return result;
@@ -234,8 +257,6 @@ HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct 
 HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
                                      const struct headrace_room *rooms, bool is_pumped) {
     const bool has_tag = hr_message_is_there(op->strings[HEADRACE_TAG_IN].port);
-    const uint32_t outputs = op->roles & ~((1u << HEADRACE_SECRET_NONCE_OUT) - 1u);
-    const uint32_t after = hr_message_streams(op) ? outputs & ~(1u << HEADRACE_OUTPUT) : outputs;
     uint32_t result = HEADRACE_OK;
     if (has_tag) {
         const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
@@ -244,11 +265,9 @@ HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *
     if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
         result = hr_message_pump(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
     }
-    for (int role = HEADRACE_SECRET_NONCE_OUT; result == HEADRACE_OK && after >> role != 0; role++) {
-        if ((after >> role & 1u) != 0) {
-            result = hr_message_take(op, c, (enum headrace_role)role, &rooms[role]);
-        }
-    }
+    result = hr_message_take(op, c, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], result);
+    result = hr_message_streams(op) ? result : hr_message_take(op, c, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
+    result = hr_message_take(op, c, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
     if (result == HEADRACE_OK && hr_message_is_there(op->verified)) {
         uint8_t verified = 0;
         if (op->network->read(c, op->verified, &verified, 1) != 1) {
@@ -266,15 +285,19 @@ HR_FOLDED bool hr_message_tag_fits(const struct headrace_operation *op, const st
     return !hr_message_is_there(tag->port) || hr_message_allows(tag, strings[HEADRACE_TAG_IN].n_bytes);
 }
 
+HR_FOLDED void hr_message_empty(const struct headrace_room *room) {
+    if (room->n_bytes != NULL) {
+        *room->n_bytes = 0;
+    }
+}
+
 /* All of a whole message that comes before its input. */
 HR_FOLDED uint32_t hr_message_open_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                          const struct headrace_bytes *strings, const struct headrace_room *rooms) {
     const struct headrace_bytes input = strings[HEADRACE_INPUT];
-    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
-        if (rooms[role].n_bytes != NULL) {
-            *rooms[role].n_bytes = 0;
-        }
-    }
+    hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
+    hr_message_empty(&rooms[HEADRACE_OUTPUT]);
+    hr_message_empty(&rooms[HEADRACE_TAG]);
     if (!hr_message_allows(&op->strings[HEADRACE_INPUT], input.n_bytes) || (op->single_chunk && input.n_bytes >= HR_LAST_CHUNK)) {
         return HEADRACE_INPUT_LENGTH;
     }
@@ -321,7 +344,10 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
         result = hr_message_pump(op, c, input.bytes, input.n_bytes, 0, &rooms[HEADRACE_OUTPUT]);
     } else {
         if (input.n_bytes > HR_CHUNK_MOST) {
-            result = headrace_message_long(op, c, &input, &rooms[HEADRACE_OUTPUT]);
+            struct headrace_bytes rest = input;
+            const struct headrace_room out = rooms[HEADRACE_OUTPUT];
+            result = headrace_message_long(op, c, &rest, &out);
+            input = rest;
         }
         if (result == HEADRACE_OK) {
             result = hr_message_chunk(op, c, input.bytes, (uint32_t)input.n_bytes, HR_LAST_CHUNK, &rooms[HEADRACE_OUTPUT]);

@@ -162,18 +162,33 @@ fn case(random: &mut Random) -> Case {
 /// Bytes that lie one beside the other get new contents, and only then what they held is put together and given away.
 fn moved_on(graph: &mut Graph, random: &mut Random) -> Vec<Effect> {
     let bytes = ObjectId(0);
+    let copies = random.below(2) == 0;
     let mut held = Vec::new();
     let mut effects = Vec::new();
     for at in 0..4 {
         let index = graph.number(at, 32);
         held.push(graph.entry(bytes, index, 8));
-        let value = graph.number(random.bits(8), 8);
+        let from_memory = graph.input(0, 2 + at as i64, 8);
+        let value = if copies { from_memory } else { graph.number(random.bits(8), 8) };
         effects.push(Effect::Store { object: bytes, index, value });
     }
     let word = graph.concat(&held);
     let index = graph.number(0, 32);
     effects.push(Effect::Store { object: ObjectId(2), index, value: word });
     effects
+}
+
+#[test]
+fn bytes_that_move_together_are_copied_in_one_piece() {
+    let mut graph = Graph::new();
+    let stores = (0..9_u8).map(|at| {
+        let index = graph.number(u128::from(at), 32);
+        let value = graph.input(0, i64::from(at + at / 8), 8);
+        Effect::Store { object: ObjectId(0), index, value }
+    });
+    let effects: Vec<Effect> = stores.collect();
+    let text = statements(&graph, &objects(), &effects, &Plain, 0);
+    assert_eq!(text, "memcpy(&s->bytes[0], in0 + 0, 8);\ns->bytes[8] = (uint8_t)in0[9];\n");
 }
 
 fn roots(effects: &[Effect]) -> Vec<NodeId> {

@@ -41,7 +41,8 @@ pub(super) struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    fn byte(&self, id: NodeId) -> Option<(Place, i64)> {
+    /// Where a byte lies in memory, if it stays there.
+    pub fn byte(&self, id: NodeId) -> Option<(Place, i64)> {
         if self.graph.width(id) != 8 {
             return None;
         }
@@ -57,7 +58,8 @@ impl Outside<'_> {
         }
     }
 
-    fn lie_together(&self, place: Place, first: i64, n: u32) -> bool {
+    /// Whether bytes from there on have one address after the other.
+    pub fn lie_together(&self, place: Place, first: i64, n: u32) -> bool {
         match place {
             Place::Port(port) => self.names.input_bytes(port, first, n).is_some(),
             Place::Object(_) => true,

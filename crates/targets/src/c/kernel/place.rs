@@ -19,22 +19,30 @@ pub(super) enum Write {
     One { place: Place, index: u64, value: NodeId },
     /// Neighbouring bytes, which are those of a value from bit `lo` on.
     Bytes { place: Place, first: u64, n_bytes: u32, big: bool, source: NodeId, lo: u32 },
+    /// Neighbouring elements, which are bytes that lie side by side from `at` on where nothing is written: in one piece, so
+    /// that who reads them in one piece finds them that way.
+    Copy { place: Place, first: u64, n_bytes: usize, from: Place, at: i64 },
 }
 
 impl Write {
-    pub fn source(&self) -> NodeId {
+    /// The value that must be known, if any.
+    pub fn source(&self) -> Option<NodeId> {
         match self {
-            Write::One { value, .. } => *value,
-            Write::Bytes { source, .. } => *source,
+            Write::One { value, .. } => Some(*value),
+            Write::Bytes { source, .. } => Some(*source),
+            Write::Copy { .. } => None,
         }
     }
 
-    fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         match self {
-            Write::One { place, .. } | Write::Bytes { place, .. } => *place,
+            Write::One { place, .. } | Write::Bytes { place, .. } | Write::Copy { place, .. } => *place,
         }
     }
 }
+
+/// Bytes that are at least so many are copied in one piece.
+const COPIED: usize = 4;
 
 /// What a block does, one after the other.
 #[derive(Debug)]
@@ -76,7 +84,7 @@ impl Step {
     pub fn uses(&self) -> Vec<NodeId> {
         match self {
             Step::Load { index, .. } => vec![*index],
-            Step::Writes(writes) => writes.iter().map(Write::source).collect(),
+            Step::Writes(writes) => writes.iter().filter_map(Write::source).collect(),
             Step::Store { index, value, .. } => vec![*index, *value],
             Step::Loop(_) => Vec::new(),
             Step::Leave(condition) | Step::If(condition, ..) => vec![*condition],
@@ -215,7 +223,7 @@ fn flush(outside: &Outside, written: &mut Vec<(Place, u64, NodeId)>, block: &mut
     let mut writes = Vec::new();
     let mut rest = &run[..];
     while let Some((&(place, index, value), after)) = rest.split_first() {
-        if let Some((n, write)) = together(outside, rest) {
+        if let Some((n, write)) = copied(outside, rest).or_else(|| together(outside, rest)) {
             rest = &rest[n..];
             writes.push(write);
         } else {
@@ -224,6 +232,18 @@ fn flush(outside: &Outside, written: &mut Vec<(Place, u64, NodeId)>, block: &mut
         }
     }
     block.steps.push(Step::Writes(writes));
+}
+
+fn copied(outside: &Outside, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+    let &(place, first, value) = run.first()?;
+    let Place::Object(object) = place else { return None };
+    let (from, at) = outside.byte(value)?;
+    let follows = |(i, &(other, index, value)): (usize, &(Place, u64, NodeId))| {
+        other == place && index == first + i as u64 && outside.byte(value) == Some((from, at + i as i64))
+    };
+    let n_bytes = run.iter().enumerate().take_while(|&pair| follows(pair)).count();
+    let whole = outside.objects[object.0 as usize].width == 8 && outside.lie_together(from, at, n_bytes as u32);
+    (n_bytes >= COPIED && whole).then_some((n_bytes, Write::Copy { place, first, n_bytes, from, at }))
 }
 
 fn together(outside: &Outside, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {

@@ -281,7 +281,9 @@ impl<'a> Printer<'a> {
             }
             Step::Writes(writes) => {
                 for write in writes {
-                    self.need(write.source());
+                    if let Some(source) = write.source() {
+                        self.need(source);
+                    }
                     let text = self.write(write);
                     self.line(&text);
                 }
@@ -342,14 +344,26 @@ impl<'a> Printer<'a> {
             Write::One { place: Place::Object(object), index, value } => {
                 format!("{} = {};", self.known_element(object, &index.to_string()), self.stored(object, value))
             }
-            Write::Bytes { place, first, n_bytes, big, source, lo } => {
-                let pointer = match place {
-                    Place::Port(port) => self.outside.names.output_bytes(port, first, n_bytes).unwrap_or_default(),
-                    Place::Object(object) => format!("&{}", self.known_element(object, &first.to_string())),
+            Write::Copy { place, first, n_bytes, from, at } => {
+                let source = match from {
+                    Place::Port(port) => self.outside.names.input_bytes(port, at, n_bytes as u32).unwrap_or_default(),
+                    Place::Object(object) => format!("&{}", self.known_element(object, &at.to_string())),
                 };
+                format!("memcpy({}, {source}, {n_bytes});", self.pointer(place, first, n_bytes as u32))
+            }
+            Write::Bytes { place, first, n_bytes, big, source, lo } => {
+                let pointer = self.pointer(place, first, n_bytes);
                 let value = self.values.shifted(source, lo, n_bytes * 8);
                 format!("hr_put_{}{}({pointer}, {value});", if big { "be" } else { "le" }, n_bytes * 8)
             }
+        }
+    }
+
+    /// Where bytes are written.
+    fn pointer(&self, place: Place, first: u64, n_bytes: u32) -> String {
+        match place {
+            Place::Port(port) => self.outside.names.output_bytes(port, first, n_bytes).unwrap_or_default(),
+            Place::Object(object) => format!("&{}", self.known_element(object, &first.to_string())),
         }
     }
 
@@ -437,11 +451,9 @@ fn survey(block: &Block, objects: &mut Vec<ObjectId>, loads: &mut Vec<(u32, Obje
                 loads.push((*id, *object, block.scope));
             }
             Step::Store { object, .. } => objects.push(*object),
-            Step::Writes(writes) => objects.extend(writes.iter().filter_map(|write| match write {
-                Write::One { place: Place::Object(object), .. } | Write::Bytes { place: Place::Object(object), .. } => {
-                    Some(*object)
-                }
-                _ => None,
+            Step::Writes(writes) => objects.extend(writes.iter().filter_map(|write| match write.place() {
+                Place::Object(object) => Some(object),
+                Place::Port(_) => None,
             })),
             Step::Loop(inner) => survey(inner, objects, loads),
             Step::If(_, then, otherwise) => {

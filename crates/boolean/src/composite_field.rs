@@ -17,7 +17,7 @@
 //! θ (120 choices), the three maps (10) and the way in which the bits of the factors are paired (27 for each product) are
 //! tried; the affine map before z and the one behind 1/z go into the linear forms.
 
-use crate::affine_equivalence::{Affine, equivalences};
+use crate::affine_equivalence::{Affine, Equivalence, equivalences};
 use crate::basis::Basis;
 use crate::circuit::simplify::simplify;
 use crate::circuit::{Circuit, Gate, Signal};
@@ -27,13 +27,13 @@ use crate::truth_table::Table;
 use std::sync::OnceLock;
 
 /// GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1, by logarithms to the base x + 1.
-struct Field {
+pub(crate) struct Field {
     power: [u8; 510],
     logarithm: [u16; 256],
 }
 
 impl Field {
-    fn get() -> &'static Field {
+    pub fn get() -> &'static Field {
         static FIELD: OnceLock<Field> = OnceLock::new();
         FIELD.get_or_init(|| {
             let mut f = Field { power: [0; 510], logarithm: [0; 256] };
@@ -48,26 +48,26 @@ impl Field {
         })
     }
 
-    fn product(&self, a: u8, b: u8) -> u8 {
+    pub fn product(&self, a: u8, b: u8) -> u8 {
         if a == 0 || b == 0 {
             return 0;
         }
         self.power[usize::from(self.logarithm[usize::from(a)] + self.logarithm[usize::from(b)])]
     }
 
-    fn to_the(&self, a: u8, e: u32) -> u8 {
+    pub fn to_the(&self, a: u8, e: u32) -> u8 {
         if a == 0 {
             return u8::from(e == 0);
         }
         self.power[(u32::from(self.logarithm[usize::from(a)]) * e % 255) as usize]
     }
 
-    fn inverse(&self, a: u8) -> u8 {
+    pub fn inverse(&self, a: u8) -> u8 {
         self.to_the(a, 254)
     }
 
     /// Element `e` of a generator's powers in F.
-    fn small(&self, e: usize) -> u8 {
+    pub fn small(&self, e: usize) -> u8 {
         self.power[17 * (e % 15)]
     }
 
@@ -376,20 +376,26 @@ pub struct Search {
     pub work: u64,
 }
 
+/// The affine maps between which a table is inversion in GF(2⁸), if it is.
+pub(crate) fn inversion_between(table: &Table) -> Option<Equivalence> {
+    let f = Field::get();
+    if table.n_inputs() != 8 || table.n_outputs() != 8 {
+        return None;
+    }
+    let entries: Vec<u64> = (0..=255u8).map(|x| u64::from(f.inverse(x))).collect();
+    let inverse = Table::new(8, 8, &entries).ok()?;
+    static INVARIANT: OnceLock<u64> = OnceLock::new();
+    if *INVARIANT.get_or_init(|| inverse.affine_invariant()) != table.affine_invariant() {
+        return None;
+    }
+    equivalences(&inverse, table, 1).pop()
+}
+
 /// Circuits of two-input gates for a table that is inversion in GF(2⁸) between affine maps, the smallest first. None, if the
 /// table is something else.
 pub fn circuits(table: &Table, search: Search) -> Vec<Circuit> {
+    let Some(e) = inversion_between(table) else { return Vec::new() };
     let f = Field::get();
-    if table.n_inputs() != 8 || table.n_outputs() != 8 {
-        return Vec::new();
-    }
-    let entries: Vec<u64> = (0..=255u8).map(|x| u64::from(f.inverse(x))).collect();
-    let Ok(inverse) = Table::new(8, 8, &entries) else { return Vec::new() };
-    static INVARIANT: OnceLock<u64> = OnceLock::new();
-    if *INVARIANT.get_or_init(|| inverse.affine_invariant()) != table.affine_invariant() {
-        return Vec::new();
-    }
-    let Some(e) = equivalences(&inverse, table, 1).pop() else { return Vec::new() };
     let problem = Problem { before: e.before, after: e.after };
     let mut plans: Vec<Plan> = Vec::with_capacity(1200);
     // θ and its conjugate give the same.

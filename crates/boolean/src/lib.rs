@@ -11,6 +11,7 @@ pub mod known;
 mod linear_layer;
 pub mod linear_regions;
 pub mod matrix;
+pub mod nibble_tables;
 mod random;
 pub mod realisation;
 pub mod synthesis;

@@ -8,6 +8,8 @@
 mod look_ups;
 mod many;
 mod order;
+mod rows_of_many;
+mod shuffled;
 mod ternary;
 mod together;
 
@@ -21,23 +23,20 @@ use super::frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
 use super::pieces::{Outside, Piece};
 use super::rows::Rows;
-use super::scalar::element_type;
 use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::byte_permute::AffineByte;
+use headrace_boolean::nibble_tables::NibbleTables;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op, TableId};
 use headrace_transform::passes::several_passes::several_passes_that_count;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// Cycles that operations of vectors are taken for: two a cycle, and elements of tables one by one.
+/// Cycles that operations of vectors are taken for: two a cycle.
 const VECTOR_OPERATION: f64 = 0.5;
 const PERMUTATION: f64 = 1.0;
 const BYTE_PERMUTATION: f64 = 6.0;
-const ELEMENT_GATHERED: f64 = 1.5;
-const ELEMENT_ALONE: f64 = 3.0;
-const BYTES_OF_TABLE: f64 = 3.0;
 
 /// Prints a loop with one lane for each pass.
 ///
@@ -171,6 +170,8 @@ struct Printer<'a> {
     vectors: HashMap<NodeId, String>,
     /// Vectors that are rotated, by how far.
     rotations: HashMap<(NodeId, u32), String>,
+    /// Tables that are tables of nibbles.
+    nibbles: HashMap<TableId, NibbleTables>,
     support: Vec<String>,
     text: String,
     /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was written.
@@ -188,8 +189,24 @@ impl<'a> Printer<'a> {
         };
         let values = words.written.iter().map(value).collect();
         let (vectors, rotations, support, text) = (HashMap::new(), HashMap::new(), Vec::new(), String::new());
-        let (frame, is_deep) = (words, false);
-        Printer { words, frame, machine, names, outside, values, mixed, vectors, rotations, support, text, is_deep }
+        let (frame, is_deep, nibbles) = (words, false, HashMap::new());
+        let mut printer = Printer {
+            words,
+            frame,
+            machine,
+            names,
+            outside,
+            values,
+            mixed,
+            vectors,
+            rotations,
+            nibbles,
+            support,
+            text,
+            is_deep,
+        };
+        printer.find_nibbles();
+        printer
     }
 
     /// What is computed, each node after those that it reads.
@@ -286,7 +303,7 @@ impl<'a> Printer<'a> {
     fn compute(&mut self) -> Result<(), Unsuited> {
         let words = self.words;
         let order = match self.together() {
-            _ if self.is_deep => self.depth_first(),
+            1 if self.is_deep => self.depth_first(),
             1 => self.reachable(),
             _ => self.side_by_side(),
         };
@@ -359,23 +376,7 @@ impl<'a> Printer<'a> {
             .sum();
         let computed: f64 = nodes
             .map(|id| match words.graph.op(id) {
-                Op::Lookup(table, _) if self.affine(*table).is_some() => VECTOR_OPERATION,
-                Op::Lookup(table, _)
-                    if self.is_permuted(words.graph.table(*table).elements.len(), words.graph.width(id)) =>
-                {
-                    BYTES_OF_TABLE
-                }
-                Op::Entry { object, .. }
-                    if self.is_permuted(words.body.objects[object.0 as usize].length, words.graph.width(id)) =>
-                {
-                    BYTES_OF_TABLE
-                }
-                Op::Lookup(table, _) => {
-                    let width = words.graph.table(*table).width;
-                    let gathers = self.machine.gather && element_type(width) == format!("uint{}_t", self.lane());
-                    n_lanes * if gathers { ELEMENT_GATHERED } else { ELEMENT_ALONE }
-                }
-                Op::Entry { .. } => n_lanes * ELEMENT_GATHERED,
+                Op::Lookup(..) | Op::Entry { .. } => self.cycles_of_elements(id),
                 // Without vectors of their own, counts that differ cost a shift for each lane.
                 Op::RotateLeft(..) | Op::ShiftLeft(..) | Op::ShiftRight(..) if !self.machine.gather => 2.0 * n_lanes,
                 Op::RotateLeft(..) if !self.rotates() => 2.5,
@@ -542,7 +543,7 @@ impl<'a> Printer<'a> {
             Op::Lookup(table, index) => {
                 let (length, element) = (graph.table(*table).elements.len(), graph.table(*table).width);
                 let name = self.names.names.table(*table);
-                return self.elements(&|i| format!("{name}[{i}]"), &name, length, element, *index);
+                return self.elements(&|i| format!("{name}[{i}]"), &name, length, element, (Some(*table), *index));
             }
             Op::Entry { object, index } => return self.entry(*object, *index),
             Op::Divide(..) | Op::Remainder(..) => return Err(Unsuited("vectors do not divide".into())),
@@ -559,7 +560,8 @@ impl<'a> Printer<'a> {
     fn entry(&mut self, object: ObjectId, index: NodeId) -> Result<String, Unsuited> {
         let kept = &self.words.body.objects[object.0 as usize];
         let first = self.names.names.element(kept, "0");
-        self.elements(&|i| self.names.names.element(kept, i), &format!("&{first}"), kept.length, kept.width, index)
+        let element = |i: &str| self.names.names.element(kept, i);
+        self.elements(&element, &format!("&{first}"), kept.length, kept.width, (None, index))
     }
 
     fn rotates(&self) -> bool {

@@ -15,6 +15,8 @@ pub struct Machine {
     pub ternary: bool,
     /// Elements of tables are read by vectors of 32-bit and 64-bit indices.
     pub gather: bool,
+    /// Bytes are chosen from sixteen.
+    pub byte_shuffle: bool,
     /// Bytes are chosen from two vectors of 64 bytes.
     pub byte_permute: bool,
     /// Affine maps of bytes over GF(2).
@@ -30,6 +32,7 @@ pub const MACHINES: &[Machine] = &[
         needs: &[],
         ternary: false,
         gather: false,
+        byte_shuffle: false,
         byte_permute: false,
         affine: false,
     },
@@ -40,6 +43,7 @@ pub const MACHINES: &[Machine] = &[
         needs: &["avx2", "bmi", "bmi2"],
         ternary: false,
         gather: true,
+        byte_shuffle: true,
         byte_permute: false,
         affine: false,
     },
@@ -50,6 +54,7 @@ pub const MACHINES: &[Machine] = &[
         needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi"],
         ternary: true,
         gather: true,
+        byte_shuffle: true,
         byte_permute: true,
         affine: false,
     },
@@ -60,12 +65,22 @@ pub const MACHINES: &[Machine] = &[
         needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi", "gfni"],
         ternary: true,
         gather: true,
+        byte_shuffle: true,
         byte_permute: true,
         affine: true,
     },
 ];
 
 impl Machine {
+    /// Whether elements of a table of bytes are chosen from registers.
+    pub fn chooses_bytes(&self) -> bool {
+        match self.vector_bits {
+            512 => self.byte_permute,
+            256 => self.byte_shuffle,
+            _ => false,
+        }
+    }
+
     /// The level of a name.
     pub fn named(name: &str) -> Option<&'static Machine> {
         MACHINES.iter().find(|machine| machine.name == name)

@@ -61,8 +61,10 @@ pub fn many(
     let alone = one.and_then(Result::ok).map_or(alone, |one| alone.min(one.function.cycles));
     for level in ["avx512", "avx2"] {
         let Some(machine) = Machine::named(level) else { continue };
-        let function = format!("{}_{level}", names.function);
-        ways.extend(many_lanes(body, machine, &LoopNames { function: &function, ..*names }));
+        for n_groups in 1..=2 {
+            let function = format!("{}_{level}x{n_groups}", names.function);
+            ways.extend(many_lanes(body, machine, n_groups, &LoopNames { function: &function, ..*names }));
+        }
     }
     for &(bits, registers) in REGISTERS {
         let Some(body) = selected else { continue };

@@ -101,7 +101,7 @@ pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Res
 ///
 /// Where there are none, the machine cannot choose from so many registers, or lanes cannot be.
 pub(super) fn tables_in_registers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
-    if !machine.byte_permute || machine.vector_bits < 512 {
+    if !machine.chooses_bytes() {
         return Err(Unsuited("no bytes are chosen from several registers".into()));
     }
     let body = tables_of_spread_bits(body).ok_or_else(|| Unsuited("no long functions of single bytes".into()))?;

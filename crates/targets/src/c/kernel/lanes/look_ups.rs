@@ -2,12 +2,38 @@
 
 use super::super::scalar::element_type;
 use super::super::words::Unsuited;
-use super::Printer;
+use super::{Printer, VECTOR_OPERATION};
 use headrace_boolean::byte_permute::AffineByte;
-use headrace_transform::kernel::{NodeId, TableId};
+use headrace_transform::kernel::{NodeId, Op, TableId};
 use headrace_transform::passes::byte_tables::affine_of;
 
+/// Cycles that elements of tables are taken for, one by one.
+const ELEMENT_GATHERED: f64 = 1.5;
+const ELEMENT_ALONE: f64 = 3.0;
+const BYTES_OF_TABLE: f64 = 3.0;
+
 impl Printer<'_> {
+    /// Cycles to find an element for each lane, estimated.
+    pub(super) fn cycles_of_elements(&self, id: NodeId) -> f64 {
+        let graph = &self.words.graph;
+        let (table, length) = match graph.op(id) {
+            Op::Lookup(table, _) if self.affine(*table).is_some() => return VECTOR_OPERATION,
+            Op::Lookup(table, _) => (Some(*table), graph.table(*table).elements.len()),
+            Op::Entry { object, .. } => (None, self.words.body.objects[object.0 as usize].length),
+            _ => return 0.0,
+        };
+        let n_lanes = f64::from(self.machine.vector_bits / self.lane());
+        let one_by_one = match table.map(|table| element_type(graph.table(table).width)) {
+            Some(kind) if !(self.machine.gather && kind == format!("uint{}_t", self.lane())) => ELEMENT_ALONE,
+            _ => ELEMENT_GATHERED,
+        };
+        match graph.width(id) {
+            width if self.is_permuted(length, width) => BYTES_OF_TABLE,
+            width if self.is_shuffled(length, width) => self.cycles_of_shuffles(table, length),
+            _ => n_lanes * one_by_one,
+        }
+    }
+
     /// Elements of an array at places that differ from lane to lane.
     pub(super) fn elements(
         &mut self,
@@ -15,7 +41,7 @@ impl Printer<'_> {
         array: &str,
         length: usize,
         width: u32,
-        index: NodeId,
+        (table, index): (Option<TableId>, NodeId),
     ) -> Result<String, Unsuited> {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let v = self.v();
@@ -60,6 +86,9 @@ impl Printer<'_> {
             }
             let high = format!("_mm512_permutex2var_epi8({}, {name}, {})", quarter(2), quarter(3));
             return Ok(format!("({v})_mm512_mask_blend_epi8(_mm512_movepi8_mask({name}), {low}, {high})"));
+        }
+        if self.is_shuffled(length, width) {
+            return Ok(self.shuffled(table, array, length, &at));
         }
         self.line(&format!("{v} {name};"));
         let one = element(&format!("{at}[i]"));

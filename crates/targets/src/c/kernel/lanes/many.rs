@@ -2,23 +2,32 @@
 
 use super::super::frame::LoopNames;
 use super::super::many::{Gathered, Held, Many, OnePass, head, leftovers};
-use super::super::vectors::{behind, lie_together, load_words, store_words, vector_support};
+use super::super::vectors::{behind, load_words, store_words, vector_support};
 use super::super::words::{Layout, Unsuited, WordLoop};
 use super::super::{CFunction, Machine};
 use super::{Printer, fits, word_name};
 use headrace_transform::kernel::{Loop, NodeId, Op};
+use headrace_transform::passes::several_passes::several_passes;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// Operations take so much of what they are taken for elsewhere: nothing here waits for memory, and two are issued a cycle.
 const ISSUED: f64 = 0.55;
 
-/// Prints a loop with one lane for each message.
+/// How much less two groups of lanes side by side take than one after the other.
+const SIDE_BY_SIDE: f64 = 0.85;
+
+/// Prints a loop with one lane for each message, and one or two groups of lanes.
 ///
 /// # Errors
 ///
 /// Why it cannot be.
-pub(in crate::c::kernel) fn many_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<Many, Unsuited> {
+pub(in crate::c::kernel) fn many_lanes(
+    body: &Loop,
+    machine: &Machine,
+    n_groups: u64,
+    names: &LoopNames,
+) -> Result<Many, Unsuited> {
     let one = OnePass::new(body)?;
     let mut reason = Unsuited("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
@@ -33,7 +42,7 @@ pub(in crate::c::kernel) fn many_lanes(body: &Loop, machine: &Machine, names: &L
         }
         // What is read as it is computed with needs the least to be taken apart.
         if let Some(words) = fitting.iter().min_by_key(|words| pieces(words)) {
-            return print(body, &one, words, machine, names);
+            return print(body, &one, (words, n_groups), machine, names);
         }
     }
     Err(reason)
@@ -48,25 +57,40 @@ fn pieces(words: &WordLoop) -> usize {
     words.reachable().into_iter().map(of).sum()
 }
 
-/// Rows of messages: straight from where they lie, if vectors hold no more than one row, and through a pad otherwise.
-fn is_straight(layout: &Layout, bits: u32, lane: u32) -> bool {
-    lie_together(layout, lane) && layout.bytes().is_multiple_of(u64::from(bits / 8))
+fn printer<'a>(
+    words: &'a WordLoop<'a>,
+    frame: &'a WordLoop<'a>,
+    machine: &'a Machine,
+    names: &'a LoopNames<'a>,
+) -> Printer<'a> {
+    let values = words.written.iter().map(|one| one.2).collect();
+    let mixed = vec![None; words.outputs.len()];
+    Printer { frame, values, mixed, is_deep: true, ..Printer::new(words, machine, names) }
 }
 
 fn print(
     outer: &Loop,
     one: &OnePass,
-    words: &WordLoop,
+    (frame, n_groups): (&WordLoop, u64),
     machine: &Machine,
     names: &LoopNames,
 ) -> Result<Many, Unsuited> {
-    let (bits, lane) = (machine.vector_bits, words.bits);
-    let lanes = (bits / lane) as usize;
+    let (bits, lane) = (machine.vector_bits, frame.bits);
+    let of_group = u64::from(bits / lane);
+    let lanes = (of_group * n_groups) as usize;
     let (n_in, n_out) = (outer.consumes.len(), outer.produces.len());
-    let mut printer = Printer::new(words, machine, names);
-    printer.values = words.written.iter().map(|one| one.2).collect();
-    printer.mixed = vec![None; words.outputs.len()];
-    printer.is_deep = true;
+    let groups = || 0..n_groups;
+    let several = several_passes(frame.body, n_groups);
+    let several = several.ok_or_else(|| Unsuited("a list is changed at a place that is not known".into()))?;
+    let words = &WordLoop::with_order(&several, lane, frame.big)?;
+    let mut printer = printer(words, frame, machine, names);
+    if n_groups > 1 {
+        let one = self::printer(frame, frame, machine, names);
+        let whole = |layout: &Layout| layout.bytes() == layout.words(lane) * u64::from(lane / 8);
+        if !frame.inputs.iter().chain(&frame.outputs).all(whole) || !one.has_room(&one.depth_first()) {
+            return Err(Unsuited("registers do not hold two groups".into()));
+        }
+    }
     let v = printer.v();
     let unchanged = printer.unchanged("");
     // What contexts hold becomes words, before the first pass.
@@ -78,8 +102,13 @@ fn print(
             let _ = writeln!(each, "    memcpy({pad} + i * {} + {at}, &{element}, {bytes});", held.layout.bytes());
         }
         let name = |k: u64| format!("b{port}_{k}_");
-        start.push_str(&load_words(&held.layout, bits, lane, &behind(&pad), &name, "  "));
-        for k in 0..held.layout.words(lane) {
+        let (row, n_words) = (held.layout.bytes() * of_group, held.layout.words(lane));
+        for group in groups() {
+            let from = format!("{pad} + {}", row * group);
+            let name = |k: u64| name(n_words * group + k);
+            start.push_str(&load_words(&held.layout, bits, lane, &behind(&from), &name, "  "));
+        }
+        for k in 0..n_words * n_groups {
             let word = word_name(port as u32, k as i64);
             if n < one.n_carried {
                 let _ = writeln!(start, "  {v} h{word} = {};", name(k));
@@ -91,24 +120,17 @@ fn print(
         }
     }
     // A pass of each.
-    for (port, layout) in words.inputs.iter().enumerate().take(n_in).filter(|(_, layout)| layout.tokens > 0) {
-        let row = layout.bytes();
+    for (port, layout) in frame.inputs.iter().enumerate().take(n_in).filter(|(_, layout)| layout.tokens > 0) {
         let name = |k: u64| match words.is_big(port) {
             true => format!("b{}", word_name(port as u32, k as i64)),
             false => word_name(port as u32, k as i64),
         };
-        let text = if is_straight(layout, bits, lane) {
-            let from = |at: u64| format!("i{port}_[{}] + at_ * {row} + {}", at / row, at % row);
-            load_words(layout, bits, lane, &from, &name, "    ")
-        } else {
-            printer.line(&format!("uint8_t pad_in{port}_[{}];", row * lanes as u64));
-            printer.line(&format!(
-                "for (size_t i = 0; i < {lanes}; i++) memcpy(pad_in{port}_ + i * {row}, i{port}_[i] + at_ * {row}, {row});"
-            ));
-            load_words(layout, bits, lane, &behind(&format!("pad_in{port}_")), &name, "    ")
-        };
-        printer.text.push_str(&text);
-        for k in (0..layout.words(lane)).filter(|_| words.is_big(port)) {
+        let n_words = layout.words(lane);
+        for group in groups() {
+            let text = printer.rows_in((port, layout), of_group * group, &|k| name(n_words * group + k));
+            printer.text.push_str(&text);
+        }
+        for k in (0..n_words * n_groups).filter(|_| words.is_big(port)) {
             let read = printer.ordered(port, &name(k));
             printer.line(&format!("const {v} {} = {read};", word_name(port as u32, k as i64)));
         }
@@ -119,24 +141,17 @@ fn print(
         }
     }
     printer.compute()?;
-    for (port, layout) in words.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
+    for (port, layout) in frame.outputs.iter().enumerate().filter(|(_, layout)| layout.tokens > 0) {
         printer.name_outputs(port);
         if port >= n_out {
             continue;
         }
-        let row = layout.bytes();
-        let name = |k: u64| format!("z{port}_{k}_");
-        let text = if is_straight(layout, bits, lane) {
-            let to = |at: u64| format!("o{port}_[{}] + at_ * {row} + {}", at / row, at % row);
-            store_words(layout, bits, lane, &to, None, &name, "    ")
-        } else {
-            printer.line(&format!("uint8_t pad_out{port}_[{}];", row * lanes as u64));
-            let text = store_words(layout, bits, lane, &behind(&format!("pad_out{port}_")), None, &name, "    ");
-            format!(
-                "{text}    for (size_t i = 0; i < {lanes}; i++) memcpy(o{port}_[i] + at_ * {row}, pad_out{port}_ + i * {row}, {row});\n"
-            )
-        };
-        printer.text.push_str(&text);
+        let n_words = layout.words(lane);
+        for group in groups() {
+            let name = |k: u64| format!("z{port}_{}_", n_words * group + k);
+            let text = printer.rows_out((port, layout), of_group * group, &name);
+            printer.text.push_str(&text);
+        }
     }
     // What the pass leaves, for the next one and for contexts.
     let mut end = String::new();
@@ -149,12 +164,16 @@ fn print(
         );
     }
     for (n, held) in one.held[..one.n_carried].iter().enumerate() {
-        for k in 0..held.layout.words(lane) {
+        let n_words = held.layout.words(lane);
+        for k in 0..n_words * n_groups {
             printer.line(&format!("h{} = z{}_{k}_;", word_name((n_in + n) as u32, k as i64), n_out + n));
         }
         let pad = format!("held{n}_");
-        let name = |k: u64| format!("h{}", word_name((n_in + n) as u32, k as i64));
-        end.push_str(&store_words(&held.layout, bits, lane, &behind(&pad), None, &name, "  "));
+        for group in groups() {
+            let name = |k: u64| format!("h{}", word_name((n_in + n) as u32, (n_words * group + k) as i64));
+            let to = format!("{pad} + {}", held.layout.bytes() * of_group * group);
+            end.push_str(&store_words(&held.layout, bits, lane, &behind(&to), None, &name, "  "));
+        }
         let _ = writeln!(end, "  for (size_t i = 0; i < count; i++) {{\n    {} *const s = states[i];", names.state);
         for (at, element, bytes) in moves(outer, held, names) {
             let _ = writeln!(end, "    memcpy(&{element}, {pad} + i * {} + {at}, {bytes});", held.layout.bytes());
@@ -167,7 +186,7 @@ fn print(
         "{unchanged}{start}  for (size_t at_ = 0; at_ < passes; at_++) {{\n{}  }}\n{end}}}\n",
         printer.text
     );
-    let cycles = cycles(&printer, one, n_in, n_out);
+    let cycles = cycles(&printer, one, n_in, n_out) * if n_groups > 1 { SIDE_BY_SIDE } else { 1.0 };
     let function = CFunction { name: names.function.to_owned(), support: printer.support, text, cycles };
     Ok(Many { function, lanes, supported: machine.supported() })
 }

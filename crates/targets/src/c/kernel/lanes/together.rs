@@ -35,9 +35,9 @@ impl Printer<'_> {
         let is_first = |port: u32, word: u64| word < self.words.outputs[port as usize].words(self.words.bits) / n;
         let written = self.words.written.iter().zip(&self.values);
         let of_first = written.filter(|((port, word, _), _)| is_first(*port, *word)).map(|(_, &value)| value);
-        let first = graph.reachable(of_first);
-        let known: HashSet<NodeId> = first.iter().copied().collect();
-        let others: Vec<NodeId> = self.reachable().into_iter().filter(|id| !known.contains(id)).collect();
+        let known: HashSet<NodeId> = graph.reachable(of_first).into_iter().collect();
+        let all = if self.is_deep { self.depth_first() } else { self.reachable() };
+        let (first, others): (Vec<NodeId>, Vec<NodeId>) = all.into_iter().partition(|id| known.contains(id));
         let mut seen = HashSet::new();
         let mut order = Vec::new();
         let in_turn = (0..first.len().max(others.len())).flat_map(|at| [first.get(at), others.get(at)]).flatten();
@@ -60,15 +60,25 @@ impl Printer<'_> {
         let is_free = |id: NodeId| matches!(graph.op(id), Op::Input { .. } | Op::Extract(_, 0));
         let operations = order.iter().filter(|&&id| !is_free(id)).count();
         let mut depths: HashMap<NodeId, usize> = HashMap::new();
-        let mut last: HashMap<NodeId, usize> = HashMap::new();
-        for (at, &id) in order.iter().enumerate() {
+        for &id in &order {
             let operands = self.outside.reads(id);
             let below = operands.iter().filter_map(|operand| depths.get(operand)).max().copied().unwrap_or(0);
             depths.insert(id, below + usize::from(!is_free(id)));
-            last.extend(operands.into_iter().map(|operand| (operand, at)));
+        }
+        let depth = depths.values().max().copied().unwrap_or(0);
+        operations < BUSY * depth && self.has_room(&order)
+    }
+
+    /// Whether two passes a lane, computed in this order, stay in registers and in the instruction cache.
+    pub(super) fn has_room(&self, order: &[NodeId]) -> bool {
+        let graph = &self.words.graph;
+        let is_free = |id: NodeId| matches!(graph.op(id), Op::Input { .. } | Op::Extract(_, 0));
+        let operations = order.iter().filter(|&&id| !is_free(id)).count();
+        let mut last: HashMap<NodeId, usize> = HashMap::new();
+        for (at, &id) in order.iter().enumerate() {
+            last.extend(self.outside.reads(id).into_iter().map(|operand| (operand, at)));
         }
         last.extend(self.values.iter().map(|&id| (id, order.len())));
-        let depth = depths.values().max().copied().unwrap_or(0);
         // Values that are held at once.
         let mut ends = vec![0_usize; order.len() + 1];
         let (mut held, mut most) = (0, 0);
@@ -81,8 +91,6 @@ impl Printer<'_> {
             held -= ends[at];
         }
         let registers = if self.machine.ternary { 32 } else { 16 };
-        operations < BUSY * depth
-            && operations * TOGETHER as usize <= MOST_OPERATIONS
-            && most * TOGETHER as usize + OTHER_REGISTERS <= registers
+        operations * TOGETHER as usize <= MOST_OPERATIONS && most * TOGETHER as usize + OTHER_REGISTERS <= registers
     }
 }

@@ -1,0 +1,163 @@
+//! Elements of tables of bytes by shuffles, each of which chooses from sixteen bytes: no address depends on an index.
+//!
+//! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]). Any other table is one shuffle for every
+//! sixteen of its elements; the upper bits of an index choose between two of them, and so on.
+
+use super::super::machine::Machine;
+use super::Printer;
+use headrace_boolean::nibble_tables::{NibbleTables, Nibbles};
+use headrace_boolean::truth_table::Table;
+use headrace_transform::kernel::{Op, TableId};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Bits of a vector that is shuffled.
+const BITS: u32 = 256;
+
+/// Elements that a shuffle chooses from.
+const CHOICE: usize = 16;
+
+/// Cycles that a vector is taken for: by tables of nibbles, and for every sixteen elements of a table.
+const BY_NIBBLES: f64 = 12.0;
+const BY_SIXTEEN: f64 = 0.7;
+
+/// A table as tables of nibbles, if it is one.
+fn nibble_tables(elements: &[u128]) -> Option<NibbleTables> {
+    let entries: Vec<u64> = elements.iter().map(|&element| u64::try_from(element)).collect::<Result<_, _>>().ok()?;
+    NibbleTables::of(&Table::new(8, 8, &entries).ok()?)
+}
+
+impl Printer<'_> {
+    /// Finds the tables of nibbles among those that are read.
+    pub(super) fn find_nibbles(&mut self) {
+        let graph = &self.words.graph;
+        let read: BTreeSet<TableId> = (self.reachable().into_iter())
+            .filter_map(|id| match graph.op(id) {
+                Op::Lookup(table, _) => Some(*table),
+                _ => None,
+            })
+            .filter(|&table| self.is_shuffled(graph.table(table).elements.len(), graph.table(table).width))
+            .collect();
+        let found = read.into_iter().filter_map(|table| Some((table, nibble_tables(&graph.table(table).elements)?)));
+        self.nibbles = found.collect();
+    }
+
+    /// Whether elements of a table are chosen by shuffles of bytes.
+    pub(super) fn is_shuffled(&self, length: usize, width: u32) -> bool {
+        let whole = length > 0 && length.is_multiple_of(CHOICE);
+        self.machine.byte_shuffle && self.machine.vector_bits == BITS && whole && length <= 256 && width <= 8
+    }
+
+    /// Cycles for that, estimated.
+    pub(super) fn cycles_of_shuffles(&self, table: Option<TableId>, length: usize) -> f64 {
+        match table.is_some_and(|table| self.nibbles.contains_key(&table)) {
+            true => BY_NIBBLES,
+            false => 1.0 + BY_SIXTEEN * (length / CHOICE) as f64,
+        }
+    }
+
+    /// Elements of an array or of a constant table by shuffles.
+    pub(super) fn shuffled(&mut self, table: Option<TableId>, array: &str, length: usize, index: &str) -> String {
+        self.support("#include <immintrin.h>\n".into());
+        let nibbles = table.and_then(|table| self.nibbles.get(&table));
+        let call = match nibbles {
+            Some(tables) => {
+                let name = format!("{array}_{}", self.machine.name);
+                let text = of_nibbles(tables, self.machine, &name);
+                self.support(text);
+                format!("{name}((__m{BITS}i){index})")
+            }
+            None => {
+                let name = format!("hr_choose_{length}_{}", self.machine.name);
+                self.support(of_sixteens(length, self.machine, &name));
+                format!("{name}((const uint8_t *)({array}), (__m{BITS}i){index})")
+            }
+        };
+        let text = format!("({}){call}", self.v());
+        if self.lane() == 8 { text } else { format!("{text} & {}", self.number(0xff)) }
+    }
+}
+
+/// A function of the C program on vectors of bytes.
+fn function(machine: &Machine, name: &str, arguments: &str, lines: &[String], value: &str) -> String {
+    let mut text = format!(
+        "__attribute__((always_inline)) {}static inline __m{BITS}i {name}({arguments})\n{{\n",
+        machine.attribute()
+    );
+    for line in lines {
+        let _ = writeln!(text, "  {line};");
+    }
+    let _ = writeln!(text, "  return {value};\n}}");
+    text
+}
+
+fn xor(a: &str, b: &str) -> String {
+    format!("_mm256_xor_si256({a}, {b})")
+}
+
+/// The function that a table of nibbles is.
+fn of_nibbles(tables: &NibbleTables, machine: &Machine, name: &str) -> String {
+    let mut lines = vec!["const __m256i nibble = _mm256_set1_epi8(15)".to_owned()];
+    let table = |table: &Nibbles| {
+        let bytes: Vec<String> = table.iter().map(|&byte| (byte as i8).to_string()).collect();
+        format!("_mm256_broadcastsi128_si256(_mm_setr_epi8({}))", bytes.join(","))
+    };
+    let mut define = |name: &str, value: String| lines.push(format!("const __m256i {name} = {value}"));
+    for (name, tables) in [("k", &tables.k), ("i", &tables.i), ("output", &tables.output)] {
+        define(&format!("{name}0"), table(&tables[0]));
+        define(&format!("{name}1"), table(&tables[1]));
+    }
+    define("inverse", table(&tables.inverse));
+    define("quotient", table(&tables.quotient));
+    define("low", "_mm256_and_si256(x, nibble)".into());
+    define("high", "_mm256_and_si256(_mm256_srli_epi16(x, 4), nibble)".into());
+    let chosen = |table: &str, index: &str| format!("_mm256_shuffle_epi8({table}, {index})");
+    let both = |table: &str, low: &str, high: &str| {
+        xor(&chosen(&format!("{table}0"), low), &chosen(&format!("{table}1"), high))
+    };
+    define("k", both("k", "low", "high"));
+    define("i", both("i", "low", "high"));
+    define("j", xor("i", "k"));
+    define("q", chosen("quotient", "k"));
+    for (name, x, y) in [("u", "i", "j"), ("w", "j", "i")] {
+        let sum = xor(&chosen("inverse", x), "q");
+        define(name, xor(&chosen("inverse", &sum), y));
+    }
+    let value = both("output", "u", "w");
+    let value = match tables.constant {
+        0 => value,
+        constant => xor(&value, &format!("_mm256_set1_epi8({})", constant as i8)),
+    };
+    function(machine, name, "__m256i x", &lines, &value)
+}
+
+/// The function that chooses from any table of a length.
+fn of_sixteens(length: usize, machine: &Machine, name: &str) -> String {
+    let n = length / CHOICE;
+    let mut lines = Vec::new();
+    // The top bit of an index would make it none.
+    let low = if n > 8 { "_mm256_and_si256(x, _mm256_set1_epi8(15))" } else { "x" };
+    lines.push(format!("const __m256i low = {low}"));
+    let mut chosen: Vec<String> = (0..n)
+        .map(|at| {
+            let table = format!("_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table + {at}))");
+            format!("_mm256_shuffle_epi8({table}, low)")
+        })
+        .collect();
+    let mut level = 0;
+    while chosen.len() > 1 {
+        lines.push(format!("const __m256i bit{level} = _mm256_slli_epi16(x, {})", 3 - level));
+        let pairs = chosen.chunks(2).enumerate();
+        let next = pairs.map(|(at, pair)| match pair {
+            [a, b] => {
+                let name = format!("c{level}_{at}");
+                lines.push(format!("const __m256i {name} = _mm256_blendv_epi8({a}, {b}, bit{level})"));
+                name
+            }
+            _ => pair.concat(),
+        });
+        chosen = next.collect();
+        level += 1;
+    }
+    function(machine, name, "const uint8_t *table, __m256i x", &lines, &chosen.concat())
+}

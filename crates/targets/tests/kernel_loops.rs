@@ -240,7 +240,7 @@ fn tables_in_registers_do_what_loops_mean() {
         let body = loops::beside(rounds, counter);
         Case { name: format!("{rounds} rounds of bytes beside each other"), body }
     });
-    for machine in machines().into_iter().filter(|machine| machine.byte_permute) {
+    for machine in machines().into_iter().filter(Machine::chooses_bytes) {
         let cases = printed(&cases, machine, |body, machine, names| {
             let printed = print_loop(body, machine, Strategy::Registers, names);
             Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))
@@ -258,10 +258,15 @@ fn tables_in_registers_read_no_memory_at_their_indices() {
     for machine in MACHINES {
         match print_loop(&body, machine, Strategy::Registers, &names) {
             // Elements of tables are named where they are defined, and where registers are loaded with whole tables.
-            Ok(printed) => assert!(machine.byte_permute && !printed.text.contains("table0[v")),
-            Err(_) => assert!(!machine.byte_permute),
+            Ok(printed) => assert!(machine.chooses_bytes() && !printed.text.contains("table0[v")),
+            Err(_) => assert!(!machine.chooses_bytes()),
         }
     }
+    // Inversion is found in its table, and takes shuffles of nibbles.
+    let avx2 = Machine::named("avx2").unwrap_or(&MACHINES[0]);
+    let printed = lanes(&loops::substitution(2, false), avx2, &names);
+    let printed = printed.unwrap_or_else(|error| panic!("{}", error.0));
+    assert!(printed.support.iter().any(|text| text.contains("inverse") && text.contains("_mm256_shuffle_epi8")));
 }
 
 #[test]

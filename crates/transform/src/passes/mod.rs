@@ -3,6 +3,7 @@
 pub mod byte_layers;
 pub mod byte_tables;
 pub mod linear;
+pub mod outer_complements;
 pub mod select_instructions;
 pub mod several_passes;
 pub mod split_passes;

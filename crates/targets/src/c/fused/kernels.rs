@@ -80,7 +80,7 @@ impl KernelFunctions {
         statements: String,
         produces: &[usize],
         pad: &str,
-        faster: impl FnOnce(&mut Self, &str) -> Option<Faster>,
+        faster: impl FnOnce(&mut Self, &str) -> Vec<Faster>,
     ) -> String {
         if statements.len() < LONG {
             return statements;
@@ -99,20 +99,28 @@ impl KernelFunctions {
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
             let mut first = String::new();
-            if let Some(faster) = faster(self, &format!("{prefix}_kernel_{number}")) {
+            let own = format!("{prefix}_kernel_{number}");
+            let ways = faster(self, &own);
+            if !ways.is_empty() {
                 self.text.push_str(X86);
-                for text in faster.support {
-                    if self.support.insert(text.clone()) {
-                        self.text.push_str(&text);
+                first.push_str(X86);
+                for (at, way) in ways.iter().enumerate() {
+                    for text in &way.support {
+                        if self.support.insert(text.clone()) {
+                            self.text.push_str(text);
+                        }
                     }
+                    self.text.push_str(&way.function);
+                    let _ = write!(
+                        first,
+                        "    if ({own}_way() == {}) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n",
+                        at + 1,
+                        way.call
+                    );
                 }
-                let own = format!("{prefix}_kernel_{number}");
-                let _ = write!(self.text, "{}{}#endif\n\n", faster.function, way(&own, &[&faster.supported]));
-                let _ = write!(
-                    first,
-                    "{X86}    if ({own}_way() == 1) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n#endif\n",
-                    faster.call
-                );
+                let supported: Vec<&str> = ways.iter().map(|way| way.supported.as_str()).collect();
+                let _ = write!(self.text, "{}#endif\n\n", way(&own, &supported));
+                first.push_str("#endif\n");
             }
             let _ = write!(
                 self.text,

@@ -114,18 +114,24 @@ fn bytes_read(body: &Loop) -> BTreeSet<ObjectId> {
     read.filter(|object| body.objects[object.0 as usize].width == 8).collect()
 }
 
+/// The function of a way, when it can be called, and the objects and first elements whose bytes it reads and writes.
+type Way = (CFunction, String, Vec<(ObjectId, usize)>, Vec<(ObjectId, usize)>);
+
 impl Writer<'_> {
-    /// Effects of a kernel in another way than as plain statements.
+    /// Effects of a kernel in other ways than as plain statements, the best first.
     pub(super) fn faster(
         &self,
         kernel: &Kernel,
         effects: &[Effect],
         name: &str,
         functions: &mut KernelFunctions,
-    ) -> Option<Faster> {
-        self.as_loop(kernel, effects, name, functions)
-            .or_else(|| self.layered(kernel, effects, name))
-            .or_else(|| self.in_stages(kernel, effects, name, functions))
+    ) -> Vec<Faster> {
+        let ways = self.as_loop(kernel, effects, name, functions);
+        if !ways.is_empty() {
+            return ways;
+        }
+        let other = self.layered(kernel, effects, name).or_else(|| self.in_stages(kernel, effects, name, functions));
+        other.into_iter().collect()
     }
 
     /// As a loop of one pass.
@@ -135,10 +141,10 @@ impl Writer<'_> {
         effects: &[Effect],
         name: &str,
         functions: &mut KernelFunctions,
-    ) -> Option<Faster> {
-        let body = once(self.automaton, self.network, kernel, effects)?;
+    ) -> Vec<Faster> {
+        let Some(body) = once(self.automaton, self.network, kernel, effects) else { return Vec::new() };
         if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) || !functions.may_select() {
-            return None;
+            return Vec::new();
         }
         let (with_tokens, written) = match stores_as_tokens(&body) {
             Some(turned) => turned,
@@ -158,8 +164,18 @@ impl Writer<'_> {
             let (function, supported) = product.or_else(|| other(&holding(&body)?))?;
             Some((function, supported, Vec::new(), Vec::new()))
         };
-        let (function, supported, read, written) = (selected.or_else(alone))
-            .or_else(|| self.in_registers(&with_tokens, name).map(|(f, when, read)| (f, when, vec![read], written)))?;
+        let ways = match selected.or_else(alone) {
+            Some(way) => vec![way],
+            None => {
+                let in_registers = self.in_registers(&with_tokens, name).into_iter();
+                in_registers.map(|(function, when, read)| (function, when, vec![read], written.clone())).collect()
+            }
+        };
+        ways.into_iter().map(|way| self.called(&body, way)).collect()
+    }
+
+    /// A way with its call.
+    fn called(&self, body: &Loop, (function, supported, read, written): Way) -> Faster {
         let mut arguments = String::from("s");
         for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
             let _ = write!(arguments, ", s->in_{}", port.name);
@@ -171,62 +187,26 @@ impl Writer<'_> {
             let _ = write!(arguments, ", out_{}", port.name);
         }
         arguments.extend(written.into_iter().map(elements));
-        Some(Faster {
-            supported,
-            call: format!("{}({arguments}, 1)", function.name),
-            support: function.support,
-            function: function.text,
-        })
+        let call = format!("{}({arguments}, 1)", function.name);
+        Faster { supported, call, support: function.support, function: function.text }
     }
 
-    /// A pass whose long functions of the bytes of an object are tables in registers: the function, when it can be called,
-    /// and the object with the first element.
-    fn in_registers(&self, body: &Loop, name: &str) -> Option<(CFunction, String, (ObjectId, usize))> {
-        let function = format!("{name}_registers");
+    /// A pass whose long functions of the bytes of an object are tables in registers, for each machine that has them: the
+    /// function, when it can be called, and the object with the first element.
+    fn in_registers(&self, body: &Loop, name: &str) -> Vec<(CFunction, String, (ObjectId, usize))> {
         let (state, tables) = (format!("struct {}", self.prefix), self.loop_names(String::new()));
-        let names = LoopNames { function: &function, state: &state, names: &tables };
-        let machine = Machine::named("avx512")?;
-        let plain = kernel::passes(body, &names).cycles;
-        bytes_read(body).into_iter().find_map(|object| {
-            let (turned, first) = reads_as_tokens(body, object)?;
-            let printed = kernel::print_loop(&turned, machine, Strategy::Registers, &names).ok()?;
-            // All lanes for one pass.
-            let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
-            (cycles < plain).then(|| (printed, machine.supported(), (object, first)))
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use headrace_transform::kernel::Object;
-
-    #[test]
-    fn what_reads_elements_and_stores_bytes_takes_words_and_gives_tokens() {
-        let object = |name: &str, width: u32| Object { name: name.into(), width, length: 4, persistent: true };
-        let (words, bytes) = (ObjectId(0), ObjectId(1));
-        let mut graph = Graph::new();
-        let first = graph.number(0, 32);
-        let word = graph.entry(words, first, 32);
-        let carried = (0..4).map(|at| {
-            let next = graph.extract(word, 8 * at, 8);
-            Carried { object: bytes, index: at as usize, next, carry: Carry::True }
-        });
-        let carried = carried.collect();
-        let body = Loop {
-            objects: vec![object("words", 32), object("bytes", 8)],
-            consumes: Vec::new(),
-            produces: Vec::new(),
-            outputs: Vec::new(),
-            carried,
-            counters: Vec::new(),
-            graph,
+        let of_machine = |machine: &Machine| {
+            let function = format!("{name}_registers_{}", machine.name);
+            let names = LoopNames { function: &function, state: &state, names: &tables };
+            let plain = kernel::passes(body, &names).cycles;
+            bytes_read(body).into_iter().find_map(|object| {
+                let (turned, first) = reads_as_tokens(body, object)?;
+                let printed = kernel::print_loop(&turned, machine, Strategy::Registers, &names).ok()?;
+                // All lanes for one pass.
+                let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
+                (cycles < plain).then(|| (printed, machine.supported(), (object, first)))
+            })
         };
-        let (turned, written) = stores_as_tokens(&body).unwrap();
-        assert_eq!((written, &turned.produces[..]), (vec![(bytes, 0)], &[(4, 8)][..]));
-        let held = holding(&turned).unwrap();
-        assert_eq!(held.carried.iter().map(|one| (one.object, one.index)).collect::<Vec<_>>(), [(words, 0)]);
-        assert_eq!(held.outputs.len(), 4);
+        ["avx512", "avx2"].into_iter().filter_map(Machine::named).filter_map(of_machine).collect()
     }
 }

@@ -7,6 +7,7 @@ use super::super::words::{Layout, Unsuited, WordLoop};
 use super::super::{CFunction, Machine};
 use super::{Printer, fits, word_name};
 use headrace_transform::kernel::{Loop, NodeId, Op};
+use headrace_transform::passes::outer_complements::outer_complements;
 use headrace_transform::passes::several_passes::several_passes;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -28,7 +29,8 @@ pub(in crate::c::kernel) fn many_lanes(
     n_groups: u64,
     names: &LoopNames,
 ) -> Result<Many, Unsuited> {
-    let one = OnePass::new(body)?;
+    let mut one = OnePass::new(body)?;
+    one.body = outer_complements(&one.body).unwrap_or(one.body);
     let mut reason = Unsuited("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
         let ways = [false, true].map(|big| WordLoop::with_order(&one.body, bits, big));

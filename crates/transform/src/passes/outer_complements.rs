@@ -1,0 +1,105 @@
+//! Complements of values that are rotated.
+//!
+//! ```text
+//! rotate(~a)    =>    ~rotate(a)
+//! ```
+//!
+//! Behind the rotation it is part of whatever gate comes next, and what else reads `a` needs it in one form only.
+
+use crate::kernel::{Graph, Loop, NodeId, Op};
+use std::collections::HashMap;
+
+/// A loop in which complements stand behind rotations; `None` where none stands before one.
+pub fn outer_complements(body: &Loop) -> Option<Loop> {
+    let order = body.needed();
+    if !order.iter().any(|&id| rotated_complement(&body.graph, id).is_some()) {
+        return None;
+    }
+    let mut graph = Graph::new();
+    for table in body.graph.tables() {
+        graph.add_table(table.clone());
+    }
+    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    for id in order {
+        let (op, width) = (body.graph.op(id), body.graph.width(id));
+        let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| new.get(operand).copied()).collect();
+        let value = graph.rebuild(op, width, &operands?);
+        // What was turned round before may have become a complement that is rotated.
+        let value = match rotated_complement(&graph, value) {
+            Some((inner, count)) => {
+                let rotated = graph.rotate_left_by(inner, count);
+                graph.not(rotated)
+            }
+            None => value,
+        };
+        new.insert(id, value);
+    }
+    body.moved(graph, &new)
+}
+
+/// The value of which a node is the complement rotated, and by how far to the left.
+fn rotated_complement(graph: &Graph, id: NodeId) -> Option<(NodeId, u32)> {
+    let Op::Concat(parts) = graph.op(id) else { return None };
+    let [high, low] = parts[..] else { return None };
+    let (Op::Extract(of_high, 0), Op::Extract(of_low, at)) = (graph.op(high), graph.op(low)) else { return None };
+    let Op::Not(inner) = *graph.op(*of_high) else { return None };
+    let is_whole = of_high == of_low && graph.width(*of_high) == graph.width(id) && *at == graph.width(high);
+    is_whole.then(|| (inner, graph.width(low)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::ObjectId;
+    use crate::kernel::evaluate::{Environment, values};
+
+    struct Token(u128);
+
+    impl Environment for Token {
+        fn input(&self, _port: u32, _offset: i64) -> u128 {
+            self.0
+        }
+        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
+            0
+        }
+    }
+
+    /// A loop whose passes give what `f` makes of a token.
+    fn body(f: impl Fn(&mut Graph, NodeId) -> NodeId) -> Loop {
+        let mut graph = Graph::new();
+        let token = graph.input(0, 0, 32);
+        let value = f(&mut graph, token);
+        let (objects, carried, counters) = (Vec::new(), Vec::new(), Vec::new());
+        let (consumes, produces) = (vec![(1, 32)], vec![(1, 32)]);
+        Loop { graph, objects, consumes, produces, outputs: vec![(0, 0, value)], carried, counters }
+    }
+
+    #[test]
+    fn complements_move_behind_all_rotations() {
+        let old = body(|graph, token| {
+            let not = graph.not(token);
+            let once = graph.rotate_left_by(not, 7);
+            let sum = graph.sum(once, token);
+            let not = graph.not(sum);
+            let twice = graph.rotate_left_by(not, 31);
+            graph.xor(twice, once)
+        });
+        let new = outer_complements(&old).expect("complements");
+        let of = |body: &Loop| body.outputs[0].2;
+        for token in [0, 1, 0x1234_5678, 0xffff_ffff, 0x8000_0001] {
+            let value = |body: &Loop| values(&body.graph, &[of(body)], &Token(token))[&of(body)];
+            assert_eq!(value(&old), value(&new));
+        }
+        assert!(outer_complements(&new).is_none());
+    }
+
+    #[test]
+    fn what_is_only_cut_stays() {
+        let shifted = body(|graph, token| {
+            let not = graph.not(token);
+            graph.shift_right_by(not, 3)
+        });
+        assert!(outer_complements(&shifted).is_none());
+        assert!(outer_complements(&body(|graph, token| graph.rotate_left_by(token, 3))).is_none());
+    }
+}

@@ -240,7 +240,7 @@ fn tables_in_registers_do_what_loops_mean() {
         let body = loops::beside(rounds, counter);
         Case { name: format!("{rounds} rounds of bytes beside each other"), body }
     });
-    for machine in machines().into_iter().filter(Machine::chooses_bytes) {
+    for machine in machines().into_iter().filter(|machine| machine.chooses_bytes()) {
         let cases = printed(&cases, machine, |body, machine, names| {
             let printed = print_loop(body, machine, Strategy::Registers, names);
             Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))

@@ -135,13 +135,7 @@ impl Writer<'_> {
     }
 
     /// As a loop of one pass.
-    fn as_loop(
-        &self,
-        kernel: &Kernel,
-        effects: &[Effect],
-        name: &str,
-        functions: &mut KernelFunctions,
-    ) -> Vec<Faster> {
+    fn as_loop(&self, kernel: &Kernel, effects: &[Effect], name: &str, functions: &mut KernelFunctions) -> Vec<Faster> {
         let Some(body) = once(self.automaton, self.network, kernel, effects) else { return Vec::new() };
         if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) || !functions.may_select() {
             return Vec::new();
@@ -208,5 +202,39 @@ impl Writer<'_> {
             })
         };
         ["avx512", "avx2"].into_iter().filter_map(Machine::named).filter_map(of_machine).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_transform::kernel::Object;
+
+    #[test]
+    fn what_reads_elements_and_stores_bytes_takes_words_and_gives_tokens() {
+        let object = |name: &str, width: u32| Object { name: name.into(), width, length: 4, persistent: true };
+        let (words, bytes) = (ObjectId(0), ObjectId(1));
+        let mut graph = Graph::new();
+        let first = graph.number(0, 32);
+        let word = graph.entry(words, first, 32);
+        let carried = (0..4).map(|at| {
+            let next = graph.extract(word, 8 * at, 8);
+            Carried { object: bytes, index: at as usize, next, carry: Carry::True }
+        });
+        let carried = carried.collect();
+        let body = Loop {
+            objects: vec![object("words", 32), object("bytes", 8)],
+            consumes: Vec::new(),
+            produces: Vec::new(),
+            outputs: Vec::new(),
+            carried,
+            counters: Vec::new(),
+            graph,
+        };
+        let (turned, written) = stores_as_tokens(&body).unwrap();
+        assert_eq!((written, &turned.produces[..]), (vec![(bytes, 0)], &[(4, 8)][..]));
+        let held = holding(&turned).unwrap();
+        assert_eq!(held.carried.iter().map(|one| (one.object, one.index)).collect::<Vec<_>>(), [(words, 0)]);
+        assert_eq!(held.outputs.len(), 4);
     }
 }

@@ -1,12 +1,13 @@
 //! Generated networks on POSIX threads, under the thread sanitizer: no two threads touch the same memory without an order
 //! between them, and what comes out is what one thread gives.
 
-use headrace_native::Compiler;
+#[path = "sanitizer/mod.rs"]
+mod sanitizer;
+
 use headrace_targets::c;
 use headrace_testkit::differential::{mapping, program};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -74,26 +75,10 @@ int main(void) {
 }
 "#;
 
-fn run(folder: &Path, command: &mut Command) -> Result<String, String> {
-    let output = command.current_dir(folder).output().map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(text) } else { Err(text) }
-}
-
-/// Whether a program under the sanitizer can be made and started here.
-fn sanitizer_works(folder: &Path, compiler: &str) -> bool {
-    std::fs::write(folder.join("try.c"), "int main(void) { return 0; }\n").is_ok()
-        && run(folder, Command::new(compiler).args(["-fsanitize=thread", "try.c", "-o", "try"])).is_ok()
-        && run(folder, &mut Command::new(folder.join("try"))).is_ok()
-}
-
 #[test]
 fn threads_never_touch_the_same_memory_unordered() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let Some(compiler) = ["gcc", "clang"]
-        .into_iter()
-        .find(|name| Compiler::named(name).is_some() && sanitizer_works(folder.path(), name))
-    else {
+    let Some(compiler) = sanitizer::compiler(folder.path()) else {
         eprintln!("not run: no compiler with a thread sanitizer");
         return;
     };
@@ -120,8 +105,9 @@ fn threads_never_touch_the_same_memory_unordered() {
         std::fs::write(folder.path().join("main.c"), main).expect("the folder is writable");
         let flags = ["-std=c11", "-g", "-O1", "-w", "-fsanitize=thread", "-pthread", "-ffp-contract=off"];
         let sources = ["main.c", "net.c", "headrace_threads.c", "-o", "both", "-lm"];
-        run(folder.path(), Command::new(compiler).args(flags).args(sources)).unwrap_or_else(|text| panic!("{text}"));
-        let said = run(folder.path(), &mut Command::new(folder.path().join("both")));
+        sanitizer::run(folder.path(), Command::new(compiler).args(flags).args(sources))
+            .unwrap_or_else(|text| panic!("{text}"));
+        let said = sanitizer::run(folder.path(), &mut Command::new(folder.path().join("both")));
         let said = said.unwrap_or_else(|text| panic!("seed {seed}: {text}"));
         tokens += said.split_whitespace().next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     }

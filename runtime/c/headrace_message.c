@@ -1,9 +1,6 @@
 /* See headrace_message.h. */
 #include "headrace_whole.h"
 
-/* Messages that are under way together. */
-enum { TOGETHER = 64 };
-
 static void wipe(void *bytes, size_t n_bytes) {
     volatile uint8_t *const at = bytes;
     for (size_t i = 0; i < n_bytes; i++) {
@@ -147,98 +144,12 @@ uint32_t headrace_message_whole(const struct headrace_operation *op, struct head
     return headrace_message_helped(op, message, c, NULL, strings, rooms);
 }
 
-/* One of many messages. */
-struct one {
-    struct headrace_message *message;
-    struct headrace_bytes strings[HEADRACE_ROLES];
-    struct headrace_room rooms[HEADRACE_ROLES];
-};
-
-/* Gives the strings of a message and returns the context of its network. */
-static void *one_of_many(const struct headrace_contexts *contexts, const struct headrace_bytes_of_many *strings,
-                         const struct headrace_room_of_many *rooms, size_t number, struct one *one) {
-    uint8_t *const context = (uint8_t *)contexts->first + number * contexts->size;
-    one->message = (struct headrace_message *)(void *)(context + contexts->message);
-    for (int role = 0; role < HEADRACE_ROLES; role++) {
-        const bool given = strings[role].n_bytes != NULL, taken = rooms[role].n_bytes != NULL;
-        one->strings[role].bytes = given ? strings[role].bytes[number] : NULL;
-        one->strings[role].n_bytes = given ? strings[role].n_bytes[number] : 0;
-        one->rooms[role].bytes = taken ? rooms[role].bytes[number] : NULL;
-        one->rooms[role].room = taken ? rooms[role].room[number] : 0;
-        one->rooms[role].n_bytes = taken ? rooms[role].n_bytes + number : NULL;
-    }
-    return context;
-}
-
-/* Whether the input can go in beside that of others, without copies. */
-static bool goes_along(const struct headrace_operation *op, const struct one *one) {
-    const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
-    const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
-    return op->network->streams != NULL && input.n_bytes <= HR_CHUNK_MOST &&
-           !(hr_message_streams(op) && hr_message_overlap(input.bytes, input.n_bytes, output.bytes, output.room));
-}
-
-/* Opens a message that goes along with others and gives what its network must be told. */
-static uint32_t join(const struct headrace_operation *op, const struct one *one, void *c, struct headrace_stream *stream) {
-    const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
-    const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
-    uint32_t result = hr_message_open_whole(op, one->message, c, one->strings, one->rooms);
-    if (result != HEADRACE_OK) {
-        return result;
-    }
-    if (!op->single_chunk) {
-        result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, (uint32_t)input.n_bytes | HR_LAST_CHUNK);
-    }
-    stream->context = c;
-    stream->in = input.bytes;
-    stream->n_in = input.n_bytes;
-    stream->out = hr_message_streams(op) ? output.bytes : NULL;
-    stream->n_out = hr_message_streams(op) ? output.room : 0;
-    return result == HEADRACE_OK ? result : hr_message_ended(op, one->message, result);
-}
-
-uint32_t headrace_message_many(const struct headrace_operation *op, struct headrace_contexts contexts,
-                               const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,
-                               uint32_t *results) {
-    const uint32_t input = op->strings[HEADRACE_INPUT].port;
-    const uint32_t output = hr_message_streams(op) ? op->strings[HEADRACE_OUTPUT].port : HEADRACE_NO_PORT;
-    struct headrace_stream together[TOGETHER];
-    size_t numbers[TOGETHER];
-    struct one one;
-    uint32_t all = HEADRACE_OK;
-    for (size_t next = 0; next < contexts.count;) {
-        size_t n_together = 0;
-        for (; next < contexts.count && n_together < TOGETHER; next++) {
-            void *const c = one_of_many(&contexts, strings, rooms, next, &one);
-            if (!goes_along(op, &one)) {
-                results[next] = headrace_message_whole(op, one.message, c, one.strings, one.rooms);
-                continue;
-            }
-            results[next] = join(op, &one, c, &together[n_together]);
-            if (results[next] == HEADRACE_OK) {
-                numbers[n_together++] = next;
-            }
-        }
-        if (n_together != 0) {
-            op->network->streams(input, output, together, n_together);
-        }
-        for (size_t i = 0; i < n_together; i++) {
-            const struct headrace_stream *const stream = &together[i];
-            void *const c = one_of_many(&contexts, strings, rooms, numbers[i], &one);
-            uint32_t result = stream->status == HEADRACE_IDLE ? HEADRACE_OK : HEADRACE_STUCK;
-            if (result == HEADRACE_OK && hr_message_streams(op)) {
-                *one.rooms[HEADRACE_OUTPUT].n_bytes = stream->made;
-            }
-            if (result == HEADRACE_OK) {
-                result = hr_message_pump(op, c, stream->in, stream->n_in, stream->taken, &one.rooms[HEADRACE_OUTPUT]);
-            }
-            results[numbers[i]] = hr_message_close_whole(op, one.message, c, one.strings, one.rooms, result);
-        }
-    }
-    for (size_t i = 0; i < contexts.count && all == HEADRACE_OK; i++) {
-        all = results[i];
-    }
-    return all;
+uint32_t headrace_message_one_of_many(const struct headrace_operation *op, const struct headrace_contexts *contexts,
+                                      const struct headrace_bytes_of_many *strings,
+                                      const struct headrace_room_of_many *rooms, size_t number) {
+    struct hr_message_one one = {0};
+    void *const c = hr_message_one_of_many(op, contexts, strings, rooms, number, &one);
+    return headrace_message_whole(op, one.message, c, one.strings, one.rooms);
 }
 
 uint32_t headrace_message_blocks(const struct headrace_operation *op, struct headrace_message *message, void *c,

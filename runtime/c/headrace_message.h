@@ -152,10 +152,6 @@ uint32_t headrace_message_whole(const struct headrace_operation *operation, stru
 uint32_t headrace_message_helped(const struct headrace_operation *operation, struct headrace_message *message,
                                  void *network, const struct headrace_helpers *helpers,
                                  const struct headrace_bytes *strings, const struct headrace_room *rooms);
-/* `results` has one for each message. Returns the first that is not HEADRACE_OK. */
-uint32_t headrace_message_many(const struct headrace_operation *operation, struct headrace_contexts contexts,
-                               const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,
-                               uint32_t *results);
 uint32_t headrace_message_blocks(const struct headrace_operation *operation, struct headrace_message *message,
                                  void *network, const uint8_t *in, uint8_t *out, uint32_t n_blocks);
 uint32_t headrace_message_words(const struct headrace_operation *operation, struct headrace_message *message,

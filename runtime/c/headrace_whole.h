@@ -1,7 +1,7 @@
 /*
- * A whole message through a generated network: what `headrace_message_whole` does, as functions that become part of the one
- * that calls them. Where the table of the operation is known, compilers leave what it needs and nothing else, so that a
- * message costs little beyond its bytes.
+ * A whole message, or many of them, through a generated network: what `headrace_message_whole` does, as functions that become
+ * part of the one that calls them. Where the table of the operation is known, compilers leave what it needs and nothing else,
+ * so that a message costs little beyond its bytes.
  */
 #ifndef HEADRACE_WHOLE_H
 #define HEADRACE_WHOLE_H
@@ -362,6 +362,131 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
 HR_FOLDED uint32_t hr_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                     const struct headrace_bytes *strings, const struct headrace_room *rooms) {
     return hr_message_whole_helped(op, message, c, NULL, strings, rooms);
+}
+
+/* Messages that are under way together. */
+#define HR_TOGETHER 64
+
+/* One of many messages. */
+struct hr_message_one {
+    struct headrace_message *message;
+    struct headrace_bytes strings[HEADRACE_ROLES];
+    struct headrace_room rooms[HEADRACE_ROLES];
+};
+
+/* One of many messages by itself. */
+uint32_t headrace_message_one_of_many(const struct headrace_operation *op, const struct headrace_contexts *contexts,
+                                      const struct headrace_bytes_of_many *strings,
+                                      const struct headrace_room_of_many *rooms, size_t number);
+
+HR_FOLDED void hr_message_given(const struct headrace_operation *op, const struct headrace_bytes_of_many *strings,
+                                enum headrace_role role, size_t number, struct hr_message_one *one) {
+    const bool given = (op->roles >> role & 1u) != 0 && strings[role].n_bytes != NULL;
+    one->strings[role].bytes = given ? strings[role].bytes[number] : NULL;
+    one->strings[role].n_bytes = given ? strings[role].n_bytes[number] : 0;
+}
+
+HR_FOLDED void hr_message_taken(const struct headrace_operation *op, const struct headrace_room_of_many *rooms,
+                                enum headrace_role role, size_t number, struct hr_message_one *one) {
+    const bool taken = (op->roles >> role & 1u) != 0 && rooms[role].n_bytes != NULL;
+    one->rooms[role].bytes = taken ? rooms[role].bytes[number] : NULL;
+    one->rooms[role].room = taken ? rooms[role].room[number] : 0;
+    one->rooms[role].n_bytes = taken ? rooms[role].n_bytes + number : NULL;
+}
+
+/* Gives the strings of a message and returns the context of its network. */
+HR_FOLDED void *hr_message_one_of_many(const struct headrace_operation *op, const struct headrace_contexts *contexts,
+                                       const struct headrace_bytes_of_many *strings,
+                                       const struct headrace_room_of_many *rooms, size_t number, struct hr_message_one *one) {
+    uint8_t *const context = (uint8_t *)contexts->first + number * contexts->size;
+    one->message = (struct headrace_message *)(void *)(context + contexts->message);
+    hr_message_given(op, strings, HEADRACE_NONCE, number, one);
+    hr_message_given(op, strings, HEADRACE_IV, number, one);
+    hr_message_given(op, strings, HEADRACE_SECRET_NONCE, number, one);
+    hr_message_given(op, strings, HEADRACE_AD, number, one);
+    hr_message_given(op, strings, HEADRACE_SEED, number, one);
+    hr_message_given(op, strings, HEADRACE_ENTROPY, number, one);
+    hr_message_given(op, strings, HEADRACE_INPUT, number, one);
+    hr_message_given(op, strings, HEADRACE_TAG_IN, number, one);
+    hr_message_taken(op, rooms, HEADRACE_SECRET_NONCE_OUT, number, one);
+    hr_message_taken(op, rooms, HEADRACE_OUTPUT, number, one);
+    hr_message_taken(op, rooms, HEADRACE_TAG, number, one);
+    return context;
+}
+
+/* Whether the input can go in beside that of others, without copies. */
+HR_FOLDED bool hr_message_goes_along(const struct headrace_operation *op, const struct hr_message_one *one) {
+    const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
+    const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
+    return op->network->streams != NULL && input.n_bytes <= HR_CHUNK_MOST &&
+           !(hr_message_streams(op) && hr_message_overlap(input.bytes, input.n_bytes, output.bytes, output.room));
+}
+
+/* Opens a message that goes along with others and gives what its network must be told. */
+HR_FOLDED uint32_t hr_message_join(const struct headrace_operation *op, const struct hr_message_one *one, void *c,
+                                   struct headrace_stream *stream) {
+    const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
+    const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
+    uint32_t result = hr_message_open_whole(op, one->message, c, one->strings, one->rooms);
+    if (result != HEADRACE_OK) {
+        return result;
+    }
+    if (!op->single_chunk) {
+        result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, (uint32_t)input.n_bytes | HR_LAST_CHUNK);
+    }
+    stream->context = c;
+    stream->in = input.bytes;
+    stream->n_in = input.n_bytes;
+    stream->out = hr_message_streams(op) ? output.bytes : NULL;
+    stream->n_out = hr_message_streams(op) ? output.room : 0;
+    return result == HEADRACE_OK ? result : hr_message_ended(op, one->message, result);
+}
+
+/* Many whole messages, as many at once as the network can. `results` has one for each; returns the first that is not
+   HEADRACE_OK. */
+HR_FOLDED uint32_t hr_message_many(const struct headrace_operation *op, struct headrace_contexts contexts,
+                                   const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,
+                                   uint32_t *results) {
+    const uint32_t input = op->strings[HEADRACE_INPUT].port;
+    const uint32_t output = hr_message_streams(op) ? op->strings[HEADRACE_OUTPUT].port : HEADRACE_NO_PORT;
+    struct headrace_stream together[HR_TOGETHER];
+    size_t numbers[HR_TOGETHER];
+    uint32_t all = HEADRACE_OK;
+    for (size_t next = 0; next < contexts.count;) {
+        size_t n_together = 0;
+        for (; next < contexts.count && n_together < HR_TOGETHER; next++) {
+            struct hr_message_one one = {0};
+            void *const c = hr_message_one_of_many(op, &contexts, strings, rooms, next, &one);
+            if (!hr_message_goes_along(op, &one)) {
+                results[next] = headrace_message_one_of_many(op, &contexts, strings, rooms, next);
+                continue;
+            }
+            results[next] = hr_message_join(op, &one, c, &together[n_together]);
+            if (results[next] == HEADRACE_OK) {
+                numbers[n_together++] = next;
+            }
+        }
+        if (n_together != 0) {
+            op->network->streams(input, output, together, n_together);
+        }
+        for (size_t i = 0; i < n_together; i++) {
+            const struct headrace_stream *const stream = &together[i];
+            struct hr_message_one one = {0};
+            void *const c = hr_message_one_of_many(op, &contexts, strings, rooms, numbers[i], &one);
+            uint32_t result = stream->status == HEADRACE_IDLE ? HEADRACE_OK : HEADRACE_STUCK;
+            if (result == HEADRACE_OK && hr_message_streams(op)) {
+                *one.rooms[HEADRACE_OUTPUT].n_bytes = stream->made;
+            }
+            if (result == HEADRACE_OK) {
+                result = hr_message_pump(op, c, stream->in, stream->n_in, stream->taken, &one.rooms[HEADRACE_OUTPUT]);
+            }
+            results[numbers[i]] = hr_message_close_whole(op, one.message, c, one.strings, one.rooms, result);
+        }
+    }
+    for (size_t i = 0; i < contexts.count && all == HEADRACE_OK; i++) {
+        all = results[i];
+    }
+    return all;
 }
 
 #endif

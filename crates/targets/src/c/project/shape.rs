@@ -370,7 +370,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
         Function::Message => whole("hr_message_whole"),
         Function::Helped => whole("headrace_message_helped"),
         Function::Many => format!(
-            "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return headrace_message_many(&{op}_operation, all, strings, rooms, results);\n",
+            "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return hr_message_many(&{op}_operation, all, strings, rooms, results);\n",
             array("room", "rooms", &rooms)
         ),
     };

@@ -26,6 +26,17 @@ fn lengths(port: &PortSpec, block: u64) -> Vec<u64> {
     lengths
 }
 
+/// Lengths with all that may be left over behind the last block, as far as [`lengths`] has no such ones. A program can
+/// count what is left over byte by byte, and only small blocks are worth a message for each number.
+fn remainders(port: &PortSpec, block: u64) -> Vec<u64> {
+    let met: Vec<u64> = lengths(port, block).iter().map(|length| length % block).collect();
+    let all = if block <= MOST_REMAINDERS { 2 * block..3 * block } else { 0..0 };
+    all.filter(|length| !met.contains(&(length % block)) && port.sizes.allows(*length)).collect()
+}
+
+/// Bytes of a block of which all remainders are tried.
+const MOST_REMAINDERS: u64 = 16;
+
 /// Reproducible bytes.
 fn bytes(n: u64, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -123,7 +134,9 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_mess
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
     let input_lengths = input_lengths(spec, block);
-    let turns = input_lengths.iter().chain(&input_lengths).enumerate();
+    let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
+    let turns = input_lengths.iter().chain(&input_lengths).chain(&left_over).enumerate();
+    let cut = input_lengths.len()..2 * input_lengths.len();
     for (turn, &length) in turns.skip(begin).take(n_messages) {
         let mut message = head(spec, block, turn, plain);
         message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
@@ -132,7 +145,7 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_mess
         if spec.input(Role::Input).is_some() {
             let input = input(length, turn);
             // One chunk, then several with an empty one among them.
-            let cuts: Vec<usize> = match (turn >= input_lengths.len(), spec.framing) {
+            let cuts: Vec<usize> = match (cut.contains(&turn), spec.framing) {
                 (true, Framing::Message) => vec![input.len() / 3, input.len() / 3, input.len() - input.len() / 4],
                 _ => Vec::new(),
             };

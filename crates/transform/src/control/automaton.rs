@@ -165,6 +165,8 @@ pub struct ControlState {
     /// What is repeated here as often as tokens and counters allow, before anything else: the more a pass does the
     /// earlier.
     pub loops: Vec<CountedLoop>,
+    /// How many samples come through it.
+    pub samples: usize,
     /// What is known in it, for readers: states of actors, tokens in FIFOs, values.
     pub description: String,
     /// States of the actors.

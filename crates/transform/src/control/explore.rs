@@ -162,6 +162,8 @@ pub(super) struct Explorer<'a> {
     pub owners: Vec<(usize, usize)>,
     /// What is known of each state so far.
     pub trees: Vec<Tree>,
+    /// How many samples come through each state.
+    pub samples: Vec<usize>,
 }
 
 impl<'a> Explorer<'a> {
@@ -194,6 +196,7 @@ impl<'a> Explorer<'a> {
             live: Vec::new(),
             owners: Vec::new(),
             trees: Vec::new(),
+            samples: Vec::new(),
         };
         for at in 0..network.instances.len() {
             explorer.add_variables(at)?;

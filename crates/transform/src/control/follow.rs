@@ -3,6 +3,7 @@
 use super::NotFused;
 use super::explore::{Explorer, Sample, Tree};
 use crate::kernel::evaluate::{Run, World};
+use std::collections::HashSet;
 
 /// Kernels that a sample may run.
 const SAMPLED_STEPS: usize = 100_000;
@@ -21,6 +22,7 @@ impl Explorer<'_> {
             objects: self.initial.clone(),
         };
         let mut at = 0;
+        let mut met: HashSet<usize> = HashSet::new();
         let mut budget = SAMPLED_EFFECTS;
         for _ in 0..SAMPLED_STEPS {
             // Objects of firings are zero when a kernel begins.
@@ -28,6 +30,9 @@ impl Explorer<'_> {
                 if !object.persistent {
                     elements.clear();
                 }
+            }
+            if met.insert(at) {
+                self.samples[at] += 1;
             }
             self.make_room(&mut world);
             let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);

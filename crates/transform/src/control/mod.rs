@@ -23,7 +23,7 @@
 //! | `keys`, `liveness` | what tells one state from another |
 //! | `decisive` | what samples have to compute |
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
-//! | `nearest` | an automaton that is too large, as far as it is near |
+//! | `typical` | an automaton that is too large, as far as most samples need it |
 
 pub mod automaton;
 mod decisive;
@@ -37,12 +37,12 @@ mod lists;
 mod liveness;
 mod loops;
 mod memory;
-mod nearest;
 mod places;
 mod repetition;
 mod rounds;
 mod schedule;
 mod together;
+mod typical;
 mod wiring;
 
 pub use automaton::{

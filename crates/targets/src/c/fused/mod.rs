@@ -60,7 +60,7 @@ const MOST_TEXT: usize = 4_200_000;
 const MOST_STATES: usize = 900;
 
 /// States that are printed of a larger one.
-const NEAREST: usize = 120;
+const TYPICAL: usize = 400;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;
@@ -88,7 +88,7 @@ pub fn fitting(automaton: Automaton) -> Option<Automaton> {
     if automaton.states.len() <= MOST_STATES && automaton.n_effects() <= MOST_EFFECTS {
         return Some(automaton);
     }
-    automaton.nearest(NEAREST, MOST_EFFECTS)
+    automaton.typical(TYPICAL, MOST_EFFECTS)
 }
 
 /// Whether what was printed is short enough for compilers.

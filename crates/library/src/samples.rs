@@ -59,18 +59,47 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
         // Hashes and the like: the usual sizes of blocks, and the rates of sponges.
         None => vec![16, 64, 128, 136],
     };
+    // Also message after message under one key, of which only the text is there.
+    let kinds: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
     let mut streams = Vec::new();
-    for block in blocks {
-        let turns = 2 * input_lengths(spec, block).len();
-        // Also message after message under one key, of which only the text is there.
-        let kinds: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
-        for &plain in kinds {
-            streams.push(stream(spec, block, &ports, 0, usize::MAX, plain));
+    // Whole messages come first, so that what is known of states is what those know.
+    for cut in [false, true] {
+        for (&block, &plain) in blocks.iter().flat_map(|block| kinds.iter().map(move |plain| (block, plain))) {
+            let (whole, in_chunks, left_over) = turns(spec, block);
+            let (others, all) = match cut {
+                false => (whole.clone(), [whole, left_over].concat()),
+                true => (in_chunks.clone(), [whole, in_chunks].concat()),
+            };
+            streams.push(stream(spec, block, &ports, &all, plain));
             // What a network is given first tells what it does from then on: any message may be the first.
-            streams.extend((1..turns).map(|turn| stream(spec, block, &ports, turn, FIRST_MESSAGES, plain)));
+            let first = (usize::from(!cut)..others.len()).map(|at| &others[at..others.len().min(at + FIRST_MESSAGES)]);
+            streams.extend(first.map(|turns| stream(spec, block, &ports, turns, plain)));
         }
     }
     streams
+}
+
+/// A message of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// What its strings other than the text are made from.
+    number: usize,
+    /// Bytes of its text.
+    length: u64,
+    /// Whether it comes in several chunks.
+    in_chunks: bool,
+}
+
+/// Whole messages, those in chunks, and those that leave more over behind their last block.
+fn turns(spec: &OperationSpec, block: u64) -> (Vec<Turn>, Vec<Turn>, Vec<Turn>) {
+    let lengths = input_lengths(spec, block);
+    let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
+    let n = lengths.len();
+    let turn = |lengths: Vec<u64>, first: usize, in_chunks: bool| -> Vec<Turn> {
+        let numbered = lengths.into_iter().enumerate();
+        numbered.map(|(at, length)| Turn { number: first + at, length, in_chunks }).collect()
+    };
+    (turn(lengths.clone(), 0, false), turn(lengths, n, true), turn(left_over, 2 * n, false))
 }
 
 /// Bytes of a nonce where it may have any number.
@@ -128,16 +157,11 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
     turns.map(message).filter(|message| message.check(spec, false).is_empty()).collect()
 }
 
-/// At most `n_messages` messages, the first of them as turn `begin` has it; `plain` ones keep their key and have the text
-/// only.
-fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_messages: usize, plain: bool) -> Stream {
+/// Messages of some turns; `plain` ones keep their key and have the text only.
+fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], plain: bool) -> Stream {
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
-    let input_lengths = input_lengths(spec, block);
-    let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
-    let turns = input_lengths.iter().chain(&input_lengths).chain(&left_over).enumerate();
-    let cut = input_lengths.len()..2 * input_lengths.len();
-    for (turn, &length) in turns.skip(begin).take(n_messages) {
+    for &Turn { number: turn, length, in_chunks } in turns {
         let mut message = head(spec, block, turn, plain);
         message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
         let Ok(begin) = writer.begin(&message) else { continue };
@@ -145,7 +169,7 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], begin: usize, n_mess
         if spec.input(Role::Input).is_some() {
             let input = input(length, turn);
             // One chunk, then several with an empty one among them.
-            let cuts: Vec<usize> = match (cut.contains(&turn), spec.framing) {
+            let cuts: Vec<usize> = match (in_chunks, spec.framing) {
                 (true, Framing::Message) => vec![input.len() / 3, input.len() / 3, input.len() - input.len() / 4],
                 _ => Vec::new(),
             };

@@ -58,7 +58,7 @@ fn sizes(automaton: &Automaton) {
 
 fn print(automaton: &Automaton) {
     for (at, state) in automaton.states.iter().enumerate() {
-        println!("{at}: [{}] {}", state.samples, state.description);
+        println!("{at}: {}", state.description);
         for counted in &state.loops {
             println!(
                 "  loop of {} kernels, {} trips: in {:?} out {:?}, carried {:?}, {} nodes, independent {}",

@@ -2,7 +2,7 @@
 
 use crate::kernel::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
 use headrace_ir::{InstanceId, StateId, VariableId};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What may happen in a state, as a tree of decisions with a kernel at each leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,8 +165,6 @@ pub struct ControlState {
     /// What is repeated here as often as tokens and counters allow, before anything else: the more a pass does the
     /// earlier.
     pub loops: Vec<CountedLoop>,
-    /// How many samples come through it.
-    pub samples: usize,
     /// What is known in it, for readers: states of actors, tokens in FIFOs, values.
     pub description: String,
     /// States of the actors.
@@ -201,6 +199,17 @@ pub struct Automaton {
     pub initial: Vec<Vec<u128>>,
     /// The states.
     pub states: Vec<ControlState>,
+    /// What each sample came through, if there were samples.
+    pub paths: Vec<Path>,
+}
+
+/// What a sample came through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Parts of the sample, such as messages.
+    pub n_parts: usize,
+    /// Positions in [`Automaton::states`].
+    pub states: BTreeSet<usize>,
 }
 
 impl Step {

@@ -1,7 +1,7 @@
 //! From a network to its automaton: states are explored until there are no new ones.
 
 use super::NotFused;
-use super::automaton::{Automaton, Awaited, Holds, Step};
+use super::automaton::{Automaton, Awaited, Holds, Path, Step};
 use super::execute::{State, Walk};
 use super::expression::bits_of_value;
 use super::keys::{General, Key, Shape};
@@ -162,8 +162,8 @@ pub(super) struct Explorer<'a> {
     pub owners: Vec<(usize, usize)>,
     /// What is known of each state so far.
     pub trees: Vec<Tree>,
-    /// How many samples come through each state.
-    pub samples: Vec<usize>,
+    /// What each sample comes through.
+    pub paths: Vec<Path>,
 }
 
 impl<'a> Explorer<'a> {
@@ -196,7 +196,7 @@ impl<'a> Explorer<'a> {
             live: Vec::new(),
             owners: Vec::new(),
             trees: Vec::new(),
-            samples: Vec::new(),
+            paths: Vec::new(),
         };
         for at in 0..network.instances.len() {
             explorer.add_variables(at)?;
@@ -308,7 +308,14 @@ impl<'a> Explorer<'a> {
         }
         let trees = std::mem::take(&mut self.trees);
         let states = trees.into_iter().enumerate().map(|(at, tree)| self.finished(at, tree)).collect();
-        Automaton { graph: self.graph, objects: self.objects, holds: self.holds, initial: self.initial, states }
+        Automaton {
+            graph: self.graph,
+            objects: self.objects,
+            holds: self.holds,
+            initial: self.initial,
+            states,
+            paths: self.paths,
+        }
     }
 
     /// Explores everything below, without samples.

@@ -1,9 +1,10 @@
 //! Exploring what samples do: a typical run is followed along the states, which grow where it goes on.
 
 use super::NotFused;
+use super::automaton::Path;
 use super::explore::{Explorer, Sample, Tree};
 use crate::kernel::evaluate::{Run, World};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Kernels that a sample may run.
 const SAMPLED_STEPS: usize = 100_000;
@@ -22,7 +23,7 @@ impl Explorer<'_> {
             objects: self.initial.clone(),
         };
         let mut at = 0;
-        let mut met: HashSet<usize> = HashSet::new();
+        let mut path = Path { n_parts: sample.len(), states: BTreeSet::new() };
         let mut budget = SAMPLED_EFFECTS;
         for _ in 0..SAMPLED_STEPS {
             // Objects of firings are zero when a kernel begins.
@@ -31,9 +32,7 @@ impl Explorer<'_> {
                     elements.clear();
                 }
             }
-            if met.insert(at) {
-                self.samples[at] += 1;
-            }
+            path.states.insert(at);
             self.make_room(&mut world);
             let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
             let next = self.follow_tree(&mut tree, &mut world, &mut budget);
@@ -46,6 +45,7 @@ impl Explorer<'_> {
                 },
             }
         }
+        self.paths.push(path);
         Ok(())
     }
 

@@ -61,7 +61,6 @@ impl Explorer<'_> {
         ControlState {
             step: tree.finished(),
             loops: Vec::new(),
-            samples: self.samples[at],
             description: self.describe(key),
             fsm: key.shape.fsm.clone(),
             fills: key.shape.fills.clone(),
@@ -99,7 +98,6 @@ impl Explorer<'_> {
         let first = at == 0 && self.network.actors.iter().any(|actor| !actor.initializers.is_empty());
         let begin = if first { Begin::Initializers } else { Begin::Firing };
         self.trees.push(Tree::Unexplored(Box::new((state, begin, 0))));
-        self.samples.push(0);
         self.keys.insert(key.clone(), at);
         self.order.push(key);
         at

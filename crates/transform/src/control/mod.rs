@@ -23,7 +23,7 @@
 //! | `keys`, `liveness` | what tells one state from another |
 //! | `decisive` | what samples have to compute |
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
-//! | `typical` | an automaton that is too large, as far as most samples need it |
+//! | `typical` | an automaton that is too large, for as many samples as fit |
 
 pub mod automaton;
 mod decisive;

@@ -1,41 +1,20 @@
 //! An automaton of fewer states.
 //!
 //! Typical messages also explore what is rare and long: a message in pieces that do not fit blocks takes a state for each
-//! byte that waits. What most of them come through is what matters. The other states are left to the run-time scheduler,
-//! which goes on from any state.
+//! byte that waits. A message is only fast if all states that it comes through are there, so what is kept are whole paths
+//! of samples: those first that need the fewest more states for each of their messages. The other states are left to the
+//! run-time scheduler, which goes on from any state.
 
-use super::automaton::{Automaton, Different, LastPass, Step};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use super::automaton::{Automaton, Different, LastPass, Path, Step};
+use std::collections::{BTreeSet, HashMap};
 
 impl Automaton {
-    /// The states that most samples come through, each of them led to by others that are kept, as many as there may be and
-    /// as their kernels have so many effects; where another one would come it is left. `None` when nothing is repeated in
-    /// them.
+    /// The states of as many samples as there may be states and as their kernels have so many effects; where another one
+    /// would come it is left. `None` when nothing is repeated in them.
     pub fn typical(mut self, n_states: usize, n_effects: usize) -> Option<Automaton> {
-        let mut order = Vec::new();
-        let mut numbers: HashMap<usize, usize> = HashMap::new();
-        let rank = |at: usize| Some((self.states.get(at)?.samples, Reverse(at)));
-        let mut open: BinaryHeap<(usize, Reverse<usize>)> = rank(0).into_iter().collect();
-        let mut effects = 0;
-        let mut met = Different::default();
-        while let Some((_, Reverse(at))) = open.pop() {
-            if numbers.contains_key(&at) {
-                continue;
-            }
-            let state = self.states.get(at)?;
-            let mut with = met.clone();
-            let own = with.meet(&state.step);
-            if order.len() == n_states || effects + own > n_effects {
-                continue;
-            }
-            met = with;
-            effects += own;
-            numbers.insert(at, order.len());
-            order.push(at);
-            state.step.kernels(&mut |_, target| open.extend(rank(target)));
-        }
-        if !numbers.contains_key(&0) {
+        let order: Vec<usize> = self.fitting(n_states, n_effects).into_iter().collect();
+        let numbers: HashMap<usize, usize> = order.iter().enumerate().map(|(number, &at)| (at, number)).collect();
+        if numbers.get(&0) != Some(&0) {
             return None;
         }
         if order.len() < self.states.len() {
@@ -51,7 +30,33 @@ impl Automaton {
                 }
             }
         }
+        self.paths.clear();
         self.states.iter().any(|state| !state.loops.is_empty()).then_some(self)
+    }
+
+    /// The states of the samples that are kept.
+    fn fitting(&self, n_states: usize, n_effects: usize) -> BTreeSet<usize> {
+        let mut kept: BTreeSet<usize> = BTreeSet::new();
+        let mut effects = 0;
+        let mut met = Different::default();
+        let mut open: Vec<&Path> = self.paths.iter().filter(|path| path.n_parts > 0).collect();
+        let more = |path: &Path, kept: &BTreeSet<usize>| path.states.difference(kept).count();
+        while let Some((next, _)) = (open.iter().enumerate())
+            .min_by(|(_, a), (_, b)| (more(a, &kept) * b.n_parts).cmp(&(more(b, &kept) * a.n_parts)))
+        {
+            let path = open.remove(next);
+            if kept.len() + more(path, &kept) > n_states {
+                continue;
+            }
+            let mut with = met.clone();
+            let states = path.states.difference(&kept).filter_map(|&at| self.states.get(at));
+            let own: usize = states.map(|state| with.meet(&state.step)).sum();
+            if effects + own <= n_effects {
+                (met, effects) = (with, effects + own);
+                kept.extend(&path.states);
+            }
+        }
+        kept
     }
 }
 
@@ -81,13 +86,13 @@ mod tests {
         Step::Go { kernel: Kernel::default(), target }
     }
 
-    fn state(samples: usize, step: Step) -> ControlState {
+    fn state(name: &str, step: Step) -> ControlState {
         let (fsm, fills, known) = (Vec::new(), Vec::new(), Vec::new());
-        ControlState { step, loops: Vec::new(), samples, description: samples.to_string(), fsm, fills, known }
+        ControlState { step, loops: Vec::new(), description: name.to_owned(), fsm, fills, known }
     }
 
     #[test]
-    fn what_most_samples_come_through_is_kept() {
+    fn whole_paths_are_kept() {
         let mut graph = Graph::new();
         let condition = graph.input(0, 0, 1);
         let both = |then, otherwise| Step::Branch {
@@ -105,13 +110,17 @@ mod tests {
             carried: Vec::new(),
             counters: Vec::new(),
         };
-        let mut states = vec![state(9, both(1, 2)), state(1, go(0)), state(8, go(3)), state(2, go(0))];
+        let mut states = vec![state("a", both(3, 2)), state("b", go(0)), state("c", go(1)), state("d", go(4))];
+        states.push(state("e", go(0)));
         states[0].loops.push(CountedLoop { body, trips: Vec::new(), kernels: 1, rounds: None });
-        let automaton = Automaton { graph, objects: Vec::new(), holds: Vec::new(), initial: Vec::new(), states };
-        let Some(kept) = automaton.typical(3, 100) else { panic!("nothing is kept") };
+        // Two more states for one message, and two more for each of two.
+        let path = |n_parts, states: &[usize]| Path { n_parts, states: states.iter().copied().collect() };
+        let paths = vec![path(1, &[0, 3, 4]), path(2, &[0, 1, 2])];
+        let automaton = Automaton { graph, objects: Vec::new(), holds: Vec::new(), initial: Vec::new(), states, paths };
+        let Some(kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
         let names: Vec<&str> = kept.states.iter().map(|state| state.description.as_str()).collect();
-        assert_eq!(names, ["9", "8", "2"]);
+        assert_eq!(names, ["a", "b", "c"]);
         let Step::Branch { then, otherwise, .. } = &kept.states[0].step else { panic!("no decision") };
-        assert_eq!((then.as_ref(), otherwise.as_ref()), (&Step::Leave, &go(1)));
+        assert_eq!((then.as_ref(), otherwise.as_ref()), (&Step::Leave, &go(2)));
     }
 }

@@ -60,7 +60,7 @@ const MOST_TEXT: usize = 4_200_000;
 const MOST_STATES: usize = 900;
 
 /// States that are printed of a larger one.
-const TYPICAL: usize = 400;
+const TYPICAL: usize = 450;
 
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;

@@ -12,14 +12,16 @@ mod loading;
 
 use compile::{array, compilers, run};
 use headrace_frontend::{Session, Top, elaborate};
+use headrace_instructions::{choice, descriptions};
 use headrace_library::samples;
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, element_type, passes, prelude, print_loop,
-    recurrence, tables, with_sums,
+    Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, passes,
+    prelude, print_loop, recurrence, tables, with_sums,
 };
 use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
+use headrace_transform::passes::select_instructions::select_in_loop;
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
 use std::fmt::Write as _;
@@ -224,10 +226,28 @@ fn sums_are_taken_apart() {
                 continue;
             }
             let Some(machine) = Machine::named(level) else { panic!("no machine {level}") };
-            let printed = with_sums(&split, &first, machine, &ON_TRIAL);
+            let printed = with_sums(&split, &first, None, machine, &ON_TRIAL);
             for compiler in compilers() {
                 check(&format!("aes128-ocb3 {name}"), body, machine, "sums", &printed, compiler);
             }
+        }
+        // Keys are made ready once for all steps; the sum that a step begins with is not.
+        let descriptions = descriptions().expect("all are usable");
+        let choice = choice(&descriptions, |_| true).expect("all are taken");
+        let selected = select_in_loop(&split.independent, &[], &choice).expect("instructions are found").body;
+        let changed = split.running.iter().map(|running| running.sum.object).collect();
+        let named = LoopNames { function: "first", ..ON_TRIAL };
+        let first = blocks_with_held(&selected, &descriptions, 512, &named, &changed);
+        let first = first.unwrap_or_else(|why| panic!("{name}: {}", why.0));
+        assert!(first.held > 0 && first.function.text.contains("= held_[0];"));
+        if !(std::is_x86_feature_detected!("vaes") && std::is_x86_feature_detected!("avx512vbmi")) {
+            println!("not run: no wide instructions");
+            continue;
+        }
+        let Some(machine) = Machine::named("avx512") else { panic!("no machine") };
+        let printed = with_sums(&split, &first.function, Some((512, first.held)), machine, &ON_TRIAL);
+        for compiler in compilers() {
+            check(&format!("aes128-ocb3 {name}"), body, machine, "held", &printed, compiler);
         }
     }
 }

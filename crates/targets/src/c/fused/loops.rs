@@ -12,7 +12,7 @@ use crate::c::kernel::{
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::control::CountedLoop;
-use headrace_transform::kernel::Loop;
+use headrace_transform::kernel::{Loop, ObjectId};
 use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
@@ -149,13 +149,27 @@ fn with_tables(body: &Loop, outside: Outside) -> Option<Version> {
 
 /// A loop with instructions that work on blocks, for registers of so many bits.
 pub(super) fn blocks(body: &Loop, widths: &[u32], outside: Outside) -> Vec<(u32, Blocks)> {
+    blocks_with_held(body, widths, outside, None)
+}
+
+/// The same, with registers held for it where `changed` says what changes between calls.
+pub(super) fn blocks_with_held(
+    body: &Loop,
+    widths: &[u32],
+    outside: Outside,
+    changed: Option<&BTreeSet<ObjectId>>,
+) -> Vec<(u32, Blocks)> {
     let Some(selected) = selected(body) else { return Vec::new() };
     let names = Renamed { names: outside.names, tables: format!("{}_selected_table_", outside.base), own: &[] };
     let tables = kernel::tables(&selected.body.graph, &selected.body.roots(), &names);
     let print = |bits: u32| {
         let function = format!("{}_blocks{bits}", outside.base);
         let named = LoopNames { function: &function, state: outside.state, names: &names };
-        let mut blocks = kernel::blocks(&selected.body, instructions(), bits, &named).ok()?;
+        let blocks = match changed {
+            Some(changed) => kernel::blocks_with_held(&selected.body, instructions(), bits, &named, changed),
+            None => kernel::blocks(&selected.body, instructions(), bits, &named),
+        };
+        let mut blocks = blocks.ok()?;
         if !tables.is_empty() {
             blocks.function.support.insert(0, tables.clone());
         }

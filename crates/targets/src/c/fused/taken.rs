@@ -1,6 +1,6 @@
 //! Loops that were taken apart, with what is independent in them in wide registers.
 
-use super::loops::{Outside, Version, blocks};
+use super::loops::{Outside, Version, blocks, blocks_with_held};
 use crate::c::kernel::{self, CFunction, Machine};
 use headrace_transform::passes::split_recurrence::SplitLoop;
 use headrace_transform::passes::split_sums::SplitSums;
@@ -34,11 +34,14 @@ pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Version> {
 /// A loop whose sums were taken out: what is independent of them in blocks, for machines that have instructions for it.
 pub(super) fn sums(split: &SplitSums, outside: Outside) -> Vec<Version> {
     let first = format!("{}_first", outside.base);
-    let blocks = blocks(&split.independent, &[512, 128], Outside { base: &first, ..outside });
+    let changed = split.running.iter().map(|running| running.sum.object).collect();
+    let outside_first = Outside { base: &first, ..outside };
+    let blocks = blocks_with_held(&split.independent, &[512, 128], outside_first, Some(&changed));
     let print = |(bits, blocks): (u32, kernel::Blocks)| {
         let machine = Machine::named(if bits == 512 { "avx512" } else { "v128" })?;
         let function = format!("{}_sums{bits}", outside.base);
-        let function = kernel::with_sums(split, &blocks.function, machine, &outside.named(&function));
+        let function =
+            kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&function));
         let mut features = blocks.features;
         features.extend(machine.needs.iter().map(|&need| need.to_owned()));
         Some(Version { function, supported: kernel::supported(&features), least_passes: 0 })

@@ -67,7 +67,7 @@ mod vectors;
 mod words;
 
 pub use bitslice::bitslice;
-pub use blocks::{Blocks, blocks};
+pub use blocks::{Blocks, blocks, blocks_with_held};
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
 pub use machine::{MACHINES, Machine, supported};

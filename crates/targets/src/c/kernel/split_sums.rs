@@ -19,8 +19,15 @@ const PASSES: usize = 256;
 /// Passes that follow their sums at a time: so few that a processor does both at once.
 const STEP: usize = 32;
 
-/// Prints it: `first` runs the passes that do not need each other; sums are for a machine.
-pub fn with_sums(split: &SplitSums, first: &CFunction, machine: &Machine, names: &LoopNames) -> CFunction {
+/// Prints it: `first` runs the passes that do not need each other, with what is held for it if it is of so many bits; sums are
+/// for a machine.
+pub fn with_sums(
+    split: &SplitSums,
+    first: &CFunction,
+    held: Option<(u32, usize)>,
+    machine: &Machine,
+    names: &LoopNames,
+) -> CFunction {
     let body = &split.independent;
     let mut made = CFunction { name: names.function.to_owned(), ..first.clone() };
     let mut text = Around::default();
@@ -62,7 +69,14 @@ pub fn with_sums(split: &SplitSums, first: &CFunction, machine: &Machine, names:
             let _ = write!(next, " {array}{port} += n * {n};");
         }
     }
-    let Around { begin, places, before, after, end } = text;
+    let Around { mut begin, places, before, after, mut end } = text;
+    if let Some((bits, n)) = held.filter(|(_, n)| *n > 0) {
+        let _ = write!(begin, "  HR_V{bits} held_[{n}];\n  {}_held(s, held_);\n", first.name);
+        end.push_str(
+            "  memset(held_, 0, sizeof held_);\n  __asm__ __volatile__(\"\" : : \"r\"(held_) : \"memory\");\n",
+        );
+        arguments.insert_str(0, ", held_");
+    }
     let step = if period.is_some() { format!("{PERIOD} - at_") } else { STEP.to_string() };
     let _ = write!(
         made.text,

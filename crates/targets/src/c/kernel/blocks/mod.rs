@@ -8,6 +8,7 @@
 //! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word overflows.
 
 mod before;
+mod held;
 mod many;
 mod once;
 mod plan;
@@ -23,9 +24,8 @@ use super::words::Unsuited;
 use headrace_instructions::Description;
 use headrace_source::Span;
 use headrace_transform::kernel::{Carry, Effect, Loop, Object, ObjectId, Op, TableId};
-use once::Once;
 use plan::{BYTES, Block, Operand, Plan};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 use support::support;
 
@@ -34,6 +34,8 @@ use support::support;
 pub struct Blocks {
     /// The function.
     pub function: CFunction,
+    /// Registers that somebody else holds for it: see [`blocks_with_held`].
+    pub held: usize,
     /// What the machine must have, by the names of `__attribute__((target))` and `__builtin_cpu_supports`.
     pub features: BTreeSet<String>,
 }
@@ -47,6 +49,33 @@ const GROUPS: &[usize] = &[8, 4, 2, 1];
 ///
 /// Why it cannot be: values that are no blocks, or an instruction without a form of this width.
 pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &LoopNames) -> Result<Blocks, Unsuited> {
+    print(body, descriptions, bits, names, None)
+}
+
+/// The same for who calls it many times. What no pass and nobody between calls changes, who changes elements of `changed` only,
+/// is computed by `NAME_held(s, held)`, and the function takes that behind `s`: as many registers as [`Blocks::held`] says, if
+/// there are any.
+///
+/// # Errors
+///
+/// As [`blocks`].
+pub fn blocks_with_held(
+    body: &Loop,
+    descriptions: &[Description],
+    bits: u32,
+    names: &LoopNames,
+    changed: &BTreeSet<ObjectId>,
+) -> Result<Blocks, Unsuited> {
+    print(body, descriptions, bits, names, Some(changed))
+}
+
+fn print(
+    body: &Loop,
+    descriptions: &[Description],
+    bits: u32,
+    names: &LoopNames,
+    changed: Option<&BTreeSet<ObjectId>>,
+) -> Result<Blocks, Unsuited> {
     let plan = Plan::new(body)?;
     let mut delayed = HashSet::new();
     if !read_delays(body).into_iter().all(|(port, offset, _)| delayed.insert((port, offset))) {
@@ -59,12 +88,16 @@ pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &Loop
         return Err(Unsuited("the step of a counter is too large".into()));
     }
     let mut printer = Printer::new(&plan, descriptions, bits, names);
+    if let Some(changed) = changed {
+        printer.hold(changed);
+    }
+    let before = printer.held_function()?;
     printer.function()?;
     let support = vec![support(bits)];
-    let Printer { text, features, .. } = printer;
+    let Printer { text, features, held, .. } = printer;
     let cycles = cycles(&plan, bits);
-    let function = CFunction { name: names.function.to_owned(), support, text, cycles };
-    Ok(Blocks { function, features })
+    let function = CFunction { name: names.function.to_owned(), support, text: before + &text, cycles };
+    Ok(Blocks { function, held: held.len(), features })
 }
 
 /// Cycles of a pass, roughly: two registers a cycle of 256 bits at most, or one after the other where passes need each
@@ -136,12 +169,24 @@ struct Printer<'a> {
     own: HashSet<usize>,
     /// Whether each turn has messages of its own.
     many: bool,
+    /// Of [`Plan::blocks`], those that somebody else holds: where.
+    held: BTreeMap<usize, usize>,
 }
 
 impl<'a> Printer<'a> {
     fn new(plan: &'a Plan<'a>, descriptions: &'a [Description], bits: u32, names: &'a LoopNames<'a>) -> Printer<'a> {
         let features = base_features(bits);
-        Printer { plan, descriptions, bits, names, features, text: String::new(), own: HashSet::new(), many: false }
+        Printer {
+            plan,
+            descriptions,
+            bits,
+            names,
+            features,
+            text: String::new(),
+            own: HashSet::new(),
+            many: false,
+            held: BTreeMap::new(),
+        }
     }
 
     fn passes(&self) -> usize {
@@ -159,10 +204,11 @@ impl<'a> Printer<'a> {
         }
         let mut once = String::new();
         self.once(&mut once)?;
-        let target: Vec<&str> = self.features.iter().map(String::as_str).collect();
         let mut text = String::new();
-        let attribute = format!("__attribute__((target(\"{}\"))) ", target.join(","));
-        let _ = write!(text, "{attribute}static void {}({} *s", self.names.function, self.names.state);
+        let _ = write!(text, "{}static void {}({} *s", self.attribute(), self.names.function, self.names.state);
+        if !self.held.is_empty() {
+            let _ = write!(text, ", const HR_V{} *held_", self.bits);
+        }
         for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = (tokens, write!(text, ", const {} *restrict in{port}", element_type(width)));
         }
@@ -178,41 +224,6 @@ impl<'a> Printer<'a> {
         self.end(&mut text)?;
         text.push_str("}\n");
         self.text = text;
-        Ok(())
-    }
-
-    /// What no pass changes, and masks of shuffles.
-    fn once(&mut self, text: &mut String) -> Result<(), Unsuited> {
-        let bits = self.bits;
-        let mut once = Once::new(self.plan, self.descriptions, self.names.names);
-        let mut registers = String::new();
-        let own = |number: &usize| self.own.contains(number);
-        let mut shuffles: Vec<[Option<u8>; BYTES]> = Vec::new();
-        for (number, block) in self.plan.blocks.iter().enumerate().filter(|(number, _)| self.plan.live[*number]) {
-            match block {
-                Block::Invariant(_) if own(&number) => {}
-                Block::Invariant(node) => {
-                    let register = once.register(*node);
-                    let _ = writeln!(registers, "  const HR_V{bits} r{number} = HR_SPREAD{bits}({register});");
-                }
-                Block::Shuffle { bytes, .. } if !shuffles.contains(bytes) => {
-                    let places: Vec<String> =
-                        bytes.iter().map(|at| at.map_or("128".into(), |at| at.to_string())).collect();
-                    let name = shuffle_name(bytes);
-                    let _ = writeln!(registers, "  static const uint8_t {name}_[16] = {{{}}};", places.join(","));
-                    let _ = writeln!(registers, "  const HR_V{bits} {name} = HR_ALL{bits}({name}_);");
-                    shuffles.push(*bytes);
-                }
-                Block::Not(_) if !registers.contains(" ones_ ") => {
-                    let _ = writeln!(registers, "  const HR_V{bits} ones_ = HR_SPREAD{bits}(_mm_set1_epi32(-1));");
-                }
-                _ => {}
-            }
-        }
-        let (before, features) = once.finish()?;
-        self.features.extend(features);
-        text.push_str(&before);
-        text.push_str(&registers);
         Ok(())
     }
 

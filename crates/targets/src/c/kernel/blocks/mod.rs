@@ -8,6 +8,7 @@
 //! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word overflows.
 
 mod before;
+mod end;
 mod held;
 mod many;
 mod once;
@@ -18,12 +19,11 @@ pub(super) use many::many_blocks;
 
 use self::before::read_delays;
 use super::Names;
-use super::frame::{CFunction, LoopNames, counter_ends, counter_start};
-use super::scalar::{element_type, statements};
+use super::frame::{CFunction, LoopNames, counter_start};
+use super::scalar::element_type;
 use super::words::Unsuited;
 use headrace_instructions::Description;
-use headrace_source::Span;
-use headrace_transform::kernel::{Carry, Effect, Loop, Object, ObjectId, Op, TableId};
+use headrace_transform::kernel::{Carry, Loop, ObjectId};
 use plan::{BYTES, Block, Operand, Plan};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -123,29 +123,6 @@ fn base_features(bits: u32) -> BTreeSet<String> {
         _ => &["avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"],
     };
     names.iter().map(|&name| name.to_owned()).collect()
-}
-
-/// The last pass, for what goes on to the next call.
-struct LastPass<'a> {
-    names: &'a dyn Names,
-}
-
-impl Names for LastPass<'_> {
-    fn input(&self, port: u32, offset: i64) -> String {
-        format!("last{port}_[{offset}]")
-    }
-    fn output(&self, _port: u32, _offset: u64, _value: &str) -> String {
-        String::new()
-    }
-    fn check(&self, _condition: &str, _index: &str, _length: usize, _span: Span) -> String {
-        String::new()
-    }
-    fn element(&self, object: &Object, index: &str) -> String {
-        self.names.element(object, index)
-    }
-    fn table(&self, table: TableId) -> String {
-        self.names.table(table)
-    }
 }
 
 /// How memory is reached.
@@ -293,49 +270,6 @@ impl<'a> Printer<'a> {
     fn counted(&self, counter: usize) -> bool {
         let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
         live.any(|(block, _)| *block == Block::Counter(counter))
-    }
-
-    /// What is left for the next call.
-    fn end(&self, text: &mut String) -> Result<(), Unsuited> {
-        let (body, bits) = (self.plan.body, self.bits);
-        text.push_str(&counter_ends(body, self.names.names));
-        for (k, chain) in self.plan.chains.iter().enumerate() {
-            let element = self.names.names.element(&body.objects[chain.object.0 as usize], &chain.first.to_string());
-            let _ = writeln!(text, "  HR_STORE{bits}(&{element}, chain{k}_);");
-        }
-        for (k, words) in self.plan.words.iter().enumerate() {
-            for (lane, place) in words.places.iter().enumerate() {
-                if let Some(place) = *place {
-                    let element = self.element(place);
-                    let _ = writeln!(text, "  {element} = (uint32_t)_mm_extract_epi32(words{k}_, {lane});");
-                }
-            }
-        }
-        for (k, delay) in self.plan.delays.iter().enumerate() {
-            let element = self.names.names.element(&body.objects[delay.object.0 as usize], &delay.first.to_string());
-            let _ = writeln!(text, "  {{ uint8_t all_[{}]; HR_STORE{bits}(all_, ahead{k}_);", bits / 8);
-            let _ = writeln!(text, "    memcpy(&{element}, all_ + 16 * last_, 16); }}");
-        }
-        let delayed = |one: &&headrace_transform::kernel::Carried| {
-            let own = |delay: &plan::Chain| {
-                delay.object == one.object && (delay.first..delay.first + BYTES).contains(&one.index)
-            };
-            self.plan.delays.iter().any(own)
-        };
-        let mut graph = body.graph.clone();
-        let mut stores = Vec::new();
-        for one in body.carried.iter().filter(|one| one.carry == Carry::Delay && !delayed(one)) {
-            let index = graph.number(one.index as u128, 64);
-            stores.push(Effect::Store { object: one.object, index, value: one.next });
-        }
-        let values = graph.reachable(stores.iter().flat_map(Effect::uses));
-        if values.into_iter().any(|id| matches!(graph.op(id), Op::Instruction { .. })) {
-            return Err(Unsuited("what instructions give is left for the next call in words".into()));
-        }
-        if !stores.is_empty() {
-            text.push_str(&statements(&graph, &body.objects, &stores, &LastPass { names: self.names.names }, 1));
-        }
-        Ok(())
     }
 
     /// A group of registers; the last kind also takes passes that do not fill a register, and those before which there are no

@@ -70,7 +70,7 @@ fn an_actor_runs_on_both_engines() {
 #[test]
 fn an_operation_as_one_program_does_what_its_scheduler_does() {
     let folder = folder();
-    let text: Vec<u8> = (0..300_000_u32).map(|at| ((at * at) >> 7) as u8).collect();
+    let text: Vec<u8> = (0..300_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
     write(&folder, "text", &text);
     let run = |fused: &str, threads: &str, strings: &[&str]| {
         let named = ["run", "ctl.codec.base64.Base64Encode", "--engine", "native"];

@@ -243,7 +243,8 @@ fn counter_bytes(l: &mut Bytes) -> Vec<NodeId> {
 }
 
 /// Rounds of a table, a permutation and sums of doubled bytes, over a state of `n` bytes in elements of `width` bits that
-/// goes from pass to pass; keys that stay, tokens of this pass and of the one before, and a counter that nothing reads.
+/// goes from pass to pass; keys that stay, tokens of this pass and of the one before, which is also put out, and a counter
+/// that nothing reads.
 pub fn in_layers(random: &mut Random, n: usize, width: u32, n_rounds: usize) -> Loop {
     let mut l = Bytes::new(n as u64);
     let each = width as usize / 8;
@@ -276,14 +277,16 @@ pub fn in_layers(random: &mut Random, n: usize, width: u32, n_rounds: usize) -> 
             *byte = [doubled, moved[(i + 2) % n], next, key, constant].iter().fold(moved[i], |a, b| l.graph.xor(a, *b));
         }
     }
-    let mut next = Vec::new();
+    let (mut next, mut puts) = (Vec::new(), Vec::new());
     for (i, byte) in bytes.into_iter().enumerate() {
         let (old, before, token) = (from_state(&mut l, i), l.entry(last, i), l.byte(i as u64));
         let sum = [old, before].iter().fold(byte, |a, b| l.graph.xor(a, *b));
         l.carried.push(Carried { object: last, index: i, next: token, carry: Carry::Delay });
         next.push(sum);
-        l.put(sum, true);
+        puts.extend([(i, sum), (n + i, before)]);
     }
+    puts.sort_by_key(|put| put.0);
+    puts.into_iter().for_each(|(_, byte)| l.put(byte, true));
     for (index, bytes) in next.chunks(each).enumerate() {
         let bytes: Vec<NodeId> = bytes.iter().rev().copied().collect();
         let next = l.graph.concat(&bytes);

@@ -56,7 +56,11 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
         let ones = ones(written.order.len());
         match written.place {
             Place::Tokens { port, first } => {
-                let _ = writeln!(next, "    _mm512_mask_storeu_epi8((uint8_t *)out{port} + {first}, {ones}, {value});");
+                // Before anything has its next value: it may be one from the pass before.
+                let _ = writeln!(
+                    printer.text,
+                    "    _mm512_mask_storeu_epi8((uint8_t *)out{port} + {first}, {ones}, {value});"
+                );
             }
             Place::Next(layer) => {
                 let name = format!("w{layer}_");

@@ -164,7 +164,13 @@ pub fn byte_layers(body: &Loop) -> Option<ByteLayers> {
     }
     for (port, first, n) in runs(made.keys().copied().collect()) {
         let bytes: Vec<ByteId> = (first..first + n).map(|at| made.get(&(port, at)).copied()).collect::<Option<_>>()?;
-        packs.write(&bytes, Place::Tokens { port, first })?;
+        // Neighbours of several layers are written apart.
+        let mut first = first;
+        let parts: Vec<&[ByteId]> = bytes.chunk_by(|a, b| packs.layer(*a) == packs.layer(*b)).collect();
+        for part in parts {
+            packs.write(part, Place::Tokens { port, first })?;
+            first += part.len();
+        }
     }
     Some(packs.found)
 }
@@ -380,6 +386,11 @@ impl<'a> Packs<'a> {
         });
         self.parts.insert(function, parts);
         Some(parts)
+    }
+
+    /// The layer of a byte.
+    fn layer(&self, byte: ByteId) -> Option<usize> {
+        self.lanes.get(&byte).map(|lane| lane.0)
     }
 
     /// Bytes go to memory.

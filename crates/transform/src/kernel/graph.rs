@@ -184,6 +184,15 @@ impl Graph {
         Graph::default()
     }
 
+    /// A graph without nodes that has the tables of another under the same numbers.
+    pub fn with_tables_of(other: &Graph) -> Graph {
+        let mut graph = Graph::new();
+        for table in &other.tables {
+            graph.add_table(table.clone());
+        }
+        graph
+    }
+
     /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -1034,6 +1043,14 @@ impl Graph {
             }
             _ => self.add(op.clone(), width),
         }
+    }
+
+    /// A node of another graph whose tables have the same numbers here, simplified; `new` has what stands for its operands.
+    /// `None` where one is missing.
+    pub fn copy(&mut self, from: &Graph, id: NodeId, new: &HashMap<NodeId, NodeId>) -> Option<NodeId> {
+        let op = from.op(id);
+        let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| new.get(operand).copied()).collect();
+        Some(self.rebuild(op, from.width(id), &operands?))
     }
 
     /// Nodes that the given ones need, themselves included, operands first.

@@ -207,6 +207,21 @@ impl Loop {
         self.graph.reachable(self.roots().into_iter().chain(starts))
     }
 
+    /// The loop in a graph of its own with the same tables. `node` makes what stands for a node, of the new graph and what
+    /// stands for nodes before it, operands first; `None` from it is `None` of the whole.
+    pub fn rebuilt(
+        &self,
+        mut node: impl FnMut(&mut Graph, &HashMap<NodeId, NodeId>, NodeId) -> Option<NodeId>,
+    ) -> Option<Self> {
+        let mut graph = Graph::with_tables_of(&self.graph);
+        let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+        for id in self.needed() {
+            let value = node(&mut graph, &new, id)?;
+            new.insert(id, value);
+        }
+        self.moved(graph, &new)
+    }
+
     /// The loop with its nodes in another graph; `None` where not all that it is there for has a node in that.
     pub fn moved(&self, graph: Graph, new: &HashMap<NodeId, NodeId>) -> Option<Self> {
         let of = |id: NodeId| new.get(&id).copied();

@@ -118,11 +118,7 @@ pub fn affine_bytes(body: &Loop) -> Option<Loop> {
                 let index = window.index(&mut graph, &new)?;
                 graph.lookup(table, index)
             }
-            None => {
-                let operands: Option<Vec<NodeId>> =
-                    body.graph.op(id).operands().iter().map(|operand| new.get(operand).copied()).collect();
-                graph.rebuild(body.graph.op(id), width, &operands?)
-            }
+            None => graph.copy(&body.graph, id, &new)?,
         };
         new.insert(id, value);
     }
@@ -224,11 +220,7 @@ impl Environment for AtPosition {
 
 impl Functions {
     fn new(graph: &Graph) -> Functions {
-        let mut scratch = Graph::new();
-        for table in graph.tables() {
-            scratch.add_table(table.clone());
-        }
-        Functions { scratch, known: HashMap::new() }
+        Functions { scratch: Graph::with_tables_of(graph), known: HashMap::new() }
     }
 
     /// A function of a window: the sum of what depends on it.
@@ -340,9 +332,7 @@ fn with_constant_tables(body: &Loop) -> Option<Loop> {
             let function = functions.sum(&windows, window, &[id], body.graph.width(id));
             look_up(&mut graph, &new, &mut functions, window, &[function])?
         } else {
-            let operands: Option<Vec<NodeId>> =
-                body.graph.op(id).operands().iter().map(|operand| new.get(operand).copied()).collect();
-            graph.rebuild(body.graph.op(id), body.graph.width(id), &operands?)
+            graph.copy(&body.graph, id, &new)?
         };
         new.insert(id, value);
     }

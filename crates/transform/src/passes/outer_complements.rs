@@ -7,34 +7,23 @@
 //! Behind the rotation it is part of whatever gate comes next, and what else reads `a` needs it in one form only.
 
 use crate::kernel::{Graph, Loop, NodeId, Op};
-use std::collections::HashMap;
 
 /// A loop in which complements stand behind rotations; `None` where none stands before one.
 pub fn outer_complements(body: &Loop) -> Option<Loop> {
-    let order = body.needed();
-    if !order.iter().any(|&id| rotated_complement(&body.graph, id).is_some()) {
+    if !body.needed().into_iter().any(|id| rotated_complement(&body.graph, id).is_some()) {
         return None;
     }
-    let mut graph = Graph::new();
-    for table in body.graph.tables() {
-        graph.add_table(table.clone());
-    }
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
-    for id in order {
-        let (op, width) = (body.graph.op(id), body.graph.width(id));
-        let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| new.get(operand).copied()).collect();
-        let value = graph.rebuild(op, width, &operands?);
+    body.rebuilt(|graph, new, id| {
+        let value = graph.copy(&body.graph, id, new)?;
         // What was turned round before may have become a complement that is rotated.
-        let value = match rotated_complement(&graph, value) {
+        Some(match rotated_complement(graph, value) {
             Some((inner, count)) => {
                 let rotated = graph.rotate_left_by(inner, count);
                 graph.not(rotated)
             }
             None => value,
-        };
-        new.insert(id, value);
-    }
-    body.moved(graph, &new)
+        })
+    })
 }
 
 /// The value of which a node is the complement rotated, and by how far to the left.

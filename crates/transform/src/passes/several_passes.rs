@@ -24,10 +24,7 @@ fn several(body: &Loop, n: u64, count: bool) -> Option<Loop> {
     let counted = body.carried.iter().filter(|one| count && matches!(one.carry, Carry::Counter { .. }));
     let counted: HashSet<(ObjectId, usize)> = counted.map(|one| (one.object, one.index)).collect();
     let next = body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect();
-    let mut graph = Graph::new();
-    for table in body.graph.tables() {
-        graph.add_table(table.clone());
-    }
+    let graph = Graph::with_tables_of(&body.graph);
     let mut copies = Copies { body, next, counted, graph, known: vec![HashMap::new(); usize::try_from(n).ok()?] };
     for id in body.needed() {
         for pass in 0..copies.known.len() {
@@ -134,11 +131,7 @@ impl Copies<'_> {
                     self.graph.entry(*object, index, width)
                 }
             },
-            op => {
-                let operands: Option<Vec<NodeId>> =
-                    op.operands().iter().map(|operand| self.known[pass].get(operand).copied()).collect();
-                self.graph.rebuild(op, width, &operands?)
-            }
+            _ => self.graph.copy(&body.graph, id, &self.known[pass])?,
         })
     }
 }

@@ -252,50 +252,19 @@ fn without(
             running.index.carried.iter().any(|counted| (counted.object, counted.index) == (one.object, one.index))
         })
     };
-    let kept: Vec<&Carried> = body.carried.iter().filter(|one| one.carry != Carry::True && !counted(one)).collect();
-    let periodic = running.iter().find(|one| one.period.is_some()).map(|one| one.sum);
-    let mut graph = Graph::new();
-    let mut memo: HashMap<NodeId, NodeId> = HashMap::new();
-    let roots = body.outputs.iter().map(|output| output.2).chain(kept.iter().map(|one| one.next));
-    for root in roots.chain(body.counters.iter().map(|counter| counter.start)).collect::<Vec<_>>() {
-        let mut open = vec![root];
-        while let Some(&id) = open.last() {
-            if memo.contains_key(&id) {
-                open.pop();
-                continue;
-            }
-            if let Some(&(port, at)) = written.get(&id) {
-                let mut sum = graph.input(port as u32, at as i64, 8);
-                if let Some(kept) = periodic {
-                    let index = graph.number((kept.first + at) as u128, 32);
-                    let before = graph.entry(kept.object, index, 8);
-                    sum = graph.xor(sum, before);
-                }
-                memo.insert(id, sum);
-                continue;
-            }
-            let node = body.graph.node(id);
-            let missing: Vec<NodeId> =
-                node.op.operands().into_iter().filter(|operand| !memo.contains_key(operand)).collect();
-            if !missing.is_empty() {
-                open.extend(missing);
-                continue;
-            }
-            let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| memo[operand]).collect();
-            let new = match &node.op {
-                Op::Lookup(table, _) => {
-                    let table = graph.add_table(body.graph.table(*table).clone());
-                    graph.lookup(table, *operands.first()?)
-                }
-                op => graph.rebuild(op, node.width, &operands),
-            };
-            memo.insert(id, new);
-        }
-    }
+    let carried = body.carried.iter().filter(|one| one.carry != Carry::True && !counted(one)).cloned().collect();
     let mut consumes = body.consumes.clone();
     consumes.extend(running.iter().map(|_| (BYTES as u64, 8)));
-    let kept = Loop { consumes, carried: kept.into_iter().cloned().collect(), ..body.clone() };
-    let left = with_own_counters(kept.moved(graph, &memo)?);
+    let periodic = running.iter().find(|one| one.period.is_some()).map(|one| one.sum);
+    let left = Loop { consumes, carried, ..body.clone() }.rebuilt(|graph, new, id| {
+        let Some(&(port, at)) = written.get(&id) else { return graph.copy(&body.graph, id, new) };
+        let sum = graph.input(port as u32, at as i64, 8);
+        let Some(before) = periodic else { return Some(sum) };
+        let index = graph.number((before.first + at) as u128, 32);
+        let before = graph.entry(before.object, index, 8);
+        Some(graph.xor(sum, before))
+    })?;
+    let left = with_own_counters(left);
     // What was taken out may not be read any more.
     let gone = |object: ObjectId, at: Option<usize>| {
         let counted = running.iter().flat_map(|one| &one.index.carried);

@@ -206,10 +206,7 @@ impl OnePass {
                 Held { places, layout }
             })
             .collect();
-        let mut graph = Graph::new();
-        for table in body.graph.tables() {
-            graph.add_table(table.clone());
-        }
+        let mut graph = Graph::with_tables_of(&body.graph);
         let first = body.consumes.len();
         let tokens: HashMap<(ObjectId, usize), (u32, i64)> = held
             .iter()
@@ -230,9 +227,6 @@ impl OnePass {
                     let token = graph.input(port, at, held[port as usize - first].layout.width);
                     graph.extract(token, 0, width)
                 }
-                (Op::Lookup(table, index), _) => graph.lookup(*table, known[index]),
-                (Op::Input { port, offset }, _) => graph.input(*port, *offset, width),
-                (Op::Const(value), _) => graph.number(*value, width),
                 _ => {
                     let operands: Vec<NodeId> = op.operands().iter().map(|operand| known[operand]).collect();
                     graph.rebuild(op, width, &operands)

@@ -176,10 +176,7 @@ impl<'a> Plan<'a> {
         let body = self.body;
         let first_kept = body.objects.len();
         let at: HashMap<ObjectId, usize> = self.kept.iter().enumerate().map(|(i, kept)| (kept.object, i)).collect();
-        let mut graph = Graph::new();
-        for table in body.graph.tables() {
-            graph.add_table(table.clone());
-        }
+        let mut graph = Graph::with_tables_of(&body.graph);
         let mut known: HashMap<NodeId, NodeId> = HashMap::new();
         for id in body.graph.reachable(body.roots()) {
             let (op, width) = (body.graph.op(id), body.graph.width(id));
@@ -196,12 +193,6 @@ impl<'a> Plan<'a> {
                     let parts: Vec<NodeId> = parts.iter().map(of).collect();
                     glue(&mut graph, &parts)
                 }
-                Op::Instruction { .. } => {
-                    let operands: Vec<NodeId> = op.operands().iter().map(of).collect();
-                    graph.rebuild(op, width, &operands)
-                }
-                Op::Input { .. } | Op::Loaded(_) | Op::Const(_) => graph.add(op.clone(), width),
-                Op::Lookup(table, index) => graph.lookup(*table, of(index)),
                 _ => {
                     let operands: Vec<NodeId> = op.operands().iter().map(of).collect();
                     graph.rebuild(op, width, &operands)

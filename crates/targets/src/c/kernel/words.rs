@@ -93,15 +93,11 @@ impl<'a> WordLoop<'a> {
             bits,
             big,
             inputs: &inputs,
-            graph: Graph::new(),
+            graph: Graph::with_tables_of(&body.graph),
             carried: body.carried.iter().map(|one| ((one.object, one.index), &one.carry)).collect(),
             next: body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect(),
             known: [HashMap::new(), HashMap::new()],
         };
-        // Tables keep their numbers.
-        for table in body.graph.tables() {
-            importer.graph.add_table(table.clone());
-        }
         let mut tokens: HashMap<(u32, u64), NodeId> = HashMap::new();
         for &(port, offset, value) in &body.outputs {
             let value = importer.import(value, false)?;
@@ -219,10 +215,6 @@ impl Importer<'_> {
                 }
                 let index = self.known[usize::from(before)][index];
                 Ok(self.graph.entry(*object, index, width))
-            }
-            Op::Lookup(table, index) => {
-                let index = self.known[usize::from(before)][index];
-                Ok(self.graph.lookup(*table, index))
             }
             Op::Concat(parts) => {
                 let parts: Vec<NodeId> = parts.iter().map(|part| self.known[usize::from(before)][part]).collect();

@@ -61,31 +61,16 @@ pub fn tables_of_spread_bits(body: &Loop) -> Option<Loop> {
         return None;
     }
     let tables = spread.tables(&found);
-    let mut graph = Graph::new();
-    for table in body.graph.tables() {
-        graph.add_table(table.clone());
-    }
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
-    for &id in &order {
-        let (op, width) = (body.graph.op(id), body.graph.width(id));
-        let place = tables.iter().find_map(|table| Some((table, *table.parts.get(&id)?)));
-        let value = match place {
-            Some((table, lo)) => {
-                let index = table.window.index(&mut graph, &new)?;
-                let elements = table.elements.clone().into();
-                let table = graph.add_table(Table { name: "function".to_owned(), width: table.width, elements });
-                let element = graph.lookup(table, index);
-                graph.extract(element, lo, width)
-            }
-            None => {
-                let operands: Option<Vec<NodeId>> =
-                    op.operands().iter().map(|operand| new.get(operand).copied()).collect();
-                graph.rebuild(op, width, &operands?)
-            }
+    body.rebuilt(|graph, new, id| {
+        let Some((table, lo)) = tables.iter().find_map(|table| Some((table, *table.parts.get(&id)?))) else {
+            return graph.copy(&body.graph, id, new);
         };
-        new.insert(id, value);
-    }
-    body.moved(graph, &new)
+        let index = table.window.index(graph, new)?;
+        let elements = table.elements.clone().into();
+        let table = graph.add_table(Table { name: "function".to_owned(), width: table.width, elements });
+        let element = graph.lookup(table, index);
+        Some(graph.extract(element, lo, body.graph.width(id)))
+    })
 }
 
 /// Functions of one window, one beside the other in one element.

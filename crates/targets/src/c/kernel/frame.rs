@@ -102,21 +102,9 @@ pub(super) fn frame(
     let outputs: Vec<(usize, u64)> = layouts(&words.outputs);
     text.push_str("  if (passes == 0) return;\n");
     if carries_delay {
-        for &(port, _) in &inputs {
-            let tokens = words.inputs[port].tokens;
-            let _ = writeln!(
-                text,
-                "  const {} *const last{port}_ = in{port} + (passes - 1) * {tokens};",
-                element_type(words.inputs[port].width)
-            );
-        }
+        text.push_str(&last_pass(body));
     }
-    for (n, counter) in body.counters.iter().enumerate() {
-        text.push_str(&counter_start(body, n, names.names));
-        let width = body.graph.width(counter.start);
-        let ones = literal(mask(width), 128);
-        let _ = writeln!(text, "  const u128 end{n}_ = (c{n}_ + {} * passes) & {ones};", literal(counter.step, 128));
-    }
+    text.push_str(&counter_bounds(body, names.names));
     text.push_str(once);
     for &(port, bytes) in &inputs {
         let more = if has_delay { bytes } else { 0 };
@@ -193,6 +181,27 @@ pub(super) fn delay_ends(body: &Loop, names: &dyn Names) -> String {
 fn layouts(layouts: &[Layout]) -> Vec<(usize, u64)> {
     let used = layouts.iter().enumerate().filter(|(_, layout)| layout.tokens > 0);
     used.map(|(port, layout)| (port, layout.bytes())).collect()
+}
+
+/// The definitions of what counters are before all passes, `c<n>_`, and after them, `end<n>_`.
+pub(super) fn counter_bounds(body: &Loop, names: &dyn Names) -> String {
+    let mut text = String::new();
+    for (n, counter) in body.counters.iter().enumerate() {
+        text.push_str(&counter_start(body, n, names));
+        let ones = literal(mask(body.graph.width(counter.start)), 128);
+        let _ = writeln!(text, "  const u128 end{n}_ = (c{n}_ + {} * passes) & {ones};", literal(counter.step, 128));
+    }
+    text
+}
+
+/// The definitions of where the tokens of the last pass begin, `last<port>_`.
+pub(super) fn last_pass(body: &Loop) -> String {
+    let mut text = String::new();
+    for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+        let ty = element_type(width);
+        let _ = writeln!(text, "  const {ty} *const last{port}_ = in{port} + (passes - 1) * {tokens};");
+    }
+    text
 }
 
 /// The definition of the variable of a counter.

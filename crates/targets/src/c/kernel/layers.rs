@@ -3,7 +3,7 @@
 //! What [`byte_layers`] finds is printed layer by layer. A table of 256 bytes lies in four registers, from which bytes are
 //! chosen, so no address depends on a value; permutations are one instruction each, and so is a linear map of all bytes.
 
-use super::frame::{CFunction, LoopNames, counter_ends, counter_start, head};
+use super::frame::{CFunction, LoopNames, counter_bounds, counter_ends, head};
 use super::machine::Machine;
 use super::words::Unsuited;
 use headrace_boolean::byte_permute::AffineByte;
@@ -77,13 +77,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     let Printer { once, text: pass, .. } = printer;
     let mut text = head(body, Some(machine), names);
     text.push_str("  if (passes == 0) return;\n");
-    for (n, counter) in body.counters.iter().enumerate() {
-        text.push_str(&counter_start(body, n, names.names));
-        let step = super::expression::literal(counter.step, 128);
-        let ones =
-            super::expression::literal(headrace_transform::kernel::graph::mask(body.graph.width(counter.start)), 128);
-        let _ = writeln!(text, "  const u128 end{n}_ = (c{n}_ + {step} * passes) & {ones};");
-    }
+    text.push_str(&counter_bounds(body, names.names));
     text.push_str(&once);
     text.push_str(&loads);
     let _ = write!(text, "  while (passes-- != 0) {{\n{pass}{next}");

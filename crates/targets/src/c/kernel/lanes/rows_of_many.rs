@@ -26,6 +26,16 @@ fn whole(word: &str, vector: u64) -> String {
     format!("{word}g{vector}")
 }
 
+/// Where byte `at` of rows one after the other lies, from the row of message `first` on; `side` is `i` or `o`.
+fn straight(side: char, port: usize, row: u64, first: u64, at: u64) -> String {
+    format!("{side}{port}_[{}] + at_ * {row} + {}", first + at / row, at % row)
+}
+
+/// Numbers of `n` messages from `first` on, and where their rows begin.
+fn rows(side: char, port: usize, row: u64, first: u64, n: u64) -> Vec<(u64, String)> {
+    (first..first + n).map(|message| (message, format!("{side}{port}_[{message}] + at_ * {row}"))).collect()
+}
+
 impl Printer<'_> {
     fn way(&self, layout: &Layout) -> Way {
         let (row, vector) = (layout.bytes(), u64::from(self.machine.vector_bits / 8));
@@ -47,15 +57,14 @@ impl Printer<'_> {
         let lanes = u64::from(bits / lane);
         match self.way(layout) {
             Way::Straight => {
-                let from = |at: u64| format!("i{port}_[{}] + at_ * {row} + {}", first + at / row, at % row);
+                let from = |at: u64| straight('i', port, row, first, at);
                 load_words(layout, bits, lane, &from, name, "    ")
             }
             Way::Joined => {
                 let bytes = u64::from(bits / 8);
                 let mut text = String::new();
                 for vector in 0..lanes * row / bytes {
-                    let rows = (0..bytes / row).map(|at| first + vector * (bytes / row) + at);
-                    let rows = rows.map(|message| (message, format!("i{port}_[{message}] + at_ * {row}"))).collect();
+                    let rows = rows('i', port, row, first + vector * (bytes / row), bytes / row);
                     text.push_str(&self.joined(rows, row, &whole(&name(0), vector)));
                 }
                 let from = |at: u64| format!("&{}", whole(&name(0), at / bytes));
@@ -83,7 +92,7 @@ impl Printer<'_> {
         let lanes = u64::from(bits / lane);
         match self.way(layout) {
             Way::Straight => {
-                let to = |at: u64| format!("o{port}_[{}] + at_ * {row} + {}", first + at / row, at % row);
+                let to = |at: u64| straight('o', port, row, first, at);
                 store_words(layout, bits, lane, &to, None, name, "    ")
             }
             Way::Joined => {
@@ -96,8 +105,7 @@ impl Printer<'_> {
                 let to = |at: u64| format!("&{}", whole(&name(0), at / bytes));
                 text.push_str(&store_words(layout, bits, lane, &to, None, name, "    "));
                 for vector in 0..vectors {
-                    let rows = (0..bytes / row).map(|at| first + vector * (bytes / row) + at);
-                    let rows = rows.map(|message| format!("o{port}_[{message}] + at_ * {row}")).collect();
+                    let rows = rows('o', port, row, first + vector * (bytes / row), bytes / row);
                     text.push_str(&self.apart(rows, row, &whole(&name(0), vector)));
                 }
                 text
@@ -149,7 +157,7 @@ impl Printer<'_> {
     }
 
     /// Statements that write a vector as rows, each where it belongs.
-    fn apart(&mut self, rows: Vec<String>, row: u64, name: &str) -> String {
+    fn apart(&mut self, rows: Vec<(u64, String)>, row: u64, name: &str) -> String {
         let mut text = String::new();
         let mut parts = vec![name.to_owned()];
         let mut bytes = u64::from(self.machine.vector_bits / 8);
@@ -168,7 +176,7 @@ impl Printer<'_> {
             }
             parts = shorter;
         }
-        for (part, to) in parts.iter().zip(rows) {
+        for (part, (_, to)) in parts.iter().zip(rows) {
             let _ = writeln!(text, "    memcpy({to}, &{part}, {row});");
         }
         text

@@ -19,7 +19,7 @@ const MOST_FUNCTIONS: usize = 20_000;
 const MOST_DIMENSIONS: usize = 8;
 
 /// Where a byte comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Byte `at` of the tokens that a pass takes from a port.
     Token { port: usize, at: usize },
@@ -38,9 +38,8 @@ pub struct Sums<'a> {
     pub bytes: Vec<Origin>,
     /// What nodes are.
     of: HashMap<NodeId, Sum>,
-    tokens: HashMap<(usize, usize), ByteId>,
-    elements: HashMap<(ObjectId, usize), ByteId>,
-    sums: HashMap<Sum, ByteId>,
+    /// Bytes by where they come from.
+    numbers: HashMap<Origin, ByteId>,
     /// The first node with these terms, whatever its constant.
     seen: HashMap<BTreeMap<ByteId, FunctionId>, NodeId>,
     /// Nodes that have become bytes.
@@ -78,9 +77,7 @@ impl<'a> Sums<'a> {
             functions: Functions::new(),
             bytes: Vec::new(),
             of: HashMap::new(),
-            tokens: HashMap::new(),
-            elements: HashMap::new(),
-            sums: HashMap::new(),
+            numbers: HashMap::new(),
             seen: HashMap::new(),
             cut: HashSet::new(),
             known,
@@ -112,20 +109,18 @@ impl<'a> Sums<'a> {
     fn byte(&mut self, sum: Sum) -> ByteId {
         match sum.single() {
             Some((byte, Functions::IDENTITY)) if sum.constant == 0 => byte,
-            _ => {
-                if let Some(&byte) = self.sums.get(&sum) {
-                    return byte;
-                }
-                let byte = self.add(Origin::Sum(sum.clone()));
-                self.sums.insert(sum, byte);
-                byte
-            }
+            _ => self.of_origin(Origin::Sum(sum)),
         }
     }
 
-    fn add(&mut self, origin: Origin) -> ByteId {
-        self.bytes.push(origin);
-        ByteId(self.bytes.len() as u32 - 1)
+    /// The byte that comes from somewhere.
+    fn of_origin(&mut self, origin: Origin) -> ByteId {
+        let next = ByteId(self.bytes.len() as u32);
+        let number = *self.numbers.entry(origin.clone()).or_insert(next);
+        if number == next {
+            self.bytes.push(origin);
+        }
+        number
     }
 
     /// Makes bytes of a node; words become several.
@@ -164,24 +159,6 @@ impl<'a> Sums<'a> {
         Some(sum)
     }
 
-    fn token(&mut self, port: usize, at: usize) -> ByteId {
-        if let Some(&byte) = self.tokens.get(&(port, at)) {
-            return byte;
-        }
-        let byte = self.add(Origin::Token { port, at });
-        self.tokens.insert((port, at), byte);
-        byte
-    }
-
-    fn element(&mut self, object: ObjectId, at: usize) -> ByteId {
-        if let Some(&byte) = self.elements.get(&(object, at)) {
-            return byte;
-        }
-        let byte = self.add(Origin::Element { object, at });
-        self.elements.insert((object, at), byte);
-        byte
-    }
-
     fn node(&mut self, id: NodeId) -> Option<Sum> {
         let graph = &self.body.graph;
         let width = graph.width(id);
@@ -189,11 +166,11 @@ impl<'a> Sums<'a> {
             Op::Const(value) => Some(Sum::constant(*value)),
             &Op::Input { port, offset } => {
                 let (port, first) = (port as usize, usize::try_from(offset).ok()? * bytes_of(width)?);
-                self.memory(width, |sums, number| sums.token(port, first + number))
+                self.memory(width, |sums, number| sums.of_origin(Origin::Token { port, at: first + number }))
             }
             &Op::Entry { object, index } => {
                 let first = usize::try_from(graph.constant(index)?).ok()? * bytes_of(width)?;
-                self.memory(width, |sums, number| sums.element(object, first + number))
+                self.memory(width, |sums, number| sums.of_origin(Origin::Element { object, at: first + number }))
             }
             Op::Loaded(_) | Op::Instruction { .. } => None,
             Op::Xor(a, b) => {

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use crate::c::kernel::element_type;
-use headrace_transform::kernel::Object;
+use headrace_transform::kernel::{Loop, Object, ObjectId};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
@@ -26,6 +26,27 @@ pub(super) struct Faster {
     pub supported: String,
     /// The call.
     pub call: String,
+}
+
+impl Writer<'_> {
+    /// The call of a function of a loop of one pass, which reads the tokens of ports and `read`, and writes those of ports and
+    /// `written`: what ports of the loop stand for that the network does not have.
+    pub(super) fn one_pass(&self, function: &str, body: &Loop, read: &[String], written: &[String]) -> String {
+        let takes = |port: &&(u64, u32)| port.0 > 0;
+        let inputs = body.consumes.iter().zip(&self.network.inputs).filter(|(port, _)| takes(port));
+        let inputs = inputs.map(|(_, port)| format!("s->in_{}", port.name));
+        let outputs = body.produces.iter().zip(&self.network.outputs).filter(|(port, _)| takes(port));
+        let outputs = outputs.map(|(_, port)| format!("out_{}", port.name));
+        let all: Vec<String> =
+            inputs.chain(read.iter().cloned()).chain(outputs).chain(written.iter().cloned()).collect();
+        let arguments: String = all.iter().map(|argument| format!(", {argument}")).collect();
+        format!("{function}(s{arguments}, 1)")
+    }
+
+    /// The address of an element.
+    pub(super) fn place(&self, (object, first): (ObjectId, usize)) -> String {
+        format!("s->{} + {first}", self.automaton.object(object).name)
+    }
 }
 
 /// `unsigned NAME_way(void)`: the number of the first condition that holds, from 1 on, or one more than there are.

@@ -5,7 +5,6 @@ use super::kernels::Faster;
 use crate::c::kernel::{self, LoopNames, Machine, Strategy};
 use headrace_transform::control::once;
 use headrace_transform::kernel::{Effect, Kernel};
-use std::fmt::Write as _;
 
 /// Values of a kernel from which on it is looked at.
 const FEWEST_NODES: usize = 64;
@@ -25,16 +24,9 @@ impl Writer<'_> {
         if printed.cycles >= kernel::passes(&body, &names).cycles {
             return None;
         }
-        let mut arguments = String::from("s");
-        for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
-            let _ = write!(arguments, ", s->in_{}", port.name);
-        }
-        for (_, port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
-            let _ = write!(arguments, ", out_{}", port.name);
-        }
         Some(Faster {
             supported: machine.supported(),
-            call: format!("{function}({arguments}, 1)"),
+            call: self.one_pass(&function, &body, &[], &[]),
             support: printed.support,
             function: printed.text,
         })

@@ -5,9 +5,8 @@ use super::kernels::{Faster, KernelFunctions};
 use super::loops::MOST_NODES;
 use crate::c::kernel::{self, CFunction, LoopNames, Machine, Strategy};
 use headrace_transform::control::once;
-use headrace_transform::kernel::{Carried, Carry, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt::Write as _;
+use headrace_transform::kernel::{Carried, Carry, Effect, Kernel, Loop, NodeId, ObjectId, Op};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Values of a kernel from which on another way is looked for.
 pub(super) const FEWEST_NODES: usize = 200;
@@ -70,7 +69,7 @@ fn stores_as_tokens(body: &Loop) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
 /// A loop of one pass in which the bytes that are read of an object come as tokens of one more port, and the first of them:
 /// then they are what differs from pass to pass. `None` where they do not lie side by side.
 fn reads_as_tokens(body: &Loop, object: ObjectId) -> Option<(Loop, usize)> {
-    let order = body.graph.reachable(body.roots());
+    let order = body.needed();
     let place = |id: NodeId| match body.graph.op(id) {
         Op::Entry { object: read, index } if *read == object => {
             Some(body.graph.constant(*index).and_then(|at| usize::try_from(at).ok()))
@@ -85,24 +84,11 @@ fn reads_as_tokens(body: &Loop, object: ObjectId) -> Option<(Loop, usize)> {
     let mut turned = body.clone();
     let port = turned.consumes.len() as u32;
     turned.consumes.push((places.len() as u64, 8));
-    let mut graph = Graph::new();
-    for table in body.graph.tables() {
-        graph.add_table(table.clone());
-    }
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
-    for id in order {
-        let (op, width) = (body.graph.op(id), body.graph.width(id));
-        let value = match place(id).flatten() {
-            Some(at) => graph.input(port, (at - first) as i64, width),
-            None => {
-                let operands: Option<Vec<NodeId>> =
-                    op.operands().iter().map(|operand| new.get(operand).copied()).collect();
-                graph.rebuild(op, width, &operands?)
-            }
-        };
-        new.insert(id, value);
-    }
-    Some((turned.moved(graph, &new)?, first))
+    let turned = turned.rebuilt(|graph, new, id| match place(id).flatten() {
+        Some(at) => Some(graph.input(port, (at - first) as i64, body.graph.width(id))),
+        None => graph.copy(&body.graph, id, new),
+    })?;
+    Some((turned, first))
 }
 
 /// Objects of bytes that a loop reads.
@@ -170,18 +156,8 @@ impl Writer<'_> {
 
     /// A way with its call.
     fn called(&self, body: &Loop, (function, supported, read, written): Way) -> Faster {
-        let mut arguments = String::from("s");
-        for (_, port) in body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
-            let _ = write!(arguments, ", s->in_{}", port.name);
-        }
-        let elements =
-            |(object, first): (ObjectId, usize)| format!(", s->{} + {first}", self.automaton.object(object).name);
-        arguments.extend(read.into_iter().map(elements));
-        for (_, port) in body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
-            let _ = write!(arguments, ", out_{}", port.name);
-        }
-        arguments.extend(written.into_iter().map(elements));
-        let call = format!("{}({arguments}, 1)", function.name);
+        let places = |all: Vec<_>| all.into_iter().map(|place| self.place(place)).collect::<Vec<_>>();
+        let call = self.one_pass(&function.name, body, &places(read), &places(written));
         Faster { supported, call, support: function.support, function: function.text }
     }
 
@@ -208,7 +184,7 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_transform::kernel::Object;
+    use headrace_transform::kernel::{Graph, Object};
 
     #[test]
     fn what_reads_elements_and_stores_bytes_takes_words_and_gives_tokens() {

@@ -57,18 +57,9 @@ impl Writer<'_> {
         let all: Vec<Effect> = staged.first.iter().cloned().chain(outputs).collect();
         self.pointers(&all, None, 2, &mut call);
         call.push_str(&self.statements(&staged.first, asked, 2));
-        let _ = write!(call, "        {}(s", blocks.function.name);
-        for (_, port) in staged.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0) {
-            let _ = write!(call, ", s->in_{}", port.name);
-        }
-        call.push_str(", staged_");
-        for (_, port) in staged.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0) {
-            let _ = write!(call, ", out_{}", port.name);
-        }
-        for (object, first) in staged.stored {
-            let _ = write!(call, ", s->{} + {first}", self.automaton.object(object).name);
-        }
-        call.push_str(", 1)");
+        let stored: Vec<String> = staged.stored.into_iter().map(|place| self.place(place)).collect();
+        let one_pass = self.one_pass(&blocks.function.name, &staged.body, &["staged_".to_owned()], &stored);
+        let _ = write!(call, "        {one_pass}");
         Some(Faster {
             supported: kernel::supported(&blocks.features),
             call,
@@ -169,10 +160,7 @@ impl Source<'_> {
     /// Effects as a loop of one pass to which some values come as tokens, and where the bytes begin that it stores.
     fn body(&self, effects: &[Effect], bytes: &[NodeId]) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
         let (from, kernel) = (self.graph, self.kernel);
-        let mut graph = Graph::new();
-        for table in from.tables() {
-            graph.add_table(table.clone());
-        }
+        let mut graph = Graph::with_tables_of(from);
         let mut consumes: Vec<(u64, u32)> = self.inputs.iter().map(|&width| (0, width)).collect();
         let mut produces: Vec<(u64, u32)> = self.outputs.iter().map(|&width| (0, width)).collect();
         let port = consumes.len() as u32;
@@ -194,8 +182,7 @@ impl Source<'_> {
             if let Op::Input { port, .. } = op {
                 consumes[*port as usize].0 = kernel.consumes[*port as usize];
             }
-            let operands: Vec<NodeId> = op.operands().iter().map(|operand| new[operand]).collect();
-            let made = graph.rebuild(op, from.width(id), &operands);
+            let made = graph.copy(from, id, &new)?;
             new.insert(id, made);
         }
         let mut outputs = Vec::new();

@@ -397,9 +397,12 @@ pub struct BenchArgs {
     /// Measure our operations as `build --tune` makes them
     #[arg(long)]
     pub tune: bool,
-    /// Write machine and rows
+    /// Write machine and rows; those of other libraries as soon as each is measured
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Go on where `--json` FILE ends: what it has beside other libraries is not measured again
+    #[arg(long, requires = "json")]
+    pub resume: bool,
     /// Write a self-contained page with tables and plots; with `--table`, of the last of the earlier results
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,

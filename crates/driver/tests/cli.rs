@@ -491,6 +491,36 @@ fn a_project_in_c_builds_and_passes_its_own_test() {
 }
 
 #[test]
+fn measuring_goes_on_where_it_ended() {
+    let folder = folder();
+    let bench = |more: &[&str]| {
+        let words = ["bench", "base64", "encode", "--sizes", "64", "--pairs", "1", "--json", "r.json"];
+        headrace(folder.path(), &[&words, more].concat(), b"")
+    };
+    if !is_there("cc") {
+        return;
+    }
+    let first = bench(&["--resume"]);
+    assert_eq!(status(&first), 0, "{}", stderr(&first));
+    let read = || fs::read_to_string(folder.path().join("r.json")).expect("results were written");
+    let mut results: serde_json::Value = serde_json::from_str(&read()).expect("results are JSON");
+    assert_eq!(results["verdicts"][0]["primitive"], "base64");
+    results["verdicts"][0]["note"] = "of the first session".into();
+    write(&folder, "r.json", results.to_string());
+    assert_eq!(status(&bench(&["--resume"])), 0);
+    let resumed: serde_json::Value = serde_json::from_str(&read()).expect("results are JSON");
+    assert_eq!(resumed["verdicts"], results["verdicts"]);
+    assert_eq!(resumed["rows"], results["rows"]);
+
+    results["machine"]["commit"] = "0123".into();
+    write(&folder, "r.json", results.to_string());
+    let refused = bench(&["--resume"]);
+    assert_eq!(status(&refused), 1);
+    assert!(stderr(&refused).contains("another version"), "{}", stderr(&refused));
+    assert_eq!(read(), results.to_string(), "what was there stays");
+}
+
+#[test]
 fn manual_pages_completions_and_reference_pages_are_written() {
     let folder = folder();
     assert_eq!(status(&headrace(folder.path(), &["man", "-o", "man"], b"")), 0);

@@ -39,7 +39,7 @@ const REFEREE: &str = "referee";
 type Measure = fn(&mut Context, &BenchArgs, &Machine) -> Outcome<Measured>;
 
 /// What came of a subject.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Measured {
     rows: Vec<Row>,
     ratios: Vec<Ratio>,
@@ -65,19 +65,24 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         machine.clock_source = format!("{}; rows of the referee: {}", machine.clock_source, cycles::SOURCE);
     }
     let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new(), verdicts: Vec::new() };
+    let earlier = earlier(arguments, &results.machine, subjects.is_empty())?;
     let machine = results.machine.clone();
-    let mut add = |measured: Measured| {
-        results.rows.extend(measured.rows);
-        results.ratios.extend(measured.ratios);
-        results.verdicts.extend(measured.verdicts);
-        results.machine.versions.extend(measured.versions);
-    };
     for (name, measure) in subjects {
         context.terminal.status(&format!("measuring {name}"));
-        add(measure(context, arguments, &machine)?);
+        add(&mut results, measure(context, arguments, &machine)?);
     }
     if let Some(primitives) = primitives {
-        add(referee::measure(context, arguments, &primitives)?);
+        let before = results.clone();
+        let mut keep = |measured: &Measured| match &arguments.json {
+            Some(path) => {
+                let mut until_now = before.clone();
+                add(&mut until_now, measured.clone());
+                write_file(path, until_now.to_json().as_bytes())
+            }
+            None => Ok(()),
+        };
+        let measured = referee::measure(context, arguments, &primitives, earlier, &mut keep)?;
+        add(&mut results, measured);
     }
     context.terminal.status("");
     output::print(render(&results, None, false).as_bytes())?;
@@ -88,6 +93,39 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
         Some(path) => write_page(path, &results),
         None => Ok(()),
     }
+}
+
+/// Puts what came of a subject to the results.
+fn add(results: &mut Results, measured: Measured) {
+    results.rows.extend(measured.rows);
+    results.ratios.extend(measured.ratios);
+    results.verdicts.extend(measured.verdicts);
+    results.machine.versions.extend(measured.versions);
+}
+
+/// What the file of `--resume` has; nothing where it is not asked for or the file is not there yet.
+fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outcome<Measured> {
+    let Some(path) = arguments.json.as_ref().filter(|path| arguments.resume && path.exists()) else {
+        return Ok(Measured::default());
+    };
+    if !only_referee {
+        return Err(Failure::usage("`--resume` is about rows beside other libraries: name operations, or `referee`"));
+    }
+    let wrong = |problem: String| Failure::wrong(format!("{}: {problem}", path.display()));
+    let read = fs::read_to_string(path).map_err(|error| wrong(describe(&error)))?;
+    let results = Results::from_json(&read).map_err(wrong)?;
+    let old = &results.machine;
+    if (&old.cpu, &old.commit) != (&machine.cpu, &machine.commit) {
+        let problem: &str =
+            "was measured on another machine or by another version; without `--resume` it is begun anew";
+        return Err(wrong(problem.into()));
+    }
+    Ok(Measured {
+        rows: results.rows,
+        ratios: results.ratios,
+        verdicts: results.verdicts,
+        versions: results.machine.versions,
+    })
 }
 
 fn write_page(path: &Path, results: &Results) -> Outcome {

@@ -85,8 +85,22 @@ pub struct Compiled {
     _folder: TempDir,
 }
 
-/// Compiles a variant of an operation.
-pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpec, build: &Build) -> Outcome<Compiled> {
+/// The generated project of a variant of an operation, before a compiler has seen it.
+pub struct Generated {
+    files: Files,
+    shim: String,
+    variant: String,
+    constant_time: bool,
+    build: Build,
+}
+
+/// Generates the project of a variant of an operation.
+pub fn generate(
+    context: &mut Context,
+    spec: &OperationSpec,
+    variant: &VariantSpec,
+    build: &Build,
+) -> Outcome<Generated> {
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     let command = format!("headrace bench {}", spec.full_name());
     let trials = build.tuned.then(|| Compiler::named(&build.compiler)).flatten();
@@ -97,17 +111,35 @@ pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpe
             context.show(&problems);
             Failure::said()
         })?;
-    let folder = tempfile::tempdir().map_err(|error| Failure::wrong(describe(&error)))?;
-    let object = folder.path().join("ours.so");
-    compile_files(&files, &shim(spec), folder.path(), &object, build).map_err(Failure::wrong)?;
-    Ok(Compiled {
-        object: Object::load(&object).map_err(Failure::wrong)?,
-        path: object,
+    Ok(Generated {
+        files,
+        shim: shim(spec),
         variant: variant.name.clone(),
         constant_time: variant.constant_time,
-        engine: build.name(),
-        _folder: folder,
+        build: build.clone(),
     })
+}
+
+impl Generated {
+    /// Compiles and loads it. Needs nothing of the command: several may be compiled at a time.
+    pub fn compile(self) -> Result<Compiled, String> {
+        let folder = tempfile::tempdir().map_err(|error| describe(&error))?;
+        let object = folder.path().join("ours.so");
+        compile_files(&self.files, &self.shim, folder.path(), &object, &self.build)?;
+        Ok(Compiled {
+            object: Object::load(&object)?,
+            path: object,
+            variant: self.variant,
+            constant_time: self.constant_time,
+            engine: self.build.name(),
+            _folder: folder,
+        })
+    }
+}
+
+/// Generates and compiles a variant of an operation.
+pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpec, build: &Build) -> Outcome<Compiled> {
+    generate(context, spec, variant, build)?.compile().map_err(Failure::wrong)
 }
 
 fn compile_files(files: &Files, shim: &str, folder: &Path, object: &Path, build: &Build) -> Result<(), String> {

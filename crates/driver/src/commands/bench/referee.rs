@@ -18,6 +18,7 @@ use headrace_library::catalog::{Library, OperationSpec};
 use ours::{Build, Compiled};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::thread;
 
 /// Sizes of a message, in bytes.
 const SIZES: &[usize] = &[64, 1 << 10, 16 << 10, 1 << 20, 16 << 20];
@@ -67,8 +68,15 @@ struct Referee<'c> {
     measured: Measured,
 }
 
-/// Measures the rows of the operations that the words name; all of them when there are none.
-pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -> Outcome<Measured> {
+/// Measures the rows of the operations that the words name; all of them when there are none. What `earlier` has stays, and
+/// `keep` gets everything after each operation of each row, so that a session that ends early loses one at most.
+pub fn measure(
+    context: &mut Context,
+    arguments: &BenchArgs,
+    words: &[String],
+    earlier: Measured,
+    keep: &mut dyn FnMut(&Measured) -> Outcome,
+) -> Outcome<Measured> {
     let rules = rules()?;
     let library = context.library()?;
     let selected: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -91,14 +99,31 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, words: &[String]) -
         compilers,
         peers: BTreeMap::new(),
         compiled: BTreeMap::new(),
-        measured: Measured::default(),
+        measured: earlier,
     };
-    cycles::pin();
-    let outcome = points.iter().try_for_each(|point| referee.measure(point));
-    cycles::unpin();
-    let found = referee.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.as_ref().ok()?.title.clone())));
-    referee.measured.versions = found.collect();
-    outcome.map(|()| referee.measured)
+    let count = points.len();
+    for (at, point) in points.iter().enumerate() {
+        if referee.has(point) {
+            continue;
+        }
+        referee.context.terminal.status(&format!(
+            "measuring {} {} ({} of {count})",
+            point.set,
+            point.operation,
+            at + 1
+        ));
+        // Compilers may use all cores, what is measured stays on one.
+        let compiled = referee.compile(point)?;
+        cycles::pin();
+        let outcome = referee.measure(point, &compiled);
+        cycles::unpin();
+        outcome?;
+        let found =
+            referee.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.as_ref().ok()?.title.clone())));
+        referee.measured.versions = found.collect();
+        keep(&referee.measured)?;
+    }
+    Ok(referee.measured)
 }
 
 /// Every set with every operation of every row.
@@ -118,6 +143,12 @@ fn points(rules: &Rules) -> impl Iterator<Item = Point<'_>> {
     })
 }
 
+/// The operation that a row is about.
+fn operation<'l>(library: &'l Library, point: &Point) -> Outcome<&'l OperationSpec> {
+    let found = library.operation(point.set, point.operation);
+    found.ok_or_else(|| Failure::wrong(format!("the library has no `{} {}`", point.set, point.operation)))
+}
+
 /// Who takes part in a contest.
 enum Side {
     Ours(usize),
@@ -125,14 +156,17 @@ enum Side {
 }
 
 impl Referee<'_> {
-    fn measure(&mut self, point: &Point) -> Outcome {
-        let spec = self
-            .library
-            .operation(point.set, point.operation)
-            .ok_or_else(|| Failure::wrong(format!("the library has no `{} {}`", point.set, point.operation)))?;
-        self.context.terminal.status(&format!("measuring {}", spec.full_name()));
+    /// Whether an earlier session has judged the operation for the row.
+    fn has(&self, point: &Point) -> bool {
+        self.measured.verdicts.iter().any(|verdict| {
+            (verdict.row.as_str(), verdict.primitive.as_str(), verdict.operation.as_str())
+                == (point.row.title.as_str(), point.set, point.operation)
+        })
+    }
+
+    fn measure(&mut self, point: &Point, compiled: &[Rc<Compiled>]) -> Outcome {
+        let spec = operation(self.library, point)?;
         let strings = strings(self.rules, point.set);
-        let compiled = self.compile(point, spec)?;
         let mut found = verdict::Measured::default();
         let mut sides = Vec::new();
         let mut prepared = Vec::new();
@@ -168,14 +202,14 @@ impl Referee<'_> {
         };
         sizes.retain(|size| *size != point.row.bytes);
         sizes.push(point.row.bytes);
-        if let Err(problem) = self.compare(point, spec, &sides, &mut prepared, &compiled) {
+        if let Err(problem) = self.compare(point, spec, &sides, &mut prepared, compiled) {
             found.error = Some(problem);
         }
         for bytes in sizes {
             let load = Load { bytes, messages: point.row.messages };
-            let (names, times) = self.contest(point, spec, load, &sides, &mut prepared, &compiled)?;
+            let (names, times) = self.contest(point, spec, load, &sides, &mut prepared, compiled)?;
             let verified = (found.error.is_none() && sides.len() > 1).then(|| format!("equal outputs: {names}"));
-            self.add_rows(point, load, &sides, &compiled, &times, verified.as_deref());
+            self.add_rows(point, load, &sides, compiled, &times, verified.as_deref());
             if bytes == point.row.bytes {
                 for (side, times) in sides.iter().zip(times) {
                     match side {
@@ -183,7 +217,7 @@ impl Referee<'_> {
                             let failed = format!("fails on {bytes} bytes");
                             match side {
                                 Side::Ours(_) => {
-                                    found.error = Some(format!("{} {failed}", self.side_name(side, &compiled)))
+                                    found.error = Some(format!("{} {failed}", self.side_name(side, compiled)))
                                 }
                                 Side::Theirs(name) if point.peers.contains(name) => {
                                     found.missing.push((name.clone(), failed))
@@ -212,9 +246,12 @@ impl Referee<'_> {
         Ok(())
     }
 
-    /// Every variant, by every compiler.
-    fn compile(&mut self, point: &Point, spec: &OperationSpec) -> Outcome<Vec<Rc<Compiled>>> {
-        let mut compiled = Vec::new();
+    /// Every variant, by every compiler; those that no row before has needed are compiled at the same time.
+    fn compile(&mut self, point: &Point) -> Outcome<Vec<Rc<Compiled>>> {
+        let library = self.library;
+        let spec = operation(library, point)?;
+        let mut wanted = Vec::new();
+        let mut generated = Vec::new();
         for compiler in &self.compilers {
             let BenchArgs { unfused, tune, .. } = *self.arguments;
             let features = point.row.features.clone();
@@ -224,15 +261,22 @@ impl Referee<'_> {
             }
             for variant in spec.variants.iter().filter(|variant| variant.constant_time || !point.row.constant_time) {
                 let key = format!("{} {} {build:?}", spec.full_name(), variant.network);
-                let made = match self.compiled.get(&key) {
-                    Some(made) => Rc::clone(made),
-                    None => Rc::new(ours::compile(self.context, spec, variant, &build)?),
-                };
-                self.compiled.insert(key, Rc::clone(&made));
-                compiled.push(made);
+                if !self.compiled.contains_key(&key) {
+                    generated.push((key.clone(), ours::generate(self.context, spec, variant, &build)?));
+                }
+                wanted.push(key);
             }
         }
-        Ok(compiled)
+        let compiled: Vec<_> = thread::scope(|scope| {
+            let running: Vec<_> =
+                generated.into_iter().map(|(key, project)| (key, scope.spawn(|| project.compile()))).collect();
+            running.into_iter().map(|(key, thread)| (key, thread.join())).collect()
+        });
+        for (key, made) in compiled {
+            let made = made.map_err(|_| Failure::wrong("a thread that ran a compiler ended"))?;
+            self.compiled.insert(key, Rc::new(made.map_err(Failure::wrong)?));
+        }
+        Ok(wanted.iter().filter_map(|key| self.compiled.get(key).map(Rc::clone)).collect())
     }
 
     fn open_peer(&mut self, name: &str, operation: &str, strings: &Strings, many: bool) -> Result<Prepared, String> {

@@ -217,11 +217,11 @@ static void {own}_taken(struct {prefix} *s, const struct {prefix}_claim *claim) 
     const struct {own}_after *const after = &claim->after.loop_{number};
 {take}}}
 
-HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
+HR_APART static bool {own}_among(struct {prefix} *s{parameters}, size_t passes) {{
     struct {prefix}_ahead *const ahead = s->ahead;
     struct {prefix}_claim *claim;
     uint32_t state = 0;
-    bool can = {can}    if (ahead == NULL || passes < ahead->helpers->start_cycles / {cycles}u || !can) {{
+    bool can = {can}    if (passes < ahead->helpers->start_cycles / {cycles}u || !can) {{
         return {own}(s{given}, passes);
     }}
     claim = s->ahead_at < {CLAIMS} ? &ahead->claims[s->ahead_at] : NULL;
@@ -252,6 +252,10 @@ HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes
     }}
     {own}_taken(s, claim);
     return true;
+}}
+
+static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
+    return s->ahead == NULL ? {own}(s{given}, passes) : {own}_among(s{given}, passes);
 }}
 #else
 #define {own}_divided {own}

@@ -66,7 +66,7 @@ impl Writer<'_> {
         let (stop, alone) = match many.filter(|_| counted.rounds.is_none()) {
             Some(code) => (
                 format!(
-                    "            if (passes > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_passes = passes;\n                goto full;\n            }}\n"
+                    "            if (passes > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_passes = passes;\n                s->state = {state};\n                goto full;\n            }}\n"
                 ),
                 "                s->many = s->many != 0;\n",
             ),

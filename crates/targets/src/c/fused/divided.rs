@@ -104,9 +104,9 @@ static void {own}_part(void *any, uint32_t number) {{
     (void){own}(&part{moved}, left < job->each ? left : job->each);
 {wipe}}}
 
-HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
+HR_APART static bool {own}_among(struct {prefix} *s{parameters}, size_t passes) {{
     const struct headrace_helpers *const helpers = s->helpers;
-    bool can = {can}    if (helpers == NULL || helpers->n_threads < 2 || passes < 2 || passes < 2 * (helpers->start_cycles / {cycles}u) || !can) {{
+    bool can = {can}    if (helpers->n_threads < 2 || passes < 2 || passes < 2 * (helpers->start_cycles / {cycles}u) || !can) {{
         return {own}(s{given}, passes);
     }}
     size_t each = passes / {RANGES} / helpers->n_threads, least = helpers->start_cycles / {cycles}u / {RANGES};
@@ -118,6 +118,10 @@ HR_APART static bool {own}_divided(struct {prefix} *s{parameters}, size_t passes
     }}
     {skips}(s{given}, passes);
     return true;
+}}
+
+static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
+    return s->helpers == NULL ? {own}(s{given}, passes) : {own}_among(s{given}, passes);
 }}
 #else
 #define {own}_divided {own}

@@ -358,7 +358,12 @@ impl Writer<'_> {
             chosen = format!("passes < {least} ? {own}_of_few_way() : {chosen}");
         }
         text.push_str("#endif\n");
-        text.push_str(last.map_or("", |version| &version.function.text));
+        // Apart from the function that chooses, whose own frame would otherwise be theirs.
+        let apart = |function: &CFunction| {
+            let head = format!("static void {}(", function.name);
+            function.text.replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
+        };
+        text.push_str(&last.map_or(String::new(), |version| apart(&version.function)));
         let _ = write!(text, "\nHR_APART static bool {prefix}_loop_{number}(struct {prefix} *s");
         let mut arguments = String::from("s");
         for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {

@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
 //! | `states` | the automaton: decisions and kernels |
+//! | `stops` | where a run may stop and begin |
 //! | `apart` | kernels as parts that do not need each other |
 //! | `kernels` | long kernels as functions, which states share |
 //! | `selected` | kernels with instructions |
@@ -38,6 +39,7 @@ mod ports;
 mod selected;
 mod staged;
 mod states;
+mod stops;
 mod taken;
 
 use super::kernel::{self, Names};

@@ -7,7 +7,7 @@
 use super::Writer;
 use super::many::ManyLoops;
 use crate::c::kernel::element_type;
-use headrace_ir::{Port, Scalar};
+use headrace_ir::Port;
 use headrace_transform::control::{Holds, Step};
 use std::fmt::Write as _;
 
@@ -17,6 +17,11 @@ const BUFFER: u64 = 512;
 /// Of each port: the type of tokens, the name, and how many tokens its buffer has.
 fn buffers(ports: &[Port], most: Vec<u64>) -> impl Iterator<Item = (&'static str, &str, u64)> {
     ports.iter().zip(most).map(|(port, most)| (element_type(port.ty.width()), port.name.as_str(), BUFFER.max(2 * most)))
+}
+
+/// Whether tokens of a port can be in the memory of the caller.
+fn streams(port: &Port) -> bool {
+    port.ty.width() == 8
 }
 
 impl Writer<'_> {
@@ -75,15 +80,17 @@ impl Writer<'_> {
     pub(super) fn ports(&self) -> String {
         let prefix = self.prefix;
         let mut text = String::new();
-        for (ty, name, size) in buffers(&self.network.inputs, self.most_awaited()) {
+        for ((ty, name, size), port) in buffers(&self.network.inputs, self.most_awaited()).zip(&self.network.inputs) {
+            let more = if streams(port) {
+                format!(" || (s->in_{name}_rest_there != 0 && {prefix}_more_{name}(s, n_tokens))")
+            } else {
+                String::new()
+            };
             let _ = write!(
                 text,
                 "/* Makes the window on {name} longer: by what the caller has, through the buffer if something is left there. */
 HR_APART static bool {prefix}_more_{name}(struct {prefix} *s, size_t n_tokens) {{
     size_t moved;
-    if (s->in_{name}_rest_there == 0) {{
-        return false;
-    }}
     if (s->in_{name}_there == 0) {{
         s->in_{name} = s->in_{name}_rest;
         s->in_{name}_there = s->in_{name}_rest_there;
@@ -107,7 +114,7 @@ HR_APART static bool {prefix}_more_{name}(struct {prefix} *s, size_t n_tokens) {
 }}
 
 static inline bool {prefix}_there_{name}(struct {prefix} *s, size_t n_tokens) {{
-    return s->in_{name}_there >= n_tokens || {prefix}_more_{name}(s, n_tokens);
+    return s->in_{name}_there >= n_tokens{more};
 }}
 
 /* Appends to the buffer as much as there is room for; the window must be on it. */
@@ -139,7 +146,35 @@ static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned cha
 "
             );
         }
-        for (ty, name, size) in buffers(&self.network.outputs, self.most_produced()) {
+        for ((ty, name, size), port) in buffers(&self.network.outputs, self.most_produced()).zip(&self.network.outputs)
+        {
+            let (room, made) = match streams(port) {
+                true => (
+                    format!(
+                        "        if (s->out_{name}_room >= n_tokens) {{
+            return s->out_{name};
+        }}
+        if (s->out_{name}_room == 0) {{
+            s->out_{name}_first = 0;
+            return s->out_{name}_buffer;
+        }}
+"
+                    ),
+                    format!(
+                        "    if (at == s->out_{name}) {{
+        s->out_{name} += n_tokens;
+        s->out_{name}_room -= n_tokens;
+    }} else {{
+        s->out_{name}_there += n_tokens;
+    }}
+"
+                    ),
+                ),
+                false => (
+                    format!("        s->out_{name}_first = 0;\n        return s->out_{name}_buffer;\n"),
+                    format!("    (void)at;\n    s->out_{name}_there += n_tokens;\n"),
+                ),
+            };
             let _ = write!(
                 text,
                 "/* Moves output that waits to the caller. */
@@ -172,26 +207,13 @@ HR_APART static {ty} *{prefix}_make_room_{name}(struct {prefix} *s, size_t n_tok
 /* Where so many tokens go, or null when there is no room. */
 static inline {ty} *{prefix}_room_{name}(struct {prefix} *s, size_t n_tokens) {{
     if (s->out_{name}_there == 0) {{
-        if (s->out_{name}_room >= n_tokens) {{
-            return s->out_{name};
-        }}
-        if (s->out_{name}_room == 0) {{
-            s->out_{name}_first = 0;
-            return s->out_{name}_buffer;
-        }}
-    }}
+{room}    }}
     return {prefix}_make_room_{name}(s, n_tokens);
 }}
 
 /* They have been put there. */
 static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size_t n_tokens) {{
-    if (at == s->out_{name}) {{
-        s->out_{name} += n_tokens;
-        s->out_{name}_room -= n_tokens;
-    }} else {{
-        s->out_{name}_there += n_tokens;
-    }}
-}}
+{made}}}
 
 "
             );
@@ -406,18 +428,17 @@ const struct headrace_network {prefix}_network = {{
 
     fn stream(&self) -> String {
         let (prefix, inner) = (self.prefix, self.inner);
-        let is_bytes = |ty: Scalar| ty.width() == 8;
         let (mut begin, mut end) = (String::new(), String::new());
-        for (at, port) in self.network.inputs.iter().enumerate().filter(|(_, port)| is_bytes(port.ty)) {
+        for (at, port) in self.network.inputs.iter().enumerate().filter(|(_, port)| streams(port)) {
             let name = &port.name;
             let _ = write!(
                 begin,
-                "    if (input == {at}) {{\n        s->in_{name}_rest = in;\n        s->in_{name}_rest_there = n_in;\n    }}\n"
+                "    if (input == {at} && s->in_{name}_there == 0) {{\n        s->in_{name} = in;\n        s->in_{name}_there = n_in;\n    }} else if (input == {at}) {{\n        s->in_{name}_rest = in;\n        s->in_{name}_rest_there = n_in;\n    }}\n"
             );
-            // What is left lies in the caller's memory: behind the window, or the window is there.
+            // What is left lies in the caller's memory: behind the window, or the window is there. Mostly nothing is.
             let _ = write!(
                 end,
-                "    if (input == {at}) {{
+                "    if (input == {at} && (s->in_{name}_there != 0 || s->in_{name}_rest_there != 0)) {{
         const bool outside = s->in_{name}_rest_there == 0 && s->in_{name}_there != 0 && s->in_{name} >= in && s->in_{name} < in + n_in;
         const uint8_t *const rest = outside ? s->in_{name} : s->in_{name}_rest;
         const size_t n_rest = outside ? s->in_{name}_there : s->in_{name}_rest_there;
@@ -428,11 +449,13 @@ const struct headrace_network {prefix}_network = {{
         s->in_{name}_rest = NULL;
         s->in_{name}_rest_there = 0;
         left = n_rest - (n_rest == 0 ? 0 : {prefix}_append_{name}(s, rest, n_rest));
+    }} else if (input == {at}) {{
+        s->in_{name} = s->in_{name}_buffer;
     }}
 "
             );
         }
-        for (at, port) in self.network.outputs.iter().enumerate().filter(|(_, port)| is_bytes(port.ty)) {
+        for (at, port) in self.network.outputs.iter().enumerate().filter(|(_, port)| streams(port)) {
             let name = &port.name;
             let _ = write!(
                 begin,

@@ -5,19 +5,20 @@ use super::apart::apart;
 use super::early::outputs_early;
 use super::kernels::KernelFunctions;
 use super::loops::Loops;
+use super::stops::Stops;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, Object};
 use std::fmt::Write as _;
 
 /// States of a function: compilers take much longer for one with all of them.
-const STATES: usize = 24;
+pub(super) const STATES: usize = 24;
 
 /// Where a step stands.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The function that holds its state.
-    group: usize,
+    /// Its state.
+    state: usize,
     /// How far in.
     depth: usize,
 }
@@ -25,6 +26,12 @@ struct Place {
 impl Place {
     fn inside(self) -> Place {
         Place { depth: self.depth + 1, ..self }
+    }
+
+    /// Ends the run here.
+    fn stop(self, text: &mut String, label: &str) {
+        let pad = "    ".repeat(self.depth);
+        let _ = writeln!(text, "{pad}s->state = {};\n{pad}goto {label};", self.state);
     }
 }
 
@@ -36,6 +43,7 @@ impl Writer<'_> {
         let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
         let stops = self.stops();
+        let places = Stops::of(self.automaton);
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
             let _ = write!(
                 text,
@@ -45,16 +53,23 @@ impl Writer<'_> {
             for (at, state) in states.iter().enumerate() {
                 let number = group * STATES + at;
                 let description = crate::c::scheduler::comment(&state.description);
-                let _ = write!(
-                    text,
-                    "    case {number}: /* {description} */\n    at_{number}:\n        s->state = {number};\n        if ({stops}) {{\n            goto limit;\n        }}\n        --budget;\n"
-                );
+                let case = if places.begins[number] { format!("case {number}: ") } else { String::new() };
+                let _ = writeln!(text, "    {case}/* {description} */\n    at_{number}:");
+                if places.counts[number] {
+                    let _ = write!(
+                        text,
+                        "        if ({stops}) {{\n            s->state = {number};\n            goto limit;\n        }}\n        --budget;\n"
+                    );
+                }
+                if places.traps[number] {
+                    let _ = writeln!(text, "        s->state = {number};");
+                }
                 for counted in &state.loops {
                     text.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
                     n_loops += 1;
                 }
                 text.push_str("        {\n");
-                let place = Place { group, depth: 3 };
+                let place = Place { state: number, depth: 3 };
                 self.step(&state.step, place, &[], &mut functions, &mut text);
                 text.push_str("        }\n");
             }
@@ -98,14 +113,15 @@ impl Writer<'_> {
                     self.step(step, place.inside(), before, functions, text);
                     let _ = writeln!(text, "{pad}}}");
                 }
-                let _ = writeln!(text, "{pad}goto dry;");
+                place.stop(text, "dry");
             }
             Step::Go { kernel, target } => self.kernel(kernel, place, *target, before, functions, text),
             Step::End => {
-                let _ = writeln!(text, "{pad}goto dry;");
+                place.stop(text, "dry");
             }
             Step::Leave => {
-                let _ = writeln!(text, "{pad}{}_leave(s);\n{pad}goto left;", self.prefix);
+                let _ =
+                    writeln!(text, "{pad}s->state = {};\n{pad}{}_leave(s);\n{pad}goto left;", place.state, self.prefix);
             }
         }
     }
@@ -156,8 +172,10 @@ impl Writer<'_> {
             let (ty, name) = (element_type(port.ty.width()), &port.name);
             let _ = writeln!(
                 text,
-                "{pad}{ty} *const out_{name} = {prefix}_room_{name}(s, {n});\n{pad}if (out_{name} == NULL) {{\n{pad}    goto full;\n{pad}}}"
+                "{pad}{ty} *const out_{name} = {prefix}_room_{name}(s, {n});\n{pad}if (out_{name} == NULL) {{"
             );
+            place.inside().stop(text, "full");
+            let _ = writeln!(text, "{pad}}}");
         }
         let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
         let all = outputs_early(&self.automaton.graph, &all);
@@ -195,7 +213,7 @@ impl Writer<'_> {
             let name = &port.name;
             let _ = writeln!(text, "{pad}{prefix}_made_{name}(s, out_{name}, {n});");
         }
-        let go = go_to(target, place.group * STATES).replace('\n', &format!("\n{pad}"));
+        let go = go_to(target, place.state).replace('\n', &format!("\n{pad}"));
         let _ = writeln!(text, "{pad}{go}");
     }
 }

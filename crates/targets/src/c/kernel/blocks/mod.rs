@@ -43,6 +43,9 @@ pub struct Blocks {
 /// Registers under way at once, the most first: the rest of a message takes the smaller ones.
 const GROUPS: &[usize] = &[8, 4, 2, 1];
 
+/// As many always are, if there are passes enough.
+const FEW: usize = 4;
+
 /// Prints a loop with registers of 128, 256 or 512 bits. [`headrace_transform::kernel::Op::Instruction`] holds positions in `descriptions`.
 ///
 /// # Errors
@@ -170,11 +173,29 @@ impl<'a> Printer<'a> {
         self.bits as usize / 128
     }
 
+    /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill the
+    /// queues of instructions that wait, and what else could begin beside them does not.
+    fn in_flight(&self) -> usize {
+        // Registers of 512 bits go through in halves.
+        let parts = f64::from(self.bits.max(256)) / 256.0;
+        let live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
+        let most = live.filter_map(|(block, _)| match block {
+            Block::Instruction { description, .. } => {
+                let cost = self.descriptions.get(*description as usize)?.costs.first()?;
+                Some((cost.latency / (cost.cycles * parts)).ceil() as usize)
+            }
+            _ => None,
+        });
+        most.max().unwrap_or(FEW).max(FEW).next_power_of_two()
+    }
+
     fn function(&mut self) -> Result<(), Unsuited> {
         let body = self.plan.body;
         let chained = self.plan.is_chained();
         let before = self.plan.reads_before() && !self.behind();
-        let groups: Vec<usize> = if chained { vec![1] } else { GROUPS.to_vec() };
+        let most = self.in_flight();
+        let groups: Vec<usize> =
+            if chained { vec![1] } else { GROUPS.iter().copied().filter(|&group| group <= most).collect() };
         let mut inner = String::new();
         for &group in &groups {
             inner.push_str(&self.group(group, before)?);

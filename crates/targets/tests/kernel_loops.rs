@@ -11,10 +11,11 @@ mod random;
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
     Alone, CFunction, LoopNames, MACHINES, Machine, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
-    print_best, print_loop, tables,
+    print_best, print_loop, tables, with_sums,
 };
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
+use headrace_transform::passes::split_sums::split_sums;
 use random::Random;
 use std::fmt::Write as _;
 
@@ -213,6 +214,30 @@ fn pieces_do_what_loops_mean() {
         });
         for compiler in compilers() {
             compare(&cases, machine, machine.vector_bits as usize / 8, compiler);
+        }
+    }
+}
+
+#[test]
+fn sums_that_were_taken_out_do_what_loops_mean() {
+    let bits = [(64, true), (6, true), (12, false)];
+    let cases = bits.map(|(bits, periodic)| {
+        let body = loops::summed(bits, periodic);
+        let split = split_sums(&body).expect("all that is carried is a sum");
+        assert_eq!((split.running.len(), split.totals.len()), (1, 1));
+        assert_eq!(split.running[0].period.is_some(), periodic, "{bits} bits");
+        Case { name: format!("sums by a counter of {bits} bits"), body }
+    });
+    // Totals are wider on machines of 512 bits; all others are the same.
+    for machine in machines().into_iter().filter(|machine| ["v128", "avx512"].contains(&machine.name)) {
+        let cases = printed(&cases, machine, |body, machine, names| {
+            let split = split_sums(body).ok_or_else(|| Unsuited("no sums".into()))?;
+            let first = format!("{}_first", names.function);
+            let first = passes(&split.independent, &LoopNames { function: &first, ..*names });
+            Ok(with_sums(&split, &first, None, machine, names))
+        });
+        for compiler in compilers() {
+            compare(&cases, machine, 300, compiler);
         }
     }
 }

@@ -470,3 +470,51 @@ pub fn shuffled(random: &mut Random, n: u32) -> Vec<u32> {
     }
     items
 }
+
+/// Blocks masked with a running sum of entries, at places that a counter of some bits tells, and a sum of the blocks. Places
+/// come again every 32 passes, or not.
+pub fn summed(counter_bits: u32, periodic: bool) -> Loop {
+    const ENTRIES: usize = 24;
+    let mut l = Bytes::new(16);
+    let n = l.object("n", counter_bits, 1);
+    let list = l.object("list", 8, 16 * ENTRIES);
+    let (sum, total) = (l.object("sum", 8, 16), l.object("total", 8, 16));
+    let before = l.entry(n, 0);
+    let one = l.graph.number(1, counter_bits);
+    let count = l.graph.sum(before, one);
+    let zero = l.graph.number(0, counter_bits);
+    let negative = l.graph.difference(zero, count);
+    let lowest = l.graph.and(count, negative);
+    let lowest = l.graph.extract(lowest, 0, 5);
+    let other = l.graph.extract(count, 5, 1);
+    let none = l.graph.number(0, 5);
+    let is_open = l.graph.equal(lowest, none);
+    // 1, 2, 4, 8, 16; where the five bits are none, the sixth tells.
+    let (lowest, other) = (l.graph.zero_extend(lowest, 16), l.graph.zero_extend(other, 16));
+    let seventeen = l.graph.number(17, 16);
+    let other = l.graph.sum(other, seventeen);
+    let mut place = l.graph.select(is_open, other, lowest);
+    if !periodic {
+        place = l.graph.extract(count, 2, 4);
+        place = l.graph.zero_extend(place, 16);
+    }
+    let place = l.graph.shift_left_by(place, 4);
+    for at in 0..16 {
+        let number = l.graph.number(at as u128, 16);
+        let index = l.graph.sum(place, number);
+        let entry = l.graph.entry(list, index, 8);
+        let kept = l.entry(sum, at);
+        let next = l.graph.xor(kept, entry);
+        l.carried.push(Carried { object: sum, index: at, next, carry: Carry::True });
+        let token = l.byte(at as u64);
+        let kept = l.entry(total, at);
+        let added = l.graph.xor(kept, token);
+        l.carried.push(Carried { object: total, index: at, next: added, carry: Carry::True });
+        let masked = l.graph.xor(token, next);
+        let masked = l.graph.sum(masked, token);
+        l.put(masked, false);
+    }
+    l.carried.push(Carried { object: n, index: 0, next: count, carry: Carry::Counter { counter: 0, lo: 0 } });
+    l.counters.push(Counter { start: before, step: 1 });
+    l.finish()
+}

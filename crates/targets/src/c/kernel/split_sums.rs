@@ -4,11 +4,13 @@
 //! written down; the passes, which read them as tokens; totals over tokens, in wide registers. Where places come again,
 //! sums of the entries of a period are made once a call, and a running sum is one of them and what it was before the period.
 
+use super::expression::literal;
 use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
 use super::machine::Machine;
 use super::passes::passes;
 use super::scalar::element_type;
+use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Carried, Loop, ObjectId};
 use headrace_transform::passes::split_sums::{BYTES, PERIOD, Period, Place, Running, SplitSums, Total};
 use std::fmt::Write as _;
@@ -30,6 +32,7 @@ pub fn with_sums(
 ) -> CFunction {
     let body = &split.independent;
     let mut made = CFunction { name: names.function.to_owned(), ..first.clone() };
+    made.support.push("#include <immintrin.h>\n".to_owned());
     let mut text = Around::default();
     let period = split.running.first().and_then(|one| one.period.as_ref());
     for (k, running) in split.running.iter().enumerate() {
@@ -142,13 +145,13 @@ fn running_sums(body: &Loop, running: &Running, k: usize, places: &str, names: &
     );
 }
 
-/// The counter that tells the places of a running sum, and its type.
-fn counter(running: &Running, names: &LoopNames) -> (String, &'static str) {
+/// The counter that tells the places of a running sum, and its bits.
+fn counter(running: &Running, names: &LoopNames) -> (String, u32) {
     let place = |one: &Carried| {
         let width = running.index.objects[one.object.0 as usize].width;
-        (element(&running.index, one.object, &one.index.to_string(), names), element_type(width))
+        (element(&running.index, one.object, &one.index.to_string(), names), width)
     };
-    running.index.carried.first().map_or((String::new(), "uint64_t"), place)
+    running.index.carried.first().map_or((String::new(), 64), place)
 }
 
 /// The only running sum, period by period: a step is what is left of one. The sum is kept as it was before the period, to
@@ -157,7 +160,14 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
     let ty = element_type(running.index.produces[0].1);
     let entry = |place: &str| element(body, running.list, place, names);
     let sum = kept(body, &running.sum, names);
-    let (counter, counter_type) = counter(running, names);
+    let (counter, counter_bits) = counter(running, names);
+    let counter_type = element_type(counter_bits);
+    let counted = |value: &str| {
+        format!(
+            "({counter_type})(({value}) & {})",
+            literal(mask(counter_bits), counter_bits.next_power_of_two().max(64))
+        )
+    };
     let last = PERIOD - 1;
     // Sums of entries from the beginning of a period on, but the last one. There are two, so that the last of the next
     // period can be written while this one is read.
@@ -198,15 +208,17 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
         "    {ty} open_[{n}];
     const {counter_type} first_ = {counter};
     const size_t closed_ = (at_ + all) / {PERIOD};
-    {counter} = ({counter_type})(first_ + ({last} - at_));
+    {counter} = {at_open};
     {places}(s, open_, closed_);
-    {counter} = ({counter_type})(first_ + all);
+    {counter} = {at_end};
     __m128i next_ = known_;
     if (closed_) next_ = _mm_xor_si128(known_, _mm_loadu_si128((const __m128i *)&{first}));
     _mm_store_si128((__m128i *)(period_[turn_] + {row}), next_);
     size_t begun_ = 0;
 ",
         n = PASSES / PERIOD + 1,
+        at_open = counted(&format!("first_ + ({last} - at_)")),
+        at_end = counted("first_ + all"),
         first = entry("open_[0]"),
         row = BYTES * last,
     );

@@ -50,9 +50,8 @@ impl Wiring {
                 .collect(),
             decide: Vec::new(),
         };
-        // Instances from which the boundary can be reached, and what feeds whom.
-        let mut feeds: Vec<Vec<usize>> = vec![Vec::new(); n];
-        let mut reaches = vec![false; n];
+        // Those that feed each instance, and those that make tokens for the outside.
+        let mut feeders: Vec<Vec<usize>> = vec![Vec::new(); n];
         for (at, connection) in network.connections.iter().enumerate() {
             if let Endpoint::Instance(instance, port) = connection.target {
                 wiring.inputs[instance.index()][port] = Some(at);
@@ -62,13 +61,9 @@ impl Wiring {
                 (Endpoint::Instance(source, port), target) => {
                     wiring.outputs[source.index()][port].push(at);
                     match target {
-                        Endpoint::Boundary(_) => {
-                            reaches[source.index()] = true;
-                            if !wiring.roots.contains(&source.index()) {
-                                wiring.roots.push(source.index());
-                            }
-                        }
-                        Endpoint::Instance(target, _) => feeds[source.index()].push(target.index()),
+                        Endpoint::Boundary(_) if wiring.roots.contains(&source.index()) => {}
+                        Endpoint::Boundary(_) => wiring.roots.push(source.index()),
+                        Endpoint::Instance(target, _) => feeders[target.index()].push(source.index()),
                     }
                 }
             }
@@ -80,23 +75,12 @@ impl Wiring {
         };
         let decide = (0..n).map(|at| actor(at).actions.iter().map(|action| decides(at, action)).collect()).collect();
         wiring.decide = decide;
-        while let Some(more) = (0..n).find(|&at| !reaches[at] && feeds[at].iter().any(|&to| reaches[to])) {
-            reaches[more] = true;
-        }
         // What feeds an end is asked by it; a circle without one has to be asked itself.
-        wiring.roots.extend((0..n).filter(|&at| !reaches[at]));
+        let reach = upstream(&feeders, &wiring.roots);
+        wiring.roots.extend((0..n).filter(|at| !reach.contains(at)));
         // Those that most others work for come first: what ends a message, as a tag does, then sets the order in which
         // strings are taken, and all else is done on the way, not ahead of it.
-        let upstream = |root: usize| {
-            let mut found = HashSet::from([root]);
-            while let Some(more) =
-                (0..n).find(|at| !found.contains(at) && feeds[*at].iter().any(|to| found.contains(to)))
-            {
-                found.insert(more);
-            }
-            found.len()
-        };
-        wiring.roots.sort_by_cached_key(|&root| std::cmp::Reverse(upstream(root)));
+        wiring.roots.sort_by_cached_key(|&root| std::cmp::Reverse(upstream(&feeders, &[root]).len()));
         wiring
     }
 
@@ -108,4 +92,16 @@ impl Wiring {
         };
         inputs.into_iter().any(feeds)
     }
+}
+
+/// Instances that work for some, themselves included.
+fn upstream(feeders: &[Vec<usize>], roots: &[usize]) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    let mut open = roots.to_vec();
+    while let Some(at) = open.pop() {
+        if found.insert(at) {
+            open.extend(&feeders[at]);
+        }
+    }
+    found
 }

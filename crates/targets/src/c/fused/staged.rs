@@ -90,7 +90,7 @@ impl Source<'_> {
         };
         // Nothing that reads what others have stored comes after this.
         let begin = effects.iter().rposition(|effect| !is_plain(effect)).map_or(0, |at| at + 1);
-        let is_long = |effect: &Effect| graph.reachable(effect.uses()).len() > SHORT;
+        let is_long = |effect: &Effect| is_long(graph, effect);
         let mut first = effects[..begin].to_vec();
         if first.iter().any(is_long) {
             return None;
@@ -195,8 +195,9 @@ impl Source<'_> {
                 }
                 Effect::Store { object, index, value } => {
                     let at = usize::try_from(from.constant(*index)?).ok()?;
+                    let kept = &self.objects[object.0 as usize];
                     let twice = stores.insert((*object, at), *new.get(value)?).is_some();
-                    if twice || self.objects[object.0 as usize].width != 8 {
+                    if twice || kept.width != 8 || !kept.persistent {
                         return None;
                     }
                 }
@@ -224,6 +225,18 @@ impl Source<'_> {
         let body = Loop { graph, objects, consumes, produces, outputs, carried: Vec::new(), counters: Vec::new() };
         Some((body, stored))
     }
+}
+
+/// Whether an effect needs more values than are short.
+fn is_long(graph: &Graph, effect: &Effect) -> bool {
+    let mut met = HashSet::new();
+    let mut open = effect.uses();
+    while let Some(id) = open.pop().filter(|_| met.len() <= SHORT) {
+        if met.insert(id) {
+            open.extend(graph.op(id).operands());
+        }
+    }
+    met.len() > SHORT
 }
 
 /// The element that an effect writes, if it is known.
@@ -280,6 +293,16 @@ mod tests {
         assert_eq!(staged.stored, [(MADE, 0)]);
         let reads = |id: &NodeId| matches!(staged.body.graph.op(*id), Op::Entry { .. });
         assert!(!staged.body.graph.reachable(staged.body.roots()).iter().any(reads));
+    }
+
+    #[test]
+    fn what_ends_with_the_kernel_is_no_port() {
+        let mut graph = Graph::new();
+        let (_, effects) = masked(&mut graph);
+        let kernel = Kernel { effects: effects.clone(), consumes: vec![1, 1], produces: vec![1] };
+        let mut objects = objects(8);
+        objects[1].persistent = false;
+        assert!(source(&graph, &objects, &kernel).staged(&effects).is_none());
     }
 
     #[test]

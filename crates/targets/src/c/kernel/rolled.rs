@@ -211,13 +211,15 @@ impl Rolled {
                 kinds.push(draft.kind.clone());
                 kinds.len() - 1
             });
+            if kinds.len() > MOST_KINDS {
+                return None;
+            }
             calls.push(kind);
         }
         let places = results.iter().map(|&output| slots.get(&outputs[output]).map(|&slot| (output, slot)));
         let results: HashMap<usize, usize> = places.collect::<Option<_>>()?;
         let period = (1..=calls.len()).find(|&period| (period..calls.len()).all(|i| calls[i] == calls[i - period]))?;
-        let fits = kinds.len() <= MOST_KINDS && period <= MOST_WRITTEN;
-        fits.then_some(Rolled { n_slots, arrays, kinds, calls, numbers, results, period })
+        (period <= MOST_WRITTEN).then_some(Rolled { n_slots, arrays, kinds, calls, numbers, results, period })
     }
 }
 

@@ -162,11 +162,9 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
     let sum = kept(body, &running.sum, names);
     let (counter, counter_bits) = counter(running, names);
     let counter_type = element_type(counter_bits);
-    let counted = |value: &str| {
-        format!(
-            "({counter_type})(({value}) & {})",
-            literal(mask(counter_bits), counter_bits.next_power_of_two().max(64))
-        )
+    let counted = |value: &str| match counter_bits {
+        8 | 16 | 32 | 64 | 128 => format!("({counter_type})({value})"),
+        bits => format!("({counter_type})(({value}) & {})", literal(mask(bits), bits.next_power_of_two().max(64))),
     };
     let last = PERIOD - 1;
     // Sums of entries from the beginning of a period on, but the last one. There are two, so that the last of the next

@@ -425,7 +425,8 @@ fn own(manifest: &Manifest, set: &Set, operation: &Operation, problems: &mut Vec
     })
 }
 
-/// An operation that a set has through a mode; `None` when the mode is not for this cipher.
+/// An operation that a set has through a mode; `None` when the mode is not for this cipher. A cipher that only encrypts
+/// has the modes that ask for nothing else; an operation that nobody calls as it is called is taken for a slip.
 fn of_mode(
     manifest: &Manifest,
     set: &Set,
@@ -441,6 +442,9 @@ fn of_mode(
     }
     let wanted = operation.cipher.as_deref()?;
     let Some(cipher) = set.operations.iter().find(|own| own.name == wanted) else {
+        if set.operations.iter().all(|own| own.name == "encrypt" || own.name == "decrypt") {
+            return None;
+        }
         problems.push(
             Diagnostic::error(
                 REFERENCE,

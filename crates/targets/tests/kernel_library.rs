@@ -1,13 +1,14 @@
 //! Loops of the library's networks, printed in every way and held to what they mean.
 //!
 //! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations (`aes128 ctr:boolean` a variant), `HEADRACE_WAYS="bits"` other ways than all;
-//! `--nocapture` shows what each way takes.
+//! `HEADRACE_ROOT` is one more source root with operations, and `--nocapture` shows what each way takes.
 
 #[path = "kernel/compile.rs"]
 mod compile;
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
+#[allow(dead_code)] // the library without more roots
 mod loading;
 
 use compile::{array, compilers, run};
@@ -25,17 +26,20 @@ use headrace_transform::passes::select_instructions::select_in_loop;
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// The loops of an operation of the library, or of a variant: `ctr:boolean`.
 fn loops(set: &str, name: &str) -> Vec<Loop> {
-    let library = loading::library();
+    let mut roots: Vec<PathBuf> = std::env::var_os("HEADRACE_ROOT").map(PathBuf::from).into_iter().collect();
+    let library = loading::library_with(&roots);
+    roots.push(loading::root());
     let (name, variant) = name.split_once(':').map_or((name, None), |(name, variant)| (name, Some(variant)));
     let found = library.operations().iter().find(|operation| operation.set == set && operation.name == name);
     let operation = found.unwrap_or_else(|| panic!("no operation {set} {name}"));
     let variant = operation.variant(variant).unwrap_or_else(|| panic!("no variant {variant:?} of {set} {name}"));
     let text = variant.network.to_string();
     let mut session = Session::new();
-    let network = elaborate(&mut session, &folders::Folders(vec![loading::root()]), &Top::Expression(text), &[]);
+    let network = elaborate(&mut session, &folders::Folders(roots), &Top::Expression(text), &[]);
     let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics().first()));
     let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton =
@@ -127,10 +131,11 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
     let bytes: u64 = used.iter().map(|&port| bytes_of(body.consumes[port])).max().unwrap_or(0);
     let measured: f64 = lines[1].parse().unwrap();
     println!(
-        "{name} on {}: {}, {} lines, {compiler} {seconds:.1} s, {measured:.1} cycles a pass (estimated {:.1}), {:.3} a byte",
+        "{name} on {}: {}, {} lines, {} bytes, {compiler} {seconds:.1} s, {measured:.1} cycles a pass (estimated {:.1}), {:.3} a byte",
         machine.name,
         strategy,
         printed.text.lines().count(),
+        printed.text.len(),
         printed.cycles,
         measured / bytes.max(1) as f64
     );

@@ -1,16 +1,17 @@
-//! Prints the control automata of operations of the library: `automaton [-v] SET OPERATION[:VARIANT] …`.
+//! Prints the control automata of operations of the library: `automaton [-v] [-L ROOT] SET OPERATION[:VARIANT] …`.
 
 use folders::Folders;
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_library::samples;
 use headrace_transform::control::{Automaton, Limits, Step, automaton_of};
 use headrace_transform::kernel::{Carry, Effect};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
+#[allow(dead_code)] // the library without more roots
 mod loading;
 
 fn show(step: &Step, indent: usize) {
@@ -95,13 +96,17 @@ fn print(automaton: &Automaton) {
 }
 
 fn main() {
-    let library = loading::library();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let verbose = arguments.first().is_some_and(|first| first == "-v");
     if verbose {
         arguments.remove(0);
     }
+    let mut roots = Vec::new();
+    if arguments.first().is_some_and(|first| first == "-L") {
+        roots.extend(arguments.drain(..2).skip(1).map(PathBuf::from));
+    }
+    let library = loading::library_with(&roots);
+    roots.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     for operation in library.operations() {
         let wanted = |pair: &[String]| {
             let name = pair.get(1).map_or(operation.name.as_str(), String::as_str);
@@ -111,7 +116,7 @@ fn main() {
         let Some(Some(variant)) = arguments.chunks(2).find_map(wanted) else { continue };
         let text = variant.network.to_string();
         let mut session = Session::new();
-        let Some(network) = elaborate(&mut session, &Folders(vec![root.clone()]), &Top::Expression(text), &[]) else {
+        let Some(network) = elaborate(&mut session, &Folders(roots.clone()), &Top::Expression(text), &[]) else {
             println!("{}: {:?}", operation.full_name(), session.take_diagnostics().first());
             continue;
         };

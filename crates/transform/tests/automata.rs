@@ -225,14 +225,18 @@ fn explored(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
 /// Checks the first variant of an operation; gives how many passes its loops ran.
 fn check(set: &str, operation: &str) -> u64 {
     let (network, samples, automaton) = explored(set, operation);
+    compare(&format!("{set} {operation}"), &network, &samples, &automaton)
+}
+
+fn compare(name: &str, network: &Network, samples: &[Sample], automaton: &Automaton) -> u64 {
     let mut looped = 0;
-    for sample in &samples {
-        let expected = interpreted(&network, sample);
+    for sample in samples {
+        let expected = interpreted(network, sample);
         assert!(expected.iter().any(|stream| !stream.is_empty()));
-        assert_eq!(streams(&automaton, &network, sample, false).0, expected, "{set} {operation}");
-        let (with_loops, passes) = streams(&automaton, &network, sample, true);
+        assert_eq!(streams(automaton, network, sample, false).0, expected, "{name}");
+        let (with_loops, passes) = streams(automaton, network, sample, true);
         for (ours, theirs) in with_loops.iter().zip(&expected) {
-            assert_eq!(ours[..], theirs[..ours.len()], "{set} {operation} with loops");
+            assert_eq!(ours[..], theirs[..ours.len()], "{name} with loops");
         }
         looped += passes;
     }
@@ -294,4 +298,23 @@ fn decisions_on_data_and_negative_numbers() {
 #[test]
 fn strings_that_come_side_by_side() {
     assert!(check("aes128-gcm", "aead-encrypt") > 10);
+}
+
+/// A network that stands in `tests/networks`, fed with the tokens of its only port.
+fn check_own(name: &str, tokens: &[u128]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut session = Session::new();
+    let roots = Folders(vec![root.join("tests"), root.join("../..")]);
+    let network = elaborate(&mut session, &roots, &Top::Expression(format!("networks.{name}")), &[]);
+    let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()));
+    let samples = vec![vec![vec![tokens.to_vec()]]];
+    let automaton =
+        automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
+    compare(name, &network, &samples, &automaton);
+}
+
+#[test]
+fn numbers_of_as_many_bits_as_kernels_have() {
+    let tokens: Vec<u128> = (1..64).map(|i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) & 0xff).collect();
+    check_own("Wide", &tokens[..48]);
 }

@@ -289,6 +289,18 @@ fn dangling_references_and_double_names_are_found() {
 }
 
 #[test]
+fn a_cipher_that_only_encrypts_has_the_modes_that_ask_for_no_more() {
+    let lines = MANIFESTS[0].1.lines().filter(|line| !line.starts_with("operations.decrypt"));
+    let only: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let texts =
+        [("a/primitive.toml", &*only), ("b/primitive.toml", MANIFESTS[1].1), ("c/primitive.toml", MANIFESTS[2].1)];
+    let (library, problems) = Library::load(texts.iter().zip(0..).map(|((path, text), n)| (FileId(n), *path, *text)));
+    assert_eq!(problems, []);
+    let names: Vec<String> = library.select(&["box128"]).unwrap().iter().map(|spec| spec.full_name()).collect();
+    assert_eq!(names, ["box128-encrypt", "box128-cbc-encrypt", "box128-ctr"]);
+}
+
+#[test]
 fn a_broken_manifest_is_reported_once() {
     let broken = MANIFESTS[0].1.replace("operations.decrypt = { network", "operations.decrypt = { netwerk");
     let (_, problems) =

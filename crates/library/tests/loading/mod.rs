@@ -24,17 +24,23 @@ fn manifests(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Every manifest below `ctl`; none may have a problem.
 pub fn library() -> Library {
-    let mut paths = Vec::new();
-    manifests(&root().join("ctl"), &mut paths);
-    paths.sort();
+    library_with(&[])
+}
+
+/// Every manifest below `ctl` and those of other source roots; none may have a problem.
+pub fn library_with(roots: &[PathBuf]) -> Library {
     let mut sources = SourceMap::default();
-    let files: Vec<(FileId, String)> = paths
-        .iter()
-        .map(|path| {
-            let shown = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-            (sources.add(shown.clone(), std::fs::read_to_string(path).unwrap()), shown)
-        })
-        .collect();
+    let mut files: Vec<(FileId, String)> = Vec::new();
+    let own = roots.iter().map(|root| (root.clone(), root.clone()));
+    for (root, folder) in own.chain([(root(), root().join("ctl"))]) {
+        let mut paths = Vec::new();
+        manifests(&folder, &mut paths);
+        paths.sort();
+        for path in paths {
+            let shown = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+            files.push((sources.add(shown.clone(), std::fs::read_to_string(path).unwrap()), shown));
+        }
+    }
     let (library, problems) =
         Library::load(files.iter().map(|(file, path)| (*file, path.as_str(), sources.text(*file))));
     let shown: Vec<String> = problems

@@ -8,31 +8,17 @@
 use super::NotFused;
 use super::execute::{Frame, State, Walk};
 use super::lists::ListId;
+use super::numbers::{Number, bits_of, range_of};
 use crate::kernel::graph::{MAX_BITS, mask, signed};
 use crate::kernel::{Effect, NodeId};
 use headrace_ir::{Argument, BinaryOp, CompareOp, Expr, ExprKind, ProcedureId, Scalar, Value};
 use headrace_source::Span;
-
-/// An integer: exact, or known in its low bits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Number {
-    pub node: NodeId,
-    /// Bounds if the node holds the integer exactly: unsigned where the lower bound is not negative, else as two's
-    /// complement.
-    pub range: Option<(i128, i128)>,
-}
 
 /// A place of a list: the list, the index of its first element, and the number of elements from there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub list: ListId,
     pub start: usize,
-}
-
-/// Bits that a range takes.
-pub(super) fn bits_of(low: i128, high: i128) -> u32 {
-    let magnitude = |value: i128| 128 - if value < 0 { (!value).leading_zeros() } else { value.leading_zeros() };
-    if low >= 0 { magnitude(high).max(1) } else { magnitude(low).max(magnitude(high)) + 1 }
 }
 
 impl Walk<'_, '_> {
@@ -54,15 +40,15 @@ impl Walk<'_, '_> {
         if let (true, Some(value)) = (low < high, self.graph.constant(node)) {
             let width = self.graph.width(node);
             let value = if low < 0 { signed(value, width) } else { value as i128 };
-            return Number { node, range: Some((value, value)) };
+            return Number::ranged(node, value, value);
         }
-        Number { node, range: Some((low, high)) }
+        Number::ranged(node, low, high)
     }
 
     /// An integer constant.
     pub fn integer(&mut self, value: i128) -> Number {
         let node = self.graph.number(value as u128, bits_of(value, value));
-        Number { node, range: Some((value, value)) }
+        Number::ranged(node, value, value)
     }
 
     /// What a variable of a type holds, as an integer.
@@ -76,9 +62,9 @@ impl Walk<'_, '_> {
         match ty {
             Scalar::Int(int) if int.signed && high > mask(width - 1) => {
                 let most = mask(width - 1) as i128;
-                Number { node, range: Some((-most - 1, most)) }
+                Number::ranged(node, -most - 1, most)
             }
-            _ if high > i128::MAX as u128 => Number { node, range: None },
+            _ if high > i128::MAX as u128 => Number { node, range: None, whole: true },
             _ => self.exact(low as i128, high as i128, node),
         }
     }
@@ -87,6 +73,15 @@ impl Walk<'_, '_> {
     pub(super) fn number(&mut self, state: &mut State, frame: &Frame, expr: &Expr) -> Result<Number, NotFused> {
         let number = self.evaluate(state, frame, expr, None)?;
         if number.range.is_none() {
+            return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
+        }
+        Ok(number)
+    }
+
+    /// An integer that its node holds, with bounds or as an unsigned number of as many bits as kernels have.
+    fn whole(&mut self, state: &mut State, frame: &Frame, expr: &Expr) -> Result<Number, NotFused> {
+        let number = self.evaluate(state, frame, expr, None)?;
+        if number.range.is_none() && !number.whole {
             return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
         }
         Ok(number)
@@ -143,7 +138,7 @@ impl Walk<'_, '_> {
                         return Ok(self.integer(low as i128));
                     }
                     match want {
-                        Some(bits) => Ok(Number { node: self.graph.number(low, bits), range: None }),
+                        Some(bits) => Ok(Number::low(self.graph.number(low, bits))),
                         None => Err(NotFused::new("a constant has more bits than kernels have", expr.span)),
                     }
                 }
@@ -163,7 +158,7 @@ impl Walk<'_, '_> {
                 match (a.range, want) {
                     (_, Some(bits)) => {
                         let node = self.in_bits(a, bits);
-                        Ok(Number { node: self.graph.not(node), range: None })
+                        Ok(Number::low(self.graph.not(node)))
                     }
                     (Some((low, high)), None) => {
                         let bits = bits_of(!high, !low);
@@ -195,7 +190,7 @@ impl Walk<'_, '_> {
                     };
                     let a = self.low_bits(state, frame, a, bits)?;
                     let node = self.graph.shift_left(a, count.node);
-                    return Ok(Number { node, range: None });
+                    return Ok(Number::low(node));
                 }
                 let a = self.evaluate(state, frame, a, Some(ty.width))?;
                 if let (Some((low, high)), Some(count)) = (a.range, known) {
@@ -253,7 +248,7 @@ impl Walk<'_, '_> {
                     };
                     let (x, y) = self.both(a, b, bits);
                     let node = self.joined(state, condition, (x, a_effects), (y, b_effects));
-                    return Ok(Number { node, range });
+                    return Ok(Number { node, range, whole: false });
                 }
                 match (a.range, b.range, want) {
                     (Some((a_low, a_high)), Some((b_low, b_high)), _) => {
@@ -262,9 +257,13 @@ impl Walk<'_, '_> {
                         let node = self.graph.select(condition, x, y);
                         Ok(self.exact(low, high, node))
                     }
+                    (_, _, None) if a.is_unsigned() && b.is_unsigned() => {
+                        let (x, y) = self.both(a, b, MAX_BITS);
+                        Ok(Number { node: self.graph.select(condition, x, y), range: None, whole: true })
+                    }
                     (_, _, Some(bits)) => {
                         let (x, y) = self.both(a, b, bits);
-                        Ok(Number { node: self.graph.select(condition, x, y), range: None })
+                        Ok(Number::low(self.graph.select(condition, x, y)))
                     }
                     _ => Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
                 }
@@ -307,14 +306,23 @@ impl Walk<'_, '_> {
                             return Ok(self.shifted(a, low, high, count));
                         }
                         let node = self.in_bits(a, bits + count);
-                        return Ok(Number { node: self.graph.extract(node, count, bits), range: None });
+                        return Ok(Number::low(self.graph.extract(node, count, bits)));
                     }
-                    let a = self.number(state, frame, a)?;
-                    let (low, high) = a.range.unwrap_or_default();
-                    return Ok(self.shifted(a, low, high, count));
+                    let a = self.whole(state, frame, a)?;
+                    return Ok(match a.range {
+                        Some((low, high)) => self.shifted(a, low, high, count),
+                        None if count == 0 => a,
+                        None => {
+                            let node = self.graph.extract(a.node, count, MAX_BITS - count);
+                            self.exact(0, mask(MAX_BITS - count) as i128, node)
+                        }
+                    });
                 }
-                let a = self.number(state, frame, a)?;
-                let (low, high) = a.range.unwrap_or_default();
+                let a = self.whole(state, frame, a)?;
+                let Some((low, high)) = a.range else {
+                    let node = self.graph.shift_right(a.node, count.node);
+                    return Ok(Number { node, range: None, whole: true });
+                };
                 if low < 0 {
                     let node = self.graph.shift_right_signed(a.node, count.node);
                     return Ok(self.exact(low, high.max(-1), node));
@@ -400,10 +408,12 @@ impl Walk<'_, '_> {
             _ => None,
         };
         let exact = range.map(|(low, high)| bits_of(low, high)).filter(|&bits| bits <= MAX_BITS);
+        let bitwise = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
         let bits = match (exact, want) {
             (Some(exact), Some(want)) => exact.min(want),
             (Some(exact), None) => exact,
             (None, Some(want)) => want,
+            (None, None) if a.is_unsigned() && b.is_unsigned() && bitwise => MAX_BITS,
             (None, None) => return Err(NotFused::new("a value needs more bits than kernels have", span)),
         };
         let (x, y) = self.both(a, b, bits);
@@ -417,7 +427,12 @@ impl Walk<'_, '_> {
         };
         match range.filter(|_| exact == Some(bits)) {
             Some((low, high)) => Ok(self.exact(low, high, node)),
-            None => Ok(Number { node, range: None }),
+            None if a.whole || b.whole => {
+                // Those of unsigned numbers stay within their bits.
+                let whole = bitwise && bits == MAX_BITS && a.is_unsigned() && b.is_unsigned();
+                Ok(Number { node, range: None, whole })
+            }
+            None => Ok(Number::low(node)),
         }
     }
 
@@ -454,13 +469,19 @@ impl Walk<'_, '_> {
                 let (x, y) = (self.is_condition(a), self.is_condition(b));
                 let (a, b) = if x && y {
                     let (a, b) = (self.condition(state, frame, a)?, self.condition(state, frame, b)?);
-                    (Number { node: a, range: Some((0, 1)) }, Number { node: b, range: Some((0, 1)) })
+                    (Number::ranged(a, 0, 1), Number::ranged(b, 0, 1))
                 } else {
-                    (self.number(state, frame, a)?, self.number(state, frame, b)?)
+                    (self.whole(state, frame, a)?, self.whole(state, frame, b)?)
                 };
-                let ((a_low, a_high), (b_low, b_high)) = (a.range.unwrap_or_default(), b.range.unwrap_or_default());
-                let (low, high) = (a_low.min(b_low), a_high.max(b_high));
-                let (x, y) = self.both(a, b, bits_of(low, high));
+                let (low, bits) = match (a.range, b.range) {
+                    (Some((a_low, a_high)), Some((b_low, b_high))) => {
+                        let (low, high) = (a_low.min(b_low), a_high.max(b_high));
+                        (low, bits_of(low, high))
+                    }
+                    _ if a.is_unsigned() && b.is_unsigned() => (0, MAX_BITS),
+                    _ => return Err(NotFused::new("a comparison needs more bits than kernels have", expr.span)),
+                };
+                let (x, y) = self.both(a, b, bits);
                 let graph = &mut *self.graph;
                 let less = |graph: &mut crate::kernel::Graph, x, y| {
                     if low < 0 { graph.less_signed(x, y) } else { graph.less(x, y) }
@@ -577,28 +598,5 @@ pub(crate) fn bits_of_value(value: &Value) -> u128 {
         Value::Bool(value) => u128::from(*value),
         Value::Int(value) => value.to_le_bytes(16).iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte)),
         Value::Real(_) | Value::String(_) | Value::List(_) => 0,
-    }
-}
-
-/// Bounds of the result of an exact operation; `None` when they do not fit.
-fn range_of(op: BinaryOp, a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
-    match op {
-        BinaryOp::Add => Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?)),
-        BinaryOp::Sub => Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?)),
-        BinaryOp::Mul => {
-            let corners = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
-            Some((*corners.iter().min()?, *corners.iter().max()?))
-        }
-        BinaryOp::And if a.0 >= 0 && b.0 >= 0 => Some((0, a.1.min(b.1))),
-        BinaryOp::And if a.0 >= 0 => Some((0, a.1)),
-        BinaryOp::And if b.0 >= 0 => Some((0, b.1)),
-        BinaryOp::Or | BinaryOp::Xor if a.0 >= 0 && b.0 >= 0 => {
-            let bits = bits_of(0, a.1.max(b.1));
-            (bits < 127).then(|| (0, (1_i128 << bits) - 1))
-        }
-        _ => {
-            let bits = bits_of(a.0.min(-1), a.1).max(bits_of(b.0.min(-1), b.1));
-            (bits < 127).then(|| (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1))
-        }
     }
 }

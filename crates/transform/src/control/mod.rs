@@ -37,6 +37,7 @@ mod lists;
 mod liveness;
 mod loops;
 mod memory;
+mod numbers;
 mod places;
 mod repetition;
 mod rounds;

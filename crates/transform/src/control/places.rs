@@ -2,8 +2,9 @@
 
 use super::NotFused;
 use super::execute::{Frame, LocalValue, State, Walk};
-use super::expression::{Part, bits_of, bits_of_value};
+use super::expression::{Part, bits_of_value};
 use super::lists::{List, ListId};
+use super::numbers::bits_of;
 use crate::kernel::graph::MAX_BITS;
 use crate::kernel::{Effect, NodeId, Table, TableId};
 use headrace_ir::{LocalId, Place, Root, Scalar, Type, Value};

@@ -73,7 +73,7 @@ impl Bytes {
     }
 }
 
-/// Additions, rotations by values, two words of 32 bits.
+/// Additions, rotations by values to the left and to the right, two words of 32 bits.
 pub fn rotating(n_rounds: usize) -> Loop {
     let mut l = Bytes::new(8);
     let keys = l.object("keys", 32, 2 * n_rounds + 2);
@@ -87,7 +87,9 @@ pub fn rotating(n_rounds: usize) -> Loop {
         let turned = l.graph.rotate_left(mixed, b);
         a = l.graph.sum(turned, k.0);
         let mixed = l.graph.xor(b, a);
-        let turned = l.graph.rotate_left(mixed, a);
+        let zero = l.graph.number(0, 32);
+        let back = l.graph.difference(zero, a);
+        let turned = l.graph.rotate_left(mixed, back);
         b = l.graph.sum(turned, k.1);
     }
     l.put(a, false);

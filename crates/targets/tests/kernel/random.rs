@@ -149,6 +149,17 @@ impl Grower<'_> {
             15 => {
                 let width = random.of(&[1, 2, 4, 8, 16, 32, 64, 128]);
                 let (a, count) = (self.some(random, width), self.some(random, 8));
+                let zero = self.graph.number(0, 8);
+                let mask = self.graph.number(u128::from(width - 1), 8);
+                let count = match random.below(4) {
+                    0 => self.graph.difference(zero, count),
+                    1 => {
+                        let kept = self.graph.and(count, mask);
+                        self.graph.difference(zero, kept)
+                    }
+                    2 => self.graph.and(count, mask),
+                    _ => count,
+                };
                 self.graph.rotate_left(a, count)
             }
             16 => {

@@ -841,9 +841,22 @@ impl Graph {
     /// Left by an amount modulo the width, a power of two.
     pub fn rotate_left(&mut self, a: NodeId, count: NodeId) -> NodeId {
         let width = self.width(a);
+        let count = self.modulo(count, width);
         match self.constant(count) {
             Some(count) => self.rotate_left_by(a, (count % u128::from(width)) as u32),
             None => self.add(Op::RotateLeft(a, count), width),
+        }
+    }
+
+    /// An amount that is the same modulo a power of two as another one, whose higher bits were cut off by a mask for nothing.
+    fn modulo(&self, mut amount: NodeId, power: u32) -> NodeId {
+        let covers = |mask: NodeId| self.constant(mask).is_some_and(|mask| !mask & u128::from(power - 1) == 0);
+        loop {
+            amount = match *self.op(amount) {
+                Op::And(a, b) if covers(b) => a,
+                Op::And(a, b) if covers(a) => b,
+                _ => return amount,
+            };
         }
     }
 

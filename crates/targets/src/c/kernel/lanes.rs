@@ -8,6 +8,7 @@
 mod look_ups;
 mod many;
 mod order;
+mod rotations;
 mod rows_of_many;
 mod shuffled;
 mod ternary;
@@ -283,7 +284,7 @@ impl<'a> Printer<'a> {
         let mut needed: Vec<NodeId> = Vec::new();
         let varying = |id: &NodeId| words.varying.contains(id);
         for id in self.reachable().into_iter().filter(varying) {
-            needed.extend(self.outside.reads(id).into_iter().filter(|id| !varying(id)));
+            needed.extend(self.reads(id).into_iter().filter(|id| !varying(id)));
         }
         needed.extend(self.values.iter().copied().filter(|id| !varying(id)));
         needed.sort_unstable();
@@ -308,17 +309,16 @@ impl<'a> Printer<'a> {
             _ => self.side_by_side(),
         };
         let varying = |id: &NodeId| words.varying.contains(id);
+        let read = self.read_for_values();
+        let order: Vec<NodeId> = order.into_iter().filter(|id| varying(id) && read.contains(id)).collect();
         let ternary = match self.machine.ternary {
-            true => {
-                let nodes: Vec<NodeId> = order.iter().copied().filter(varying).collect();
-                Ternary::new(&words.graph, &nodes, &self.values, self.lane())
-            }
+            true => Ternary::new(&words.graph, &order, &self.values, self.lane(), &|id| self.reads(id)),
             false => Ternary::default(),
         };
         let mut gates = HashMap::new();
         let begin = self.text.len();
         for id in order {
-            if !varying(&id) || matches!(words.graph.op(id), Op::Input { .. }) {
+            if matches!(words.graph.op(id), Op::Input { .. }) {
                 continue;
             }
             if ternary.holds(id) {
@@ -387,7 +387,7 @@ impl<'a> Printer<'a> {
                     let moved = pieces.iter().filter(|piece| !matches!(piece, Piece::Moved { shift: 0, .. })).count();
                     VECTOR_OPERATION * (moved + pieces.len()).saturating_sub(1).max(1) as f64
                 }
-                _ => VECTOR_OPERATION * self.outside.reads(id).len() as f64,
+                _ => VECTOR_OPERATION * self.reads(id).len() as f64,
             })
             .sum();
         moved + computed
@@ -512,14 +512,7 @@ impl<'a> Printer<'a> {
                     format!("({v})((({s})({} << {up}) >> {}) >> {count})", of(a), self.signed_number(lane - width));
                 self.cut(text, width)
             }
-            Op::RotateLeft(a, n) => {
-                if width == lane && self.rotates() {
-                    return Ok(self.instruction("rolv", &format!("{}, {}", self.raw(a), self.raw(n))));
-                }
-                let most = self.number(u128::from(width - 1));
-                let (a, n) = (of(a), of(n));
-                self.cut(format!("({a} << ({n} & {most})) | ({a} >> (-{n} & {most}))"), width)
-            }
+            Op::RotateLeft(a, n) => self.rotation(*a, *n, width),
             Op::Extract(a, lo) => {
                 let whole = lo + width == graph.width(*a) || graph.bounds(*a).1 >> lo <= mask(width);
                 let text = if *lo == 0 { of(a) } else { format!("{} >> {lo}", of(a)) };

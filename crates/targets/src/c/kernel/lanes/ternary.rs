@@ -27,8 +27,14 @@ pub(super) struct Ternary {
 }
 
 impl Ternary {
-    /// Of the nodes in `order`, those as wide as a lane; `values` are read from outside too.
-    pub fn new(graph: &Graph, order: &[NodeId], values: &[NodeId], lane: u32) -> Ternary {
+    /// Of the nodes in `order`, those as wide as a lane; `values` and what the others read are read from outside too.
+    pub fn new(
+        graph: &Graph,
+        order: &[NodeId],
+        values: &[NodeId],
+        lane: u32,
+        reads: &dyn Fn(NodeId) -> Vec<NodeId>,
+    ) -> Ternary {
         let is_bitwise = |id: &NodeId| {
             graph.width(*id) == lane && matches!(graph.op(*id), Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_))
         };
@@ -36,11 +42,11 @@ impl Ternary {
         let mut inputs: Vec<NodeId> = Vec::new();
         let mut read_outside: HashSet<NodeId> = values.iter().copied().collect();
         for id in order {
-            let operands = graph.op(*id).operands();
             if inside.contains(id) {
+                let operands = graph.op(*id).operands();
                 inputs.extend(operands.into_iter().filter(|operand| !inside.contains(operand)));
             } else {
-                read_outside.extend(operands);
+                read_outside.extend(reads(*id));
             }
         }
         inputs.sort_unstable();
@@ -122,7 +128,8 @@ mod tests {
         let (ab, ac, bc) = (graph.and(a, b), graph.and(a, c), graph.and(b, c));
         let two = graph.xor(ab, ac);
         let majority = graph.xor(two, bc);
-        let ternary = Ternary::new(&graph, &graph.reachable([majority]), &[majority], 32);
+        let ternary =
+            Ternary::new(&graph, &graph.reachable([majority]), &[majority], 32, &|id| graph.op(id).operands());
         assert_eq!(ternary.gates.len(), 1);
         let signal = ternary.output(majority).expect("comes out");
         assert!(matches!(ternary.source(signal), Err(Gate::Lut3(..))));

@@ -61,7 +61,7 @@ impl Printer<'_> {
         let operations = order.iter().filter(|&&id| !is_free(id)).count();
         let mut depths: HashMap<NodeId, usize> = HashMap::new();
         for &id in &order {
-            let operands = self.outside.reads(id);
+            let operands = self.reads(id);
             let below = operands.iter().filter_map(|operand| depths.get(operand)).max().copied().unwrap_or(0);
             depths.insert(id, below + usize::from(!is_free(id)));
         }
@@ -76,7 +76,7 @@ impl Printer<'_> {
         let operations = order.iter().filter(|&&id| !is_free(id)).count();
         let mut last: HashMap<NodeId, usize> = HashMap::new();
         for (at, &id) in order.iter().enumerate() {
-            last.extend(self.outside.reads(id).into_iter().map(|operand| (operand, at)));
+            last.extend(self.reads(id).into_iter().map(|operand| (operand, at)));
         }
         last.extend(self.values.iter().map(|&id| (id, order.len())));
         // Values that are held at once.

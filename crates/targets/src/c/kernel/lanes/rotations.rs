@@ -1,0 +1,62 @@
+//! Rotations by amounts that differ from pass to pass, in the direction in which the amount is there.
+
+use super::Printer;
+use headrace_transform::kernel::{NodeId, Op};
+use std::collections::HashSet;
+
+/// Where a rotation goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Left,
+    Right,
+}
+
+impl Printer<'_> {
+    /// Direction and amount of a rotation to the left by `n` of a value of so many bits: to the left by -x is to the right by x.
+    pub(super) fn turn(&self, n: NodeId, width: u32) -> (Direction, NodeId) {
+        let graph = &self.words.graph;
+        match graph.op(n) {
+            // Amounts count modulo the width: those of fewer bits must not wrap around before that.
+            &Op::Sub(from, x)
+                if graph.constant(from).is_some_and(|from| from % u128::from(width) == 0)
+                    && 1 << graph.width(n).min(127) >= u128::from(width) =>
+            {
+                (Direction::Right, x)
+            }
+            _ => (Direction::Left, n),
+        }
+    }
+
+    /// The nodes that a node reads when it is printed, as often as it names them.
+    pub(super) fn reads(&self, id: NodeId) -> Vec<NodeId> {
+        match self.words.graph.op(id) {
+            Op::RotateLeft(a, n) => vec![*a, self.turn(*n, self.words.graph.width(id)).1],
+            _ => self.outside.reads(id),
+        }
+    }
+
+    /// What is read for the values, themselves included.
+    pub(super) fn read_for_values(&self) -> HashSet<NodeId> {
+        let mut seen = HashSet::new();
+        let mut open = self.values.clone();
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                open.extend(self.reads(id));
+            }
+        }
+        seen
+    }
+
+    /// A rotation to the left by amounts that no one knows before.
+    pub(super) fn rotation(&mut self, a: NodeId, n: NodeId, width: u32) -> String {
+        let (direction, n) = self.turn(n, width);
+        if width == self.lane() && self.rotates() {
+            let name = if direction == Direction::Left { "rolv" } else { "rorv" };
+            return self.instruction(name, &format!("{}, {}", self.raw(&a), self.raw(&n)));
+        }
+        let most = self.number(u128::from(width - 1));
+        let (a, n) = (self.vector(a), self.vector(n));
+        let (there, back) = if direction == Direction::Left { ("<<", ">>") } else { (">>", "<<") };
+        self.cut(format!("({a} {there} ({n} & {most})) | ({a} {back} (-{n} & {most}))"), width)
+    }
+}

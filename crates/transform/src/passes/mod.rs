@@ -6,6 +6,7 @@ pub mod linear;
 pub mod outer_complements;
 pub mod select_instructions;
 pub mod several_passes;
+pub mod shape;
 pub mod split_passes;
 pub mod split_recurrence;
 pub mod split_sums;

@@ -176,7 +176,7 @@ struct {prefix}_ahead {{
             let _ = writeln!(leave, "    memcpy(after->e{at}, s->{name} + {first}, sizeof after->e{at});");
             let _ = writeln!(take, "    memcpy(s->{name} + {first}, after->e{at}, sizeof after->e{at});");
         }
-        let can = divided.can(prefix);
+        let can = divided.can();
         let cycles = (cycles.ceil() as u64).max(1);
         format!(
             "#ifdef __SIZEOF_INT128__

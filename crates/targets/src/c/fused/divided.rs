@@ -19,6 +19,8 @@ const TOGETHER: usize = 64;
 pub(super) struct Divided {
     /// Its number among the loops of the automaton.
     pub number: usize,
+    /// The function that chooses among the ways to run it.
+    pub chooses: String,
     /// So many ways are there to run it, and none may be for this machine; `None`: one always works.
     pub ways: Option<usize>,
     /// Cycles of a pass, about.
@@ -27,11 +29,11 @@ pub(super) struct Divided {
 
 impl Divided {
     /// The value of `can`, which says whether this machine has a way to run the loop, and what follows to correct it.
-    pub(super) fn can(&self, prefix: &str) -> String {
+    pub(super) fn can(&self) -> String {
         match self.ways {
             None => "true;\n".to_owned(),
             Some(0) => "false;\n".to_owned(),
-            Some(ways) => format!("false;\n{X86}    can = {prefix}_loop_{}_way() <= {ways};\n#endif\n", self.number),
+            Some(ways) => format!("false;\n{X86}    can = {}_way() <= {ways};\n#endif\n", self.chooses),
         }
     }
 }
@@ -83,7 +85,7 @@ impl Writer<'_> {
             let _ = writeln!(wipe, "    hr_wipe(part.{name}, sizeof part.{name});");
         }
         let cycles = (cycles.ceil() as u64).max(1);
-        let can = divided.can(prefix);
+        let can = divided.can();
         format!(
             "#ifdef __SIZEOF_INT128__
 /* What passes of loop {number} leave that nobody has to run them for. */

@@ -67,7 +67,11 @@ pub(super) struct KernelFunctions {
     numbers: HashMap<String, usize>,
     /// The functions, one after another.
     pub text: String,
-    /// What functions use and has been printed.
+    /// What stands above them all.
+    above: BTreeSet<String>,
+    /// As much of that as functions use.
+    pub found: BTreeSet<String>,
+    /// What else functions use and has been printed.
     support: BTreeSet<String>,
     /// For how many instructions were looked for.
     selected: usize,
@@ -77,8 +81,8 @@ pub(super) struct KernelFunctions {
 
 impl KernelFunctions {
     /// None so far, below what has been printed for functions to use.
-    pub fn below(support: BTreeSet<String>) -> KernelFunctions {
-        KernelFunctions { support, ..KernelFunctions::default() }
+    pub fn below(above: BTreeSet<String>) -> KernelFunctions {
+        KernelFunctions { above, ..KernelFunctions::default() }
     }
 
     /// Whether more of them may be printed with instructions that work on blocks: those take long to be found.
@@ -127,7 +131,9 @@ impl KernelFunctions {
                 first.push_str(X86);
                 for (at, way) in ways.iter().enumerate() {
                     for text in &way.support {
-                        if self.support.insert(text.clone()) {
+                        if self.above.contains(text) {
+                            self.found.insert(text.clone());
+                        } else if self.support.insert(text.clone()) {
                             self.text.push_str(text);
                         }
                     }

@@ -2,21 +2,21 @@
 //! when it is called.
 
 use super::divided::Divided;
-use super::kernels::{X86, way};
-use super::many::{ManyLoop, ManyLoops};
+use super::kernels::X86;
+use super::many::{ManyLoop, ManyLoops, ManyWays};
+use super::shapes::{Unit, Units};
 use super::taken;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, LoopNames, MOST_TEXT, Machine, Many, Names, ON_TRIAL, Renamed, Strategy,
-    TabulatedFunction, Trials, element_type, trial,
+    self, Blocks, CFunction, LoopNames, MOST_TEXT, Machine, Names, ON_TRIAL, Renamed, Strategy, TabulatedFunction,
+    Trials, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
-use headrace_transform::control::CountedLoop;
 use headrace_transform::kernel::{Loop, ObjectId};
 use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -34,13 +34,43 @@ const MOST_PLAIN_TEXT: usize = 60_000;
 const NOTHING: &[&str] = &[];
 
 /// What is printed for the loops of an automaton.
-pub(super) struct Loops {
-    /// The functions.
-    pub text: String,
-    /// What has been printed for them to use.
-    pub support: BTreeSet<String>,
+pub(super) struct Loops<'a> {
+    /// Those that are printed, each for one or several loops.
+    pub units: Vec<PrintedUnit<'a>>,
+    /// Loops that do the same as another one, and which.
+    pub same: Vec<(usize, usize)>,
     /// Those that run for many messages at once.
     pub many: ManyLoops,
+    /// All loops.
+    pub bodies: Vec<&'a Loop>,
+}
+
+impl Loops<'_> {
+    /// What stands above their functions for them to use.
+    pub fn support(&self) -> BTreeSet<String> {
+        let functions = self.units.iter().flat_map(PrintedUnit::functions);
+        functions.flat_map(|function| &function.support).cloned().collect()
+    }
+}
+
+/// The functions of a unit.
+pub(super) struct PrintedUnit<'a> {
+    /// What they run.
+    pub unit: Unit<'a>,
+    /// For one message, the fastest first, and one that always works last, if there is one.
+    pub versions: Vec<Version>,
+    /// For many.
+    pub ways: ManyWays,
+    /// What functions use that are left out.
+    pub dropped: Vec<String>,
+}
+
+impl PrintedUnit<'_> {
+    /// All of them.
+    pub fn functions(&self) -> impl Iterator<Item = &CFunction> {
+        let versions = self.versions.iter().map(|version| &version.function);
+        versions.chain(self.ways.ways.iter().map(|way| &way.function))
+    }
 }
 
 /// A way of running the passes of a loop.
@@ -193,90 +223,97 @@ fn tune(trials: &dyn Trials, body: &Loop, versions: &mut [Version], plain: &mut 
 }
 
 impl Writer<'_> {
-    /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses, which says
-    /// whether this machine can.
-    pub(super) fn loops(&self) -> Loops {
-        let all: Vec<&CountedLoop> = self.automaton.states.iter().flat_map(|state| &state.loops).collect();
-        let mut by_size: Vec<usize> = (0..all.len()).collect();
-        by_size.sort_by_key(|&at| {
-            let body = &all[at].body;
-            let tokens: u64 = body.consumes.iter().chain(&body.produces).map(|port| port.0).sum();
-            std::cmp::Reverse(tokens)
-        });
-        // Loops of several states that do the same are one.
-        let mut known: HashMap<String, usize> = HashMap::new();
-        let mut tuned = 0;
-        let mut texts = vec![String::new(); all.len()];
-        let mut support: BTreeSet<String> = BTreeSet::new();
-        let mut support_text = String::new();
-        let mut chains = Vec::new();
-        let mut many = ManyLoops { loops: Vec::new(), of_loop: vec![None; all.len()] };
-        for number in by_size {
-            let body = &all[number].body;
-            let same = self.key(body);
-            if let Some(&other) = known.get(&same) {
-                texts[number] = format!(
-                    "#define {0}_loop_{number} {0}_loop_{other}\n#define {0}_loop_{number}_divided {0}_loop_{other}_divided\n",
-                    self.prefix
-                );
-                many.of_loop[number] = many.of_loop[other];
-                continue;
-            }
-            known.insert(same, number);
-            let is_tuned = tuned < TUNED;
-            tuned += usize::from(is_tuned);
-            let versions = self.versions(body, number, is_tuned);
+    /// What is printed for the loops.
+    pub(super) fn loops(&self) -> Loops<'_> {
+        let bodies: Vec<&Loop> =
+            self.automaton.states.iter().flat_map(|state| &state.loops).map(|counted| &counted.body).collect();
+        let Units { units, same } = self.units(&bodies);
+        let mut many = ManyLoops { loops: Vec::new(), of_loop: vec![None; bodies.len()] };
+        let mut printed = Vec::new();
+        for (at, unit) in units.into_iter().enumerate() {
+            let is_tuned = at < TUNED;
+            let versions = self.versions(&unit, is_tuned);
             let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
-            let short = body.graph.len() <= MOST_NODES;
-            let (alone, ways) =
-                if is_tuned && short { self.many_ways(body, number, cycles) } else { (cycles, Vec::new()) };
-            let functions = versions.iter().map(|version| &version.function);
-            let functions = functions.chain(ways.iter().map(|way| &way.function));
-            for text in functions.flat_map(|function| &function.support) {
-                if support.insert(text.clone()) {
-                    support_text.push_str(text);
+            let short = unit.body.graph.len() <= MOST_NODES;
+            let ways = match is_tuned && short {
+                true => self.many_ways(&unit, cycles),
+                false => ManyWays { ways: Vec::new(), alone: cycles },
+            };
+            if !ways.ways.is_empty() {
+                for &number in &unit.members {
+                    many.of_loop[number] = Some(many.loops.len());
+                    many.loops.push(ManyLoop { number, unit: at });
                 }
             }
-            texts[number] = self.dispatched(body, number, &versions);
-            let always = versions.last().is_some_and(|version| version.supported.is_empty());
-            let divided = Divided { number, ways: (!always).then_some(versions.len()), cycles };
-            if body.is_independent() {
-                texts[number].push_str(&self.divided(body, &divided));
-            } else {
-                chains.push((body, divided));
-            }
-            if !ways.is_empty() {
-                many.of_loop[number] = Some(many.loops.len());
-                many.loops.push(ManyLoop { number, ways, alone });
+            printed.push(PrintedUnit { unit, versions, ways, dropped: Vec::new() });
+        }
+        for &(number, other) in &same {
+            many.of_loop[number] = many.of_loop[other];
+        }
+        Loops { units: printed, same, many, bodies }
+    }
+
+    /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses, which says
+    /// whether this machine can. `others` is what functions of others need and found here before some were dropped.
+    pub(super) fn loops_text(&self, loops: &Loops, others: &BTreeSet<String>) -> String {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut text = String::from(X86);
+        for unit in &loops.units {
+            let kept = unit.functions().flat_map(|function| &function.support);
+            for support in kept.chain(unit.dropped.iter().filter(|support| others.contains(*support))) {
+                if seen.insert(support) {
+                    text.push_str(support);
+                }
             }
         }
-        let bodies: Vec<&Loop> = all.iter().map(|counted| &counted.body).collect();
-        let text = format!(
-            "{X86}{support_text}#endif\n{}{}{}",
-            texts.concat(),
-            self.ahead(&chains),
-            self.many_loops(&many, &bodies)
-        );
-        Loops { text, support, many }
+        text.push_str("#endif\n");
+        let mut chains = Vec::new();
+        for PrintedUnit { unit, versions, .. } in &loops.units {
+            text.push_str(&self.dispatched(unit, versions));
+            let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
+            let always = versions.last().is_some_and(|version| version.supported.is_empty());
+            let n_ways = versions.len();
+            for &number in &unit.members {
+                text.push_str(&self.framed(unit, number, loops.bodies[number]));
+                let chooses = unit.base.clone();
+                let divided = Divided { number, chooses, ways: (!always).then_some(n_ways), cycles };
+                if unit.body.is_independent() {
+                    text.push_str(&self.divided(loops.bodies[number], &divided));
+                } else {
+                    chains.push((loops.bodies[number], divided));
+                }
+            }
+        }
+        for (number, other) in &loops.same {
+            let prefix = self.prefix;
+            let _ = write!(
+                text,
+                "#define {prefix}_loop_{number} {prefix}_loop_{other}\n#define {prefix}_loop_{number}_divided {prefix}_loop_{other}_divided\n"
+            );
+        }
+        text.push_str(&self.ahead(&chains));
+        text.push_str(&self.many_loops(loops));
+        text
     }
 
     /// The ways to run a loop for many messages at once: only where the passes of one need each other.
-    fn many_ways(&self, body: &Loop, number: usize, alone: f64) -> (f64, Vec<Many>) {
+    fn many_ways(&self, unit: &Unit, alone: f64) -> ManyWays {
+        let body = unit.body.as_ref();
         if body.is_independent() {
-            return (alone, Vec::new());
+            return ManyWays { ways: Vec::new(), alone };
         }
-        let (state, function) = (format!("struct {}", self.prefix), format!("{}_loop_{number}_many", self.prefix));
-        let names = self.loop_names(format!("{}_loop_{number}_table", self.prefix));
-        let outside = LoopNames { function: &function, state: &state, names: &names };
+        let function = format!("{}_many", unit.base);
+        let names = self.loop_names(format!("{}_table", unit.base));
+        let outside = LoopNames { function: &function, state: &unit.state, names: &names };
         let selected = selected(body);
         let (alone, mut ways) =
             kernel::many(body, selected.as_ref().map(|selected| &selected.body), instructions(), alone, &outside);
         ways.retain(|way| way.function.text.len() <= MOST_TEXT);
-        (alone, ways)
+        ManyWays { ways, alone }
     }
 
     /// A text that is equal for loops that do the same.
-    fn key(&self, body: &Loop) -> String {
+    pub(super) fn key(&self, body: &Loop) -> String {
         let names = self.loop_names("same".to_owned());
         kernel::passes(body, &LoopNames { function: "same", state: self.prefix, names: &names }).text
     }
@@ -286,10 +323,10 @@ impl Writer<'_> {
     }
 
     /// The ways to run a loop, the fastest first, and last one that always works unless it is very long: there may be none.
-    fn versions(&self, body: &Loop, number: usize, is_tuned: bool) -> Vec<Version> {
-        let base = format!("{}_loop_{number}", self.prefix);
-        let (state, names) = (format!("struct {}", self.prefix), self.loop_names(format!("{base}_table")));
-        let outside = Outside { base: &base, state: &state, names: &names };
+    fn versions(&self, unit: &Unit, is_tuned: bool) -> Vec<Version> {
+        let (base, body) = (&unit.base, unit.body.as_ref());
+        let names = self.loop_names(format!("{base}_table"));
+        let outside = Outside { base, state: &unit.state, names: &names };
         let trials = self.trials.filter(|_| is_tuned);
         let mut versions = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
         let mut plain = kernel::passes(body, &outside.named(&format!("{base}_plain")));
@@ -326,75 +363,5 @@ impl Writer<'_> {
         let state = format!("struct {}", self.prefix);
         let names = self.loop_names(String::new());
         kernel::product_once(&split, &LoopNames { function, state: &state, names: &names }).ok()
-    }
-
-    /// The functions, and the one that chooses among them.
-    fn dispatched(&self, body: &Loop, number: usize, versions: &[Version]) -> String {
-        let prefix = self.prefix;
-        let names = self.loop_names(format!("{prefix}_loop_{number}_table"));
-        let mut text = kernel::tables(&body.graph, &body.roots(), &names);
-        text.push_str(X86);
-        let others: Vec<&Version> = versions.iter().filter(|version| !version.supported.is_empty()).collect();
-        let last = versions.last().filter(|version| version.supported.is_empty());
-        for version in &others {
-            text.push_str(&version.function.text);
-            text.push('\n');
-        }
-        let own = format!("{prefix}_loop_{number}");
-        // What few passes take is another way, where some are worth while for many only.
-        let least = others.iter().map(|version| version.least_passes).max().unwrap_or(0);
-        let mut chosen = format!("{own}_way()");
-        if !others.is_empty() {
-            let supported: Vec<&str> = others.iter().map(|version| version.supported.as_str()).collect();
-            text.push_str(&way(&own, &supported));
-        }
-        if least > 0 {
-            let supported = others.iter().map(|version| match version.least_passes {
-                0 => version.supported.as_str(),
-                _ => "0",
-            });
-            let supported: Vec<&str> = supported.collect();
-            text.push_str(&way(&format!("{own}_of_few"), &supported));
-            chosen = format!("passes < {least} ? {own}_of_few_way() : {chosen}");
-        }
-        text.push_str("#endif\n");
-        // Apart from the function that chooses, whose own frame would otherwise be theirs.
-        let apart = |function: &CFunction| {
-            let head = format!("static void {}(", function.name);
-            function.text.replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
-        };
-        text.push_str(&last.map_or(String::new(), |version| apart(&version.function)));
-        let _ = write!(text, "\nHR_APART static bool {prefix}_loop_{number}(struct {prefix} *s");
-        let mut arguments = String::from("s");
-        for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-            let _ = write!(text, ", const {} *in{at}", element_type(*width));
-            let _ = write!(arguments, ", in{at}");
-        }
-        for (at, (_, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-            let _ = write!(text, ", {} *out{at}", element_type(*width));
-            let _ = write!(arguments, ", out{at}");
-        }
-        let _ = write!(text, ", size_t passes) {{\n{X86}");
-        if !others.is_empty() {
-            let _ = writeln!(text, "    switch ({chosen}) {{");
-            for (at, version) in others.iter().enumerate() {
-                let name = &version.function.name;
-                let _ =
-                    writeln!(text, "    case {}:\n        {name}({arguments}, passes);\n        return true;", at + 1);
-            }
-            text.push_str("    default:\n        break;\n    }\n");
-        }
-        match last {
-            Some(last) => {
-                let _ =
-                    write!(text, "#endif\n    {}({arguments}, passes);\n    return true;\n}}\n\n", last.function.name);
-            }
-            None => {
-                let unused: Vec<String> =
-                    arguments.split(", ").chain(["passes"]).map(|name| format!("    (void){name};\n")).collect();
-                let _ = write!(text, "#endif\n{}    return false;\n}}\n\n", unused.concat());
-            }
-        }
-        text
     }
 }

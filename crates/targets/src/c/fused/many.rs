@@ -7,24 +7,22 @@
 
 use super::Writer;
 use super::kernels::X86;
+use super::loops::{Loops, PrintedUnit};
 use crate::c::kernel::{Many, element_type};
-use headrace_transform::kernel::Loop;
 use std::fmt::Write as _;
 
 /// Contexts that are under way together.
 const TOGETHER: usize = 64;
 
-/// A loop that runs for many messages at once.
-pub(super) struct ManyLoop {
-    /// Its number among the loops of the automaton.
-    pub number: usize,
-    /// The ways to run it, the best for many first.
+/// The ways to run a loop for many messages.
+pub(super) struct ManyWays {
+    /// The best for many first.
     pub ways: Vec<Many>,
     /// Cycles of a pass of one message.
     pub alone: f64,
 }
 
-impl ManyLoop {
+impl ManyWays {
     /// The fewest messages for which a way is the best of those after it; `None`: never.
     fn fewest(&self, way: usize) -> Option<usize> {
         let own = &self.ways[way];
@@ -33,6 +31,14 @@ impl ManyLoop {
             own.cycles_for(n) < later.fold(self.alone * n as f64, f64::min)
         })
     }
+}
+
+/// A loop that runs for many messages at once.
+pub(super) struct ManyLoop {
+    /// Its number among the loops of the automaton.
+    pub number: usize,
+    /// What has the ways to run it.
+    pub unit: usize,
 }
 
 /// Loops that run for many messages at once.
@@ -59,26 +65,26 @@ impl Writer<'_> {
 
     /// `PREFIX_many_N(states, count)` for each loop: runs it for the first of them, which have most passes to go, and says
     /// for how many.
-    pub(super) fn many_loops(&self, all: &ManyLoops, bodies: &[&Loop]) -> String {
+    pub(super) fn many_loops(&self, loops: &Loops) -> String {
         let prefix = self.prefix;
-        let mut text = String::new();
-        for (at, many) in all.loops.iter().enumerate() {
-            let body = bodies[many.number];
-            text.push_str(X86);
-            for way in &many.ways {
-                text.push_str(&way.function.text);
-                text.push('\n');
-            }
-            let _ = write!(
-                text,
-                "#endif\nstatic size_t {prefix}_many_{at}(struct {prefix} *const *states, size_t count) {{\n"
-            );
+        let mut text = String::from(X86);
+        for way in loops.units.iter().flat_map(|unit| &unit.ways.ways) {
+            text.push_str(&way.function.text);
+            text.push('\n');
+        }
+        text.push_str("#endif\n");
+        for (at, ManyLoop { number, unit }) in loops.many.loops.iter().enumerate() {
+            let (PrintedUnit { unit, ways: many, .. }, number) = (&loops.units[*unit], *number);
+            let body = loops.bodies[number];
+            let _ = writeln!(text, "static size_t {prefix}_many_{at}(struct {prefix} *const *states, size_t count) {{");
             let most = many.ways.iter().map(|way| way.lanes).max().unwrap_or(1);
             let (mut types, mut set, mut arguments, mut takes) =
                 (String::new(), String::new(), String::new(), String::new());
             let consumes = body.consumes.iter().zip(&self.network.inputs).enumerate().filter(|(_, (n, _))| n.0 > 0);
+            let mut of_one = String::new();
             for (number, ((n, width), port)) in consumes {
                 let (ty, name) = (element_type(*width), &port.name);
+                let _ = write!(of_one, ", in{number}[i]");
                 let _ = writeln!(text, "    const {ty} *in{number}[{most}];");
                 let _ = write!(types, ", const {ty} *const *");
                 let _ = writeln!(set, "        in{number}[i] = states[i]->in_{name};");
@@ -91,15 +97,32 @@ impl Writer<'_> {
             let produces = body.produces.iter().zip(&self.network.outputs).enumerate().filter(|(_, (n, _))| n.0 > 0);
             for (number, ((n, width), port)) in produces {
                 let (ty, name) = (element_type(*width), &port.name);
+                let _ = write!(of_one, ", out{number}[i]");
                 let _ = writeln!(text, "    {ty} *out{number}[{most}];");
                 let _ = write!(types, ", {ty} *const *");
                 let _ = writeln!(set, "        out{number}[i] = {prefix}_room_{name}(states[i], {n});");
                 let _ = write!(arguments, ", out{number}");
                 let _ = writeln!(takes, "        {prefix}_made_{name}(states[i], out{number}[i], passes * {n});");
             }
+            // What several loops share works on their objects.
+            let mut given = "states";
+            if unit.is_shared() {
+                let (state, shape) = (&unit.base, self.shape_of(unit, number, "states[i]"));
+                let _ = write!(text, "    struct {state} shapes[{most}];\n    const struct {state} *to[{most}];\n");
+                let _ = write!(
+                    set,
+                    "        {{\n            const struct {state} shape = {shape};\n            shapes[i] = shape;\n            to[i] = &shapes[i];\n        }}\n"
+                );
+                given = "to";
+                let rest = self.rest_of(unit, number, "states[i]", &of_one);
+                if !rest.is_empty() {
+                    takes.insert_str(0, &format!("        {rest}"));
+                }
+            }
+            let state = &unit.state;
             let _ = write!(
                 text,
-                "    void (*run)(struct {prefix} *const *{types}, size_t, size_t) = NULL;\n    size_t lanes = 1, passes, i;\n{X86}"
+                "    void (*run)({state} *const *{types}, size_t, size_t) = NULL;\n    size_t lanes = 1, passes, i;\n{X86}"
             );
             for (number, way) in many.ways.iter().enumerate() {
                 let Some(fewest) = many.fewest(number) else { continue };
@@ -111,7 +134,7 @@ impl Writer<'_> {
             }
             let _ = write!(
                 text,
-                "#endif\n    if (run == NULL) {{\n        return 0;\n    }}\n    count = count < lanes ? count : lanes;\n    passes = states[count - 1]->many_passes;\n    for (i = 0; i < count; i++) {{\n{set}    }}\n    run(states{arguments}, count, passes);\n    for (i = 0; i < count; i++) {{\n{takes}    }}\n    return count;\n}}\n\n"
+                "#endif\n    if (run == NULL) {{\n        return 0;\n    }}\n    count = count < lanes ? count : lanes;\n    passes = states[count - 1]->many_passes;\n    for (i = 0; i < count; i++) {{\n{set}    }}\n    run({given}{arguments}, count, passes);\n    for (i = 0; i < count; i++) {{\n{takes}    }}\n    return count;\n}}\n\n"
             );
         }
         text

@@ -17,6 +17,7 @@
 //! | `staged` | kernels of which a part is with instructions |
 //! | `layered` | kernels of bytes in wide registers |
 //! | `loops` | what is repeated |
+//! | `shapes` | loops of like parts of a network as one |
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
 //! | `divided` | loops that several threads run |
@@ -37,6 +38,7 @@ mod loops;
 mod many;
 mod ports;
 mod selected;
+mod shapes;
 mod staged;
 mod states;
 mod stops;
@@ -120,8 +122,9 @@ pub fn print(
     definitions.push_str(&writer.ports());
     definitions.push_str(&writer.leave());
     let loops = writer.loops();
-    definitions.push_str(&loops.text);
-    definitions.push_str(&writer.states(&loops));
+    let (states, found) = writer.states(&loops);
+    definitions.push_str(&writer.loops_text(&loops, &found));
+    definitions.push_str(&states);
     definitions.push_str(&writer.functions(&loops.many));
     PrintedNetwork { declarations, definitions, fields: Default::default() }
 }

@@ -9,6 +9,7 @@ use super::stops::Stops;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, Object};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// States of a function: compilers take much longer for one with all of them.
@@ -36,10 +37,11 @@ impl Place {
 }
 
 impl Writer<'_> {
-    /// The function that goes from state to state until input or room is missing, and before it those for so many states each.
-    pub(super) fn states(&self, loops: &Loops) -> String {
+    /// The function that goes from state to state until input or room is missing, and before it those for so many states
+    /// each; and what they use that stands above loops.
+    pub(super) fn states(&self, loops: &Loops) -> (String, BTreeSet<String>) {
         let prefix = self.prefix;
-        let mut functions = KernelFunctions::below(loops.support.clone());
+        let mut functions = KernelFunctions::below(loops.support());
         let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
         let stops = self.stops();
@@ -85,7 +87,7 @@ impl Writer<'_> {
             text,
             "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
-        functions.text + &text
+        (functions.text + &text, functions.found)
     }
 
     fn step(&self, step: &Step, place: Place, before: &[Effect], functions: &mut KernelFunctions, text: &mut String) {

@@ -16,7 +16,8 @@ use super::scalar::element_type;
 use super::words::{Layout, Unsuited};
 use headrace_instructions::Description;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
+use headrace_transform::passes::shape::needed;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
@@ -131,28 +132,6 @@ pub(super) struct Held {
     pub places: Vec<(ObjectId, usize)>,
     /// How they lie as tokens.
     pub layout: Layout,
-}
-
-/// What passes carry on as far as passes need it, and what comes to stand there. The rest only matters after the last one:
-/// [`leftovers`].
-fn needed(body: &Loop) -> BTreeMap<(ObjectId, usize), NodeId> {
-    let of = |one: &Carried| ((one.object, one.index), one.next);
-    let all: HashMap<(ObjectId, usize), NodeId> = body.carried.iter().map(of).collect();
-    let mut needed: BTreeMap<(ObjectId, usize), NodeId> =
-        body.carried.iter().filter(|one| one.carry == Carry::True).map(of).collect();
-    let mut open: Vec<NodeId> = body.outputs.iter().map(|output| output.2).chain(needed.values().copied()).collect();
-    while !open.is_empty() {
-        for id in body.graph.reachable(std::mem::take(&mut open)) {
-            let Op::Entry { object, index } = body.graph.op(id) else { continue };
-            let place = body.graph.constant(*index).map(|index| (*object, index as usize));
-            if let Some((place, &next)) = place.and_then(|place| Some((place, all.get(&place)?)))
-                && needed.insert(place, next).is_none()
-            {
-                open.push(next);
-            }
-        }
-    }
-    needed
 }
 
 /// What passes leave in the context `s` of message `i` that no pass needs: counters, and tokens of the last pass.

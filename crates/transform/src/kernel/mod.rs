@@ -207,6 +207,22 @@ impl Loop {
         self.graph.reachable(self.roots().into_iter().chain(starts))
     }
 
+    /// The loop with those counters only that its elements have.
+    pub fn with_own_counters(mut self) -> Self {
+        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut counters: Vec<Counter> = Vec::new();
+        for one in &mut self.carried {
+            if let Carry::Counter { counter, .. } = &mut one.carry {
+                *counter = *numbers.entry(*counter).or_insert_with(|| {
+                    counters.push(self.counters[*counter].clone());
+                    counters.len() - 1
+                });
+            }
+        }
+        self.counters = counters;
+        self
+    }
+
     /// The loop in a graph of its own with the same tables. `node` makes what stands for a node, of the new graph and what
     /// stands for nodes before it, operands first; `None` from it is `None` of the whole.
     pub fn rebuilt(

@@ -5,7 +5,7 @@
 //! of that is needed by their passes. So a loop is taken apart into its shape, which holds what passes need, with objects
 //! in the order in which they are met, and the rest, which is known from the number of passes and the last one's tokens.
 
-use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, Object, ObjectId, Op, TableId};
+use crate::kernel::{Carried, Carry, Loop, NodeId, Object, ObjectId, Op, TableId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -63,31 +63,16 @@ pub fn shape(body: &Loop) -> Option<Shape> {
     let counters: HashSet<usize> = body.carried.iter().filter(|one| is_place(one)).filter_map(counter).collect();
     let is_core = |one: &Carried| is_place(one) || counter(one).is_some_and(|own| counters.contains(&own));
     let (core, rest): (Vec<Carried>, Vec<Carried>) = body.carried.iter().cloned().partition(is_core);
-    let rest = (!rest.is_empty()).then(|| with_carried(Loop { outputs: Vec::new(), ..body.clone() }, rest));
-    let (core, objects, key) = in_order(&with_carried(body.clone(), core))?;
+    let rest =
+        (!rest.is_empty()).then(|| Loop { outputs: Vec::new(), carried: rest, ..body.clone() }.with_own_counters());
+    let (core, objects, key) = in_order(&Loop { carried: core, ..body.clone() }.with_own_counters())?;
     Some(Shape { core, objects, rest, key })
-}
-
-/// A loop that carries something else, with the counters of that.
-fn with_carried(body: Loop, mut carried: Vec<Carried>) -> Loop {
-    let mut counters = Vec::new();
-    let mut known: HashMap<usize, usize> = HashMap::new();
-    for one in &mut carried {
-        if let Carry::Counter { counter, .. } = &mut one.carry {
-            *counter = *known.entry(*counter).or_insert_with(|| {
-                counters.push(body.counters[*counter].clone());
-                counters.len() - 1
-            });
-        }
-    }
-    Loop { carried, counters, ..body }
 }
 
 /// The same loop with only what it needs, what its objects were, and a text that is equal for loops that do the same.
 /// Nodes keep their order, which passes that look for patterns rely on.
 fn in_order(body: &Loop) -> Option<(Loop, Vec<ObjectId>, Key)> {
-    let needed = body.needed();
-    let alike = alike(body, &needed);
+    let alike = alike(body);
     let mut met = Met { body, alike: &alike, numbers: HashMap::new(), objects: Vec::new(), key: Key::default() };
     for &(port, offset, value) in &body.outputs {
         let number = met.node(value);
@@ -108,23 +93,12 @@ fn in_order(body: &Loop) -> Option<(Loop, Vec<ObjectId>, Key)> {
     key.produces = body.produces.clone();
     let number_of: HashMap<ObjectId, ObjectId> =
         objects.iter().enumerate().map(|(at, &object)| (object, ObjectId(at as u32))).collect();
-    let mut graph = Graph::new();
-    let mut known: HashMap<NodeId, NodeId> = HashMap::new();
-    for id in needed {
-        let (op, width) = (body.graph.op(id), body.graph.width(id));
-        let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| known.get(operand).copied()).collect();
-        let operands = operands?;
-        let new = match (op, operands.as_slice()) {
-            (Op::Entry { object, .. }, &[index]) => graph.entry(*number_of.get(object)?, index, width),
-            (Op::Lookup(table, _), &[index]) => {
-                let table = graph.add_table(body.graph.table(*table).clone());
-                graph.lookup(table, index)
-            }
-            (op, operands) => graph.rebuild(op, width, operands),
-        };
-        known.insert(id, new);
-    }
-    let mut core = body.moved(graph, &known)?;
+    let mut core = body.rebuilt(|graph, new, id| match body.graph.op(id) {
+        Op::Entry { object, index } => {
+            Some(graph.entry(*number_of.get(object)?, *new.get(index)?, body.graph.width(id)))
+        }
+        _ => graph.copy(&body.graph, id, new),
+    })?;
     for one in &mut core.carried {
         one.object = *number_of.get(&one.object)?;
     }
@@ -188,9 +162,9 @@ fn bare(op: &Op) -> Op {
 }
 
 /// A number for each node that is equal for nodes of the same operations, whatever objects they read.
-fn alike(body: &Loop, needed: &[NodeId]) -> HashMap<NodeId, u64> {
+fn alike(body: &Loop) -> HashMap<NodeId, u64> {
     let mut alike: HashMap<NodeId, u64> = HashMap::new();
-    for &id in needed {
+    for id in body.needed() {
         let op = body.graph.op(id);
         let mut operands: Vec<Option<u64>> = op.operands().iter().map(|operand| alike.get(operand).copied()).collect();
         if commutes(op) {
@@ -274,7 +248,7 @@ impl Met<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Counter;
+    use crate::kernel::{Counter, Graph};
 
     fn object(name: &str) -> Object {
         Object { name: name.to_owned(), width: 32, length: 1, persistent: true }

@@ -23,7 +23,7 @@ mod period;
 
 pub use period::{PERIOD, Period};
 
-use crate::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, ObjectId, Op};
+use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Bytes of a sum.
@@ -212,7 +212,7 @@ fn index_loop(body: &Loop, place: NodeId) -> Option<Loop> {
         carried,
         ..body.clone()
     };
-    Some(with_own_counters(made))
+    Some(made.with_own_counters())
 }
 
 /// Elements at known places that nodes are made from; `None` if others are.
@@ -222,22 +222,6 @@ fn entries(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Option<Has
         _ => None,
     });
     read.collect()
-}
-
-/// A loop with those counters only that its elements have.
-fn with_own_counters(mut body: Loop) -> Loop {
-    let mut numbers: HashMap<usize, usize> = HashMap::new();
-    let mut counters: Vec<Counter> = Vec::new();
-    for one in &mut body.carried {
-        if let Carry::Counter { counter, .. } = &mut one.carry {
-            *counter = *numbers.entry(*counter).or_insert_with(|| {
-                counters.push(body.counters[*counter].clone());
-                counters.len() - 1
-            });
-        }
-    }
-    body.counters = counters;
-    body
 }
 
 /// The loop without sums; `written` are nodes that stand in tokens.
@@ -264,7 +248,7 @@ fn without(
         let before = graph.entry(before.object, index, 8);
         Some(graph.xor(sum, before))
     })?;
-    let left = with_own_counters(left);
+    let left = left.with_own_counters();
     // What was taken out may not be read any more.
     let gone = |object: ObjectId, at: Option<usize>| {
         let counted = running.iter().flat_map(|one| &one.index.carried);

@@ -33,6 +33,8 @@ mod statement;
 mod value;
 mod wide;
 
+pub use fused::{PrintedLoop, PrintedWay};
+
 use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::Automaton;
@@ -155,6 +157,8 @@ pub struct Emission {
     pub prefix: String,
     /// Whether it runs as a control automaton.
     pub fused: bool,
+    /// What was printed for the loops of that.
+    pub loops: Vec<PrintedLoop>,
 }
 
 /// The prefix for a network: its name without the package.
@@ -220,7 +224,7 @@ pub fn emit_with(
     }
     files.insert(format!("{prefix}.h"), header.into_bytes());
     files.insert(format!("{prefix}.c"), source.into_bytes());
-    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused })
+    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops: printed.loops })
 }
 
 /// Several networks in one source text.

@@ -22,12 +22,39 @@ pub trait Environment {
 
 /// The values of nodes, all that `roots` need, operands first.
 pub fn values(graph: &Graph, roots: &[NodeId], environment: &dyn Environment) -> HashMap<NodeId, u128> {
-    let mut values = HashMap::new();
-    for id in graph.reachable(roots.iter().copied()) {
-        let value = value(graph, id, &|id| values.get(id).copied().unwrap_or(0), environment);
-        values.insert(id, value);
+    let mut values = Values::new(graph, roots.iter().copied());
+    values.compute(environment);
+    values.order.iter().map(|&id| (id, values.of(id))).collect()
+}
+
+/// Nodes of a graph whose values are computed again and again.
+#[derive(Debug)]
+pub struct Values<'a> {
+    graph: &'a Graph,
+    order: Vec<NodeId>,
+    values: Vec<u128>,
+}
+
+impl<'a> Values<'a> {
+    /// Those that `roots` need, not computed yet.
+    pub fn new(graph: &'a Graph, roots: impl IntoIterator<Item = NodeId>) -> Values<'a> {
+        let order = graph.reachable(roots);
+        let length = order.last().map_or(0, |last| last.0 as usize + 1);
+        Values { graph, order, values: vec![0; length] }
     }
-    values
+
+    /// Computes all of them.
+    pub fn compute(&mut self, environment: &dyn Environment) {
+        for &id in &self.order {
+            let now = value(self.graph, id, &|id| self.of(*id), environment);
+            self.values[id.0 as usize] = now;
+        }
+    }
+
+    /// What a node was when they were computed; 0 where it is not among them.
+    pub fn of(&self, id: NodeId) -> u128 {
+        self.values.get(id.0 as usize).copied().unwrap_or(0)
+    }
 }
 
 /// What a node gives for these operands, in the order of [`Op::operands`]. It reads nothing from outside.
@@ -114,9 +141,14 @@ struct At<'a> {
     world: &'a World,
     entry: &'a [Vec<u128>],
     loaded: &'a HashMap<u32, u128>,
+    instruction: &'a dyn Fn(u32, &[u128]) -> u128,
 }
 
 impl Environment for At<'_> {
+    fn instruction(&self, description: u32, operands: &[u128]) -> u128 {
+        (self.instruction)(description, operands)
+    }
+
     fn input(&self, port: u32, offset: i64) -> u128 {
         let from = self.world.consumed.get(port as usize).copied().unwrap_or(0) as i64;
         let tokens = self.world.inputs.get(port as usize);
@@ -178,7 +210,7 @@ impl Run {
             let missing: Vec<NodeId> =
                 graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
             if missing.is_empty() {
-                let at = At { world, entry: &self.entry, loaded: &self.loaded };
+                let at = At { world, entry: &self.entry, loaded: &self.loaded, instruction: &|_, _| 0 };
                 let result = value(graph, next, &|id| self.values.get(id).copied().unwrap_or(0), &at);
                 self.values.insert(next, result);
                 open.pop();
@@ -253,19 +285,25 @@ impl Run {
 
 /// Runs passes of a loop. The tokens are there.
 pub fn run_loop(body: &Loop, world: &mut World, passes: u64) {
+    run_loop_with(body, world, passes, &|_, _| 0);
+}
+
+/// The same for a loop with instructions of a machine, whose results `instruction` says.
+pub fn run_loop_with(body: &Loop, world: &mut World, passes: u64, instruction: &dyn Fn(u32, &[u128]) -> u128) {
+    let mut now = Values::new(&body.graph, body.roots());
+    let loaded = HashMap::new();
     for _ in 0..passes {
-        let now = values(&body.graph, &body.roots(), &At { world, entry: &world.objects, loaded: &HashMap::new() });
-        let of = |id: &NodeId| now.get(id).copied().unwrap_or(0);
+        now.compute(&At { world, entry: &world.objects, loaded: &loaded, instruction });
         for (port, tokens) in world.outputs.iter_mut().enumerate() {
             let n = body.produces.get(port).map_or(0, |produces| produces.0) as usize;
             let start = tokens.len();
             tokens.resize(start + n, 0);
             for (_, offset, value) in body.outputs.iter().filter(|output| output.0 as usize == port) {
-                tokens[start + *offset as usize] = of(value);
+                tokens[start + *offset as usize] = now.of(*value);
             }
         }
         for carried in &body.carried {
-            world.objects[carried.object.0 as usize][carried.index] = of(&carried.next);
+            world.objects[carried.object.0 as usize][carried.index] = now.of(carried.next);
         }
         for (port, consumed) in world.consumed.iter_mut().enumerate() {
             *consumed += body.consumes.get(port).map_or(0, |consumes| consumes.0) as usize;

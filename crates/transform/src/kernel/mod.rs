@@ -5,8 +5,10 @@
 //! a list is written at places that are not known, loads and structured loops.
 
 pub mod evaluate;
+pub mod evidence;
 pub mod graph;
 
+pub use evidence::Evidence;
 pub use graph::{Graph, Node, NodeId, ObjectId, Op, Table, TableId};
 use std::collections::HashMap;
 

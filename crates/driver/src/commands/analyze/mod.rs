@@ -8,6 +8,7 @@ mod order;
 mod partitions;
 mod period;
 mod secrets;
+mod ways;
 mod work;
 
 use super::{Context, fail_if};
@@ -93,6 +94,9 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
         if let Some(n) = arguments.partitions {
             return partitions::show(arguments, &network, n);
         }
+        if arguments.loops {
+            return Err(Failure::usage("--loops: only operations of the library say what typical messages are"));
+        }
         let classes = classes_of_names(&network, arguments)?;
         let found = report(context, &network, &classes, arguments, None)?;
         return fail_if(arguments.constant_time && found);
@@ -112,8 +116,20 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             if let Some(n) = arguments.partitions {
                 return partitions::show(arguments, &network, n);
             }
-            let classes = classes_of_manifest(&spec, &network);
             let about = About { spec: &spec, variant };
+            if arguments.loops {
+                let loops = ways::of_operation(&spec, &network);
+                if arguments.json {
+                    let mut object = about.object();
+                    object.insert("loops".into(), ways::json(&network, &loops));
+                    analysed.push(Value::Object(object));
+                } else {
+                    let text = format!("{}\n{}", about.title(), ways::text(&network, &loops));
+                    output::print(text.as_bytes())?;
+                }
+                continue;
+            }
+            let classes = classes_of_manifest(&spec, &network);
             if arguments.json {
                 let subject = Subject::new(&network, &context.session.sources, &classes);
                 found_any |= !subject.secrets.is_constant_time();
@@ -134,6 +150,22 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
 struct About<'a> {
     spec: &'a OperationSpec,
     variant: &'a VariantSpec,
+}
+
+impl About<'_> {
+    fn title(&self) -> String {
+        format!("{}, variant {}", self.spec.full_name(), self.variant.name)
+    }
+
+    /// What JSON says first.
+    fn object(&self) -> Map<String, Value> {
+        let mut object = Map::new();
+        object.insert("primitive".into(), json!(self.spec.set));
+        object.insert("operation".into(), json!(self.spec.name));
+        object.insert("variant".into(), json!(self.variant.name));
+        object.insert("declared_constant_time".into(), json!(self.variant.constant_time));
+        object
+    }
 }
 
 /// The operations that the words of the command line name, unless they are one network.
@@ -208,7 +240,7 @@ fn report(
         return Ok(found);
     }
     let mut text = match about {
-        Some(about) => format!("{}, variant {}\n", about.spec.full_name(), about.variant.name),
+        Some(about) => format!("{}\n", about.title()),
         None => String::new(),
     };
     if arguments.constant_time {
@@ -238,13 +270,7 @@ fn report(
 }
 
 fn as_json(subject: &Subject<'_>, arguments: &AnalyzeArgs, about: Option<About<'_>>) -> Value {
-    let mut object = Map::new();
-    if let Some(about) = about {
-        object.insert("primitive".into(), json!(about.spec.set));
-        object.insert("operation".into(), json!(about.spec.name));
-        object.insert("variant".into(), json!(about.variant.name));
-        object.insert("declared_constant_time".into(), json!(about.variant.constant_time));
-    }
+    let mut object = about.map(|about| about.object()).unwrap_or_default();
     object.insert("network".into(), json!(subject.network.name));
     for section in &SECTIONS {
         if !arguments.constant_time || section.key == "constant_time" {

@@ -27,8 +27,8 @@ impl Writer<'_> {
         Some(Faster {
             supported: machine.supported(),
             call: self.one_pass(&function, &body, &[], &[]),
+            function: printed.with_evidence(),
             support: printed.support,
-            function: printed.text,
         })
     }
 }

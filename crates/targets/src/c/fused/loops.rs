@@ -13,7 +13,7 @@ use crate::c::kernel::{
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
-use headrace_transform::passes::select_instructions::{SelectedLoop, select_in_loop};
+use headrace_transform::passes::select_instructions::{Choice, SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
 use std::collections::{BTreeSet, HashSet};
@@ -90,7 +90,10 @@ fn instructions() -> &'static [Description] {
 
 /// A loop with instructions of machines, if there are some for it.
 fn selected(body: &Loop) -> Option<SelectedLoop> {
-    choice(instructions(), |_| true).ok().and_then(|choice| select_in_loop(body, &[], &choice))
+    thread_local! {
+        static CHOICE: Option<Choice> = choice(instructions(), |_| true).ok();
+    }
+    CHOICE.with(|choice| select_in_loop(body, &[], choice.as_ref()?))
 }
 
 /// What the functions of a loop are printed into.
@@ -200,6 +203,7 @@ pub(super) fn blocks_with_held(
             None => kernel::blocks(&selected.body, instructions(), bits, &named),
         };
         let mut blocks = blocks.ok()?;
+        blocks.function = blocks.function.shown_by(selected.evidence.iter().cloned());
         if !tables.is_empty() {
             blocks.function.support.insert(0, tables.clone());
         }

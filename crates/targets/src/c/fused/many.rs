@@ -69,7 +69,7 @@ impl Writer<'_> {
         let prefix = self.prefix;
         let mut text = String::from(X86);
         for way in loops.units.iter().flat_map(|unit| &unit.ways.ways) {
-            text.push_str(&way.function.text);
+            text.push_str(&way.function.with_evidence());
             text.push('\n');
         }
         text.push_str("#endif\n");

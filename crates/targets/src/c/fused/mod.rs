@@ -24,6 +24,7 @@
 //! | `early` | tokens that are put out as soon as can be |
 //! | `ahead` | loops that other threads run before it is their turn |
 //! | `many` | loops of many messages at once |
+//! | `report` | what was printed for loops, for readers |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod ahead;
@@ -37,12 +38,15 @@ mod leave;
 mod loops;
 mod many;
 mod ports;
+mod report;
 mod selected;
 mod shapes;
 mod staged;
 mod states;
 mod stops;
 mod taken;
+
+pub use report::{PrintedLoop, PrintedWay};
 
 use super::kernel::{self, Names};
 use super::network::PrintedNetwork;
@@ -124,9 +128,10 @@ pub fn print(
     let loops = writer.loops();
     let (states, found) = writer.states(&loops);
     definitions.push_str(&writer.loops_text(&loops, &found));
+    let report = report::of(&loops);
     definitions.push_str(&states);
     definitions.push_str(&writer.functions(&loops.many));
-    PrintedNetwork { declarations, definitions, fields: Default::default() }
+    PrintedNetwork { declarations, definitions, fields: Default::default(), loops: report }
 }
 
 /// What all of it is printed from.

@@ -158,7 +158,7 @@ impl Writer<'_> {
     fn called(&self, body: &Loop, (function, supported, read, written): Way) -> Faster {
         let places = |all: Vec<_>| all.into_iter().map(|place| self.place(place)).collect::<Vec<_>>();
         let call = self.one_pass(&function.name, body, &places(read), &places(written));
-        Faster { supported, call, support: function.support, function: function.text }
+        Faster { supported, call, function: function.with_evidence(), support: function.support }
     }
 
     /// A pass whose long functions of the bytes of an object are tables in registers, for each machine that has them: the

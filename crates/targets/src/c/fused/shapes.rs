@@ -193,7 +193,7 @@ impl Writer<'_> {
         let others: Vec<&Version> = versions.iter().filter(|version| !version.supported.is_empty()).collect();
         let last = versions.last().filter(|version| version.supported.is_empty());
         for version in &others {
-            text.push_str(&version.function.text);
+            text.push_str(&version.function.with_evidence());
             text.push('\n');
         }
         // What few passes take is another way, where some are worth while for many only.
@@ -216,7 +216,7 @@ impl Writer<'_> {
         // Apart from the function that chooses, whose own frame would otherwise be theirs.
         let apart = |function: &CFunction| {
             let head = format!("static void {}(", function.name);
-            function.text.replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
+            function.with_evidence().replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
         };
         text.push_str(&last.map_or(String::new(), |version| apart(&version.function)));
         let (parameters, arguments) = parameters(body);

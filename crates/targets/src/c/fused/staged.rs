@@ -63,8 +63,8 @@ impl Writer<'_> {
         Some(Faster {
             supported: kernel::supported(&blocks.features),
             call,
+            function: blocks.function.with_evidence(),
             support: blocks.function.support,
-            function: blocks.function.text,
         })
     }
 }

@@ -3,6 +3,7 @@
 //! Moving bits costs nothing here. Tables become circuits. Large ones that occur often stay outside: their outputs are
 //! inputs of the circuit, what they read are outputs of it, and they are printed as functions.
 
+use super::agreement::proved;
 use super::words::{Unsuited, WordLoop};
 use headrace_boolean::basis::Basis;
 use headrace_boolean::circuit::lookup_tables::cover;
@@ -60,7 +61,9 @@ impl Part {
         };
         let entries: Vec<u64> = (0..1_usize << open.len()).map(element).collect();
         let entries = Table::new(open.len(), table.width as usize, &entries).map_err(|_| too_large())?;
-        Ok(circuit_for(&entries, basis, Effort::Quick).circuit)
+        let circuit = circuit_for(&entries, basis, Effort::Quick).circuit;
+        proved(&circuit, &entries)?;
+        Ok(circuit)
     }
 }
 
@@ -109,6 +112,8 @@ pub(super) struct Bits {
     pub outputs: Vec<Vec<usize>>,
     /// Numbers that tables have: those of the graph, and of functions that were found.
     pub n_tables: u32,
+    /// Inputs of the largest table, on all of which its circuit was compared with it; 0 where there is no table.
+    pub cases: u64,
 }
 
 /// Which tables stay outside of the circuit.
@@ -263,12 +268,13 @@ impl Bits {
             outputs.push(list);
         }
         let circuit = builder.circuit;
+        let cases = tables.keys().map(|part| 1 << part.open().count()).max().unwrap_or(0);
         let tables: BTreeMap<Part, Circuit> = tables
             .iter()
             .filter(|pair| is_outside(pair.0))
             .map(|(part, circuit)| (part.clone(), circuit.clone()))
             .collect();
-        Ok(Bits { circuit, sources, calls, tables, outputs, n_tables: graph.tables().len() as u32 })
+        Ok(Bits { circuit, sources, calls, tables, outputs, n_tables: graph.tables().len() as u32, cases })
     }
 }
 

@@ -4,6 +4,7 @@
 //! 64 bits are transposed in every lane; pass `k * n_lanes + j` is bit `k` of lane `j`. What is mixed into
 //! an output word as it came in is mixed in after the way back, and need not be transposed at all.
 
+use super::agreement::{bits_agree, of_circuits};
 use super::bits::{Bits, Outside, Source};
 use super::frame::{CFunction, LoopNames, frame};
 use super::lanes::constants;
@@ -27,7 +28,7 @@ const TRANSPOSED_WORD: f64 = 450.0;
 ///
 /// Why it cannot be.
 pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
-    let words = WordLoop::new(body, LANE)?;
+    let words = WordLoop::new(body, LANE)?.held()?;
     let late: Vec<Late> = words.written.iter().map(|one| Late::new(&words, one.2)).collect();
     let values: Vec<NodeId> = late.iter().map(|one| one.value).collect();
     let bits = Bits::new(&words, &values, machine.ternary, Outside::ROLLED)?;
@@ -38,6 +39,9 @@ pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFu
             (bits.small(machine.ternary), None)
         }
     };
+    if !bits_agree(&words, &values, &bits) {
+        return Err(Unsuited("a circuit computes something else than the words".into()));
+    }
     let rolled = rolled.as_ref();
     Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: HashMap::new() }.function()
 }
@@ -91,7 +95,8 @@ impl Printer<'_> {
         self.write(&mut group);
         let text = before + &frame(self.words, self.machine, self.names, bits, &once, &group);
         let cycles = self.cycles() / f64::from(bits);
-        Ok(CFunction { name: self.names.function.to_owned(), support, text, cycles })
+        let (name, evidence) = (self.names.function.to_owned(), of_circuits(self.bits));
+        Ok(CFunction { name, support, text, cycles, evidence })
     }
 
     /// Cycles of a group, estimated: two gates a cycle, values that spill, and the way in and out.

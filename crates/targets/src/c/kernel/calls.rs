@@ -66,7 +66,7 @@ impl Bits {
             one.inputs.iter().for_each(|input| circuit.push_output(map[input]));
         }
         let n_tables = found.iter().map(|one| one.table.table + 1).fold(self.n_tables, u32::max);
-        Bits { circuit, sources, calls, tables, outputs: self.outputs.clone(), n_tables }
+        Bits { circuit, sources, calls, tables, outputs: self.outputs.clone(), n_tables, cases: self.cases }
     }
 
     /// The same without some calls, which nobody reads.
@@ -88,6 +88,7 @@ impl Bits {
             tables: self.tables.clone(),
             outputs: self.outputs.clone(),
             n_tables: self.n_tables,
+            cases: self.cases,
         }
     }
 
@@ -205,7 +206,7 @@ mod tests {
         }
         state.iter().for_each(|&signal| circuit.push_output(signal));
         let outputs = vec![(0..16).collect()];
-        Bits { circuit, sources, calls: Vec::new(), tables: BTreeMap::new(), outputs, n_tables: 3 }
+        Bits { circuit, sources, calls: Vec::new(), tables: BTreeMap::new(), outputs, n_tables: 3, cases: 0 }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Example: an S-box as products in a subfield, done bit by bit on all bytes at once: sixteen groups, which read eight
 //! signals each, the sums of the round key and the state.
 
+use super::agreement::proved;
 use super::bits::{Bits, Outside, Part, Source};
 use super::calls::{Found, Sums};
 use headrace_boolean::basis::Basis;
@@ -62,6 +63,10 @@ pub(super) fn as_tables(bits: &Bits, basis: &Basis, outside: Outside) -> Option<
         });
         total += circuit.gates().len();
     }
+    let mut cases = bits.cases;
+    for (table, (_, circuit)) in &circuits {
+        cases = cases.max(proved(circuit, table).ok()?);
+    }
     circuits.retain(|_, (_, circuit)| circuit.gates().len() >= outside.gates);
     if circuits.is_empty() || total <= outside.total {
         return None;
@@ -74,7 +79,7 @@ pub(super) fn as_tables(bits: &Bits, basis: &Basis, outside: Outside) -> Option<
         let (inputs, outputs) = (group.inputs.clone(), group.outputs.clone());
         calls.push(Found { table: part.clone(), circuit: circuit.clone(), inputs, outputs });
     }
-    Some(bits.with_calls(&calls, &sums))
+    Some(Bits { cases, ..bits.with_calls(&calls, &sums) })
 }
 
 /// What each signal is the sum of, but for a constant: inputs of the circuit and gates that are not linear, ascending.

@@ -9,7 +9,7 @@ use super::scalar::{element_type, statements};
 use super::words::{Layout, WordLoop};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Carry, Effect, Loop, Object, TableId};
+use headrace_transform::kernel::{Carry, Effect, Evidence, Loop, Object, TableId};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -25,6 +25,29 @@ pub struct CFunction {
     pub text: String,
     /// Cycles that a pass takes, estimated: good for comparing, not for promising.
     pub cycles: f64,
+    /// Why it does what the loop means, beside what tests of the whole say.
+    pub evidence: Vec<Evidence>,
+}
+
+impl CFunction {
+    /// The same, with more that was shown: what was shown first comes first.
+    pub fn shown_by(mut self, more: impl IntoIterator<Item = Evidence>) -> CFunction {
+        for one in more {
+            if !self.evidence.contains(&one) {
+                self.evidence.push(one);
+            }
+        }
+        self
+    }
+
+    /// The text below a comment that says why it does what the loop means.
+    pub fn with_evidence(&self) -> String {
+        if self.evidence.is_empty() {
+            return self.text.clone();
+        }
+        let lines: Vec<String> = self.evidence.iter().map(ToString::to_string).collect();
+        format!("/* {}:\n   {}. */\n{}", self.name, lines.join(";\n   "), self.text)
+    }
 }
 
 /// What the caller calls things.

@@ -19,6 +19,7 @@ pub(super) use many::many_lanes;
 use self::ternary::Ternary;
 use self::together::{OVERLAP, TOGETHER};
 use super::Names;
+use super::agreement::LANES;
 use super::expression::{Expressions, literal, word_type};
 use super::frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
@@ -58,7 +59,7 @@ pub(super) fn lanes_after(
     let mut reason = Unsuited("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
         match WordLoop::new(body, bits) {
-            Ok(words) if fits(&words) => return printed(&words, machine, names, before),
+            Ok(words) if fits(&words) => return printed(&words.held()?, machine, names, before),
             Ok(_) => {}
             Err(error) => reason = error,
         }
@@ -73,7 +74,7 @@ fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str)
         return one.function(before);
     }
     let Some(two) = several_passes_that_count(words.body, TOGETHER) else { return one.function(before) };
-    let two = WordLoop::with_order(&two, words.bits, words.big)?;
+    let two = WordLoop::with_order(&two, words.bits, words.big)?.held()?;
     // What lies before the first pass has room for one pass only.
     let before_first = two.read().iter().any(|&(port, _)| port == two.first_port());
     let together =
@@ -273,7 +274,8 @@ impl<'a> Printer<'a> {
         let rows = words.inputs.iter().chain(&words.outputs);
         let overlap = if n_together > 1 { OVERLAP } else { 1.0 };
         let cycles = self.cycles(rows, nodes) / f64::from(group_passes) * overlap;
-        Ok(CFunction { name: self.names.function.to_owned(), support: self.support, text, cycles })
+        let name = self.names.function.to_owned();
+        Ok(CFunction { name, support: self.support, text, cycles, evidence: LANES.to_vec() })
     }
 
     /// Statements for what vectors and tokens need of what no pass changes, behind those of tables.

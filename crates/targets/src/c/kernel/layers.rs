@@ -8,9 +8,10 @@ use super::machine::Machine;
 use super::words::Unsuited;
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::matrix::BitMatrix;
-use headrace_transform::kernel::Loop;
+use headrace_transform::kernel::evidence::{DRAWS, PASSES};
+use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::byte_layers::{
-    ByteLayers, IDENTITY, LANES, Layer, Linear, Order, Place, Term, apply, byte_layers,
+    ByteLayers, IDENTITY, LANES, Layer, Linear, Order, Place, Term, apply, byte_layers, layers_agree,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,6 +25,13 @@ const ADD: u32 = 1;
 /// Instructions of registers of 512 bits that begin in a cycle.
 const AT_ONCE: f64 = 1.5;
 
+/// What layers are held to.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::Exhaustive { what: "functions of bytes", cases: 256 },
+    Evidence::Trial { what: "layers against the loop", passes: DRAWS * PASSES },
+    Evidence::Test { what: "layers", test: "crates/targets/tests/kernel_loops.rs layers_do_what_loops_mean" },
+];
+
 /// Prints a loop as layers of bytes.
 ///
 /// # Errors
@@ -34,6 +42,9 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
         return Err(Unsuited("bytes of a register are not permuted and mapped".into()));
     }
     let found = byte_layers(body).ok_or_else(|| Unsuited("a pass is not made of layers of bytes".into()))?;
+    if !layers_agree(body, &found) {
+        return Err(Unsuited("layers say something else than the loop".into()));
+    }
     let computes = |term: &Term| term.table.is_some() || term.map != IDENTITY;
     if !found.layers.iter().any(|layer| matches!(layer, Layer::Sum { terms, .. } if terms.iter().any(computes))) {
         return Err(Unsuited("bytes are only moved and added: words do as well".into()));
@@ -91,7 +102,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     text.push_str(&counter_ends(body, names.names));
     text.push_str("}\n");
     let support = vec![SUPPORT.to_owned()];
-    Ok(CFunction { name: names.function.to_owned(), support, text, cycles })
+    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, evidence: EVIDENCE.to_vec() })
 }
 
 /// Looking up.

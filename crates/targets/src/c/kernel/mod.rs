@@ -12,6 +12,7 @@
 //! | `vectors` | vector types; one vector for each word of many passes, from memory and back |
 //! | `layers` | a pass of bytes as layers of registers |
 //! | `lanes` | one lane of a vector for each pass |
+//! | `agreement` | words, circuits and tables of a loop, tried against it |
 //! | `bits` | a loop as a circuit |
 //! | `formulas` | tables in a circuit that were written as formulas |
 //! | `sums` | sums between the tables of a circuit, as calls |
@@ -34,6 +35,7 @@
 //! | `skipped` | what passes leave that are not run here |
 //! | `prelude` | what the printed text expects above it |
 
+mod agreement;
 mod bits;
 mod bitslice;
 mod blocks;

@@ -9,18 +9,22 @@ use super::pieces::Outside;
 use super::scalar::{element_type, statements_in_order};
 use super::words::glue;
 use headrace_source::Span;
-use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, TableId};
+use headrace_transform::kernel::{Effect, Evidence, Graph, Loop, NodeId, Object, ObjectId, Op, TableId};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// Cycles that an operation is taken for, many of which run at once.
 const SCALAR_OPERATION: f64 = 0.3;
 
+/// What passes are held to.
+const TESTED: Evidence =
+    Evidence::Test { what: "statements", test: "crates/targets/tests/kernel_loops.rs passes_do_what_loops_mean" };
+
 /// Prints a loop pass after pass.
 pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
     let (block, cycles) = passes_block(body, names.names, "passes", false);
     let text = format!("{}{block}}}\n", head(body, None, names));
-    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles }
+    CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, evidence: vec![TESTED] }
 }
 
 /// Statements that do as many passes as an expression says and leave pointers behind them, and estimated cycles of a pass;

@@ -13,7 +13,7 @@ use super::frame::{CFunction, LoopNames};
 use super::scalar::element_type;
 use super::words::Unsuited;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
-use headrace_transform::kernel::Loop;
+use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::split_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -187,8 +187,19 @@ pub fn recurrence(
     // A product takes about a cycle for each of its multiplications in a register, and as much for what is around them.
     let multiplications = plan.multiply.n_multiplications() as f64;
     let cycles = first.cycles + 3.0 * multiplications * 128.0 / f64::from(bits);
-    Ok((CFunction { name: function.to_owned(), support: supports, text, cycles }, features))
+    let function = CFunction { name: function.to_owned(), support: supports, text, cycles, ..first.clone() };
+    Ok((function.shown_by(EVIDENCE.iter().cloned()), features))
 }
+
+/// What products are held to.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::Basis { what: "the product against its plan of multiplications", vectors: 128 * 128 },
+    Evidence::Identity { what: "((x + a) h + b) h = (x + a) (h h) + b h" },
+    Evidence::Test {
+        what: "recurrences taken apart",
+        test: "crates/targets/tests/kernel_library.rs product_recurrences_are_taken_apart",
+    },
+];
 
 /// How the product of a recurrence is computed in registers of `bits`.
 fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, Unsuited> {
@@ -240,7 +251,8 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");
     let cycles = 3.0 * plan.multiply.n_multiplications() as f64;
-    Ok((CFunction { name: function.to_owned(), support: vec![support(128)], text, cycles }, features))
+    let (name, evidence) = (function.to_owned(), EVIDENCE.to_vec());
+    Ok((CFunction { name, support: vec![support(128)], text, cycles, evidence }, features))
 }
 
 /// An element of which a byte is a part, and its width.

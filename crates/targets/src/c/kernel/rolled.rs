@@ -344,7 +344,7 @@ mod tests {
             inverted.push_output(not);
         }
         let tables = parts.clone().map(|part| (part, inverted.clone())).into();
-        let bits = Bits { circuit, sources, calls: calls.to_vec(), tables, outputs, n_tables: 2 };
+        let bits = Bits { circuit, sources, calls: calls.to_vec(), tables, outputs, n_tables: 2, cases: 0 };
         let drafts = drafts(&bits).expect("calls only");
         let order: Vec<&Part> = drafts.iter().map(|draft| &draft.kind.table).collect();
         assert_eq!(order, [&parts[1], &parts[0]]);

@@ -11,8 +11,8 @@ use super::passes::passes;
 use super::scalar::element_type;
 use super::strategy::print_whole;
 use super::words::Unsuited;
-use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::graph::mask;
+use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::split_passes::{Fold, split_passes};
 use std::fmt::Write as _;
 
@@ -21,6 +21,12 @@ const CHUNK: u64 = 2048;
 
 /// Cycles that a part of a folded value takes to be put to the others.
 const FOLDED_PART: f64 = 0.1;
+
+/// What pieces are held to.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::Identity { what: "values of one piece are those of the first at other tokens, node by node" },
+    Evidence::Test { what: "pieces", test: "crates/targets/tests/kernel_loops.rs pieces_do_what_loops_mean" },
+];
 
 /// Prints a loop piece by piece.
 ///
@@ -83,7 +89,8 @@ pub fn split(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunct
     let _ = writeln!(text, "  {rest_name}(s{}, passes);\n}}", all_of(&split.rest));
     let per_pass = split.per_pass as f64;
     let cycles = per_pass * (pieces.cycles + FOLDED_PART * split.folded.len() as f64) + rest.cycles;
-    Ok(CFunction { name: names.function.to_owned(), support: pieces.support, text, cycles })
+    let function = CFunction { name: names.function.to_owned(), text, cycles, ..pieces };
+    Ok(function.shown_by(EVIDENCE.iter().cloned()).shown_by(rest.evidence))
 }
 
 fn part_name(port: usize) -> String {

@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::passes::passes;
 use super::scalar::element_type;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Carried, Loop, ObjectId};
+use headrace_transform::kernel::{Carried, Evidence, Loop, ObjectId};
 use headrace_transform::passes::split_sums::{BYTES, PERIOD, Period, Place, Running, SplitSums, Total};
 use std::fmt::Write as _;
 
@@ -20,6 +20,12 @@ const PASSES: usize = 256;
 
 /// Passes that follow their sums at a time: so few that a processor does both at once.
 const STEP: usize = 32;
+
+/// What sums are held to.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::Identity { what: "sums over passes in another order, before and behind them" },
+    Evidence::Test { what: "sums taken apart", test: "crates/targets/tests/kernel_library.rs sums_are_taken_apart" },
+];
 
 /// Prints it: `first` runs the passes that do not need each other, with what is held for it if it is of so many bits; sums are
 /// for a machine.
@@ -31,6 +37,7 @@ pub fn with_sums(
     names: &LoopNames,
 ) -> CFunction {
     let body = &split.independent;
+    let first = &first.clone().shown_by(EVIDENCE.iter().cloned());
     let mut made = CFunction { name: names.function.to_owned(), ..first.clone() };
     made.support.push("#include <immintrin.h>\n".to_owned());
     let mut text = Around::default();

@@ -1,13 +1,15 @@
 //! A loop with tables of what depends on single bytes, some of them filled when it begins, and passes that need not wait for
 //! each other side by side.
 
+use super::agreement::{TABLES, tables_agree};
 use super::frame::{CFunction, LoopNames, head};
 use super::lanes::{lanes, lanes_after};
 use super::machine::Machine;
-use super::passes::passes_block;
+use super::passes::{passes, passes_block};
 use super::renamed::Renamed;
 use super::scalar::{element_type, statements, tables};
 use super::words::Unsuited;
+use headrace_transform::kernel::evidence::agree;
 use headrace_transform::kernel::{Effect, Loop, Object};
 use headrace_transform::passes::byte_tables::{
     Built, Tabulated, affine_bytes, built_tables, byte_tables, tables_of_spread_bits,
@@ -48,6 +50,8 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
         return Err(Unsuited("passes need each other, and nothing depends on single bytes".into()));
     }
     let tabulated = found.unwrap_or_else(|| Tabulated { body: body.clone(), built: Vec::new() });
+    tables_agree(body, &tabulated)?;
+    let outer = body;
     let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
     let inside = renamed(names, own);
     let body = &tabulated.body;
@@ -61,6 +65,7 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
     let (one, cycles) = passes_block(body, &inside, &format!("passes % {n}"), false);
     let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
     let together = if side_by_side { several_passes(body, n) } else { None };
+    let together = together.filter(|several| agree(body, several, n, &|_, _| 0, &|_| {}));
     let cycles = match together {
         Some(several) => {
             let (block, _) = passes_block(&several, &inside, &format!("passes / {n}"), true);
@@ -73,7 +78,9 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
             cycles
         }
     };
-    let function = CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles };
+    let name = names.function.to_owned();
+    let function = CFunction { name, support: Vec::new(), text, cycles, evidence: passes(outer, names).evidence };
+    let function = function.shown_by(TABLES.iter().cloned());
     Ok(TabulatedFunction { function, least_passes: least_passes(&tabulated) })
 }
 
@@ -86,13 +93,15 @@ pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Res
     let affine = if machine.affine { affine_bytes(body) } else { None };
     let tabulated = built_tables(affine.as_ref().unwrap_or(body))
         .ok_or_else(|| Unsuited("nothing depends on single bytes and what stays".into()))?;
+    tables_agree(body, &tabulated)?;
     let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
     let inside = renamed(names, own);
     let before = fillings(&tabulated, &inside);
     let outside = LoopNames { names: &inside, ..*names };
     let function = lanes_after(&tabulated.body, machine, &outside, &before)?;
     let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
-    Ok(TabulatedFunction { function: CFunction { text, ..function }, least_passes: least_passes(&tabulated) })
+    let function = CFunction { text, ..function }.shown_by(TABLES.iter().cloned());
+    Ok(TabulatedFunction { function, least_passes: least_passes(&tabulated) })
 }
 
 /// Prints a loop whose long functions of single bytes are tables that lie in registers: no address depends on an index.
@@ -104,12 +113,13 @@ pub(super) fn tables_in_registers(body: &Loop, machine: &Machine, names: &LoopNa
     if !machine.chooses_bytes() {
         return Err(Unsuited("no bytes are chosen from several registers".into()));
     }
-    let body = tables_of_spread_bits(body).ok_or_else(|| Unsuited("no long functions of single bytes".into()))?;
-    let tabulated = Tabulated { body, built: Vec::new() };
+    let found = tables_of_spread_bits(body).ok_or_else(|| Unsuited("no long functions of single bytes".into()))?;
+    let tabulated = Tabulated { body: found, built: Vec::new() };
+    tables_agree(body, &tabulated)?;
     let inside = renamed(names, &[]);
     let function = lanes(&tabulated.body, machine, &LoopNames { names: &inside, ..*names })?;
     let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
-    Ok(CFunction { text, cycles: function.cycles * BESIDE, ..function })
+    Ok(CFunction { text, cycles: function.cycles * BESIDE, ..function }.shown_by(TABLES.iter().cloned()))
 }
 
 fn least_passes(tabulated: &Tabulated) -> u64 {

@@ -11,6 +11,7 @@
 //! | `n_ports` + counter | word, the least significant first | the counter at the beginning of the pass |
 //! | `n_ports` + number of counters | 0 | one bit: the pass is the first of the call |
 
+use super::agreement::words_agree;
 use super::scalar::element_type;
 use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
@@ -127,6 +128,16 @@ impl<'a> WordLoop<'a> {
             }
         }
         Ok(WordLoop { body, graph, bits, inputs, outputs, written, varying, big })
+    }
+
+    /// The same, tried against the loop.
+    ///
+    /// # Errors
+    ///
+    /// It means something else.
+    pub fn held(self) -> Result<WordLoop<'a>, Unsuited> {
+        let same = words_agree(&self);
+        if same { Ok(self) } else { Err(Unsuited("words are something else than the loop".into())) }
     }
 
     /// The port of a counter.

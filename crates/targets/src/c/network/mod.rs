@@ -4,6 +4,7 @@
 mod actors;
 mod boundary;
 
+use crate::c::PrintedLoop;
 use crate::c::ctype;
 use crate::c::names::{Names, identifier};
 use crate::c::plan::{Plan, Tables};
@@ -26,6 +27,8 @@ pub struct PrintedNetwork {
     pub definitions: String,
     /// Where the state lies.
     pub fields: Fields,
+    /// What was printed for its loops; none where it runs on its scheduler.
+    pub loops: Vec<PrintedLoop>,
 }
 
 /// The fields of a context that hold the state of a network.
@@ -161,7 +164,7 @@ pub fn print(
         fields.variables.push(scalars.chain(lists).collect());
     }
     fields.fifos = writer.rings.iter().map(|fifo| fifo.field.clone()).collect();
-    PrintedNetwork { declarations, definitions, fields }
+    PrintedNetwork { declarations, definitions, fields, loops: Vec::new() }
 }
 
 pub(super) struct Writer<'a> {

@@ -12,10 +12,12 @@
 //! Requires: all that goes on but counters are bytes of objects, or words of them. Establishes: layers in an order in which
 //! they can be computed, that say what the loop says, pass after pass.
 
+mod agreement;
 mod functions;
 mod sums;
 
 use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId};
+pub use agreement::layers_agree;
 use functions::{ByteId, FunctionId, Functions, VALUES};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

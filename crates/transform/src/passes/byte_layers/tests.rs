@@ -1,3 +1,4 @@
+use super::agreement::run;
 use super::*;
 use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::{Graph, Object, Table};
@@ -50,46 +51,6 @@ fn cipher(swapped: bool) -> Loop {
     }
 }
 
-/// Does what layers say.
-fn run(found: &ByteLayers, body: &Loop, world: &mut World) {
-    let mut values: Vec<Vec<u8>> = Vec::new();
-    for layer in &found.layers {
-        values.push(match layer {
-            Layer::Tokens { port, first, n } => {
-                let first = world.consumed[*port] + first;
-                world.inputs[*port][first..first + n].iter().map(|&token| token as u8).collect()
-            }
-            Layer::Elements { object, first, n, .. } => {
-                world.objects[object.0 as usize][*first..first + n].iter().map(|&byte| byte as u8).collect()
-            }
-            Layer::Sum { constant, terms } => {
-                let mut sum = constant.clone();
-                for term in terms {
-                    let table = |x: u8| term.table.map_or(x, |table| found.tables[table][usize::from(x)]);
-                    for (lane, byte) in sum.iter_mut().enumerate() {
-                        let taken = term.orders.iter().filter_map(|order| order[lane]);
-                        let added = taken.fold(0, |sum, from| sum ^ table(values[term.layer][usize::from(from)]));
-                        *byte ^= apply(&term.map, added);
-                    }
-                }
-                sum
-            }
-        });
-    }
-    for written in &found.written {
-        let bytes = written.order.iter().map(|lane| lane.map_or(0, |lane| values[written.layer][usize::from(lane)]));
-        let bytes: Vec<u128> = bytes.map(u128::from).collect();
-        match written.place {
-            Place::Tokens { .. } => world.outputs[0].extend(bytes),
-            Place::Next(layer) => {
-                let Layer::Elements { object, first, n, .. } = &found.layers[layer] else { panic!("no elements") };
-                world.objects[object.0 as usize][*first..first + n].copy_from_slice(&bytes);
-            }
-        }
-    }
-    world.consumed[0] += body.consumes[0].0 as usize;
-}
-
 #[test]
 fn layers_say_what_the_loop_says() {
     let body = cipher(false);
@@ -105,7 +66,7 @@ fn layers_say_what_the_loop_says() {
     };
     let (mut meant, mut said) = (world.clone(), world);
     run_loop(&body, &mut meant, 5);
-    (0..5).for_each(|_| run(&found, &body, &mut said));
+    (0..5).for_each(|_| run(&found, &body, &mut said).expect("places that are there"));
     assert_eq!(said.outputs, meant.outputs);
     assert_eq!(said.objects, meant.objects);
 }

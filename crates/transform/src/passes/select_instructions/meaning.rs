@@ -22,7 +22,7 @@ pub struct Meaning {
     pub result: NodeId,
 }
 
-struct Operands<'a>(&'a [u128]);
+pub(super) struct Operands<'a>(pub &'a [u128]);
 
 impl Environment for Operands<'_> {
     fn input(&self, port: u32, _offset: i64) -> u128 {

@@ -18,6 +18,7 @@
 //! Equality of tables and matrices is decided exactly; that the graph as a whole means what it meant is tried on random
 //! values with [`check`].
 
+mod agreement;
 mod layers;
 pub mod meaning;
 mod positions;
@@ -27,7 +28,7 @@ pub mod words;
 pub use meaning::Meaning;
 
 use crate::kernel::evaluate::{Environment, values};
-use crate::kernel::{Graph, Loop, NodeId, ObjectId};
+use crate::kernel::{Evidence, Graph, Loop, NodeId, ObjectId};
 use crate::passes::linear::Forms;
 use crate::passes::linear::spaces::Spaces;
 use layers::{Layer, Layers, Use};
@@ -220,11 +221,17 @@ pub struct SelectedLoop {
     pub others: Vec<NodeId>,
     /// How often each instruction stands in the graph.
     pub instructions: BTreeMap<String, usize>,
+    /// How it was shown to mean what the loop does.
+    pub evidence: Vec<Evidence>,
 }
 
-/// Puts instructions into a loop; `None` where none was found. What is carried from pass to pass matters first. `others` are
+/// Puts instructions into a loop; `None` where none was found, or what was found does not mean what the loop does. What is carried from pass to pass matters first. `others` are
 /// further nodes of the loop's graph that somebody holds.
 pub fn select_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option<SelectedLoop> {
+    found_in_loop(body, others, choice).filter(|found| agreement::loops_agree(body, &found.body, choice))
+}
+
+fn found_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option<SelectedLoop> {
     let carried = body.carried.iter().map(|carried| carried.next);
     let outputs = body.outputs.iter().map(|output| output.2);
     let counters = body.counters.iter().map(|counter| counter.start);
@@ -247,7 +254,8 @@ pub fn select_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option
     for (counter, start) in new.counters.iter_mut().zip(counters) {
         counter.start = *start;
     }
-    Some(SelectedLoop { body: new, others: others.to_vec(), instructions: selection.instructions })
+    let (others, evidence) = (others.to_vec(), agreement::of_layers());
+    Some(SelectedLoop { body: new, others, instructions: selection.instructions, evidence })
 }
 
 struct Drawn<'a> {

@@ -10,7 +10,7 @@ use super::plan::{BYTES, Block, Plan};
 use super::support::support;
 use super::{Access, Printer};
 use headrace_instructions::Description;
-use headrace_transform::kernel::{Carry, Loop, Op};
+use headrace_transform::kernel::{Carry, Evidence, Loop, Op};
 use std::fmt::Write as _;
 
 /// Prints a loop of which passes need each other, with so many registers of 128, 256 or 512 bits side by side.
@@ -43,9 +43,14 @@ pub(in crate::c::kernel) fn many_blocks(
         support: vec![support(bits)],
         text,
         cycles: cycles(&plan, descriptions, bits, registers),
+        evidence: vec![MANY],
     };
     Ok(Many { function, lanes: registers * bits as usize / 128, supported: supported(&features) })
 }
+
+/// What blocks of several messages are held to.
+const MANY: Evidence =
+    Evidence::Test { what: "blocks of messages in registers", test: "known answers of the project, test/test.c" };
 
 /// How many of the values that no pass changes stay in registers, if each takes so many: the rest is for what goes from
 /// pass to pass and what is being computed.

@@ -23,7 +23,7 @@ use super::frame::{CFunction, LoopNames, counter_start};
 use super::scalar::element_type;
 use super::words::Unsuited;
 use headrace_instructions::Description;
-use headrace_transform::kernel::{Carry, Loop, ObjectId};
+use headrace_transform::kernel::{Carry, Evidence, Loop, ObjectId};
 use plan::{BYTES, Block, Operand, Plan};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -39,6 +39,12 @@ pub struct Blocks {
     /// What the machine must have, by the names of `__attribute__((target))` and `__builtin_cpu_supports`.
     pub features: BTreeSet<String>,
 }
+
+/// What blocks are held to.
+const TESTED: Evidence = Evidence::Test {
+    what: "blocks in registers",
+    test: "crates/targets/tests/kernel_blocks.rs networks_of_the_library",
+};
 
 /// Registers under way at once, the most first: the rest of a message takes the smaller ones.
 const GROUPS: &[usize] = &[8, 4, 2, 1];
@@ -99,7 +105,8 @@ fn print(
     let support = vec![support(bits)];
     let Printer { text, features, held, .. } = printer;
     let cycles = cycles(&plan, bits);
-    let function = CFunction { name: names.function.to_owned(), support, text: before + &text, cycles };
+    let (name, text) = (names.function.to_owned(), before + &text);
+    let function = CFunction { name, support, text, cycles, evidence: vec![TESTED] };
     Ok(Blocks { function, held: held.len(), features })
 }
 

@@ -1,5 +1,6 @@
 //! One lane of a vector for each message.
 
+use super::super::agreement::MANY_LANES;
 use super::super::frame::LoopNames;
 use super::super::many::{Gathered, Held, Many, OnePass, head, leftovers};
 use super::super::vectors::{behind, load_words, store_words, vector_support};
@@ -37,7 +38,7 @@ pub(in crate::c::kernel) fn many_lanes(
         let mut fitting = Vec::new();
         for way in ways {
             match way {
-                Ok(words) if fits(&words) => fitting.push(words),
+                Ok(words) if fits(&words) => fitting.push(words.held()?),
                 Ok(_) => {}
                 Err(error) => reason = error,
             }
@@ -84,7 +85,7 @@ fn print(
     let groups = || 0..n_groups;
     let several = several_passes(frame.body, n_groups);
     let several = several.ok_or_else(|| Unsuited("a list is changed at a place that is not known".into()))?;
-    let words = &WordLoop::with_order(&several, lane, frame.big)?;
+    let words = &WordLoop::with_order(&several, lane, frame.big)?.held()?;
     let mut printer = printer(words, frame, machine, names);
     if n_groups > 1 {
         let one = self::printer(frame, frame, machine, names);
@@ -189,7 +190,8 @@ fn print(
         printer.text
     );
     let cycles = cycles(&printer, one, n_in, n_out) * if n_groups > 1 { SIDE_BY_SIDE } else { 1.0 };
-    let function = CFunction { name: names.function.to_owned(), support: printer.support, text, cycles };
+    let name = names.function.to_owned();
+    let function = CFunction { name, support: printer.support, text, cycles, evidence: MANY_LANES.to_vec() };
     Ok(Many { function, lanes, supported: machine.supported() })
 }
 

@@ -19,6 +19,7 @@ mod registers;
 pub use pattern::Pattern;
 
 use super::SelectedLoop;
+use super::agreement::of_words;
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use kernel::Kernel;
 use pattern::{LANES, WORD_BITS};
@@ -111,7 +112,7 @@ pub fn select(
         }
     }
     new.graph = graph;
-    Some(SelectedLoop { body: new, others: others.to_vec(), instructions })
+    Some(SelectedLoop { body: new, others: others.to_vec(), instructions, evidence: of_words() })
 }
 
 fn word(graph: &mut Graph, register: NodeId, lane: usize) -> NodeId {

@@ -240,6 +240,8 @@ pub(super) fn weight(actor: &Actor, body: &[Stmt], depth: u32) -> u64 {
     let mut sum = 0_u64;
     for statement in body {
         sum = sum.saturating_add(match &statement.kind {
+            // What only moves is computed nowhere.
+            StmtKind::Assign(_, value) if moves(value) => 0,
             StmtKind::Assign(_, value) => 2 + expression_weight(actor, value, depth),
             StmtKind::Copy { .. } => 8,
             StmtKind::If(_, then, otherwise) => 1 + of(then).saturating_add(of(otherwise)),
@@ -261,6 +263,15 @@ pub(super) fn weight(actor: &Actor, body: &[Stmt], depth: u32) -> u64 {
         });
     }
     sum
+}
+
+/// Whether a value is an element of something, at a place that loops tell.
+fn moves(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Wrap(_, a) => moves(a),
+        ExprKind::Load(_) | ExprKind::Int(_) | ExprKind::Bool(_) => true,
+        _ => false,
+    }
 }
 
 fn expression_weight(actor: &Actor, expr: &Expr, depth: u32) -> u64 {

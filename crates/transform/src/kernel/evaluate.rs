@@ -116,6 +116,10 @@ fn value(graph: &Graph, id: NodeId, of: &impl Fn(&NodeId) -> u128, environment: 
             }
         }
         Op::Lookup(table, index) => graph.table(*table).elements.get(of(index) as usize).copied().unwrap_or(0),
+        Op::LookupBytes(table, a) => (0..node.width.div_ceil(8)).fold(0, |all, byte| {
+            let at = (of(a) >> (8 * byte) & 0xff) as usize;
+            all | graph.table(*table).elements.get(at).copied().unwrap_or(0) << (8 * byte)
+        }),
         Op::Instruction { description, operands } => {
             let operands: Vec<u128> = operands.iter().map(of).collect();
             environment.instruction(*description, &operands)

@@ -9,6 +9,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+mod carries;
+mod division;
+
 /// Widest node in bits.
 pub const MAX_BITS: u32 = 128;
 
@@ -99,6 +102,9 @@ pub enum Op {
     Select(NodeId, NodeId, NodeId),
     /// An element of a constant table; the index is less than its length.
     Lookup(TableId, NodeId),
+    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Passes that
+    /// print vectors make such nodes.
+    LookupBytes(TableId, NodeId),
     /// An instruction of a machine, which a pass put in the place of what it means.
     Instruction {
         /// Position in the list of descriptions.
@@ -114,7 +120,8 @@ impl Op {
         match self {
             Op::Const(_) | Op::Input { .. } | Op::Loaded(_) => Vec::new(),
             Op::Entry { index, .. } => vec![*index],
-            Op::Not(a) | Op::Extract(a, _) | Op::SignExtend(a) | Op::Lookup(_, a) => vec![*a],
+            Op::Not(a) | Op::Extract(a, _) | Op::SignExtend(a) => vec![*a],
+            Op::Lookup(_, a) | Op::LookupBytes(_, a) => vec![*a],
             Op::And(a, b)
             | Op::Or(a, b)
             | Op::Xor(a, b)
@@ -709,26 +716,6 @@ impl Graph {
         self.add(Op::Add(a, b), width)
     }
 
-    /// A value plus the carry of a sum of lower digits is part of the sum of all digits: counters that are kept in bytes
-    /// become one number. `high + carry(low + r)` is `((high, low) + r) >> n`, n being the bits of `low`.
-    fn carried_in(&mut self, high: NodeId, carry: NodeId) -> Option<NodeId> {
-        let Op::Extract(sum, n) = *self.op(self.without_zeros(carry)) else { return None };
-        let Op::Add(low, r) = *self.op(sum) else { return None };
-        let width = self.width(high);
-        if self.width(sum) != n + 1 || width + n > MAX_BITS {
-            return None;
-        }
-        if self.bounds(low).1 > mask(n) || self.bounds(r).1 > mask(n) {
-            return None;
-        }
-        let low = self.extract(low, 0, n);
-        let both = self.concat(&[high, low]);
-        let r = self.extract(r, 0, n);
-        let r = self.zero_extend(r, width + n);
-        let wide = self.sum(both, r);
-        Some(self.extract(wide, n, width))
-    }
-
     /// Difference modulo 2^width.
     pub fn difference(&mut self, a: NodeId, b: NodeId) -> NodeId {
         let width = self.width(a);
@@ -776,35 +763,6 @@ impl Graph {
         }
         let (a, b) = self.ordered(a, b);
         self.add(Op::Mul(a, b), width)
-    }
-
-    /// Unsigned quotient.
-    pub fn quotient(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        let width = self.width(a);
-        match (self.constant(a), self.constant(b)) {
-            (_, Some(0)) => return b,
-            (Some(x), Some(y)) => return self.number(x / y, width),
-            (_, Some(power)) if power.is_power_of_two() => return self.shift_right_by(a, power.trailing_zeros()),
-            _ => {}
-        }
-        self.add(Op::Divide(a, b), width)
-    }
-
-    /// Unsigned remainder.
-    pub fn remainder(&mut self, a: NodeId, b: NodeId) -> NodeId {
-        let width = self.width(a);
-        match (self.constant(a), self.constant(b)) {
-            (_, Some(0)) => return b,
-            (Some(x), Some(y)) => return self.number(x % y, width),
-            (_, Some(1)) => return self.number(0, width),
-            (_, Some(power)) if power.is_power_of_two() => {
-                let low = self.extract(a, 0, power.trailing_zeros());
-                return self.zero_extend(low, width);
-            }
-            (_, Some(most)) if self.bounds(a).1 < most => return a,
-            _ => {}
-        }
-        self.add(Op::Remainder(a, b), width)
     }
 
     // --- shifts by values -------------------------------------------------------------------------------------------
@@ -1034,6 +992,7 @@ impl Graph {
             (Op::Extract(_, lo), &[a]) => self.extract(a, *lo, width),
             (Op::SignExtend(_), &[a]) => self.sign_extend(a, width),
             (Op::Lookup(table, _), &[a]) => self.lookup(*table, a),
+            (Op::LookupBytes(table, _), &[a]) => self.add(Op::LookupBytes(*table, a), width),
             (Op::And(..), &[a, b]) => self.and(a, b),
             (Op::Or(..), &[a, b]) => self.or(a, b),
             (Op::Xor(..), &[a, b]) => self.xor(a, b),

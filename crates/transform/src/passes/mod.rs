@@ -2,6 +2,7 @@
 
 pub mod byte_layers;
 pub mod byte_tables;
+pub mod bytes_together;
 pub mod linear;
 pub mod outer_complements;
 pub mod select_instructions;

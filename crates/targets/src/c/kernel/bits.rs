@@ -495,6 +495,7 @@ impl Builder<'_> {
                 return Err(Unsuited("elements are read at places that differ from pass to pass".into()));
             }
             Op::Divide(..) | Op::Remainder(..) => return Err(Unsuited("division takes too many gates".into())),
+            Op::LookupBytes(..) => return Err(Unsuited("bytes are looked up one by one".into())),
             Op::Const(_) | Op::Input { .. } | Op::Loaded(_) | Op::Instruction { .. } => {
                 return Err(Unsuited("a node has no form in bits".into()));
             }

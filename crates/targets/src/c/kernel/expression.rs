@@ -220,6 +220,12 @@ impl Expressions<'_> {
                 let length = graph.table(*table).elements.len();
                 Text::atom(self.guard(id, text, *index, length), None)
             }
+            Op::LookupBytes(table, a) => {
+                let (name, a) = (self.outside.names.table(*table), self.value_atom(*a));
+                let byte = |at: u32| format!("(uint{w}_t){name}[({a} >> {at}) & 255] << {at}");
+                let bytes: Vec<String> = (0..width).step_by(8).map(byte).collect();
+                Text::operation(bytes.join(" | "), w, true)
+            }
             Op::Instruction { description, operands } => {
                 let operands: Vec<String> = operands.iter().map(|operand| self.value(*operand)).collect();
                 Text::atom(self.outside.names.instruction(*description, &operands), Some(w))

@@ -27,10 +27,10 @@ use super::pieces::{Outside, Piece};
 use super::rows::Rows;
 use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
-use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::nibble_tables::NibbleTables;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op, TableId};
+use headrace_transform::kernel::{Graph, Loop, NodeId, Op, TableId};
+use headrace_transform::passes::bytes_together::bytes_together;
 use headrace_transform::passes::several_passes::several_passes_that_count;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -57,6 +57,8 @@ pub(super) fn lanes_after(
     before: &str,
 ) -> Result<CFunction, Unsuited> {
     let mut reason = Unsuited("no width of lanes is enough".into());
+    let together = if machine.chooses_bytes() { bytes_together(body) } else { None };
+    let body = together.as_ref().unwrap_or(body);
     for bits in [8, 16, 32, 64] {
         match WordLoop::new(body, bits) {
             Ok(words) if fits(&words) => return printed(&words.held()?, machine, names, before),
@@ -378,7 +380,7 @@ impl<'a> Printer<'a> {
             .sum();
         let computed: f64 = nodes
             .map(|id| match words.graph.op(id) {
-                Op::Lookup(..) | Op::Entry { .. } => self.cycles_of_elements(id),
+                Op::Lookup(..) | Op::LookupBytes(..) | Op::Entry { .. } => self.cycles_of_elements(id),
                 // Without vectors of their own, counts that differ cost a shift for each lane.
                 Op::RotateLeft(..) | Op::ShiftLeft(..) | Op::ShiftRight(..) if !self.machine.gather => 2.0 * n_lanes,
                 Op::RotateLeft(..) if !self.rotates() => 2.5,
@@ -528,11 +530,12 @@ impl<'a> Printer<'a> {
                 format!("({v})(({} ^ {}) < ({} ^ {})) & {}", of(a), top(a), of(b), top(b), self.number(1))
             }
             Op::Select(c, a, b) => format!("{} ^ (({} ^ {}) & -{})", of(b), of(a), of(b), of(c)),
+            Op::LookupBytes(table, word) => {
+                let text = self.elements_of_bytes(*table, *word);
+                self.cut(text, width)
+            }
             Op::Lookup(table, index) if self.affine(*table).is_some() => {
-                let AffineByte { matrix, constant } = self.affine(*table).unwrap_or(AffineByte::IDENTITY);
-                self.support("#include <immintrin.h>\n".into());
-                let (x, of_bits) = (self.vector(*index), format!("_mm512_set1_epi64((long long){matrix:#018x}ull)"));
-                let text = format!("({v})_mm512_gf2p8affine_epi64_epi8((__m512i){x}, {of_bits}, {constant})");
+                let (text, constant) = self.mapped(*table, *index);
                 if constant == 0 { text } else { self.cut(text, width) }
             }
             Op::Lookup(table, index) => {
@@ -550,13 +553,6 @@ impl<'a> Printer<'a> {
 
     fn signed_number(&self, value: u32) -> String {
         format!("({})({})", self.v().replace("hr_v", "hr_s"), self.number(u128::from(value)))
-    }
-
-    fn entry(&mut self, object: ObjectId, index: NodeId) -> Result<String, Unsuited> {
-        let kept = &self.words.body.objects[object.0 as usize];
-        let first = self.names.names.element(kept, "0");
-        let element = |i: &str| self.names.names.element(kept, i);
-        self.elements(&element, &format!("&{first}"), kept.length, kept.width, (None, index))
     }
 
     fn rotates(&self) -> bool {

@@ -4,7 +4,7 @@ use super::super::scalar::element_type;
 use super::super::words::Unsuited;
 use super::{Printer, VECTOR_OPERATION};
 use headrace_boolean::byte_permute::AffineByte;
-use headrace_transform::kernel::{NodeId, Op, TableId};
+use headrace_transform::kernel::{NodeId, ObjectId, Op, TableId};
 use headrace_transform::passes::byte_tables::affine_of;
 
 /// Cycles that elements of tables are taken for, one by one.
@@ -12,13 +12,25 @@ const ELEMENT_GATHERED: f64 = 1.5;
 const ELEMENT_ALONE: f64 = 3.0;
 const BYTES_OF_TABLE: f64 = 3.0;
 
+/// Bytes of a table of 256 in the places of a mask, at the indices that the bytes of a vector are.
+const CHOOSE: &str = "\
+#ifndef HR_CHOOSE_512
+#define HR_QUARTER_512(t, n) _mm512_loadu_si512((const uint8_t *)(t) + 64 * (n))
+#define HR_CHOOSE_512(mask, t, i) _mm512_mask_blend_epi8(_mm512_movepi8_mask(i), \\
+  _mm512_maskz_permutex2var_epi8(mask, HR_QUARTER_512(t, 0), i, HR_QUARTER_512(t, 1)), \\
+  _mm512_permutex2var_epi8(HR_QUARTER_512(t, 2), i, HR_QUARTER_512(t, 3)))
+#endif
+";
+
 impl Printer<'_> {
     /// Cycles to find an element for each lane, estimated.
     pub(super) fn cycles_of_elements(&self, id: NodeId) -> f64 {
         let graph = &self.words.graph;
         let (table, length) = match graph.op(id) {
-            Op::Lookup(table, _) if self.affine(*table).is_some() => return VECTOR_OPERATION,
-            Op::Lookup(table, _) => (Some(*table), graph.table(*table).elements.len()),
+            Op::Lookup(table, _) | Op::LookupBytes(table, _) if self.affine(*table).is_some() => {
+                return VECTOR_OPERATION;
+            }
+            Op::Lookup(table, _) | Op::LookupBytes(table, _) => (Some(*table), graph.table(*table).elements.len()),
             Op::Entry { object, .. } => (None, self.words.body.objects[object.0 as usize].length),
             _ => return 0.0,
         };
@@ -27,7 +39,8 @@ impl Printer<'_> {
             Some(kind) if !(self.machine.gather && kind == format!("uint{}_t", self.lane())) => ELEMENT_ALONE,
             _ => ELEMENT_GATHERED,
         };
-        match graph.width(id) {
+        let width = table.map_or(graph.width(id), |table| graph.table(table).width);
+        match width {
             width if self.is_permuted(length, width) => BYTES_OF_TABLE,
             width if self.is_shuffled(length, width) => self.cycles_of_shuffles(table, length),
             _ => n_lanes * one_by_one,
@@ -84,6 +97,10 @@ impl Printer<'_> {
             if length <= 128 {
                 return Ok(format!("({v}){low}"));
             }
+            if length == 256 {
+                self.support(CHOOSE.into());
+                return Ok(format!("({v})HR_CHOOSE_512({lowest}, {array}, {name})"));
+            }
             let high = format!("_mm512_permutex2var_epi8({}, {name}, {})", quarter(2), quarter(3));
             return Ok(format!("({v})_mm512_mask_blend_epi8(_mm512_movepi8_mask({name}), {low}, {high})"));
         }
@@ -94,6 +111,38 @@ impl Printer<'_> {
         let one = element(&format!("{at}[i]"));
         self.line(&format!("for (unsigned i = 0; i < {}; i++) {name}[i] = (uint{lane}_t){one};", bits / lane));
         Ok(name)
+    }
+
+    /// Elements of an object.
+    pub(super) fn entry(&mut self, object: ObjectId, index: NodeId) -> Result<String, Unsuited> {
+        let kept = &self.words.body.objects[object.0 as usize];
+        let first = self.names.names.element(kept, "0");
+        let element = |i: &str| self.names.names.element(kept, i);
+        self.elements(&element, &format!("&{first}"), kept.length, kept.width, (None, index))
+    }
+
+    /// Elements of a table of 256 bytes at every byte of a vector.
+    pub(super) fn elements_of_bytes(&mut self, table: TableId, word: NodeId) -> String {
+        if self.affine(table).is_some() {
+            return self.mapped(table, word).0;
+        }
+        let (array, at, v) = (self.names.names.table(table), self.vector(word), self.v());
+        if self.machine.vector_bits != 512 {
+            return self.shuffled_bytes(Some(table), &array, self.words.graph.table(table).elements.len(), &at);
+        }
+        self.support("#include <immintrin.h>\n".into());
+        self.support(CHOOSE.into());
+        let name = format!("e{}_", self.text.len());
+        self.line(&format!("const __m512i {name} = (__m512i){at};"));
+        format!("({v})HR_CHOOSE_512(~0ull, {array}, {name})")
+    }
+
+    /// The affine map that a table is of every byte of a vector, and its constant, which bytes that are zero become.
+    pub(super) fn mapped(&mut self, table: TableId, index: NodeId) -> (String, u8) {
+        let AffineByte { matrix, constant } = self.affine(table).unwrap_or(AffineByte::IDENTITY);
+        self.support("#include <immintrin.h>\n".into());
+        let (x, of_bits) = (self.vector(index), format!("_mm512_set1_epi64((long long){matrix:#018x}ull)"));
+        (format!("({})_mm512_gf2p8affine_epi64_epi8((__m512i){x}, {of_bits}, {constant})", self.v()), constant)
     }
 
     /// The affine map that a table is, where there is an instruction for it.

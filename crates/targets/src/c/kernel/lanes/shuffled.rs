@@ -33,7 +33,7 @@ impl Printer<'_> {
         let graph = &self.words.graph;
         let read: BTreeSet<TableId> = (self.reachable().into_iter())
             .filter_map(|id| match graph.op(id) {
-                Op::Lookup(table, _) => Some(*table),
+                Op::Lookup(table, _) | Op::LookupBytes(table, _) => Some(*table),
                 _ => None,
             })
             .filter(|&table| self.is_shuffled(graph.table(table).elements.len(), graph.table(table).width))
@@ -58,6 +58,12 @@ impl Printer<'_> {
 
     /// Elements of an array or of a constant table by shuffles.
     pub(super) fn shuffled(&mut self, table: Option<TableId>, array: &str, length: usize, index: &str) -> String {
+        let text = self.shuffled_bytes(table, array, length, index);
+        if self.lane() == 8 { text } else { format!("{text} & {}", self.number(0xff)) }
+    }
+
+    /// The same of every byte of a vector.
+    pub(super) fn shuffled_bytes(&mut self, table: Option<TableId>, array: &str, length: usize, index: &str) -> String {
         self.support("#include <immintrin.h>\n".into());
         let nibbles = table.and_then(|table| self.nibbles.get(&table));
         let call = match nibbles {
@@ -73,8 +79,7 @@ impl Printer<'_> {
                 format!("{name}((const uint8_t *)({array}), (__m{BITS}i){index})")
             }
         };
-        let text = format!("({}){call}", self.v());
-        if self.lane() == 8 { text } else { format!("{text} & {}", self.number(0xff)) }
+        format!("({}){call}", self.v())
     }
 }
 

@@ -140,6 +140,7 @@ fn bare(op: &Op) -> Op {
         Op::Extract(_, lo) => Op::Extract(none, *lo),
         Op::SignExtend(_) => Op::SignExtend(none),
         Op::Lookup(..) => Op::Lookup(TableId(0), none),
+        Op::LookupBytes(..) => Op::LookupBytes(TableId(0), none),
         Op::And(..) => Op::And(none, none),
         Op::Or(..) => Op::Or(none, none),
         Op::Xor(..) => Op::Xor(none, none),
@@ -174,7 +175,9 @@ fn alike(body: &Loop) -> HashMap<NodeId, u64> {
             Op::Entry { object, .. } => {
                 body.objects.get(object.0 as usize).map_or((0, 0), |object| (object.width, object.length))
             }
-            Op::Lookup(table, _) => (body.graph.table(*table).width, body.graph.table(*table).elements.len()),
+            Op::Lookup(table, _) | Op::LookupBytes(table, _) => {
+                (body.graph.table(*table).width, body.graph.table(*table).elements.len())
+            }
             _ => (0, 0),
         };
         let mut hasher = DefaultHasher::new();
@@ -236,6 +239,7 @@ impl Met<'_> {
                     Op::Entry { object: self.object(*object), index }
                 }
                 (Op::Lookup(table, _), Op::Lookup(_, index)) => Op::Lookup(self.table(*table), index),
+                (Op::LookupBytes(table, _), Op::LookupBytes(_, word)) => Op::LookupBytes(self.table(*table), word),
                 (_, bare) => bare,
             };
             self.key.nodes.push((bare, body.graph.width(id), operands));

@@ -14,12 +14,14 @@ mod loading;
 use compile::{array, compilers, run};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_instructions::{choice, descriptions};
+use headrace_ir::Network;
 use headrace_library::samples;
 use headrace_targets::c::kernel::{
     Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, passes,
     prelude, print_loop, recurrence, tables, with_sums,
 };
-use headrace_transform::control::{Limits, automaton_of};
+use headrace_targets::c::{Options, emit_with};
+use headrace_transform::control::{Automaton, Limits, automaton_of};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
 use headrace_transform::passes::select_instructions::select_in_loop;
@@ -28,8 +30,8 @@ use headrace_transform::passes::split_sums::split_sums;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// The loops of an operation of the library, or of a variant: `ctr:boolean`.
-fn loops(set: &str, name: &str) -> Vec<Loop> {
+/// An operation of the library, or a variant: `ctr:boolean`.
+fn fused(set: &str, name: &str) -> (Network, Automaton) {
     let mut roots: Vec<PathBuf> = std::env::var_os("HEADRACE_ROOT").map(PathBuf::from).into_iter().collect();
     let library = loading::library_with(&roots);
     roots.push(loading::root());
@@ -44,7 +46,13 @@ fn loops(set: &str, name: &str) -> Vec<Loop> {
     let samples = samples::streams(operation, network.inputs.iter().map(|port| port.name.as_str()));
     let automaton =
         automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
-    automaton.states.into_iter().flat_map(|state| state.loops).map(|counted| counted.body).collect()
+    (network, automaton)
+}
+
+/// Its loops.
+fn loops(set: &str, name: &str) -> Vec<Loop> {
+    let states = fused(set, name).1.states;
+    states.into_iter().flat_map(|state| state.loops).map(|counted| counted.body).collect()
 }
 
 /// Runs `n` passes of a printed loop and prints tokens and elements; then measures.
@@ -275,4 +283,23 @@ fn functions_of_bytes_become_tables() {
             }
         }
     }
+}
+
+#[test]
+fn texts_that_are_too_long_lose_what_gains_least() {
+    let (network, automaton) = fused("sha256", "hash");
+    let text = |most_text: usize| {
+        let options = Options { prefix: Some("x".into()), most_text, ..Options::default() };
+        let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
+        let text = String::from_utf8_lossy(&emission.files["x.c"]).into_owned();
+        (emission.fused, text)
+    };
+    let has = |text: &str| ["_many_avx512x1(", "_blocks128(", "_steps_0("].map(|name| text.contains(name));
+    let (is_fused, all) = text(usize::MAX);
+    assert_eq!((is_fused, has(&all)), (true, [true; 3]));
+    // Lanes of messages are long, and instructions for hashes short.
+    let most = all.len() - 400_000;
+    let (is_fused, less) = text(most);
+    assert!(less.len() < most + 2_000);
+    assert_eq!((is_fused, has(&less)), (true, [false, true, true]));
 }

@@ -100,6 +100,8 @@ pub struct Options {
     pub fused: bool,
     /// Where loops are tried before it is settled how they are printed; `None`: estimates settle it.
     pub trials: Option<Arc<dyn kernel::Trials>>,
+    /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
+    pub most_text: usize,
 }
 
 impl Default for Options {
@@ -113,6 +115,7 @@ impl Default for Options {
             mapping: None,
             fused: true,
             trials: None,
+            most_text: fused::MOST_TEXT,
         }
     }
 }
@@ -192,10 +195,8 @@ pub fn emit_with(
     let prefix = options.prefix.clone().unwrap_or_else(|| prefix_for(network));
     let places = RefCell::new(PlaceTable::default());
     let diagnostics = RefCell::new(Vec::new());
-    let fused = automaton.and_then(|automaton| {
-        let printed = fused::print(network, automaton, &prefix, options, &places, &diagnostics);
-        fused::is_short(&printed).then_some(printed)
-    });
+    let fused =
+        automaton.and_then(|automaton| fused::print_short(network, automaton, &prefix, options, &places, &diagnostics));
     let is_fused = fused.is_some();
     let printed = fused.unwrap_or_else(|| {
         places.take();

@@ -208,6 +208,8 @@ pub struct Automaton {
 pub struct Path {
     /// Parts of the sample, such as messages.
     pub n_parts: usize,
+    /// Whether these are all parts of it, not only the first ones.
+    pub is_whole: bool,
     /// Positions in [`Automaton::states`].
     pub states: BTreeSet<usize>,
 }

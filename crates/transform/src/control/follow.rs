@@ -23,7 +23,7 @@ impl Explorer<'_> {
             objects: self.initial.clone(),
         };
         let mut at = 0;
-        let mut path = Path { n_parts: sample.len(), states: BTreeSet::new() };
+        let mut path = Path { n_parts: 0, is_whole: false, states: BTreeSet::new() };
         let mut budget = SAMPLED_EFFECTS;
         for _ in 0..SAMPLED_STEPS {
             // Objects of firings are zero when a kernel begins.
@@ -40,12 +40,18 @@ impl Explorer<'_> {
             match next? {
                 Some(target) => at = target,
                 None => match parts.next() {
-                    Some(part) => world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more)),
+                    Some(part) => {
+                        if path.n_parts > 0 {
+                            self.paths.push(path.clone());
+                        }
+                        path.n_parts += 1;
+                        world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more));
+                    }
                     None => break,
                 },
             }
         }
-        self.paths.push(path);
+        self.paths.push(Path { n_parts: sample.len(), is_whole: true, ..path });
         Ok(())
     }
 

@@ -2,8 +2,9 @@
 //!
 //! Typical messages also explore what is rare and long: a message in pieces that do not fit blocks takes a state for each
 //! byte that waits. A message is only fast if all states that it comes through are there, so what is kept are whole paths
-//! of samples: those first that need the fewest more states for each of their messages. The other states are left to the
-//! run-time scheduler, which goes on from any state.
+//! of samples: those first that need the fewest more states for each of their messages. Where there is room left that no
+//! whole sample fits in, the first messages of samples come next. The other states are left to the run-time scheduler,
+//! which goes on from any state.
 
 use super::automaton::{Automaton, Different, LastPass, Path, Step};
 use std::collections::{BTreeSet, HashMap};
@@ -30,7 +31,11 @@ impl Automaton {
                 }
             }
         }
-        self.paths.clear();
+        let all_kept = |path: &Path| path.states.iter().all(|at| numbers.contains_key(at));
+        self.paths.retain(all_kept);
+        for path in &mut self.paths {
+            path.states = path.states.iter().filter_map(|at| numbers.get(at).copied()).collect();
+        }
         self.states.iter().any(|state| !state.loops.is_empty()).then_some(self)
     }
 
@@ -39,21 +44,24 @@ impl Automaton {
         let mut kept: BTreeSet<usize> = BTreeSet::new();
         let mut effects = 0;
         let mut met = Different::default();
-        let mut open: Vec<&Path> = self.paths.iter().filter(|path| path.n_parts > 0).collect();
         let more = |path: &Path, kept: &BTreeSet<usize>| path.states.difference(kept).count();
-        while let Some((next, _)) = (open.iter().enumerate())
-            .min_by(|(_, a), (_, b)| (more(a, &kept) * b.n_parts).cmp(&(more(b, &kept) * a.n_parts)))
-        {
-            let path = open.remove(next);
-            if kept.len() + more(path, &kept) > n_states {
-                continue;
-            }
-            let mut with = met.clone();
-            let states = path.states.difference(&kept).filter_map(|&at| self.states.get(at));
-            let own: usize = states.map(|state| with.meet(&state.step)).sum();
-            if effects + own <= n_effects {
-                (met, effects) = (with, effects + own);
-                kept.extend(&path.states);
+        // What does not fit any more never will.
+        let fits = |path: &Path, kept: &BTreeSet<usize>| kept.len() + more(path, kept) <= n_states;
+        for whole in [true, false] {
+            let parts = self.paths.iter().filter(|path| path.n_parts > 0 && path.is_whole == whole);
+            let mut open: Vec<&Path> = parts.filter(|path| fits(path, &kept)).collect();
+            while let Some((next, _)) = (open.iter().enumerate())
+                .min_by(|(_, a), (_, b)| (more(a, &kept) * b.n_parts).cmp(&(more(b, &kept) * a.n_parts)))
+            {
+                let path = open.remove(next);
+                let mut with = met.clone();
+                let states = path.states.difference(&kept).filter_map(|&at| self.states.get(at));
+                let own: usize = states.map(|state| with.meet(&state.step)).sum();
+                if effects + own <= n_effects {
+                    (met, effects) = (with, effects + own);
+                    kept.extend(&path.states);
+                }
+                open.retain(|path| fits(path, &kept));
             }
         }
         kept
@@ -114,13 +122,21 @@ mod tests {
         states.push(state("e", go(0)));
         states[0].loops.push(CountedLoop { body, trips: Vec::new(), kernels: 1, rounds: None });
         // Two more states for one message, and two more for each of two.
-        let path = |n_parts, states: &[usize]| Path { n_parts, states: states.iter().copied().collect() };
-        let paths = vec![path(1, &[0, 3, 4]), path(2, &[0, 1, 2])];
+        let path =
+            |n_parts, states: &[usize]| Path { n_parts, is_whole: true, states: states.iter().copied().collect() };
+        let first = Path { is_whole: false, ..path(1, &[0, 2]) };
+        let paths = vec![path(1, &[0, 3, 4]), path(2, &[0, 1, 2]), first];
         let automaton = Automaton { graph, objects: Vec::new(), holds: Vec::new(), initial: Vec::new(), states, paths };
-        let Some(kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
-        let names: Vec<&str> = kept.states.iter().map(|state| state.description.as_str()).collect();
-        assert_eq!(names, ["a", "b", "c"]);
+        let names =
+            |kept: &Automaton| -> Vec<String> { kept.states.iter().map(|state| state.description.clone()).collect() };
+        let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
+        assert_eq!(names(&kept), ["a", "b", "c"]);
         let Step::Branch { then, otherwise, .. } = &kept.states[0].step else { panic!("no decision") };
         assert_eq!((then.as_ref(), otherwise.as_ref()), (&Step::Leave, &go(2)));
+        // Where no sample fits its first message does, again and again.
+        let Some(fewer) = kept.clone().typical(2, 100) else { panic!("nothing is kept") };
+        assert_eq!((names(&fewer), fewer.paths.len()), (vec!["a".to_owned(), "c".to_owned()], 1));
+        kept.paths.pop();
+        assert!(kept.typical(2, 100).is_none());
     }
 }

@@ -18,6 +18,7 @@
 //! | `layered` | kernels of bytes in wide registers |
 //! | `loops` | what is repeated |
 //! | `shapes` | loops of like parts of a network as one |
+//! | `budget` | ways of running loops that are left out of a text that is too long |
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
 //! | `divided` | loops that several threads run |
@@ -29,6 +30,7 @@
 
 mod ahead;
 mod apart;
+mod budget;
 mod counted;
 mod divided;
 mod early;
@@ -61,8 +63,11 @@ use std::fmt::Write as _;
 /// Effects of an automaton that is still printed: beyond, it takes too long to compile.
 const MOST_EFFECTS: usize = 14_000;
 
-/// Bytes of C of a network that is still given away: beyond, compilers take minutes.
-const MOST_TEXT: usize = 5_400_000;
+/// Bytes of C of a network: beyond, compilers take minutes.
+pub const MOST_TEXT: usize = 5_400_000;
+
+/// How often fewer states are tried where the text is too long.
+const ATTEMPTS: usize = 3;
 
 /// States of it.
 const MOST_STATES: usize = 900;
@@ -99,13 +104,36 @@ pub fn fitting(automaton: Automaton) -> Option<Automaton> {
     automaton.typical(TYPICAL, MOST_EFFECTS)
 }
 
-/// Whether what was printed is short enough for compilers.
-pub fn is_short(printed: &PrintedNetwork) -> bool {
-    printed.definitions.len() <= MOST_TEXT
+/// Prints a network with as much of its automaton as makes a text that is short enough for compilers; `None` where that is
+/// nothing. What is missing then is least valuable: ways of running loops first, and then states that few samples come
+/// through.
+pub fn print_short(
+    network: &Network,
+    automaton: &Automaton,
+    prefix: &str,
+    options: &Options,
+    places: &RefCell<PlaceTable>,
+    diagnostics: &RefCell<Vec<Diagnostic>>,
+) -> Option<PrintedNetwork> {
+    let mut fewer: Option<Automaton> = None;
+    for _ in 0..=ATTEMPTS {
+        let automaton = fewer.as_ref().unwrap_or(automaton);
+        let printed = print(network, automaton, prefix, options, places, diagnostics);
+        let length = printed.definitions.len();
+        if length <= options.most_text {
+            return Some(printed);
+        }
+        places.take();
+        diagnostics.take();
+        // A little fewer than in proportion, because the rest stays as it is.
+        let n_states = automaton.states.len() as u128 * options.most_text as u128 * 9 / (length as u128 * 10);
+        fewer = Some(automaton.clone().typical(n_states as usize, MOST_EFFECTS)?);
+    }
+    None
 }
 
 /// Prints a network with its automaton: the context is `struct PREFIX`, the table of functions `PREFIX_network`.
-pub fn print(
+fn print(
     network: &Network,
     automaton: &Automaton,
     prefix: &str,
@@ -125,13 +153,20 @@ pub fn print(
     definitions.push_str(&writer.tables());
     definitions.push_str(&writer.ports());
     definitions.push_str(&writer.leave());
-    let loops = writer.loops();
+    let mut loops = writer.loops();
     let (states, found) = writer.states(&loops);
-    definitions.push_str(&writer.loops_text(&loops, &found));
-    let report = report::of(&loops);
-    definitions.push_str(&states);
-    definitions.push_str(&writer.functions(&loops.many));
-    PrintedNetwork { declarations, definitions, fields: Default::default(), loops: report }
+    let functions = writer.functions(&loops.many);
+    let mut text = writer.loops_text(&loops, &found);
+    let length = definitions.len() + text.len() + states.len() + functions.len();
+    if length > options.most_text {
+        loops.shorten(length - options.most_text);
+        text = writer.loops_text(&loops, &found);
+    }
+    for part in [text, states, functions] {
+        definitions.push_str(&part);
+    }
+    let loops = report::of(&loops);
+    PrintedNetwork { declarations, definitions, fields: Default::default(), loops }
 }
 
 /// What all of it is printed from.

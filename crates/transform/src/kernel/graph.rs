@@ -320,7 +320,7 @@ impl Graph {
             Op::Lookup(table, index) => {
                 let (low, high) = of(index);
                 let elements = &self.table(*table).elements;
-                let reach = elements.iter().skip(low as usize).take((high - low) as usize + 1);
+                let reach = elements.iter().skip(low as usize).take(((high - low) as usize).saturating_add(1));
                 let least = reach.clone().min().copied().unwrap_or(0);
                 (least, reach.max().copied().unwrap_or(all.1))
             }

@@ -290,3 +290,24 @@ fn networks_of_the_library() {
         assert!(!printed.is_empty(), "{name}: {reasons:?}");
     }
 }
+
+/// Sums of sums of blocks: written out in full they have more terms than there are atoms.
+#[test]
+fn sums_with_many_terms_are_no_blocks() {
+    let mut graph = Graph::new();
+    let block: [Vec<NodeId>; 3] = [0, 1, 2].map(|port| tokens(&mut graph, port).to_vec());
+    let whole = block.clone().map(|bytes| graph.concat(&bytes));
+    let names = LoopNames { function: "f", state: "struct s", names: &Elements };
+    let turns = |graph: &mut Graph, [a, b, c]: [NodeId; 3]| {
+        [(b, c), (c, a), (a, b)].map(|(x, y)| graph.add(headrace_transform::kernel::Op::Xor(x, y), graph.width(x)))
+    };
+    let by_bytes: Vec<NodeId> = (0..16)
+        .map(|at| (0..80).fold([block[0][at], block[1][at], block[2][at]], |all, _| turns(&mut graph, all))[0])
+        .collect();
+    let registers = (0..80).fold(whole, |all, _| turns(&mut graph, all));
+    let bytes: Vec<NodeId> = (0..16).rev().map(|at| graph.extract(registers[0], 8 * at, 8)).collect();
+    for result in [by_bytes, bytes] {
+        let body = new_loop(graph.clone(), 3, &result, false);
+        assert!(blocks(&body, &[], 128, &names).is_err());
+    }
+}

@@ -344,7 +344,7 @@ impl<'a> Plan<'a> {
             Op::Xor(..) => {
                 let mut registers = Vec::new();
                 self.added(id, &mut registers)?;
-                return Ok(self.sum(registers));
+                return self.sum(registers);
             }
             Op::Instruction { description, operands } => {
                 let mut taken = Vec::new();

@@ -5,6 +5,13 @@ use super::{BYTES, Block, Plan};
 use headrace_transform::kernel::{Carry, NodeId, ObjectId, Op};
 use std::collections::{BTreeMap, HashSet};
 
+/// Terms of a sum that is written out: sums of sums of sums have more terms than anybody waits for.
+const MOST_TERMS: usize = 4096;
+
+fn few(n: usize) -> Result<(), Unsuited> {
+    if n < MOST_TERMS { Ok(()) } else { Err(Unsuited("a sum has too many terms".into())) }
+}
+
 /// Where a byte of a register comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Byte {
@@ -64,7 +71,7 @@ impl Plan<'_> {
                 registers.push(self.add(Block::Invariant(whole)));
             }
         }
-        Ok(self.sum(registers))
+        self.sum(registers)
     }
 
     /// The registers of which a node is the exclusive or.
@@ -77,14 +84,14 @@ impl Plan<'_> {
             _ => {
                 let register = self.block(id)?;
                 registers.push(register);
-                Ok(())
+                few(registers.len())
             }
         }
     }
 
     /// The exclusive or of registers: first what is known first, last what the pass before leaves, so that a chain of passes
     /// is as short as it can be.
-    pub(super) fn sum(&mut self, registers: Vec<usize>) -> usize {
+    pub(super) fn sum(&mut self, registers: Vec<usize>) -> Result<usize, Unsuited> {
         let mut flat = Vec::new();
         let mut open = registers;
         while let Some(register) = open.pop() {
@@ -92,6 +99,7 @@ impl Plan<'_> {
                 Block::Xor(a, b) => open.extend([a, b]),
                 _ => flat.push(register),
             }
+            few(flat.len())?;
         }
         flat.sort_by_key(|&register| (self.lateness(register), register));
         let mut sum: Option<usize> = None;
@@ -107,7 +115,7 @@ impl Plan<'_> {
                 },
             });
         }
-        sum.unwrap_or(0)
+        Ok(sum.unwrap_or(0))
     }
 
     fn lateness(&self, register: usize) -> u32 {
@@ -125,7 +133,7 @@ impl Plan<'_> {
     fn terms(&self, node: NodeId, lo: u32, terms: &mut Vec<Byte>) -> Result<(), Unsuited> {
         if !self.varying.contains(&node) {
             terms.push(Byte::Invariant { node, lo });
-            return Ok(());
+            return few(terms.len());
         }
         let width = self.graph.width(node);
         let byte = match *self.graph.op(node) {
@@ -160,7 +168,7 @@ impl Plan<'_> {
             _ => return Err(Unsuited("a byte is not taken from a block".into())),
         };
         terms.push(byte);
-        Ok(())
+        few(terms.len())
     }
 
     /// The register that holds a byte, and where in it.

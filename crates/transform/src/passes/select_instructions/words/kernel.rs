@@ -8,6 +8,9 @@ use std::collections::HashMap;
 /// Nested sums of a word that are looked at.
 const MOST_SUMS: usize = 64;
 
+/// Operands of nested exclusive ors that are listed.
+const MOST_TERMS: usize = 1024;
+
 /// An operation in which neither order nor brackets matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gather {
@@ -105,12 +108,19 @@ impl Kernel {
         self.parts.contains_key(&id)
     }
 
-    /// All operands of nested exclusive ors.
-    pub fn flat(&self, gather: Gather, id: NodeId) -> Vec<NodeId> {
-        match self.parts(gather, id) {
-            Some(parts) => parts.into_iter().flat_map(|part| self.flat(gather, part)).collect(),
-            None => vec![id],
+    /// All operands of nested exclusive ors; the value itself where they are too many.
+    pub fn flat(&self, gather: Gather, root: NodeId) -> Vec<NodeId> {
+        let (mut all, mut open) = (Vec::new(), vec![root]);
+        while let Some(id) = open.pop() {
+            match self.parts(gather, id) {
+                Some(parts) => open.extend(parts.into_iter().rev()),
+                None => all.push(id),
+            }
+            if all.len() > MOST_TERMS {
+                return vec![root];
+            }
         }
+        all
     }
 
     /// The sum of words.
@@ -130,5 +140,25 @@ impl Kernel {
             self.parts.entry(sum).or_insert(sorted);
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_are_listed_in_order_up_to_a_number() {
+        let mut graph = Graph::new();
+        let words = [0, 1, 2].map(|at| graph.input(0, at, WORD_BITS));
+        let [a, b, c] = words;
+        let inner = graph.add(Op::Xor(a, b), WORD_BITS);
+        let sum = graph.add(Op::Xor(inner, c), WORD_BITS);
+        // Three words that are added to each other turn by turn.
+        let last = (0..80)
+            .fold(words, |[a, b, c], _| [(b, c), (c, a), (a, b)].map(|(x, y)| graph.add(Op::Xor(x, y), WORD_BITS)))[0];
+        let kernel = Kernel::new(&graph, &[sum, last]);
+        assert_eq!(kernel.flat(Gather::Xor, sum), words);
+        assert_eq!(kernel.flat(Gather::Xor, last), [last]);
     }
 }

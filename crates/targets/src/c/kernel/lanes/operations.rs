@@ -4,9 +4,8 @@ use super::super::pieces::Piece;
 use super::super::vectors::vector_support;
 use super::super::words::Unsuited;
 use super::Printer;
-use headrace_boolean::byte_permute::AffineByte;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{NodeId, ObjectId, Op};
+use headrace_transform::kernel::{NodeId, Op};
 
 impl Printer<'_> {
     pub(super) fn vector(&self, id: NodeId) -> String {

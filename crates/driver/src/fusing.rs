@@ -75,7 +75,7 @@ impl Fusing {
         network: &Network,
         spec: Option<&OperationSpec>,
     ) -> Outcome<Option<Machine>> {
-        match fused.engine(self.threads, || automaton_of_operation(spec?, network)) {
+        match fused.engine(self.threads, || automaton_of_operation(spec?, network).ok()) {
             Ok(engine) => Ok(engine.map(|engine| Machine::Native(Box::new(engine)))),
             Err(NativeError::NoCompiler) => Err(Failure::missing(NativeError::NoCompiler.to_string())),
             Err(problem) => {

@@ -491,6 +491,37 @@ fn a_project_in_c_builds_and_passes_its_own_test() {
 }
 
 #[test]
+fn a_project_says_why_an_own_unit_keeps_its_scheduler() {
+    let folder = folder();
+    fs::create_dir_all(folder.path().join("own/sum")).unwrap();
+    let sum = |bits: u32| {
+        format!(
+            "package own.sum;\nactor Sum() uint(size=32) InputSize, uint(size=8) Input ==> uint(size=8) Output :\n\
+             uint(size={bits}) sum;\nuint(size=32) left;\nbool last;\n\
+             chunk: action InputSize:[n] ==> do left := n & 0x7fffffff; last := n >= 0x80000000; end\n\
+             byte: action Input:[x] ==> guard left > 0 do sum := 257 * sum + x; left := left - 1; end\n\
+             more: action ==> guard left = 0, not last end\n\
+             finish: action ==> Output:[sum >> ({bits} - 8)] guard left = 0, last do sum := 0; end\n\
+             schedule fsm message : message (chunk) --> bytes; bytes (byte) --> bytes;\n\
+             bytes (more) --> message; bytes (finish) --> message; end\nend\n"
+        )
+    };
+    let manifest = "title = \"Sum\"\nshape = \"hash\"\nstandard = \"own\"\n[sets.sum]\noutput = 1\n\
+                    [sets.sum.operations.hash]\nnetwork = \"Sum\"\n";
+    write(&folder, "own/sum/primitive.toml", manifest);
+    let build = |bits: u32| {
+        write(&folder, "own/sum/Sum.cal", sum(bits));
+        let words = ["-L", ".", "build", "sum", "--operation", "hash", "--target", "c", "-o"];
+        let output = headrace(folder.path(), &[&words[..], &[&*format!("of{bits}")]].concat(), b"");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert!(!build(64).contains("keeps the scheduler"));
+    let said = build(200);
+    assert!(said.contains("`sum-hash` keeps the scheduler") && said.contains("Sum.cal:3:"), "{said}");
+}
+
+#[test]
 fn measuring_goes_on_where_it_ended() {
     let folder = folder();
     let bench = |more: &[&str]| {

@@ -19,7 +19,7 @@ use headrace_library::{Role, samples};
 use headrace_native::LocalTrials;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
-use headrace_targets::c::project::{Files, KnownAnswer, Recording, is_supported, of_network, of_operations};
+use headrace_targets::c::project::{Files, KnownAnswer, NotFused, Recording, is_supported, of_network, of_operations};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -195,7 +195,11 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     let borrowed: Vec<(&OperationSpec, &Network)> =
         operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
     let progress = Mutex::new((0, Progress::new(context.terminal, borrowed.len() as u64, Unit::Steps)));
-    let told = || {
+    let kept = Mutex::new(Vec::new());
+    let told = |spec: &OperationSpec, refused: Option<NotFused>| {
+        if let Some(refused) = refused {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push((spec.full_name(), refused));
+        }
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.0 += 1;
         let done = progress.0;
@@ -203,7 +207,20 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
     };
     let made = of_operations(set, &format!("{title}, {set}"), &borrowed, &answers, &options(arguments)?, &told);
     progress.into_inner().unwrap_or_else(PoisonError::into_inner).1.finish();
+    for (name, refused) in kept.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        context.terminal.note(&keeps_scheduler(context, &name, &refused));
+    }
     show_refused(context, made)
+}
+
+/// That an operation is slower than it could be, and why.
+fn keeps_scheduler(context: &Context, name: &str, refused: &NotFused) -> String {
+    let sources = &context.session.sources;
+    let place = refused.span.map_or(String::new(), |span| {
+        let (line, column) = sources.position(span);
+        format!(" ({}:{line}:{column})", sources.name(span.file))
+    });
+    format!("`{name}` keeps the scheduler that fires actor after actor: {}{place}", refused.reason)
 }
 
 /// A message and what must come of it, unless it is too long for the test of a project.

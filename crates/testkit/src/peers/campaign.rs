@@ -143,7 +143,7 @@ impl<'r> Ready<'r> {
             Engine::Interp => None,
             Engine::Native => Some(Batch::compile(&[("network", network.as_ref(), fifo_tokens)], &options)),
             Engine::Fused => {
-                let Some(automaton) = automaton_of_operation(spec, &network) else { return Ok(None) };
+                let Ok(automaton) = automaton_of_operation(spec, &network) else { return Ok(None) };
                 Some(Batch::compile_fused(&network, &automaton, &options))
             }
         };

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 /// What is printed for an operation; nothing where its network runs on its scheduler.
 pub fn of_operation(spec: &OperationSpec, network: &Network) -> Vec<PrintedLoop> {
-    let automaton = automaton_of_operation(spec, network);
+    let automaton = automaton_of_operation(spec, network).ok();
     // What the target cannot compile has no loops.
     emit_with(network, automaton.as_ref(), &Options::default()).map(|emission| emission.loops).unwrap_or_default()
 }

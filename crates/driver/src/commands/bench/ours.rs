@@ -107,7 +107,7 @@ pub fn generate(
     let trials = trials.map(|compiler| Arc::new(LocalTrials::new(compiler)) as Arc<dyn Trials>);
     let options = Options { command, fused: build.fused, trials, ..Options::default() };
     let files =
-        of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options, &|| ()).map_err(|problems| {
+        of_operations(&spec.set, &spec.title, &[(spec, &network)], &[], &options, &|_, _| ()).map_err(|problems| {
             context.show(&problems);
             Failure::said()
         })?;

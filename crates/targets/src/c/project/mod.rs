@@ -14,7 +14,7 @@ use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::samples;
-use headrace_source::Diagnostic;
+use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Limits, automaton_of};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// A project for operations of one parameter set, each with its network. Operations that have no
 /// interface in C must be left out; [`is_supported`] says which. They are compiled on all processors; `told` is called
-/// after each.
+/// after each, with the reason where it was to be fused and is not.
 ///
 /// # Errors
 ///
@@ -93,16 +93,23 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
     options: &Options,
-    told: &(dyn Fn() + Sync),
+    told: &(dyn Fn(&OperationSpec, Option<NotFused>) + Sync),
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
     let mut files = Files::new();
     let mut problems = Vec::new();
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let own = Options { prefix: Some(network_prefix(&name, spec)), ..options.clone() };
-        let automaton = if options.fused { automaton_of_operation(spec, network) } else { None };
-        let emission = emit_with(network, automaton.as_ref(), &own);
-        told();
+        let automaton = options.fused.then(|| automaton_of_operation(spec, network));
+        let emission = emit_with(network, automaton.as_ref().and_then(|found| found.as_ref().ok()), &own);
+        let refused = match automaton {
+            Some(Err(reason)) => Some(reason),
+            Some(Ok(_)) if emission.as_ref().is_ok_and(|emission| !emission.fused) => {
+                Some(NotFused { reason: "its code would be too long for compilers".into(), span: None })
+            }
+            _ => None,
+        };
+        told(spec, refused);
         emission
     };
     let emissions: Vec<_> = match rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build() {
@@ -134,10 +141,26 @@ pub fn of_operations(
     Ok(files)
 }
 
-/// The control automaton of an operation, as far as typical messages go, if the network has one that is worth printing.
-pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Option<Automaton> {
+/// Why the code of an operation keeps the scheduler, which fires actor after actor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFused {
+    /// The reason, as a sentence without a full stop.
+    pub reason: String,
+    /// What is to blame, if that is one place.
+    pub span: Option<Span>,
+}
+
+/// The control automaton of an operation, as far as typical messages go.
+///
+/// # Errors
+///
+/// Why there is none that is worth printing.
+pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result<Automaton, NotFused> {
     let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
-    automaton_of(network, &samples, &Limits::default()).ok().and_then(fused::fitting)
+    let automaton = automaton_of(network, &samples, &Limits::default())
+        .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
+    fused::fitting(automaton)
+        .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 
 /// Whether an operation has an interface that [`of_operations`] prints: everything but parts, as long as strings are bytes.

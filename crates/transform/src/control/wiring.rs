@@ -6,7 +6,7 @@ use headrace_ir::{Action, Actor, Endpoint, InstanceId, Network};
 use std::collections::HashSet;
 
 /// Operations of an action that is long.
-const LONG: u64 = 3_000;
+const LONG: u64 = 2_000;
 
 fn is_long(actor: &Actor, action: &Action) -> bool {
     weight(actor, &action.body, 0) > LONG

@@ -2,7 +2,8 @@
 //! 16 MiB, as generated projects process them with `message_helped`: the start of the threads is part of every call. What
 //! counts is time on the wall.
 //!
-//! What the machine gives at that moment is measured in the same turns: two runs at once that share nothing, and the same
+//! What the machine gives at that moment is measured in the same turns: two runs at once that share nothing, as much work on
+//! bytes that stay in caches, by one thread and by two, which is where computing and starting threads end, and the same
 //! bytes copied by one thread and by two, which is where memory ends.
 
 use super::{Measured, ours, referee};
@@ -41,6 +42,8 @@ enum Side {
     Threads(Prepared, u32),
     /// The operation twice, each over one half and on a thread of its own.
     Apart(Box<[Prepared; 2]>),
+    /// The operation over as many bytes that stay in caches, in short messages, each context on a thread of its own.
+    Cached(Vec<Prepared>),
     /// No operation: the bytes are copied by so many threads.
     Copied(u32),
 }
@@ -51,11 +54,16 @@ struct Turns {
     times: Vec<Times>,
     /// Two runs at once that share nothing.
     apart: Times,
+    /// Short messages in caches, by one thread and by two.
+    cached: Option<[Times; 2]>,
     /// Copying, by one thread and by two; none where an operation gives much less than it takes.
     copied: Option<[Times; 2]>,
     /// Seconds on the wall for each on the processor, on one thread.
     waiting: Vec<f64>,
 }
+
+/// Bytes of a message that stays in the cache of a core.
+const CACHED_BYTES: usize = 16_384;
 
 /// Measures on one thread, two, and so on up to the cores that there are.
 pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) -> Outcome<Measured> {
@@ -80,6 +88,10 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
         for bytes in *sizes {
             context.terminal.status(&format!("measuring {} over {bytes} bytes", spec.full_name()));
             let mut sides: Option<Vec<Side>> = n_threads.iter().map(|n| Some(Side::Threads(open()?, *n))).collect();
+            let cached = |n: u32| (0..n).map(|_| open()).collect::<Option<Vec<Prepared>>>();
+            if let (Some(sides), Some(alone), Some(both)) = (&mut sides, cached(1), cached(ROW_THREADS)) {
+                sides.extend([Side::Cached(alone), Side::Cached(both)]);
+            }
             if let (Some(sides), Some(one), Some(other)) = (&mut sides, open(), open()) {
                 sides.extend([Side::Apart(Box::new([one, other])), Side::Copied(1), Side::Copied(ROW_THREADS)]);
             }
@@ -159,15 +171,17 @@ fn take_turns(mut sides: Vec<Side>, bytes: usize, pairs: usize) -> Outcome<Turns
             times.cycles.push(best * hertz);
         }
     }
-    let mut turns = Turns { times: Vec::new(), apart: Times::default(), copied: None, waiting };
-    let mut copied = Vec::new();
+    let mut turns = Turns { times: Vec::new(), apart: Times::default(), cached: None, copied: None, waiting };
+    let (mut cached, mut copied) = (Vec::new(), Vec::new());
     for (side, times) in sides.iter().zip(times) {
         match side {
             Side::Threads(..) => turns.times.push(times),
             Side::Apart(_) => turns.apart = times,
+            Side::Cached(_) => cached.push(times),
             Side::Copied(_) => copied.push(times),
         }
     }
+    turns.cached = <[Times; 2]>::try_from(cached).ok();
     turns.copied = <[Times; 2]>::try_from(copied).ok();
     Ok(turns)
 }
@@ -185,6 +199,22 @@ impl Side {
                     let helper = scope.spawn(|| other.run(halves.1, places.1).map(|_| ()));
                     let own = one.run(halves.0, places.0).map(|_| ());
                     helper.join().ok().flatten().and(own)
+                })
+            }
+            Side::Cached(contexts) => {
+                let each = input.len() / contexts.len().max(1);
+                let run = |context: &mut Prepared, input: &[u8], output: &mut [u8]| {
+                    let message = &input[..input.len().min(CACHED_BYTES)];
+                    (0..each / CACHED_BYTES).try_for_each(|_| context.run(message, output).map(|_| ()))
+                };
+                let places = output.chunks_mut(2 * (CACHED_BYTES + ROOM_BYTES));
+                let mut parts = contexts.iter_mut().zip(input.chunks(each.max(1)).zip(places));
+                let own = parts.next();
+                std::thread::scope(|scope| {
+                    let others: Vec<_> =
+                        parts.map(|(context, (from, to))| scope.spawn(move || run(context, from, to))).collect();
+                    let own = own.and_then(|(context, (from, to))| run(context, from, to));
+                    others.into_iter().fold(own, |own, other| own.and(other.join().ok().flatten()))
                 })
             }
             Side::Copied(n) => {
@@ -207,8 +237,15 @@ impl Side {
 fn limits(one: &Times, two: &Times, turns: &Turns) -> String {
     let times = |times: &Times| least(&one.seconds) / least(&times.seconds);
     let mut words = format!("two runs at once that share nothing: {:.2}", times(&turns.apart));
+    let milliseconds = |times: &Times| least(&times.seconds) * 1e3;
+    if let Some([alone, both]) = &turns.cached {
+        let (alone, both) = (milliseconds(alone), milliseconds(both));
+        words = format!(
+            "{words}; the same work in the cache of a core takes {alone:.2} ms on one and {both:.2} ms on two: computing and the start of a thread allow {:.2}",
+            alone / both
+        );
+    }
     if let Some([alone, both]) = &turns.copied {
-        let milliseconds = |times: &Times| least(&times.seconds) * 1e3;
         words = format!(
             "{words}; copying the same bytes takes {:.2} ms on one core and {:.2} ms on two, this takes {:.2} and {:.2}: memory allows {:.2}",
             milliseconds(alone),
@@ -272,11 +309,14 @@ mod tests {
         let times = |seconds: f64| Times { seconds: vec![seconds; 3], cycles: vec![seconds; 3] };
         let (one, two) = (times(8e-3), times(5e-3));
         let copied = Some([times(7e-3), times(4e-3)]);
-        let turns = Turns { times: Vec::new(), apart: times(4e-3), copied, waiting: Vec::new() };
+        let turns = Turns { times: Vec::new(), apart: times(4e-3), cached: None, copied, waiting: Vec::new() };
         let said = limits(&one, &two, &turns);
         assert!(said.ends_with("7.00 ms on one core and 4.00 ms on two, this takes 8.00 and 5.00: memory allows 2.00"));
-        let hash = Turns { copied: None, ..turns };
-        assert_eq!(limits(&one, &two, &hash), "two runs at once that share nothing: 2.00");
+        let hash = Turns { copied: None, cached: Some([times(6e-3), times(4e-3)]), ..turns };
+        assert_eq!(
+            limits(&one, &two, &hash),
+            "two runs at once that share nothing: 2.00; the same work in the cache of a core takes 6.00 ms on one and 4.00 ms on two: computing and the start of a thread allow 1.50"
+        );
     }
 
     #[test]

@@ -93,6 +93,29 @@ sanitized_projects() {
     return $status
 }
 step "projects in C under sanitizers" sanitized_projects
+# Projects for AArch64 with their known answers under QEMU: lanes, bits, tables in registers, plain code.
+on_aarch64() {
+    projects=$(mktemp -d)
+    status=0
+    for what in chacha20/stream serpent128/ctr des/ecb-encrypt aes128/ctr aes128/ctr/boolean sha256/hash; do
+        set -- $(echo "$what" | tr / ' ')
+        project="$projects/$1-$2-${3:-standard}"
+        # A variant has no spaces inside.
+        # shellcheck disable=SC2086
+        "$headrace" build "$1" --operation "$2" ${3:+--variant $3} --target c -o "$project" >/dev/null &&
+            make --no-print-directory -s -j"$(nproc)" -C "$project" CC=aarch64-linux-gnu-gcc \
+                CFLAGS="-O1 -Wall -Wextra -Wpedantic -Werror" test/test &&
+            echo "$what: $(qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max "$project/test/test" 2>&1 | tail -n 1)" &&
+            qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max "$project/test/test" >/dev/null 2>&1 || status=1
+    done
+    rm -rf "$projects"
+    return $status
+}
+if command -v aarch64-linux-gnu-gcc >/dev/null 2>&1 && command -v qemu-aarch64 >/dev/null 2>&1; then
+    step "projects in C on AArch64, under QEMU" on_aarch64
+else
+    skip "projects in C on AArch64, under QEMU" "no aarch64-linux-gnu-gcc or no qemu-aarch64"
+fi
 if command -v valgrind >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1; then
     step "constant time of a sample" scripts/constant_time.sh "$headrace" "$testkit" \
         --sample "$timed" "${CONSTANT_TIME_SEED:-1}" "$timed_seconds"

@@ -61,6 +61,11 @@ for tool in "$@"; do
     valgrind)
         command -v valgrind >/dev/null 2>&1 ||
             install "valgrind reports branches and addresses that depend on secrets" valgrind libc6-dbg ;;
+    aarch64)
+        # A step of the tests runs with it, and says so where it cannot.
+        { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } >/dev/null 2>&1 ||
+            (install "code for AArch64 is compiled and run under QEMU" gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+                qemu-user) || echo "AArch64: not installed; what needs it is not run" >&2 ;;
     clang)
         command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
     c++)

@@ -4,7 +4,7 @@
 //! before its first pass. The context itself goes on when all have come to their ends, without running anything.
 
 use super::Writer;
-use super::kernels::X86;
+use super::kernels::{ARM, X86};
 use crate::c::kernel::{self, LoopNames, element_type};
 use headrace_transform::kernel::Loop;
 use std::fmt::Write as _;
@@ -23,6 +23,8 @@ pub(super) struct Divided {
     pub chooses: String,
     /// So many ways are there to run it, and none may be for this machine; `None`: one always works.
     pub ways: Option<usize>,
+    /// Whether one always works on AArch64.
+    pub on_arm: bool,
     /// Cycles of a pass, about.
     pub cycles: f64,
 }
@@ -32,8 +34,13 @@ impl Divided {
     pub(super) fn can(&self) -> String {
         match self.ways {
             None => "true;\n".to_owned(),
-            Some(0) => "false;\n".to_owned(),
-            Some(ways) => format!("false;\n{X86}    can = {}_way() <= {ways};\n#endif\n", self.chooses),
+            Some(ways) => {
+                let x86 = format!("{X86}    can = {}_way() <= {ways};\n#endif\n", self.chooses);
+                let arm = format!("{ARM}    can = true;\n#endif\n");
+                let (x86, arm) =
+                    (if ways > 0 { x86 } else { String::new() }, if self.on_arm { arm } else { String::new() });
+                format!("false;\n{x86}{arm}")
+            }
         }
     }
 }

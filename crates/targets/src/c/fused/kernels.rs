@@ -16,6 +16,9 @@ const MOST_SELECTED: usize = 24;
 /// Where the level of a machine can be asked and its types are known.
 pub(super) const X86: &str = "#if defined(__x86_64__) && defined(__GNUC__)\n";
 
+/// The same for the other architecture whose vectors are printed.
+pub(super) const ARM: &str = "#if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__GNUC__)\n";
+
 /// A way of doing what a kernel does that some machines have.
 pub(super) struct Faster {
     /// What must stand above the function, each once.

@@ -2,7 +2,7 @@
 //! when it is called.
 
 use super::divided::Divided;
-use super::kernels::X86;
+use super::kernels::{ARM, X86};
 use super::many::{ManyLoop, ManyLoops, ManyWays};
 use super::shapes::{Unit, Units};
 use super::taken;
@@ -59,6 +59,8 @@ pub(super) struct PrintedUnit<'a> {
     pub unit: Unit<'a>,
     /// For one message, the fastest first, and one that always works last, if there is one.
     pub versions: Vec<Version>,
+    /// For one message on AArch64, where it is better than what always works.
+    pub arm: Option<CFunction>,
     /// For many.
     pub ways: ManyWays,
     /// What functions use that are left out.
@@ -249,7 +251,8 @@ impl Writer<'_> {
                     many.loops.push(ManyLoop { number, unit: at });
                 }
             }
-            printed.push(PrintedUnit { unit, versions, ways, dropped: Vec::new() });
+            let arm = if is_tuned { self.on_arm(&unit) } else { None };
+            printed.push(PrintedUnit { unit, versions, arm, ways, dropped: Vec::new() });
         }
         for &(number, other) in &same {
             many.of_loop[number] = many.of_loop[other];
@@ -271,16 +274,25 @@ impl Writer<'_> {
             }
         }
         text.push_str("#endif\n");
+        let of_arm = loops.units.iter().flat_map(|unit| &unit.arm).flat_map(|function| &function.support);
+        let of_arm: Vec<&String> = of_arm.collect();
+        if !of_arm.is_empty() {
+            text.push_str(ARM);
+            let mut seen = BTreeSet::new();
+            of_arm.into_iter().filter(|support| seen.insert(*support)).for_each(|support| text.push_str(support));
+            text.push_str("#endif\n");
+        }
         let mut chains = Vec::new();
-        for PrintedUnit { unit, versions, .. } in &loops.units {
-            text.push_str(&self.dispatched(unit, versions));
+        for PrintedUnit { unit, versions, arm, .. } in &loops.units {
+            text.push_str(&self.dispatched(unit, versions, arm.as_ref()));
             let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
             let always = versions.last().is_some_and(|version| version.supported.is_empty());
             let n_ways = versions.len();
             for &number in &unit.members {
                 text.push_str(&self.framed(unit, number, loops.bodies[number]));
                 let chooses = unit.base.clone();
-                let divided = Divided { number, chooses, ways: (!always).then_some(n_ways), cycles };
+                let ways = (!always).then_some(n_ways);
+                let divided = Divided { number, chooses, ways, on_arm: arm.is_some(), cycles };
                 if unit.body.is_independent() {
                     text.push_str(&self.divided(loops.bodies[number], &divided));
                 } else {
@@ -298,6 +310,18 @@ impl Writer<'_> {
         text.push_str(&self.ahead(&chains));
         text.push_str(&self.many_loops(loops));
         text
+    }
+
+    /// The best way to run a loop in vectors of AArch64, if that is better than pass after pass.
+    fn on_arm(&self, unit: &Unit) -> Option<CFunction> {
+        let (base, body) = (&unit.base, unit.body.as_ref());
+        if body.graph.len() > MOST_NODES {
+            return None;
+        }
+        let (name, names) = (format!("{base}_neon"), self.loop_names(format!("{base}_table")));
+        let named = LoopNames { function: &name, state: &unit.state, names: &names };
+        let (strategy, function) = kernel::print_best(body, &kernel::NEON, &named);
+        (strategy != Strategy::Passes).then_some(function)
     }
 
     /// The ways to run a loop for many messages at once: only where the passes of one need each other.

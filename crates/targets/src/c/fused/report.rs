@@ -44,9 +44,13 @@ impl PrintedWay {
 /// What was printed.
 pub(super) fn of(loops: &Loops) -> Vec<PrintedLoop> {
     let mut report = Vec::new();
-    for PrintedUnit { unit, versions, ways, .. } in &loops.units {
+    for PrintedUnit { unit, versions, arm, ways, .. } in &loops.units {
         let many = format!("{}_many", unit.base);
         let one = |version: &Version| PrintedWay::new(&version.function, &unit.base, &version.supported);
+        let on_arm = |arm: &CFunction| PrintedWay {
+            features: vec!["aarch64".to_owned()],
+            ..PrintedWay::new(arm, &unit.base, "")
+        };
         for &number in &unit.members {
             let body = loops.bodies[number];
             report.push(PrintedLoop {
@@ -54,7 +58,7 @@ pub(super) fn of(loops: &Loops) -> Vec<PrintedLoop> {
                 consumes: body.consumes.iter().map(|port| port.0).collect(),
                 produces: body.produces.iter().map(|port| port.0).collect(),
                 is_independent: body.is_independent(),
-                ways: versions.iter().map(one).collect(),
+                ways: versions.iter().map(one).chain(arm.iter().map(on_arm)).collect(),
                 many: ways.ways.iter().map(|way| PrintedWay::new(&way.function, &many, &way.supported)).collect(),
             });
         }

@@ -3,7 +3,7 @@
 //! What several loops share works on `struct PREFIX_shape_K`, a pointer for each object. A loop of its own has one that
 //! points to its objects in the context, and what goes on around it: counters and tokens that no pass needs.
 
-use super::kernels::{X86, way};
+use super::kernels::{ARM, X86, way};
 use super::loops::Version;
 use super::states::is_field;
 use super::{Writer, object_type};
@@ -184,7 +184,7 @@ impl Writer<'_> {
     }
 
     /// The functions, and the one that chooses among them.
-    pub(super) fn dispatched(&self, unit: &Unit, versions: &[Version]) -> String {
+    pub(super) fn dispatched(&self, unit: &Unit, versions: &[Version], arm: Option<&CFunction>) -> String {
         let (own, body, state) = (&unit.base, unit.body.as_ref(), &unit.state);
         let names = self.loop_names(format!("{own}_table"));
         let mut text = if unit.is_shared() { self.shape_type(unit) } else { String::new() };
@@ -213,6 +213,9 @@ impl Writer<'_> {
             chosen = format!("passes < {least} ? {own}_of_few_way() : {chosen}");
         }
         text.push_str("#endif\n");
+        if let Some(arm) = arm {
+            let _ = write!(text, "{ARM}{}#endif\n", arm.with_evidence());
+        }
         // Apart from the function that chooses, whose own frame would otherwise be theirs.
         let apart = |function: &CFunction| {
             let head = format!("static void {}(", function.name);
@@ -230,10 +233,13 @@ impl Writer<'_> {
             }
             text.push_str("    default:\n        break;\n    }\n");
         }
+        text.push_str("#endif\n");
+        if let Some(arm) = arm {
+            let _ = write!(text, "{ARM}    {}(s{arguments}, passes);\n    return true;\n#endif\n", arm.name);
+        }
         match last {
             Some(last) => {
-                let _ =
-                    write!(text, "#endif\n    {}(s{arguments}, passes);\n    return true;\n}}\n\n", last.function.name);
+                let _ = write!(text, "    {}(s{arguments}, passes);\n    return true;\n}}\n\n", last.function.name);
             }
             None => {
                 let unused: Vec<String> = arguments
@@ -242,7 +248,7 @@ impl Writer<'_> {
                     .chain(["s", "passes"])
                     .map(|name| format!("    (void){name};\n"))
                     .collect();
-                let _ = write!(text, "#endif\n{}    return false;\n}}\n\n", unused.concat());
+                let _ = write!(text, "{}    return false;\n}}\n\n", unused.concat());
             }
         }
         text

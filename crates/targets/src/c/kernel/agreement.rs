@@ -8,7 +8,7 @@ use headrace_boolean::truth_table::{Function, Table};
 use headrace_transform::kernel::evaluate::{Environment, Values, World, run_loop};
 use headrace_transform::kernel::evidence::{DRAWS, PASSES, agree, drawn};
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Evidence, Loop, NodeId, ObjectId};
+use headrace_transform::kernel::{Carry, Counter, Evidence, Loop, NodeId, ObjectId};
 use headrace_transform::passes::byte_tables::Tabulated;
 
 /// What lanes are held to.
@@ -148,24 +148,57 @@ impl Environment for Start<'_> {
     }
 }
 
-/// Runs every pass of every draw; `false` as soon as one says so.
-fn in_passes(words: &WordLoop, mut visit: impl FnMut(&Pass, &World) -> bool) -> bool {
+/// Runs passes whose counters go on by their steps, whatever the loop computes for them: some loops have only a part of it.
+fn run_counting(body: &Loop, world: &mut World, passes: u64) {
+    let mut starts = Values::new(&body.graph, body.counters.iter().map(|counter| counter.start));
+    starts.compute(&Start(world));
+    for pass in 1..=u128::from(passes) {
+        run_loop(body, world, 1);
+        for one in &body.carried {
+            let Carry::Counter { counter, lo } = one.carry else { continue };
+            let Counter { start, step } = body.counters[counter];
+            let now = starts.of(start).wrapping_add(step.wrapping_mul(pass)) & mask(body.graph.width(start));
+            let width = body.objects[one.object.0 as usize].width;
+            world.objects[one.object.0 as usize][one.index] = now >> lo & mask(width);
+        }
+    }
+}
+
+/// What the objects behind those of a loop hold where several of its passes are one that count for themselves: what its own
+/// are when each of these begins.
+fn set_counters(one: &Loop, world: &mut World) {
+    let n = one.objects.len();
+    let mut now = world.clone();
+    now.objects.truncate(n);
+    for later in world.objects[n..].chunks_mut(n.max(1)) {
+        run_counting(one, &mut now, 1);
+        later.clone_from_slice(&now.objects[..later.len()]);
+    }
+}
+
+/// Runs every pass of every draw; `false` as soon as one says so. `of` is the loop of which so many passes, that count
+/// for themselves, are one here.
+fn in_passes(words: &WordLoop, of: Option<(&Loop, u64)>, mut visit: impl FnMut(&Pass, &World) -> bool) -> bool {
     let body = words.body;
     let mut starts = Values::new(&body.graph, body.counters.iter().map(|counter| counter.start));
     (0..DRAWS).all(|seed| {
-        let world = drawn(body, PASSES, seed);
+        let mut world = drawn(body, PASSES, seed);
+        if let Some((one, _)) = of {
+            set_counters(one, &mut world);
+        }
         starts.compute(&Start(&world));
         let counters: Vec<u128> = body.counters.iter().map(|counter| starts.of(counter.start)).collect();
         let mut after = world.clone();
-        run_loop(body, &mut after, PASSES);
+        let (meant, n) = of.unwrap_or((body, 1));
+        run_counting(meant, &mut after, n * PASSES);
         (0..PASSES).all(|number| visit(&Pass { words, world: &world, counters: &counters, number }, &after))
     })
 }
 
-/// Whether words that are written hold the tokens of the loop.
-pub(super) fn words_agree(words: &WordLoop) -> bool {
+/// Whether words that are written hold the tokens of the loop, which may be several passes of another.
+pub(super) fn words_agree(words: &WordLoop, of: Option<(&Loop, u64)>) -> bool {
     let mut values = Values::new(&words.graph, words.written.iter().map(|one| one.2));
-    in_passes(words, |pass, after| {
+    in_passes(words, of, |pass, after| {
         values.compute(pass);
         words.written.iter().all(|&(port, word, value)| {
             let layout = &words.outputs[port as usize];
@@ -187,7 +220,7 @@ pub(super) fn bits_agree(words: &WordLoop, values: &[NodeId], bits: &Bits) -> bo
     let mut lane = 0;
     let set =
         |function: &mut Function, bit: u128, lane: usize| function.0[lane / 64] |= (bit as u64 & 1) << (lane % 64);
-    in_passes(words, |pass, _| {
+    in_passes(words, None, |pass, _| {
         now.compute(pass);
         for (input, source) in inputs.iter_mut().zip(&bits.sources) {
             match *source {
@@ -242,7 +275,8 @@ mod tests {
     use super::super::bits::Outside;
     use super::*;
     use headrace_boolean::circuit::Gate;
-    use headrace_transform::kernel::{Carried, Carry, Counter, Graph, Object, Table as Elements};
+    use headrace_transform::kernel::{Carried, Graph, Object, Table as Elements};
+    use headrace_transform::passes::several_passes::several_passes_that_count;
 
     /// Passes that look up a token's sum with a counter and with what the pass before looked up.
     fn body() -> Loop {
@@ -273,13 +307,13 @@ mod tests {
     fn words_that_differ_are_seen() {
         let body = body();
         let mut words = WordLoop::new(&body, 8).expect("words");
-        assert!(words_agree(&words));
+        assert!(words_agree(&words, None));
         let value = words.written[0].2;
         words.written[0].2 = words.graph.not(value);
-        assert!(!words_agree(&words));
-        // What goes on from pass to pass is seen too.
-        let other = Loop { counters: vec![Counter { step: 2, ..body.counters[0].clone() }], ..body.clone() };
-        assert!(WordLoop::new(&other, 8).expect("words").held().is_err());
+        assert!(!words_agree(&words, None));
+        // Two passes as one have two counters.
+        let two = several_passes_that_count(&body, 2).expect("two passes");
+        assert!(words_agree(&WordLoop::new(&two, 8).expect("words"), Some((&body, 2))));
     }
 
     #[test]

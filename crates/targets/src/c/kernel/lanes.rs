@@ -77,7 +77,7 @@ fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str)
         return one.function(before);
     }
     let Some(two) = several_passes_that_count(words.body, TOGETHER) else { return one.function(before) };
-    let two = WordLoop::with_order(&two, words.bits, words.big)?.held()?;
+    let two = WordLoop::with_order(&two, words.bits, words.big)?.held_of(Some((words.body, TOGETHER)))?;
     // What lies before the first pass has room for one pass only.
     let before_first = two.read().iter().any(|&(port, _)| port == two.first_port());
     let together =

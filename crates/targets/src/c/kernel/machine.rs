@@ -71,19 +71,31 @@ pub const MACHINES: &[Machine] = &[
     },
 ];
 
+/// AArch64 with its Advanced SIMD, which every processor has. Bytes are chosen from up to 64, and from more in steps.
+pub const NEON: Machine = Machine {
+    name: "neon",
+    vector_bits: 128,
+    target: "",
+    needs: &[],
+    ternary: false,
+    gather: false,
+    byte_shuffle: true,
+    byte_permute: false,
+    affine: false,
+};
+
 impl Machine {
     /// Whether elements of a table of bytes are chosen from registers.
     pub fn chooses_bytes(&self) -> bool {
         match self.vector_bits {
             512 => self.byte_permute,
-            256 => self.byte_shuffle,
-            _ => false,
+            _ => self.byte_shuffle,
         }
     }
 
     /// The level of a name.
     pub fn named(name: &str) -> Option<&'static Machine> {
-        MACHINES.iter().find(|machine| machine.name == name)
+        MACHINES.iter().chain([&NEON]).find(|machine| machine.name == name)
     }
 
     /// What stands before a function that uses the level.

@@ -72,7 +72,7 @@ pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks, blocks_with_held};
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
-pub use machine::{MACHINES, Machine, supported};
+pub use machine::{MACHINES, Machine, NEON, supported};
 pub use many::{Many, many};
 pub use passes::passes;
 pub use prelude::prelude;

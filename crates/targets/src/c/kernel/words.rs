@@ -136,8 +136,16 @@ impl<'a> WordLoop<'a> {
     ///
     /// It means something else.
     pub fn held(self) -> Result<WordLoop<'a>, Unsuited> {
-        let same = words_agree(&self);
-        if same { Ok(self) } else { Err(Unsuited("words are something else than the loop".into())) }
+        self.held_of(None)
+    }
+
+    /// The same, where a pass is several of another loop that count for themselves.
+    ///
+    /// # Errors
+    ///
+    /// It means something else.
+    pub fn held_of(self, of: Option<(&Loop, u64)>) -> Result<WordLoop<'a>, Unsuited> {
+        if words_agree(&self, of) { Ok(self) } else { Err(Unsuited("words are something else than the loop".into())) }
     }
 
     /// The port of a counter.

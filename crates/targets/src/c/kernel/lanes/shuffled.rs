@@ -11,7 +11,7 @@ use headrace_transform::kernel::{Op, TableId};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Bits of a vector that is shuffled.
+/// Bits of a vector of AVX2 that is shuffled.
 const BITS: u32 = 256;
 
 /// Elements that a shuffle chooses from.
@@ -36,6 +36,7 @@ impl Printer<'_> {
                 Op::Lookup(table, _) | Op::LookupBytes(table, _) => Some(*table),
                 _ => None,
             })
+            .filter(|_| self.machine.vector_bits == BITS)
             .filter(|&table| self.is_shuffled(graph.table(table).elements.len(), graph.table(table).width))
             .collect();
         let found = read.into_iter().filter_map(|table| Some((table, nibble_tables(&graph.table(table).elements)?)));
@@ -45,7 +46,7 @@ impl Printer<'_> {
     /// Whether elements of a table are chosen by shuffles of bytes.
     pub(super) fn is_shuffled(&self, length: usize, width: u32) -> bool {
         let whole = length > 0 && length.is_multiple_of(CHOICE);
-        self.machine.byte_shuffle && self.machine.vector_bits == BITS && whole && length <= 256 && width <= 8
+        self.machine.byte_shuffle && self.machine.vector_bits <= BITS && whole && length <= 256 && width <= 8
     }
 
     /// Cycles for that, estimated.
@@ -64,6 +65,12 @@ impl Printer<'_> {
 
     /// The same of every byte of a vector.
     pub(super) fn shuffled_bytes(&mut self, table: Option<TableId>, array: &str, length: usize, index: &str) -> String {
+        if self.machine.vector_bits != BITS {
+            let name = format!("hr_choose_{length}_{}", self.machine.name);
+            self.support("#include <arm_neon.h>\n".into());
+            self.support(of_registers(length, &name));
+            return format!("({}){name}((const uint8_t *)({array}), (uint8x16_t){index})", self.v());
+        }
         self.support("#include <immintrin.h>\n".into());
         let nibbles = table.and_then(|table| self.nibbles.get(&table));
         let call = match nibbles {
@@ -134,6 +141,30 @@ fn of_nibbles(tables: &NibbleTables, machine: &Machine, name: &str) -> String {
         constant => xor(&value, &format!("_mm256_set1_epi8({})", constant as i8)),
     };
     function(machine, name, "__m256i x", &lines, &value)
+}
+
+/// The function of AArch64 that chooses from any table of a length: from four registers at once, and what is not there stays
+/// as it is.
+fn of_registers(length: usize, name: &str) -> String {
+    let mut text = format!(
+        "__attribute__((always_inline)) static inline uint8x16_t {name}(const uint8_t *table, uint8x16_t x)\n{{\n"
+    );
+    let n = length / CHOICE;
+    for (group, first) in (0..n).step_by(4).enumerate() {
+        let of_group = (n - first).min(4);
+        let loads: Vec<String> =
+            (first..first + of_group).map(|at| format!("vld1q_u8(table + {})", at * CHOICE)).collect();
+        let (kind, loads) = match of_group {
+            1 => ("uint8x16_t".to_owned(), loads.concat()),
+            _ => (format!("uint8x16x{of_group}_t"), format!("{{{{{}}}}}", loads.join(", "))),
+        };
+        let _ = writeln!(text, "  const {kind} t{group} = {loads};");
+        let _ = match group {
+            0 => writeln!(text, "  uint8x16_t y = vqtbl{of_group}q_u8(t0, x);"),
+            _ => writeln!(text, "  y = vqtbx{of_group}q_u8(y, t{group}, vsubq_u8(x, vdupq_n_u8({})));", first * CHOICE),
+        };
+    }
+    text + "  return y;\n}\n"
 }
 
 /// The function that chooses from any table of a length.

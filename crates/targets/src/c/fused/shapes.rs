@@ -214,7 +214,7 @@ impl Writer<'_> {
         }
         text.push_str("#endif\n");
         if let Some(arm) = arm {
-            let _ = write!(text, "{ARM}{}#endif\n", arm.with_evidence());
+            let _ = writeln!(text, "{ARM}{}#endif", arm.with_evidence());
         }
         // Apart from the function that chooses, whose own frame would otherwise be theirs.
         let apart = |function: &CFunction| {

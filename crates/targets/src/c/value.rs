@@ -8,145 +8,15 @@
 //! What an expression needs computed first (checks, integers beyond 64 bits) goes before it as statements; operands
 //! that are only evaluated on a condition then become an `if`.
 
+mod printed;
+
+pub use printed::{Binding, Kind, Value};
+
 use super::code::Code;
-use super::ctype::{self, Repr, literal};
+use super::ctype::{self, Repr};
 use super::node::Node;
 use super::range::Interval;
 use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, RealType, Scalar};
-
-/// How tightly a printed expression binds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// Names, calls, indexing, parentheses.
-    Primary,
-    /// Casts and prefix operators.
-    Prefix,
-    /// The operator, by its spelling.
-    Infix(&'static str),
-    /// `?:`
-    Choice,
-}
-
-/// What a printed expression is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An integer of that C type.
-    Int(Repr),
-    /// 0 or 1.
-    Bool,
-    /// A `double`, holding a value of whatever format.
-    Real,
-    /// A `const char *`.
-    Text,
-}
-
-/// A printed expression.
-#[derive(Clone, Debug)]
-pub struct Value {
-    /// The text.
-    pub text: String,
-    /// How tightly it binds.
-    pub binding: Binding,
-    /// What it is.
-    pub kind: Kind,
-    /// The value, of an integer constant.
-    pub constant: Option<Int>,
-}
-
-impl Value {
-    /// A name, call or other primary expression.
-    pub fn primary(text: impl Into<String>, kind: Kind) -> Value {
-        Value { text: text.into(), binding: Binding::Primary, kind, constant: None }
-    }
-
-    /// An integer constant.
-    pub fn int(value: &Int, repr: Repr) -> Value {
-        Value {
-            text: literal(value, repr),
-            binding: Binding::Primary,
-            kind: Kind::Int(repr),
-            constant: Some(value.clone()),
-        }
-    }
-
-    /// A boolean constant.
-    pub fn bool(value: bool) -> Value {
-        Value::primary(if value { "true" } else { "false" }, Kind::Bool)
-    }
-
-    /// The text as an operand of a prefix operator or cast.
-    fn tight(&self) -> String {
-        match self.binding {
-            Binding::Primary | Binding::Prefix => self.text.clone(),
-            Binding::Infix(_) | Binding::Choice => format!("({})", self.text),
-        }
-    }
-
-    /// The text as an operand of an infix operator.
-    fn operand(&self, op: &'static str, left: bool) -> String {
-        match self.binding {
-            Binding::Infix(own) if left && own == op && ["+", "*", "^", "|", "&", "&&", "||"].contains(&op) => {
-                self.text.clone()
-            }
-            // `!a == b` is right and looks wrong, so that compilers warn of it.
-            Binding::Prefix if self.text.starts_with('!') && !["&&", "||"].contains(&op) => format!("({})", self.text),
-            _ => self.tight(),
-        }
-    }
-
-    /// The C type of an integer.
-    pub fn repr(&self) -> Repr {
-        match self.kind {
-            Kind::Int(repr) => repr,
-            Kind::Bool | Kind::Real | Kind::Text => Repr::I32,
-        }
-    }
-
-    /// Converted to another C type, modulo its width.
-    pub fn to(&self, repr: Repr) -> Value {
-        if self.kind == Kind::Int(repr) {
-            return self.clone();
-        }
-        if let Some(value) = &self.constant {
-            let ty = IntType { signed: repr.is_signed(), width: repr.bits() };
-            return Value::int(&value.clone().wrap(ty), repr);
-        }
-        self.cast(repr.c(), Kind::Int(repr))
-    }
-
-    /// `(ty)x`
-    pub fn cast(&self, ty: &str, kind: Kind) -> Value {
-        Value { text: format!("({ty}){}", self.tight()), binding: Binding::Prefix, kind, constant: None }
-    }
-
-    /// `op x`
-    pub fn prefix(op: &str, x: &Value, kind: Kind) -> Value {
-        // Two signs must not run together.
-        let operand = if x.binding == Binding::Prefix { format!("({})", x.text) } else { x.tight() };
-        Value { text: format!("{op}{operand}"), binding: Binding::Prefix, kind, constant: None }
-    }
-
-    /// `a op b`
-    pub fn infix(op: &'static str, a: &Value, b: &Value, kind: Kind) -> Value {
-        Value {
-            text: format!("{} {op} {}", a.operand(op, true), b.operand(op, false)),
-            binding: Binding::Infix(op),
-            kind,
-            constant: None,
-        }
-    }
-
-    /// `c ? a : b`
-    pub fn choice(c: &Value, a: &Value, b: &Value, kind: Kind) -> Value {
-        let text = format!("{} ? {} : {}", c.tight(), a.tight(), b.tight());
-        Value { text, binding: Binding::Choice, kind, constant: None }
-    }
-
-    /// The conditions of a statement need no parentheses of their own.
-    pub fn in_parentheses(&self) -> String {
-        format!("({})", self.text)
-    }
-}
 
 fn symbol(op: BinaryOp) -> &'static str {
     match op {

@@ -1,0 +1,203 @@
+//! Variables and elements of lists, as expressions read them and statements write them.
+
+use super::super::ctype::{self, Repr};
+use super::super::node::{Node, index_proven};
+use super::super::plan::Spelling;
+use super::super::value::{Kind, Value};
+use super::Code;
+use headrace_ir::{Expr, Int, Place, RealType, Root, Scalar};
+
+impl Code<'_> {
+    /// The flat index of a place in scalars, and how many of them it covers. Dimensions that are not indexed count from
+    /// their beginning.
+    fn flat_index(&mut self, place: &Place) -> Option<Value> {
+        let dims = self.type_of(place.root).dims.clone();
+        let mut flat: Option<Value> = None;
+        for (depth, index) in place.indices.iter().enumerate() {
+            let Some(&size) = dims.get(depth) else { break };
+            let index = self.index(index, size);
+            let step = match flat {
+                None => index,
+                Some(flat) => {
+                    let size = Value::int(&Int::from(i64::from(size)), Repr::I32);
+                    let scaled = Value::infix("*", &flat.to(Repr::I32), &size, Kind::Int(Repr::I32));
+                    Value::infix("+", &scaled, &index.to(Repr::I32), Kind::Int(Repr::I32))
+                }
+            };
+            flat = Some(step);
+        }
+        let flat = flat?;
+        let rest: u64 = dims.iter().skip(place.indices.len()).map(|&size| u64::from(size)).product();
+        if rest == 1 {
+            return Some(flat);
+        }
+        if let Some(constant) = &flat.constant {
+            let scaled = constant.mul(&Int::from(rest));
+            return Some(Value::int(&scaled, Repr::I32));
+        }
+        let rest = Value::int(&Int::from(rest), Repr::I32);
+        Some(Value::infix("*", &flat.to(Repr::I32), &rest, Kind::Int(Repr::I32)))
+    }
+
+    fn index(&mut self, index: &Expr, size: u32) -> Value {
+        let node = self.node(index);
+        let span = index.span;
+        if index_proven(&node.range, size) {
+            return self.exact(&node);
+        }
+        if !self.checked() {
+            if size.is_power_of_two() {
+                // Keeps what is inside as it is and brings the rest inside.
+                let bits = u64::from(size.trailing_zeros()).max(1);
+                let low = self.low(&node, bits);
+                let mask = Value::int(&Int::from(i64::from(size) - 1), low.repr());
+                let kind = low.kind;
+                return Value::infix("&", &low, &mask, kind);
+            }
+            let value = self.index_value(&node);
+            let value = value.to(Repr::I64).to(Repr::U64);
+            return Value::primary(format!("hr_index({}, {size})", value.text), Kind::Int(Repr::U64));
+        }
+        let value = self.index_value(&node);
+        let value = self.named(value.clone(), value.repr().c());
+        let unsigned = value.to(value.repr().unsigned());
+        let bound = Value::int(&Int::from(i64::from(size)), unsigned.repr());
+        let condition = format!("{} >= {}", unsigned.text, bound.text);
+        let shown = value.to(Repr::I64).text;
+        self.stop(&condition, "HEADRACE_TRAP_INDEX", span, &shown, &size.to_string());
+        value
+    }
+
+    /// An index in a C integer; held at the limits of `int64_t` beyond them.
+    fn index_value(&mut self, node: &Node<'_>) -> Value {
+        if Repr::holding(&node.range).is_some() {
+            return self.exact(node);
+        }
+        let words = node.range.signed_bits().div_ceil(32) as u32;
+        let name = self.wide(node, words);
+        Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+    }
+
+    /// The name of a variable: a scalar, or a pointer to the first element of what is not.
+    fn root(&mut self, root: Root) -> String {
+        match root {
+            Root::Local(local) => self.slots[local.index()].text.clone(),
+            Root::Actor(variable) => match self.plan.variable(variable.index()) {
+                Spelling::Scalar(text) => {
+                    self.uses_scalars = true;
+                    text.clone()
+                }
+                Spelling::List(text) => {
+                    self.uses_lists = true;
+                    text.clone()
+                }
+                Spelling::Table(text) | Spelling::Grid(text) | Spelling::Constant(text) => text.clone(),
+            },
+        }
+    }
+
+    /// A place in a table that keeps its dimensions: an element, or a pointer to the first one of a sub-list.
+    fn nested(&mut self, place: &Place) -> Option<String> {
+        let Root::Actor(variable) = place.root else { return None };
+        let Spelling::Grid(name) = self.plan.variable(variable.index()) else { return None };
+        let ty = self.type_of(place.root).clone();
+        if ty.dims.len() < 2 || ctype::is_wide(ty.element) {
+            return None;
+        }
+        let mut text = name.clone();
+        for (depth, &size) in ty.dims.iter().enumerate() {
+            // Without an index the last dimension decays to the pointer.
+            if let Some(index) = place.indices.get(depth) {
+                let index = self.index(index, size);
+                text.push_str(&format!("[{}]", index.text));
+            }
+        }
+        Some(text)
+    }
+
+    /// An lvalue for a scalar of up to 64 bits, or a pointer to the words of a wide one.
+    pub fn place(&mut self, place: &Place) -> String {
+        if let Some(text) = self.nested(place) {
+            return text;
+        }
+        let words = ctype::words(self.type_of(place.root).element);
+        let flat = self.flat_index(place);
+        let root = self.root(place.root);
+        match flat {
+            None => root,
+            Some(flat) if words == 1 => format!("{root}[{}]", flat.text),
+            Some(flat) => format!("&{root}[{words} * ({})]", flat.text),
+        }
+    }
+
+    /// A pointer to the first element of a list or sub-list.
+    pub fn list(&mut self, place: &Place) -> String {
+        if let Some(text) = self.nested(place) {
+            return text;
+        }
+        let words = ctype::words(self.type_of(place.root).element);
+        let flat = self.flat_index(place);
+        let root = self.root(place.root);
+        match flat {
+            None => root,
+            Some(flat) if flat.constant.as_ref().is_some_and(|value| *value == Int::ZERO) => root,
+            Some(flat) if words == 1 => format!("&{root}[{}]", flat.text),
+            Some(flat) => format!("&{root}[{words} * ({})]", flat.text),
+        }
+    }
+
+    /// Reads a scalar of up to 64 bits.
+    pub fn load(&mut self, place: &Place) -> Value {
+        let scalar = self.type_of(place.root).element;
+        if let Some(value) = self.plan.folded(place) {
+            return constant_value(&value, scalar);
+        }
+        let text = self.place(place);
+        match scalar {
+            Scalar::Bool => Value::primary(text, Kind::Bool),
+            Scalar::String => Value::primary(text, Kind::Text),
+            Scalar::Real(RealType::Double) => Value::primary(text, Kind::Real),
+            Scalar::Real(RealType::Float) => Value::primary(text, Kind::Real).cast("double", Kind::Real),
+            Scalar::Real(RealType::Half) => Value::primary(format!("hr_half_value({text})"), Kind::Real),
+            Scalar::Int(ty) => match ctype::storage_words(ty) {
+                Some(words) => Value::primary(format!("hr_wide_low({text}, {words})"), Kind::Int(Repr::U64)),
+                None => {
+                    let own = match place.root {
+                        Root::Local(local) => self.slots[local.index()].repr.filter(|_| place.indices.is_empty()),
+                        Root::Actor(_) => None,
+                    };
+                    Value::primary(text, Kind::Int(own.unwrap_or(Repr::of_storage(ty))))
+                }
+            },
+        }
+    }
+
+    /// Reads an integer whose interval fits `result`.
+    pub fn load_exact(&mut self, place: &Place, result: Repr) -> Value {
+        let value = self.load(place);
+        if ctype::is_wide(self.type_of(place.root).element) { value.to(result) } else { value }
+    }
+
+    /// Reads the low bits of an integer.
+    pub fn load_low(&mut self, place: &Place, class: Repr) -> Value {
+        let value = self.load(place);
+        if value.repr().bits() > class.bits() { value.to(class) } else { value }
+    }
+}
+
+/// A constant as an expression reads it.
+fn constant_value(value: &headrace_ir::Value, scalar: Scalar) -> Value {
+    match (value, scalar) {
+        (headrace_ir::Value::Bool(value), _) => Value::bool(*value),
+        (headrace_ir::Value::Int(value), Scalar::Int(ty)) => {
+            if ty.width > 64 {
+                Value::int(&value.clone().wrap(headrace_ir::IntType::unsigned(64)), Repr::U64)
+            } else {
+                Value::int(value, Repr::of_storage(ty))
+            }
+        }
+        (headrace_ir::Value::Real(value), _) => Value::primary(ctype::real_literal(*value), Kind::Real),
+        (headrace_ir::Value::String(text), _) => Value::primary(ctype::text_literal(text), Kind::Text),
+        _ => Value::int(&Int::ZERO, Repr::I32),
+    }
+}

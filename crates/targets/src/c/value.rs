@@ -10,7 +10,7 @@
 
 mod printed;
 
-pub use printed::{Binding, Kind, Value};
+pub use printed::{Binding, Kind, Value, round_real, wrap_value};
 
 use super::code::Code;
 use super::ctype::{self, Repr};
@@ -537,40 +537,6 @@ impl Code<'_> {
         let precision = if ty == RealType::Double { 53 } else { 24 };
         let value = Value::primary(format!("hr_wide_real({name}, {words}, {precision}, {scratch})"), Kind::Real);
         round_real(&value, ty)
-    }
-}
-
-/// Rounds a `double` to a format.
-pub fn round_real(x: &Value, ty: RealType) -> Value {
-    match ty {
-        RealType::Double => x.clone(),
-        RealType::Float => x.cast("float", Kind::Real).cast("double", Kind::Real),
-        RealType::Half => Value::primary(format!("hr_half_round({})", x.text), Kind::Real),
-    }
-}
-
-/// A C integer wrapped to a type of up to 64 bits, given that its low bits are right.
-pub fn wrap_value(value: &Value, ty: IntType) -> Value {
-    let IntType { signed, width } = ty;
-    if let Some(constant) = &value.constant {
-        let wrapped = constant.clone().wrap(ty);
-        return Value::int(&wrapped, Repr::of_storage(ty));
-    }
-    let repr = Repr::of_storage(ty);
-    match (signed, width) {
-        (_, 8 | 16) => value.cast(ctype::element(Scalar::Int(ty)), Kind::Int(Repr::I32)),
-        (_, 32 | 64) => value.to(repr),
-        (false, _) => {
-            let class = width_class(u64::from(width));
-            let mask = Value::int(&Int::from((1u64 << width) - 1), class);
-            let masked = Value::infix("&", &value.to(class), &mask, Kind::Int(class));
-            masked.to(repr)
-        }
-        (true, _) => {
-            let class = width_class(u64::from(width));
-            let value = value.to(class);
-            Value::primary(format!("hr_signed{}({}, {width})", class.bits(), value.text), Kind::Int(repr))
-        }
     }
 }
 

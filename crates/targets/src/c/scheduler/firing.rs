@@ -1,0 +1,276 @@
+//! One firing: room for what it makes, where tokens are read and written, and the call.
+
+use super::super::code::Code;
+use super::super::ctype;
+use super::super::functions::Printed;
+use super::{ActionFunctions, Input, Output, Ring, Scheduler, convert_through};
+use headrace_ir::{Action, Scalar, Type};
+
+impl Scheduler<'_> {
+    pub(super) fn room(&mut self, action: &Action, number: usize, state: Option<usize>) {
+        let lacking: Vec<String> = action
+            .produces
+            .iter()
+            .filter_map(|output| {
+                let connected = self.outputs[output.port].as_ref()?;
+                Some(format!("{} < {}u", connected.room, output.tokens()))
+            })
+            .collect();
+        if lacking.is_empty() {
+            return;
+        }
+        self.code.open(&format!("if ({}) {{", lacking.join(" || ")));
+        self.code.line(&format!("self->blocked = {};", number + 1));
+        self.leave_at(state);
+        self.code.close("}");
+    }
+
+    /// Pointers to the tokens of each pattern, and the arrays into which dealt tokens are sorted.
+    pub(super) fn windows(&mut self, action: &Action) -> Vec<Vec<String>> {
+        let mut all = Vec::new();
+        for pattern in &action.consumes {
+            let Some(Input { fifo, read, ring, .. }) = &self.inputs[pattern.port] else {
+                all.push(Vec::new());
+                continue;
+            };
+            let (fifo, read, ring) = (fifo.clone(), read.clone(), ring.clone());
+            let n = pattern.tokens();
+            let words = u64::from(ctype::words(ring.scalar));
+            let position = format!("({read} & {}u)", ring.size - 1);
+            if n > 1 && !ring.read_aligned {
+                let code = &mut self.code;
+                code.open(&format!("if ({position} + {n}u > {}u) {{", ring.size));
+                code.line(&format!(
+                    "memcpy(&{fifo}->tokens[{}], {fifo}->tokens, ({position} + {n}u - {}u) * {words} * sizeof {fifo}->tokens[0]);",
+                    ring.size * words,
+                    ring.size
+                ));
+                code.close("}");
+            }
+            let element = |offset: u64| match (words, offset) {
+                (1, 0) => format!("{fifo}->tokens[{read} & {}u]", ring.size - 1),
+                (1, offset) => format!("{fifo}->tokens[{position} + {offset}]"),
+                (words, 0) => format!("{fifo}->tokens[{words} * {position}]"),
+                (words, offset) => format!("{fifo}->tokens[{words} * ({position} + {offset})]"),
+            };
+            let names = pattern.locals.len() as u64;
+            let texts = match pattern.repeat {
+                None => (0..names)
+                    .map(|name| if words > 1 { format!("&{}", element(name)) } else { element(name) })
+                    .collect(),
+                Some(_) if names == 1 => vec![format!("&{}", element(0))],
+                Some(repeat) => {
+                    let mut arrays = Vec::new();
+                    for (name, local) in pattern.locals.iter().enumerate() {
+                        let info = &action.locals[local.index()];
+                        let array = self.scratch(&info.name, &info.ty, false);
+                        let code = &mut self.code;
+                        let i = code.temporary("i");
+                        code.open(&format!("for (uint32_t {i} = 0; {i} < {repeat}u; {i}++) {{"));
+                        let from = format!("{position} + {i} * {names} + {name}");
+                        if words == 1 {
+                            code.line(&format!("{array}[{i}] = {fifo}->tokens[{from}];"));
+                        } else {
+                            code.line(&format!(
+                                "memcpy(&{array}[{words} * {i}], &{fifo}->tokens[{words} * ({from})], {words} * sizeof {array}[0]);"
+                            ));
+                        }
+                        code.close("}");
+                        self.code.line(&format!("(void){array};"));
+                        arrays.push(array);
+                    }
+                    arrays
+                }
+            };
+            all.push(texts);
+        }
+        all
+    }
+
+    /// An array on the stack, or in the lists when it is large. `zero`: what fills it may stop before it has.
+    pub(super) fn scratch(&mut self, like: &str, ty: &Type, zero: bool) -> String {
+        let bytes = ctype::array_length(ty).unwrap_or(1) * ctype::element_bytes(ty.element);
+        if bytes <= 1 << 15 {
+            let name = self.code.temporary(like);
+            let zero = if zero { " = {0}" } else { "" };
+            self.code.line(&format!("{}{zero};", ctype::declaration(ty, &name)));
+            return name;
+        }
+        let field = self.plan.list_names.borrow_mut().fresh(&format!("burst_{like}"));
+        self.plan.list_fields.borrow_mut().push(ctype::declaration(ty, &field));
+        self.uses_lists = true;
+        format!("lists->{field}")
+    }
+
+    pub(super) fn call(&mut self, printed: &Printed, windows: &[Vec<String>], outputs: &[String]) -> String {
+        let mut arguments = Vec::new();
+        if printed.uses_scalars {
+            self.uses_v = true;
+            arguments.push("v".to_owned());
+        }
+        if printed.uses_lists {
+            self.uses_lists = true;
+            arguments.push("lists".to_owned());
+        }
+        if printed.uses_control {
+            self.stops = true;
+            arguments.push("control".to_owned());
+        }
+        for given in &printed.given {
+            let (pattern, name) = given.pattern;
+            let text = windows.get(pattern).and_then(|texts| texts.get(name)).cloned().unwrap_or_default();
+            arguments.push(text);
+        }
+        arguments.extend(outputs.iter().cloned());
+        format!("{}({})", printed.name, arguments.join(", "))
+    }
+
+    pub(super) fn fire(
+        &mut self,
+        action: &Action,
+        printed: &ActionFunctions,
+        number: usize,
+        windows: &[Vec<String>],
+        state: Option<usize>,
+        initializer: bool,
+    ) {
+        let moves = action.consumes.iter().any(|pattern| self.inputs[pattern.port].is_some())
+            || action.produces.iter().any(|output| self.outputs[output.port].is_some());
+        // Only firings that move no token can go on without end.
+        if !initializer && (self.plan.options.count_firings || !moves) {
+            self.budget = true;
+            self.code.open("if (budget == 0) {");
+            self.code.line("control->limited = 1;");
+            self.leave_at(state);
+            self.code.close("}");
+            self.code.line("budget--;");
+        }
+        let mut pointers = Vec::new();
+        let mut after = Vec::new();
+        for output in &action.produces {
+            let port = self.plan.actor.outputs[output.port].ty;
+            let n = output.tokens();
+            let made_type = Type::list(port, vec![u32::try_from(n).unwrap_or(u32::MAX)]);
+            let direct = self.outputs[output.port].as_ref().is_some_and(|connected| {
+                let first = &connected.readers[0];
+                first.via.is_empty() && first.ring.scalar == port && !first.ring.scattered(n)
+            });
+            if !direct {
+                let like = format!("{}_made", self.plan.actor.outputs[output.port].name);
+                let made = self.scratch(&like, &made_type, printed.body.stops);
+                pointers.push(made.clone());
+                after.push((output.port, n, made, false));
+                continue;
+            }
+            let Some(connected) = &self.outputs[output.port] else { continue };
+            let ring = &connected.readers[0].ring;
+            let words = u64::from(ctype::words(port));
+            let fifo = &connected.fifos[0];
+            let written = &connected.written;
+            let at = if words == 1 {
+                format!("&{fifo}->tokens[{written} & {}u]", ring.size - 1)
+            } else {
+                format!("&{fifo}->tokens[{words} * ({written} & {}u)]", ring.size - 1)
+            };
+            pointers.push(at.clone());
+            after.push((output.port, n, at, true));
+        }
+        if !printed.body.name.is_empty() {
+            let call = self.call(&printed.body, windows, &pointers);
+            self.code.line(&format!("{call};"));
+            if printed.body.stops {
+                self.stopped(state);
+            }
+        }
+        for (port, n, source, direct) in after {
+            self.deliver(port, n, &source, direct);
+        }
+        for pattern in &action.consumes {
+            if let Some(Input { read, there, .. }) = &self.inputs[pattern.port] {
+                let n = pattern.tokens();
+                self.code.line(&format!("{read} += {n}u;"));
+                self.code.line(&format!("{there} -= {n}u;"));
+            }
+        }
+        for output in &action.produces {
+            if let Some(Output { written, room, .. }) = &self.outputs[output.port] {
+                let n = output.tokens();
+                self.code.line(&format!("{written} += {n}u;"));
+                self.code.line(&format!("{room} -= {n}u;"));
+            }
+        }
+        self.code.line("fired = true;");
+        if !initializer && self.plan.options.count_firings {
+            self.code.line(&format!("self->firings[{number}]++;"));
+        }
+    }
+
+    /// Gives the tokens that were made to all readers. `direct`: the first one has them already, except for what
+    /// reached into its tail.
+    fn deliver(&mut self, port: usize, n: u64, source: &str, direct: bool) {
+        let Some(Output { fifos, written, readers, .. }) = &self.outputs[port] else { return };
+        let (fifos, written, readers) = (fifos.clone(), written.clone(), readers.clone());
+        let port_type = self.plan.actor.outputs[port].ty;
+        for (at, (fifo, reader)) in fifos.iter().zip(&readers).enumerate() {
+            let ring = &reader.ring;
+            if direct && at == 0 {
+                continue;
+            }
+            put(&mut self.code, fifo, ring, &written, source, port_type, &reader.via, n);
+        }
+        if direct && n > 1 && !readers[0].ring.write_aligned {
+            let ring = &readers[0].ring;
+            let fifo = &fifos[0];
+            let words = u64::from(ctype::words(port_type));
+            let position = format!("({written} & {}u)", ring.size - 1);
+            self.code.open(&format!("if ({position} + {n}u > {}u) {{", ring.size));
+            self.code.line(&format!(
+                "memcpy({fifo}->tokens, &{fifo}->tokens[{}], ({position} + {n}u - {}u) * {words} * sizeof {fifo}->tokens[0]);",
+                ring.size * words,
+                ring.size
+            ));
+            self.code.close("}");
+        }
+    }
+}
+
+/// Writes `n` tokens from an array to a ring from index `written` on, with conversion.
+#[allow(clippy::too_many_arguments)]
+fn put(
+    code: &mut Code<'_>,
+    fifo: &str,
+    ring: &Ring,
+    written: &str,
+    source: &str,
+    from: Scalar,
+    via: &[Scalar],
+    n: u64,
+) {
+    let i = code.temporary("i");
+    let words = ctype::words(ring.scalar);
+    let from_words = ctype::words(from);
+    let base = if source.starts_with('&') { format!("({source})") } else { source.to_owned() };
+    if ring.scattered(n) && ring.scalar == from && via.is_empty() {
+        let (at, first) = (code.temporary("at"), code.temporary("first"));
+        let size = ring.size;
+        code.open("{");
+        code.line(&format!("const uint32_t {at} = {written} & {}u;", size - 1));
+        code.line(&format!("const uint32_t {first} = {size}u - {at} < {n}u ? {size}u - {at} : {n}u;"));
+        let bytes = format!("{words} * sizeof {fifo}->tokens[0]");
+        code.line(&format!("memcpy(&{fifo}->tokens[{words} * {at}], {base}, {first} * {bytes});"));
+        code.line(&format!("memcpy({fifo}->tokens, {base} + {words} * {first}, ({n}u - {first}) * {bytes});"));
+        code.close("}");
+        return;
+    }
+    code.open(&format!("for (uint32_t {i} = 0; {i} < {n}u; {i}++) {{"));
+    let token = match from_words {
+        1 => format!("{base}[{i}]"),
+        have => format!("&{base}[{have} * {i}]"),
+    };
+    let target = match words {
+        1 => format!("{fifo}->tokens[({written} + {i}) & {}u]", ring.size - 1),
+        words => format!("&{fifo}->tokens[{words} * (({written} + {i}) & {}u)]", ring.size - 1),
+    };
+    convert_through(code, &target, ring.scalar, &token, from, via);
+    code.close("}");
+}

@@ -104,9 +104,9 @@ on_aarch64() {
         # shellcheck disable=SC2086
         "$headrace" build "$1" --operation "$2" ${3:+--variant $3} --target c -o "$project" >/dev/null &&
             make --no-print-directory -s -j"$(nproc)" -C "$project" CC=aarch64-linux-gnu-gcc \
-                CFLAGS="-O1 -Wall -Wextra -Wpedantic -Werror" test/test &&
-            echo "$what: $(qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max "$project/test/test" 2>&1 | tail -n 1)" &&
-            qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max "$project/test/test" >/dev/null 2>&1 || status=1
+                CFLAGS="-O1 -Wall -Wextra -Wpedantic -Werror" test/test || status=1
+        said=$(qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max "$project/test/test" 2>&1) || status=1
+        echo "$what: $(echo "$said" | tail -n 1)"
     done
     rm -rf "$projects"
     return $status

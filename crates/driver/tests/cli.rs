@@ -552,6 +552,26 @@ fn measuring_goes_on_where_it_ended() {
 }
 
 #[test]
+fn loops_say_how_they_were_shown_to_be_right() {
+    let folder = folder();
+    let text = headrace(folder.path(), &["analyze", "base64", "encode", "--loops"], b"");
+    assert_eq!(status(&text), 0, "{}", stderr(&text));
+    let json = headrace(folder.path(), &["analyze", "base64", "encode", "--loops", "--json"], b"");
+    let all: serde_json::Value = serde_json::from_str(&stdout(&json)).expect("it is JSON");
+    let loops = all[0]["loops"].as_array().expect("there are loops");
+    assert!(!loops.is_empty());
+    for way in loops.iter().flat_map(|one| one["ways"].as_array().expect("ways")) {
+        let name = way["name"].as_str().expect("a name");
+        let evidence = way["evidence"].as_array().expect("evidence");
+        assert!(!evidence.is_empty(), "{name}");
+        assert!(stdout(&text).contains(name), "{name}");
+        for one in evidence {
+            assert!(stdout(&text).contains(one["text"].as_str().expect("a text")), "{name}");
+        }
+    }
+}
+
+#[test]
 fn manual_pages_completions_and_reference_pages_are_written() {
     let folder = folder();
     assert_eq!(status(&headrace(folder.path(), &["man", "-o", "man"], b"")), 0);

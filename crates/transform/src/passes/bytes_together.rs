@@ -11,7 +11,7 @@
 //! same.
 
 use crate::kernel::{Loop, NodeId, Op, TableId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Bytes of a word that must be looked up in a table.
 const LEAST_BYTES: usize = 2;
@@ -24,9 +24,8 @@ const ELEMENTS: usize = 256;
 
 /// A loop in which bytes of words are looked up together; `None` where there are none.
 pub fn bytes_together(body: &Loop) -> Option<Loop> {
-    let order = body.needed();
     let mut found: BTreeMap<(TableId, NodeId), Vec<NodeId>> = BTreeMap::new();
-    for &id in &order {
+    for id in body.needed() {
         if let Some((table, word, _)) = byte_of_word(body, id) {
             found.entry((table, word)).or_default().push(id);
         }
@@ -35,29 +34,13 @@ pub fn bytes_together(body: &Loop) -> Option<Loop> {
     if found.is_empty() {
         return None;
     }
-    let mut graph = crate::kernel::Graph::new();
-    for table in body.graph.tables() {
-        graph.add_table(table.clone());
-    }
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
-    for &id in &order {
-        let width = body.graph.width(id);
+    body.rebuilt(|graph, new, id| {
         let together = byte_of_word(body, id).filter(|&(table, word, _)| found.contains_key(&(table, word)));
-        let value = match together {
-            Some((table, word, lo)) => {
-                let word = *new.get(&word)?;
-                let all = graph.add(Op::LookupBytes(table, word), graph.width(word));
-                graph.extract(all, lo, width)
-            }
-            None => {
-                let operands: Option<Vec<NodeId>> =
-                    body.graph.op(id).operands().iter().map(|operand| new.get(operand).copied()).collect();
-                graph.rebuild(body.graph.op(id), width, &operands?)
-            }
-        };
-        new.insert(id, value);
-    }
-    body.moved(graph, &new)
+        let Some((table, word, lo)) = together else { return graph.copy(&body.graph, id, new) };
+        let word = *new.get(&word)?;
+        let all = graph.add(Op::LookupBytes(table, word), graph.width(word));
+        Some(graph.extract(all, lo, body.graph.width(id)))
+    })
 }
 
 /// The table, the word, and the lowest bit of the byte where a node is an element of a table of bytes at a byte of a word.

@@ -16,6 +16,10 @@ use std::fmt::Write as _;
 /// Cycles that an operation is taken for, many of which run at once.
 const SCALAR_OPERATION: f64 = 0.3;
 
+/// Bytes of statements from which on compilers are told to leave passes one by one: putting those side by side takes them
+/// minutes, and nothing is gained by it.
+const LONG: usize = 60_000;
+
 /// What passes are held to.
 const TESTED: Evidence =
     Evidence::Test { what: "statements", test: "crates/targets/tests/kernel_loops.rs passes_do_what_loops_mean" };
@@ -23,7 +27,8 @@ const TESTED: Evidence =
 /// Prints a loop pass after pass.
 pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
     let (block, cycles) = passes_block(body, names.names, "passes", false);
-    let text = format!("{}{block}}}\n", head(body, None, names));
+    let own = if block.len() > LONG { "HR_SCALAR " } else { "" };
+    let text = format!("{own}{}{block}}}\n", head(body, None, names));
     CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, evidence: vec![TESTED] }
 }
 
@@ -38,8 +43,12 @@ pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str, by_nu
     for kept in &plan.kept {
         text.push_str(&kept.declaration(body, names));
     }
+    let statements = statements_in_order(&graph, &plan.objects, &effects, &outside, 2, by_number);
+    if statements.len() > LONG {
+        text.push_str("  HR_ONE_BY_ONE\n");
+    }
     let _ = writeln!(text, "  for (size_t n_ = {n_passes}; n_ != 0; n_--) {{");
-    text.push_str(&statements_in_order(&graph, &plan.objects, &effects, &outside, 2, by_number));
+    text.push_str(&statements);
     for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
         for (port, &(tokens, _)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = writeln!(text, "    {letter}{port} += {tokens};");

@@ -33,6 +33,18 @@ const HEAD: &str = "\
 #define HR_HOLD(x) ((void)(x))
 #endif
 
+/* Of passes with many statements: they are not put side by side by compilers, which would take minutes for it. */
+#if defined(__clang__)
+#define HR_ONE_BY_ONE _Pragma(\"clang loop vectorize(disable) interleave(disable)\")
+#define HR_SCALAR
+#elif defined(__GNUC__)
+#define HR_ONE_BY_ONE
+#define HR_SCALAR __attribute__((optimize(\"no-tree-vectorize\")))
+#else
+#define HR_ONE_BY_ONE
+#define HR_SCALAR
+#endif
+
 ";
 
 /// What `__builtin_cpu_supports` has no name for in every compiler. The instruction takes long under a hypervisor.

@@ -45,9 +45,10 @@ run() {
         valgrind -q --error-exitcode=9 "$1/test/test"
 }
 
-# The functions of the project in a folder, built for AVX-512, by the questions in a file.
+# The functions of the project in a folder, built for AVX-512, by the questions in a file. Questions name functions: those that
+# are called in one place stay there.
 walk() {
-    "${CC:-cc}" -std=c11 -O3 -march=icelake-server -g -fPIC -shared -DHEADRACE_TAINT_WALK -I"$1/src" "$1"/src/*.c -o "$1/walk.so" &&
+    "${CC:-cc}" -std=c11 -O3 -fno-inline-functions-called-once -march=icelake-server -g -fPIC -shared -DHEADRACE_TAINT_WALK -I"$1/src" "$1"/src/*.c -o "$1/walk.so" &&
         # The file holds options, which have no spaces inside.
         # shellcheck disable=SC2046
         "$testkit" taint "$1/walk.so" $(cat "$2")

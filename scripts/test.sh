@@ -8,10 +8,10 @@ cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 cases=${DIFFERENTIAL_CASES:-2000}
 messages=${PEER_MESSAGES:-30}
-compiled_seconds=${COMPILED_SECONDS:-150}
+compiled_seconds=${COMPILED_SECONDS:-100}
 sanitized=${SANITIZED_CASES:-40}
 timed=${CONSTANT_TIME_CLAIMS:-40}
-timed_seconds=${CONSTANT_TIME_SECONDS:-200}
+timed_seconds=${CONSTANT_TIME_SECONDS:-120}
 fused_seconds=${FUSED_SECONDS:-90}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT

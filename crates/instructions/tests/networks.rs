@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// The loops of an operation, for each way in which the library has it.
 fn loops(set: &str, name: &str) -> Vec<(String, Vec<Loop>)> {
-    let library = loading::library();
+    let library = loading::library(&[]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let operations = library.operations();
     let operation = operations.iter().find(|operation| operation.set == set && operation.name == name);

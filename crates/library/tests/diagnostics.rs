@@ -86,7 +86,7 @@ fn what_is_wrong_with_each_is_said() {
 
 #[test]
 fn a_message_without_its_key_is_refused() {
-    let library = loading::library();
+    let library = loading::library(&[]);
     let spec = library.find("aes128", Some("encrypt")).expect("the library has it");
     let problems = Message::new().check(spec, false);
     assert!(problems.iter().any(|problem| problem.slug == "message-size"), "{problems:?}");

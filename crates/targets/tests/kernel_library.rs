@@ -8,7 +8,6 @@ mod compile;
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
-#[allow(dead_code)] // the library without more roots
 mod loading;
 
 use compile::{array, compilers, run};
@@ -33,7 +32,7 @@ use std::path::PathBuf;
 /// An operation of the library, or a variant: `ctr:boolean`.
 fn fused(set: &str, name: &str) -> (Network, Automaton) {
     let mut roots: Vec<PathBuf> = std::env::var_os("HEADRACE_ROOT").map(PathBuf::from).into_iter().collect();
-    let library = loading::library_with(&roots);
+    let library = loading::library(&roots);
     roots.push(loading::root());
     let (name, variant) = name.split_once(':').map_or((name, None), |(name, variant)| (name, Some(variant)));
     let found = library.operations().iter().find(|operation| operation.set == set && operation.name == name);

@@ -11,7 +11,6 @@ use std::time::Instant;
 #[path = "../../frontend/tests/support/folders.rs"]
 mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
-#[allow(dead_code)] // the library without more roots
 mod loading;
 
 fn show(step: &Step, indent: usize) {
@@ -105,7 +104,7 @@ fn main() {
     if arguments.first().is_some_and(|first| first == "-L") {
         roots.extend(arguments.drain(..2).skip(1).map(PathBuf::from));
     }
-    let library = loading::library_with(&roots);
+    let library = loading::library(&roots);
     roots.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     for operation in library.operations() {
         let wanted = |pair: &[String]| {

@@ -211,7 +211,7 @@ fn interpreted(network: &Network, sample: &Sample) -> Vec<Vec<u128>> {
 
 /// The network of the first variant of an operation, typical messages, and its automaton.
 fn explored(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
-    let library = loading::library();
+    let library = loading::library(&[]);
     let spec = library.operation(set, operation).unwrap();
     let text = spec.variant(None).unwrap().network.to_string();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

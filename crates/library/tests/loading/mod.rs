@@ -22,13 +22,8 @@ fn manifests(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every manifest below `ctl`; none may have a problem.
-pub fn library() -> Library {
-    library_with(&[])
-}
-
 /// Every manifest below `ctl` and those of other source roots; none may have a problem.
-pub fn library_with(roots: &[PathBuf]) -> Library {
+pub fn library(roots: &[PathBuf]) -> Library {
     let mut sources = SourceMap::default();
     let mut files: Vec<(FileId, String)> = Vec::new();
     let own = roots.iter().map(|root| (root.clone(), root.clone()));

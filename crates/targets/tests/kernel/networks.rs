@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// The loops of an operation in the first of its variants that has an automaton.
 pub fn loops(set: &str, name: &str) -> Vec<Loop> {
-    let library = loading::library();
+    let library = loading::library(&[]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let operations = library.operations();
     let operation = operations.iter().find(|operation| operation.set == set && operation.name == name);

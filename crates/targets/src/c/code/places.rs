@@ -115,14 +115,19 @@ impl Code<'_> {
         Some(text)
     }
 
+    /// The text of a root, the words of each of its elements, and the flat index.
+    fn flattened(&mut self, place: &Place) -> (String, u32, Option<Value>) {
+        let words = ctype::words(self.type_of(place.root).element);
+        let flat = self.flat_index(place);
+        (self.root(place.root), words, flat)
+    }
+
     /// An lvalue for a scalar of up to 64 bits, or a pointer to the words of a wide one.
     pub fn place(&mut self, place: &Place) -> String {
         if let Some(text) = self.nested(place) {
             return text;
         }
-        let words = ctype::words(self.type_of(place.root).element);
-        let flat = self.flat_index(place);
-        let root = self.root(place.root);
+        let (root, words, flat) = self.flattened(place);
         match flat {
             None => root,
             Some(flat) if words == 1 => format!("{root}[{}]", flat.text),
@@ -135,9 +140,7 @@ impl Code<'_> {
         if let Some(text) = self.nested(place) {
             return text;
         }
-        let words = ctype::words(self.type_of(place.root).element);
-        let flat = self.flat_index(place);
-        let root = self.root(place.root);
+        let (root, words, flat) = self.flattened(place);
         match flat {
             None => root,
             Some(flat) if flat.constant.as_ref().is_some_and(|value| *value == Int::ZERO) => root,

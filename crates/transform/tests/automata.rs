@@ -250,6 +250,15 @@ fn rings_of_rounds_and_counts_of_blocks() {
 }
 
 #[test]
+fn bursts_that_begin_before_their_first_block() {
+    // The circle that begins a burst moves no token, so only with the next block's it is one of the same loop.
+    let (network, samples, automaton) = explored("des", "cbc-decrypt");
+    let loops = || automaton.states.iter().flat_map(|state| &state.loops);
+    assert!(loops().any(|counted| counted.rounds.as_ref().is_some_and(|rounds| rounds.ways.len() > 1)));
+    assert!(compare("des cbc-decrypt", &network, &samples, &automaton) > 10);
+}
+
+#[test]
 fn chains_and_compressions() {
     check("aes128", "cbc-encrypt");
     assert!(check("sha256", "hash") > 10);

@@ -42,7 +42,12 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         })
         .collect();
     // Each circle once, by its smallest state; those that move most first, as long as it is worth while.
-    let mut open: Vec<Circle> = (0..all.len()).flat_map(|first| circles(&all, first)).collect();
+    let (mut open, mut idle) = (Vec::new(), Vec::new());
+    for first in 0..all.len() {
+        let circles = circles(&all, first);
+        open.extend(circles.moving);
+        idle.extend(circles.idle);
+    }
     open.sort_by_cached_key(|circle| std::cmp::Reverse(tokens(circle)));
     let mut work = 0;
     // Of each circle where it is cut open, and the loop that it becomes there: where that is best.
@@ -77,13 +82,16 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
                 .filter_map(|other| through(&open[other]).map(|cut| (other, turned(&open[other], cut))))
                 .take(CIRCLES)
                 .collect();
+            let inner = turned(circle, cut);
+            let (numbers, mut others): (Vec<usize>, Vec<Vec<&Way>>) = others.into_iter().unzip();
+            // What moves no token and comes back, and then the circle, is a longer circle through its state.
+            let idle = idle.iter().filter_map(|idle| through(idle).map(|cut| turned(idle, cut)));
+            others.extend(idle.take(CIRCLES).map(|idle| [idle, inner.clone()].concat()));
             if others.is_empty() || work > WORK {
                 return None;
             }
-            let (numbers, others): (Vec<usize>, Vec<Vec<&Way>>) = others.into_iter().unzip();
-            let inner = turned(circle, cut);
             let (counted, taken) = merged(automaton, network, &mut graph, head, &inner, &others, &mut work)?;
-            swallowed.extend(taken.into_iter().map(|at| numbers[at]));
+            swallowed.extend(taken.into_iter().filter_map(|at| numbers.get(at)));
             Some((cut, counted))
         });
         let (cut, counted) = merged.unwrap_or_else(|| cuts.swap_remove(0));
@@ -146,8 +154,16 @@ fn tokens(circle: &Circle) -> u64 {
 }
 
 /// Circles through a state and larger ones.
-fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Vec<Circle<'a>> {
-    let mut walk = Walk { all, first, path: Vec::new(), on_path: HashSet::new(), found: Vec::new(), steps: 0 };
+#[derive(Default)]
+struct Circles<'a> {
+    moving: Vec<Circle<'a>>,
+    /// Those that move no token.
+    idle: Vec<Circle<'a>>,
+}
+
+fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Circles<'a> {
+    let found = Circles::default();
+    let mut walk = Walk { all, first, path: Vec::new(), on_path: HashSet::new(), found, steps: 0 };
     walk.go_on(first, 0);
     walk.found
 }
@@ -158,14 +174,14 @@ struct Walk<'a> {
     first: usize,
     path: Circle<'a>,
     on_path: HashSet<usize>,
-    found: Vec<Circle<'a>>,
+    found: Circles<'a>,
     steps: usize,
 }
 
 impl Walk<'_> {
     fn go_on(&mut self, at: usize, decisions: usize) {
         self.steps += 1;
-        if decisions >= DECISIONS || self.found.len() >= CIRCLES || self.steps > STEPS {
+        if decisions >= DECISIONS || self.found.moving.len() >= CIRCLES || self.steps > STEPS {
             return;
         }
         self.on_path.insert(at);
@@ -173,9 +189,8 @@ impl Walk<'_> {
         for way in &self.all[at] {
             self.path.push((at, way));
             if way.target == self.first {
-                if tokens(&self.path) > 0 {
-                    self.found.push(self.path.clone());
-                }
+                let found = if tokens(&self.path) > 0 { &mut self.found.moving } else { &mut self.found.idle };
+                found.push(self.path.clone());
             } else if way.target > self.first && !self.on_path.contains(&way.target) {
                 stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.go_on(way.target, decisions));
             }

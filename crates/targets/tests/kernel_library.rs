@@ -302,3 +302,45 @@ fn texts_that_are_too_long_lose_what_gains_least() {
     assert!(less.len() < most + 2_000);
     assert_eq!((is_fused, has(&less)), (true, [false, true, true]));
 }
+
+/// The most values of the last function of a text that are there at once.
+fn most_values(text: &str) -> usize {
+    let start = text.rfind("static void f_call").unwrap_or_else(|| panic!("no calls"));
+    let body = text[start..].split("\n}\n").next().unwrap_or_default();
+    let lines: Vec<Vec<&str>> = body
+        .lines()
+        .map(|line| {
+            line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| is_value(word)).collect()
+        })
+        .collect();
+    let lasts = |value: &str, at: usize| lines[at + 1..].iter().any(|line| line.contains(&value));
+    let mut most = 0;
+    let mut values: Vec<&str> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        values.extend(line.first());
+        values.sort_unstable();
+        values.dedup();
+        values.retain(|value| lasts(value, at));
+        most = most.max(values.len());
+    }
+    most
+}
+
+/// An input or a gate of a function: `x5_`, `g27_`.
+fn is_value(word: &str) -> bool {
+    let number = word.strip_prefix(['x', 'g']).and_then(|rest| rest.strip_suffix('_'));
+    number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// The S-box of AES as it was found has 31 values at once.
+#[test]
+fn gates_stand_in_an_order_for_the_registers_that_there_are() {
+    let found = loops("aes128", "ctr:boolean");
+    let Some(machine) = Machine::named("avx2") else { panic!("no machine avx2") };
+    let printed = found.iter().filter_map(|body| print_loop(body, machine, Strategy::Bits, &ON_TRIAL).ok());
+    let texts: Vec<String> = printed.map(|function| function.text).filter(|text| text.contains("f_call")).collect();
+    assert!(!texts.is_empty());
+    for text in texts {
+        assert!(most_values(&text) < 28, "{}", most_values(&text));
+    }
+}

@@ -1,9 +1,10 @@
 //! Boolean circuits: gates in an order in which each stands after what it reads, evaluated on every input at once.
 //!
 //! Submodules: `text` reads and writes them, `simplify` takes out what is not needed, `lookup_tables` covers them with
-//! gates of three inputs.
+//! gates of three inputs, `registers` puts their gates in an order for which few registers are enough.
 
 pub mod lookup_tables;
+pub mod registers;
 pub mod simplify;
 pub mod text;
 
@@ -180,6 +181,17 @@ impl Circuit {
     pub fn push_output(&mut self, signal: Signal) {
         debug_assert!(signal.index() < self.n_inputs + self.gates.len());
         self.outputs.push(signal);
+    }
+
+    /// The same with its gates in another order, in which each stands after what it reads: the numbers that they have here.
+    fn in_order(&self, order: &[usize]) -> Circuit {
+        let mut result = Circuit::new(self.n_inputs);
+        let mut map: Vec<Signal> = (0..self.n_inputs + self.gates.len()).map(Signal::from).collect();
+        for &gate in order {
+            map[self.n_inputs + gate] = result.push(self.gates[gate].map(|signal| map[signal.index()]));
+        }
+        result.outputs.extend(self.outputs.iter().map(|output| map[output.index()]));
+        result
     }
 
     /// Replaces output `index`, if there is one.

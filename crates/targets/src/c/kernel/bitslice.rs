@@ -12,6 +12,7 @@ use super::machine::Machine;
 use super::rolled::{Rolled, place_of_word};
 use super::vectors::{behind, gate_text, load_words, store_words, transposition, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
+use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
 use std::collections::HashMap;
@@ -80,7 +81,7 @@ impl Printer<'_> {
         match self.rolled {
             None => {
                 for (number, circuit) in self.bits.tables.values().enumerate() {
-                    before += &self.table(number, circuit);
+                    before += &self.table(number, &for_registers(circuit, self.machine.vector_registers));
                 }
                 self.read(&mut once, &mut group);
                 self.circuit(&mut group);

@@ -3,6 +3,7 @@
 use super::bits::Source;
 use super::bitslice::Printer;
 use super::rolled::{Kind, Number, Read, Rolled};
+use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Signal};
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -47,7 +48,7 @@ impl Printer<'_> {
                 let v = self.v();
                 let _ = writeln!(text, "  {v} aligned_;\n  __asm__(\"\" : : \"r\"(&aligned_));");
             }
-            text += &self.statements(kind, circuit);
+            text += &self.statements(kind, &for_registers(circuit, self.machine.vector_registers));
             text.push_str("}\n");
         }
         text

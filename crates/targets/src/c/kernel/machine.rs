@@ -7,6 +7,8 @@ pub struct Machine {
     pub name: &'static str,
     /// Bits of a vector.
     pub vector_bits: u32,
+    /// Vectors that lie in registers at once.
+    pub vector_registers: usize,
     /// What `__attribute__((target("…")))` asks for; empty: nothing, portable C.
     pub target: &'static str,
     /// What `__builtin_cpu_supports` must say, all of it.
@@ -28,6 +30,7 @@ pub const MACHINES: &[Machine] = &[
     Machine {
         name: "v128",
         vector_bits: 128,
+        vector_registers: 16,
         target: "",
         needs: &[],
         ternary: false,
@@ -39,6 +42,7 @@ pub const MACHINES: &[Machine] = &[
     Machine {
         name: "avx2",
         vector_bits: 256,
+        vector_registers: 16,
         target: "avx2,bmi,bmi2",
         needs: &["avx2", "bmi", "bmi2"],
         ternary: false,
@@ -50,6 +54,7 @@ pub const MACHINES: &[Machine] = &[
     Machine {
         name: "avx512",
         vector_bits: 512,
+        vector_registers: 32,
         target: "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi",
         needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi"],
         ternary: true,
@@ -61,6 +66,7 @@ pub const MACHINES: &[Machine] = &[
     Machine {
         name: "avx512gfni",
         vector_bits: 512,
+        vector_registers: 32,
         target: "avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni",
         needs: &["avx2", "bmi", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vbmi", "gfni"],
         ternary: true,
@@ -75,6 +81,7 @@ pub const MACHINES: &[Machine] = &[
 pub const NEON: Machine = Machine {
     name: "neon",
     vector_bits: 128,
+    vector_registers: 32,
     target: "",
     needs: &[],
     ternary: false,

@@ -344,3 +344,14 @@ fn gates_stand_in_an_order_for_the_registers_that_there_are() {
         assert!(most_values(&text) < 28, "{}", most_values(&text));
     }
 }
+
+/// A counter makes what is mixed into the input: rows of it need not be taken apart.
+#[test]
+fn bits_mix_rows_as_they_lie() {
+    let Some(machine) = Machine::named("avx2") else { panic!("no machine avx2") };
+    let body = loops("aes128", "ctr:boolean").into_iter().find(|body| body.counters.len() > 1);
+    let body = body.unwrap_or_else(|| panic!("no loop with a counter"));
+    let printed = print_loop(&body, machine, Strategy::Bits, &ON_TRIAL).unwrap_or_else(|error| panic!("{}", error.0));
+    assert!(printed.text.contains("= HR_LOW_256x64("));
+    assert!(!printed.text.contains("= HR_EVEN_256x64("));
+}

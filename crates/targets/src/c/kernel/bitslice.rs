@@ -7,10 +7,10 @@
 use super::agreement::{bits_agree, of_circuits};
 use super::bits::{Bits, Outside, Source};
 use super::frame::{CFunction, LoopNames, frame};
-use super::lanes::constants;
+use super::lanes::{constants, mixed_into};
 use super::machine::Machine;
 use super::rolled::{Rolled, place_of_word};
-use super::vectors::{behind, gate_text, load_words, store_words, transposition, vector_support};
+use super::vectors::{Mixed, behind, gate_text, load_words, store_words, transposition, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
@@ -277,18 +277,26 @@ impl Printer<'_> {
                 let _ = writeln!(once, "    {{{}}},", lanes.collect::<Vec<_>>().join(","));
             }
             once.push_str("  };\n");
-            let base = self.all("0 - (uint64_t)(c >> b & 1)");
             let _ = match self.rolled.and_then(|rolled| rolled.arrays.get(&format!("n{n}_"))) {
                 None => writeln!(group, "    {v} n{n}_[{width}];"),
                 Some(start) => writeln!(group, "    {v} *const n{n}_ = p_ + {start};"),
             };
+            let (word, places) = (self.all("(uint64_t)(c >> (b & 64))"), self.all("b & 63"));
+            let lanes: Vec<String> = (0..n_lanes).map(|lane| lane.to_string()).collect();
+            // The bits of the first pass as words, then what each pass adds.
             let _ = writeln!(
                 group,
-                "    {{\n      u128 c = c{n}_;\n      {v} carry = {{0}};\n      \
+                "    {{\n      u128 c = c{n}_;\n      uint64_t b_[{}];\n      \
+                 for (unsigned b = 0; b < {width}; b += {n_lanes}) {{\n        const {v} places = {{{}}};\n        \
+                 const {v} mask = 0 - ({word} >> (places + {places}) & 1);\n        \
+                 memcpy(b_ + b, &mask, sizeof mask);\n      }}\n      {v} carry = {{0}};\n      \
                  for (unsigned b = 0; b < {low}; b++) {{\n        const {v} base = {base};\n        \
                  n{n}_[b] = base ^ p{n}_[b] ^ carry;\n        carry = (base & p{n}_[b]) | (carry & (base ^ p{n}_[b]));\n      }}\n      \
                  for (unsigned b = {low}; b < {width}; b++) {{\n        const {v} base = {base};\n        \
-                 n{n}_[b] = base ^ carry;\n        carry &= base;\n      }}\n    }}"
+                 n{n}_[b] = base ^ carry;\n        carry &= base;\n      }}\n    }}",
+                u64::from(width).next_multiple_of(n_lanes),
+                lanes.join(","),
+                base = self.all("b_[b]"),
             );
         }
         let mixed_first = self.late.iter().any(|one| matches!(one.mixed, Some((.., Some(_)))));
@@ -426,6 +434,7 @@ impl Printer<'_> {
             let _ = writeln!(group, "    {v} u{port}_[{n_words}][64];");
             let mut used: Vec<(u32, bool)> = Vec::new();
             let mut mixes = String::new();
+            let in_rows = mixed_into(self.words, port);
             for (i, &(at, word, _)) in self.words.written.iter().enumerate() {
                 if at as usize != port {
                     continue;
@@ -441,7 +450,7 @@ impl Printer<'_> {
                     };
                     let _ = writeln!(group, "    u{port}_[{word}][{bit}] = {value};");
                 }
-                if let Some((from, at, first)) = self.late[i].mixed {
+                if let Some((from, at, first)) = self.late[i].mixed.filter(|_| in_rows.is_none()) {
                     let n_words = self.words.inputs[from as usize].words(LANE) as i64;
                     let (name, before) = if at < 0 {
                         (format!("y{from}_{}_", at + n_words), true)
@@ -487,7 +496,9 @@ impl Printer<'_> {
             }
             group.push_str(&mixes);
             let to = format!("(o{port}_ + k * {})", self.rows(layout));
-            *group += &store_words(layout, bits, LANE, &behind(&to), None, &|w| format!("z{w}_"), "      ");
+            let mixed = in_rows.map(|from| Mixed(format!("i{from}_ + k * {}", self.rows(layout))));
+            let name = |word| format!("z{word}_");
+            *group += &store_words(layout, bits, LANE, &behind(&to), mixed.as_ref(), &name, "      ");
             group.push_str("    }\n");
         }
     }

@@ -144,7 +144,7 @@ pub(super) fn constants(
 
 /// The input port whose words of the same pass are mixed into all words of an output port, each into the one at its
 /// place: they need not be taken apart, and rows are mixed as they lie in memory.
-fn mixed_into(words: &WordLoop, port: usize) -> Option<u32> {
+pub(super) fn mixed_into(words: &WordLoop, port: usize) -> Option<u32> {
     let layout = &words.outputs[port];
     let mut from = None;
     let mut n_words = 0;

@@ -5,7 +5,7 @@ use super::execute::{CALL_DEPTH, Frame, LocalValue, State, Walk};
 use super::lists::{List, ListId};
 use crate::kernel::{Effect, NodeId, Object, ObjectId, Op, Table};
 use headrace_ir::{Actor, Argument, ProcedureId, Root, Stmt, StmtKind};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 impl Walk<'_, '_> {
     pub(super) fn object_of(&mut self, state: &mut State, list: ListId) -> ObjectId {
@@ -190,18 +190,25 @@ impl Walk<'_, '_> {
 /// Variables that statements write, also through calls.
 #[derive(Default)]
 struct Written {
-    roots: HashSet<Root>,
+    /// Each once, in the order of the text: lists of a kernel have their numbers in this order.
+    roots: Vec<Root>,
 }
 
 impl Written {
+    fn add(&mut self, root: Root) {
+        if !self.roots.contains(&root) {
+            self.roots.push(root);
+        }
+    }
+
     fn statements(&mut self, actor: &Actor, body: &[Stmt]) {
         for statement in body {
             match &statement.kind {
                 StmtKind::Assign(place, _) => {
-                    self.roots.insert(place.root);
+                    self.add(place.root);
                 }
                 StmtKind::Copy { target, .. } => {
-                    self.roots.insert(target.root);
+                    self.add(target.root);
                 }
                 StmtKind::If(_, then, otherwise) => {
                     self.statements(actor, then);
@@ -212,11 +219,11 @@ impl Written {
                     self.statements(actor, body);
                 }
                 StmtKind::Foreach { variable, body, .. } => {
-                    self.roots.insert(Root::Local(*variable));
+                    self.add(Root::Local(*variable));
                     self.statements(actor, body);
                 }
                 StmtKind::Call { result, procedure, arguments } => {
-                    self.roots.extend(result.map(Root::Local));
+                    result.iter().for_each(|&local| self.add(Root::Local(local)));
                     self.callee(actor, *procedure, arguments, 0);
                 }
                 StmtKind::CallNative { .. } | StmtKind::Print { .. } => {}
@@ -235,11 +242,11 @@ impl Written {
         for root in inner.roots {
             match root {
                 Root::Actor(_) => {
-                    self.roots.insert(root);
+                    self.add(root);
                 }
                 Root::Local(local) => {
                     if let Some(Argument::List(place)) = arguments.get(local.index()) {
-                        self.roots.insert(place.root);
+                        self.add(place.root);
                     }
                 }
             }

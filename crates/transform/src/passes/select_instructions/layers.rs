@@ -53,14 +53,23 @@ pub struct Layers {
 impl Layers {
     /// The layers of atoms of functions that `known` accepts. `roots` come in the order in which they matter.
     pub fn new(graph: &Graph, roots: &[NodeId], forms: &Forms, known: impl Fn(usize) -> bool) -> Layers {
+        if !forms.atoms().iter().any(|atom| known(atom.space)) {
+            return Layers::default();
+        }
         let depths = depths(forms);
         let mut targets = Vec::new();
         let mut add = |used: Use, stands: (NodeId, u32), bits: &[Form]| {
-            let row = Row::of(forms, bits);
-            let deepest = row.atoms().map(|(atom, _)| depths[atom]).max();
-            let entering: Vec<(usize, Block)> =
-                row.atoms().filter(|&(atom, _)| Some(depths[atom]) == deepest).collect();
-            if !entering.is_empty() && entering.iter().all(|&(atom, _)| known(forms.atoms()[atom].space)) {
+            // Rows are made of few values only: those that no layer enters have many terms.
+            let terms = bits.iter().flat_map(Form::terms).map(|&term| forms.source(term).0);
+            let atoms = terms.filter_map(|source| match source {
+                Source::Atom(atom) => Some(atom),
+                Source::Node(_) => None,
+            });
+            let Some(deepest) = atoms.clone().map(|atom| depths[atom]).max() else { return };
+            let mut entering = atoms.filter(|&atom| depths[atom] == deepest);
+            if entering.all(|atom| known(forms.atoms()[atom].space)) {
+                let row = Row::of(forms, bits);
+                let entering = row.atoms().filter(|&(atom, _)| depths[atom] == deepest).collect();
                 targets.push(Target { used, stands, row, entering });
             }
         };

@@ -9,7 +9,7 @@
 //! ```
 
 use super::{AtPosition, INDEX_BITS, Window, Windows};
-use crate::kernel::evaluate::values;
+use crate::kernel::evaluate::Values;
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, Loop, NodeId, Op, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -247,8 +247,10 @@ impl<'a> Spread<'a> {
                 let width = self.body.graph.width(id);
                 let function = self.copy(&mut scratch, id, number);
                 let elements = known.entry(function).or_insert_with(|| {
+                    let mut values = Values::new(&scratch, [function]);
                     let at = |index: u128| {
-                        values(&scratch, &[function], &AtPosition(index)).get(&function).copied().unwrap_or(0)
+                        values.compute(&AtPosition(index));
+                        values.of(function)
                     };
                     (0..1 << window.width).map(at).collect()
                 });
@@ -335,7 +337,7 @@ impl<'a> Spread<'a> {
 mod tests {
     use super::*;
     use crate::kernel::ObjectId;
-    use crate::kernel::evaluate::Environment;
+    use crate::kernel::evaluate::{Environment, values};
 
     struct Tokens([u128; 4]);
 

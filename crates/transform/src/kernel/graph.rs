@@ -14,7 +14,12 @@ mod bitwise;
 mod carries;
 mod choices;
 mod division;
+mod hashing;
 mod moves;
+mod operands;
+mod reachable;
+
+pub use operands::Operands;
 
 /// Widest node in bits.
 pub const MAX_BITS: u32 = 128;
@@ -115,36 +120,6 @@ pub enum Op {
     },
 }
 
-impl Op {
-    /// The operands in order.
-    pub fn operands(&self) -> Vec<NodeId> {
-        match self {
-            Op::Const(_) | Op::Input { .. } | Op::Loaded(_) => Vec::new(),
-            Op::Entry { index, .. } => vec![*index],
-            Op::Not(a) | Op::Extract(a, _) | Op::SignExtend(a) => vec![*a],
-            Op::Lookup(_, a) | Op::LookupBytes(_, a) => vec![*a],
-            Op::And(a, b)
-            | Op::Or(a, b)
-            | Op::Xor(a, b)
-            | Op::Add(a, b)
-            | Op::Sub(a, b)
-            | Op::Mul(a, b)
-            | Op::Divide(a, b)
-            | Op::Remainder(a, b)
-            | Op::ShiftLeft(a, b)
-            | Op::ShiftRight(a, b)
-            | Op::ShiftRightSigned(a, b)
-            | Op::RotateLeft(a, b)
-            | Op::Equal(a, b)
-            | Op::Less(a, b)
-            | Op::LessSigned(a, b) => vec![*a, *b],
-            Op::Select(c, a, b) => vec![*c, *a, *b],
-            Op::Concat(parts) => parts.to_vec(),
-            Op::Instruction { operands, .. } => operands.to_vec(),
-        }
-    }
-}
-
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
@@ -171,7 +146,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Bounds of each node as an unsigned number, inclusive.
     bounds: Vec<(u128, u128)>,
-    known: HashMap<Node, NodeId>,
+    known: HashMap<Node, NodeId, hashing::Mixed>,
     tables: Vec<Table>,
 }
 
@@ -395,20 +370,5 @@ impl Graph {
         let op = from.op(id);
         let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| new.get(operand).copied()).collect();
         Some(self.rebuild(op, from.width(id), &operands?))
-    }
-
-    /// Nodes that the given ones need, themselves included, operands first.
-    pub fn reachable(&self, roots: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
-        let mut needed: Vec<NodeId> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        let mut open: Vec<NodeId> = roots.into_iter().collect();
-        while let Some(id) = open.pop() {
-            if seen.insert(id) {
-                needed.push(id);
-                open.extend(self.op(id).operands());
-            }
-        }
-        needed.sort_unstable();
-        needed
     }
 }

@@ -99,11 +99,9 @@ impl Copies<'_> {
             return Some(known);
         }
         // Operands have smaller numbers, so that all but the root are there unless it is the value of the pass before.
-        for id in self.body.graph.reachable([root]) {
-            if !self.known[pass].contains_key(&id) {
-                let new = self.node(id, pass)?;
-                self.known[pass].insert(id, new);
-            }
+        for id in self.body.graph.reachable_but([root], |id| self.known[pass].contains_key(&id)) {
+            let new = self.node(id, pass)?;
+            self.known[pass].insert(id, new);
         }
         self.known[pass].get(&root).copied()
     }

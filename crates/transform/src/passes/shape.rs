@@ -224,7 +224,7 @@ impl Met<'_> {
                 continue;
             }
             let op = body.graph.op(id);
-            let mut operands = op.operands();
+            let mut operands = op.operands().to_vec();
             if commutes(op) {
                 operands.sort_by_key(|operand| self.alike.get(operand).copied());
             }

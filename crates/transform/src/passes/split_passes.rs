@@ -129,10 +129,7 @@ impl<'a> Splitter<'a> {
         if let Some(&known) = self.moved.get(&(pieces, root)) {
             return known;
         }
-        for id in body.graph.reachable([root]) {
-            if self.moved.contains_key(&(pieces, id)) {
-                continue;
-            }
+        for id in body.graph.reachable_but([root], |id| self.moved.contains_key(&(pieces, id))) {
             let (op, width) = (body.graph.op(id), body.graph.width(id));
             let new = match op {
                 Op::Input { port, offset } => {

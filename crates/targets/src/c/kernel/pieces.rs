@@ -146,7 +146,7 @@ impl Outside<'_> {
                     Piece::Const(_) | Piece::Load { .. } => None,
                 })
                 .collect(),
-            op => op.operands(),
+            op => op.operands().to_vec(),
         }
     }
 }

@@ -195,11 +195,10 @@ struct Importer<'a> {
 
 impl Importer<'_> {
     fn import(&mut self, root: NodeId, before: bool) -> Result<NodeId, Unsuited> {
-        for id in self.body.graph.reachable([root]) {
-            if !self.known[usize::from(before)].contains_key(&id) {
-                let new = self.node(id, before)?;
-                self.known[usize::from(before)].insert(id, new);
-            }
+        let known = &self.known[usize::from(before)];
+        for id in self.body.graph.reachable_but([root], |id| known.contains_key(&id)) {
+            let new = self.node(id, before)?;
+            self.known[usize::from(before)].insert(id, new);
         }
         self.known[usize::from(before)].get(&root).copied().ok_or_else(|| Unsuited("a node is missing".into()))
     }

@@ -118,7 +118,7 @@ impl Graph {
             return a;
         }
         let known: Vec<NodeId> = operands.iter().map(|&x| self.assuming(x, condition, holds, depth - 1)).collect();
-        if known == operands { a } else { self.rebuild(&op, self.width(a), &known) }
+        if known == *operands { a } else { self.rebuild(&op, self.width(a), &known) }
     }
 
     /// An element of a constant table. The index is less than its length.

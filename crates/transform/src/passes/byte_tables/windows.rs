@@ -262,7 +262,7 @@ impl<'a> Windows<'a> {
         let mut sums = Vec::new();
         for &top in order.iter().filter(|id| tops.contains(id)) {
             let mut terms: BTreeSet<NodeId> = BTreeSet::new();
-            let mut open = self.graph().op(top).operands();
+            let mut open = self.graph().op(top).operands().to_vec();
             while let Some(id) = open.pop() {
                 if self.is_sum(id) && !tops.contains(&id) {
                     open.extend(self.graph().op(id).operands());

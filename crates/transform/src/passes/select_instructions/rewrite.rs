@@ -253,7 +253,7 @@ impl Rewriter<'_> {
     }
 
     fn plain(&mut self, id: NodeId) -> NodeId {
-        let operands: Vec<NodeId> = self.old.op(id).operands();
+        let operands = self.old.op(id).operands();
         let operands: Vec<NodeId> = operands.into_iter().map(|operand| self.value(operand)).collect();
         self.rebuild(id, &operands)
     }

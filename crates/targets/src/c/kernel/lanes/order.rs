@@ -89,7 +89,7 @@ impl Printer<'_> {
                 order.push(id);
             } else if seen.insert(id) {
                 open.push((id, true));
-                let mut operands = graph.op(id).operands();
+                let mut operands = graph.op(id).operands().to_vec();
                 operands.sort_by_key(|operand| heights[operand]);
                 open.extend(operands.into_iter().map(|operand| (operand, false)));
             }

@@ -129,7 +129,7 @@ mod tests {
         let two = graph.xor(ab, ac);
         let majority = graph.xor(two, bc);
         let ternary =
-            Ternary::new(&graph, &graph.reachable([majority]), &[majority], 32, &|id| graph.op(id).operands());
+            Ternary::new(&graph, &graph.reachable([majority]), &[majority], 32, &|id| graph.op(id).operands().to_vec());
         assert_eq!(ternary.gates.len(), 1);
         let signal = ternary.output(majority).expect("comes out");
         assert!(matches!(ternary.source(signal), Err(Gate::Lut3(..))));

@@ -38,16 +38,13 @@ impl Printer<'_> {
         let known: HashSet<NodeId> = graph.reachable(of_first).into_iter().collect();
         let all = if self.is_deep { self.depth_first() } else { self.reachable() };
         let (first, others): (Vec<NodeId>, Vec<NodeId>) = all.into_iter().partition(|id| known.contains(id));
-        let mut seen = HashSet::new();
+        let mut seen: HashSet<NodeId> = HashSet::new();
         let mut order = Vec::new();
         let in_turn = (0..first.len().max(others.len())).flat_map(|at| [first.get(at), others.get(at)]).flatten();
         for &id in in_turn {
-            if seen.contains(&id) {
-                continue;
-            }
-            let is_there = graph.op(id).operands().iter().all(|operand| seen.contains(operand));
-            let needed = if is_there { vec![id] } else { graph.reachable([id]) };
-            order.extend(needed.into_iter().filter(|&id| seen.insert(id)));
+            let needed = graph.reachable_but([id], |id| seen.contains(&id));
+            seen.extend(&needed);
+            order.extend(needed);
         }
         order
     }

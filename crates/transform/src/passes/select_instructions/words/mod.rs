@@ -127,10 +127,7 @@ fn outside(
     homes: &HashMap<NodeId, (NodeId, usize)>,
     memo: &mut HashMap<NodeId, NodeId>,
 ) -> NodeId {
-    for id in graph.reachable([root]) {
-        if memo.contains_key(&id) {
-            continue;
-        }
+    for id in graph.reachable_but([root], |id| memo.contains_key(&id)) {
         let node = graph.node(id).clone();
         let is_sum = matches!(node.op, Op::Add(..) | Op::Xor(..) | Op::And(..) | Op::Or(..));
         let new = match homes.get(&id) {
@@ -138,7 +135,7 @@ fn outside(
             _ => {
                 let old = node.op.operands();
                 let operands: Vec<NodeId> = old.iter().map(|operand| memo[operand]).collect();
-                if operands == old { id } else { graph.rebuild(&node.op, node.width, &operands) }
+                if operands == *old { id } else { graph.rebuild(&node.op, node.width, &operands) }
             }
         };
         memo.insert(id, new);

@@ -6,10 +6,10 @@
 //! then every way to close them is listed.
 
 use super::bits::{Bit, bits};
+use super::bitwise::{leaves, truth};
 use super::kernel::{Gather, Kernel};
-use super::pattern::{LANES, Pattern, WORD_BITS, moved};
-use crate::kernel::graph::mask;
-use crate::kernel::{Graph, NodeId, Op};
+use super::pattern::{Bitwise, LANES, Moved, Pattern, WORD_BITS};
+use crate::kernel::{NodeId, Op};
 use std::collections::HashMap;
 
 /// Words of a register; `None` where any will do.
@@ -24,9 +24,6 @@ const MOST_STATES: usize = 64;
 /// Ways to close what is open that are listed.
 const MOST_SOLUTIONS: usize = 1_000;
 
-/// Words of a bitwise function.
-const MOST_LEAVES: usize = 4;
-
 /// A sum of bare operands, and what it must be.
 #[derive(Clone, Debug)]
 struct Equation {
@@ -40,8 +37,22 @@ struct Equation {
 /// What is known while values are compared.
 #[derive(Clone, Debug, Default)]
 struct State {
-    bound: HashMap<NodeId, NodeId>,
+    /// Values of the pattern and what they stand for. They are few, and copied with every way that is followed.
+    bound: Vec<(NodeId, NodeId)>,
     equations: Vec<Equation>,
+}
+
+impl State {
+    fn bound(&self, pattern: NodeId) -> Option<NodeId> {
+        self.bound.iter().find(|(known, _)| *known == pattern).map(|&(_, node)| node)
+    }
+
+    fn bind(&mut self, pattern: NodeId, node: NodeId) {
+        match self.bound.iter_mut().find(|(known, _)| *known == pattern) {
+            Some(known) => known.1 = node,
+            None => self.bound.push((pattern, node)),
+        }
+    }
 }
 
 /// A way in which a pattern gives words.
@@ -102,7 +113,7 @@ impl Matcher<'_> {
         let mut state = State::default();
         for (&pattern, lane) in self.pattern.lanes.iter().zip(lanes) {
             if let Some(lane) = lane {
-                state.bound.insert(pattern, *lane);
+                state.bind(pattern, *lane);
             }
         }
         let mut states = vec![state];
@@ -121,12 +132,12 @@ impl Matcher<'_> {
     }
 
     fn unify(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
-        if let Some(&bound) = state.bound.get(&pattern) {
+        if let Some(bound) = state.bound(pattern) {
             return if bound == node { vec![state] } else { Vec::new() };
         }
         let mut states = self.structure(pattern, node, state, place);
         for state in &mut states {
-            state.bound.insert(pattern, node);
+            state.bind(pattern, node);
         }
         states
     }
@@ -147,12 +158,13 @@ impl Matcher<'_> {
     }
 
     fn moves(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
-        let Some(source) = moved(&self.pattern.graph, pattern) else { return Vec::new() };
-        let (wanted, there) = (bits(&self.pattern.graph, pattern), bits(&self.kernel.graph, node));
+        let Some(Moved { source, bits: wanted }) = self.pattern.moved(pattern) else { return Vec::new() };
+        let source = *source;
+        let there = bits(&self.kernel.graph, node);
         if wanted.len() != there.len() {
             return Vec::new();
         }
-        let known = state.bound.get(&source).map(|&known| bits(&self.kernel.graph, known));
+        let known = state.bound(source).map(|known| bits(&self.kernel.graph, known));
         let mut of_source = vec![None; WORD_BITS as usize];
         for (wanted, &there) in wanted.iter().zip(&there) {
             let fits = match wanted {
@@ -202,7 +214,7 @@ impl Matcher<'_> {
         let mut terms = Vec::new();
         self.terms(pattern, Gather::Xor, &mut terms);
         let bare = |term: &NodeId| {
-            self.is_variable(*term) || state.bound.contains_key(term) || self.pattern.lanes.contains(term)
+            self.is_variable(*term) || state.bound(*term).is_some() || self.pattern.lanes.contains(term)
         };
         terms.iter().all(bare)
     }
@@ -220,8 +232,8 @@ impl Matcher<'_> {
     /// Finds operands in a sum, those that say most first, and leaves bare ones open.
     fn gather(&self, terms: Vec<NodeId>, state: State, place: Place, gather: Gather, there: Vec<NodeId>) -> Vec<State> {
         let (variables, mut others): (Vec<NodeId>, Vec<NodeId>) =
-            terms.into_iter().partition(|term| self.is_variable(*term) && !state.bound.contains_key(term));
-        others.sort_by_key(|term| !state.bound.contains_key(term));
+            terms.into_iter().partition(|term| self.is_variable(*term) && state.bound(*term).is_none());
+        others.sort_by_key(|term| state.bound(*term).is_none());
         let mut ways: Vec<(Vec<NodeId>, State)> = vec![(there, state)];
         for term in others {
             let mut next = Vec::new();
@@ -292,29 +304,26 @@ impl Matcher<'_> {
     }
 
     fn bitwise(&self, pattern: NodeId, node: NodeId, state: State) -> Vec<State> {
-        let mut wanted = Vec::new();
-        leaves(&self.pattern.graph, pattern, &|_| false, &mut wanted);
+        let Some(Bitwise { leaves: wanted, truth: function }) = self.pattern.bitwise(pattern) else {
+            return Vec::new();
+        };
         let mut there = Vec::new();
-        let is_bound = |id: NodeId| id != node && state.bound.values().any(|&bound| bound == id);
+        let is_bound = |id: NodeId| id != node && state.bound.iter().any(|&(_, bound)| bound == id);
         leaves(&self.kernel.graph, node, &is_bound, &mut there);
-        if there == [node] || wanted.len() != there.len() || wanted.len() > MOST_LEAVES {
+        if there == [node] || wanted.len() != there.len() {
             return Vec::new();
         }
-        let Some(function) = truth(&self.pattern.graph, pattern, &wanted) else { return Vec::new() };
         let mut states = Vec::new();
         for order in orders(wanted.len()) {
             let ordered: Vec<NodeId> = order.iter().map(|&at| there[at]).collect();
-            if truth(&self.kernel.graph, node, &ordered) != Some(function) {
+            if truth(&self.kernel.graph, node, &ordered) != Some(*function) {
                 continue;
             }
-            let mut pairs: Vec<(NodeId, NodeId)> = wanted.iter().copied().zip(ordered).collect();
+            let mut pairs: Vec<((NodeId, usize), NodeId)> = wanted.iter().copied().zip(ordered).collect();
             // A rotation says what is rotated, a shift less.
-            pairs.sort_by_key(|pair| {
-                let all = bits(&self.pattern.graph, pair.0);
-                all.iter().filter(|bit| matches!(bit, Bit::Constant(_))).count()
-            });
+            pairs.sort_by_key(|&((_, n_constant), _)| n_constant);
             let mut own = vec![state.clone()];
-            for (pattern, node) in pairs {
+            for ((pattern, _), node) in pairs {
                 own = self.each(own, |state| self.unify(pattern, node, state, Place::Inside));
             }
             states.extend(own);
@@ -326,7 +335,7 @@ impl Matcher<'_> {
     /// Closes what is open in all ways.
     fn solutions(&self, lanes: &Lanes, state: State, most: usize, found: &mut Vec<Found>) {
         let mut values = HashMap::new();
-        for (&pattern, &node) in &state.bound {
+        for &(pattern, node) in &state.bound {
             if self.is_variable(pattern) {
                 values.insert(pattern, vec![node]);
             }
@@ -350,7 +359,7 @@ impl Matcher<'_> {
                 self.terms(pattern, Gather::Add, &mut terms);
                 if lane.is_none() && terms.len() > 1 {
                     let telling = terms.iter().filter(|term| !self.is_variable(**term));
-                    *inside = telling.filter_map(|term| state.bound.get(term).copied()).next();
+                    *inside = telling.filter_map(|term| state.bound(*term)).next();
                 }
             }
             found.push(Found { lanes: known, values, rest, gather, inside });
@@ -359,7 +368,7 @@ impl Matcher<'_> {
 
     /// A word of the result that follows from the others.
     fn inferred(&self, pattern: NodeId, state: &State, values: &HashMap<NodeId, Vec<NodeId>>) -> Option<NodeId> {
-        if let Some(&bound) = state.bound.get(&pattern) {
+        if let Some(bound) = state.bound(pattern) {
             return Some(bound);
         }
         let single = |variable: NodeId| match values.get(&variable).map(Vec::as_slice) {
@@ -369,14 +378,13 @@ impl Matcher<'_> {
         if self.is_variable(pattern) {
             return single(pattern);
         }
-        let source = moved(&self.pattern.graph, pattern)?;
-        let from = state.bound.get(&source).copied().or_else(|| single(source))?;
+        let Moved { source, bits: wanted } = self.pattern.moved(pattern)?;
+        let from = state.bound(*source).or_else(|| single(*source))?;
         let from = bits(&self.kernel.graph, from);
-        let wanted: Vec<Option<Bit>> = bits(&self.pattern.graph, pattern)
-            .into_iter()
+        let wanted: Vec<Option<Bit>> = (wanted.iter())
             .map(|bit| match bit {
-                Bit::Constant(_) => Some(bit),
-                Bit::Of(_, at) => from.get(at as usize).copied(),
+                Bit::Constant(_) => Some(*bit),
+                Bit::Of(_, at) => from.get(*at as usize).copied(),
             })
             .collect();
         self.kernel.word_of(&wanted)
@@ -474,47 +482,4 @@ fn choices(n: usize, k: usize) -> Vec<Vec<usize>> {
 
 fn orders(n: usize) -> Vec<Vec<usize>> {
     choices(n, n)
-}
-
-/// The words of a bitwise function.
-fn leaves(graph: &Graph, id: NodeId, is_leaf: &dyn Fn(NodeId) -> bool, out: &mut Vec<NodeId>) {
-    let is_bitwise = matches!(graph.op(id), Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_));
-    if out.len() > MOST_LEAVES {
-        return;
-    }
-    if is_bitwise && !is_leaf(id) {
-        for operand in graph.op(id).operands() {
-            leaves(graph, operand, is_leaf, out);
-        }
-    } else if !is_plain(graph, id) && !out.contains(&id) {
-        out.push(id);
-    }
-}
-
-/// A constant of equal bits.
-fn is_plain(graph: &Graph, id: NodeId) -> bool {
-    graph.constant(id).is_some_and(|value| value == 0 || value == mask(graph.width(id)))
-}
-
-/// The truth table of a bitwise function of words.
-fn truth(graph: &Graph, id: NodeId, leaves: &[NodeId]) -> Option<u16> {
-    const VARIABLES: [u16; MOST_LEAVES] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
-    if let Some(at) = leaves.iter().position(|&leaf| leaf == id) {
-        return VARIABLES.get(at).copied();
-    }
-    let of = |id: NodeId| truth(graph, id, leaves);
-    Some(match *graph.op(id) {
-        Op::Const(value) => {
-            if value == 0 {
-                0
-            } else {
-                u16::MAX
-            }
-        }
-        Op::Not(a) => !of(a)?,
-        Op::And(a, b) => of(a)? & of(b)?,
-        Op::Or(a, b) => of(a)? | of(b)?,
-        Op::Xor(a, b) => of(a)? ^ of(b)?,
-        _ => return None,
-    })
 }

@@ -11,6 +11,7 @@
 //! whose operands are results of others like it, and a register of sums of words and constants.
 
 mod bits;
+mod bitwise;
 mod kernel;
 mod matching;
 mod pattern;

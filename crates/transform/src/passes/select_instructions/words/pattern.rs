@@ -2,6 +2,7 @@
 
 use super::super::Meaning;
 use super::bits::{Bit, bits};
+use super::bitwise::{MOST_LEAVES, leaves, truth};
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, NodeId, Op};
 use std::collections::HashMap;
@@ -35,6 +36,30 @@ pub struct Pattern {
     pub lanes: Vec<NodeId>,
     /// The operands.
     pub operands: Vec<Operand>,
+    /// The values that move bits of a word.
+    moves: HashMap<NodeId, Moved>,
+    /// The values that are bitwise functions of few words.
+    bitwise: HashMap<NodeId, Bitwise>,
+    /// Whether a word of the result says by itself where it can stand: it is more than bare words added.
+    telling: [bool; LANES],
+}
+
+/// A value that moves bits of a word.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// The word.
+    pub source: NodeId,
+    /// Where each bit comes from, the lowest first.
+    pub bits: Vec<Bit>,
+}
+
+/// A bitwise function of words.
+#[derive(Clone, Debug)]
+pub struct Bitwise {
+    /// The words, and how many of the bits of each are constant.
+    pub leaves: Vec<(NodeId, usize)>,
+    /// What it gives for each combination of bits.
+    pub truth: u16,
 }
 
 impl Pattern {
@@ -90,8 +115,51 @@ impl Pattern {
         let result = known[&meaning.result];
         let lanes: Vec<NodeId> =
             (0..LANES as u32).map(|lane| graph.extract(result, WORD_BITS * lane, WORD_BITS)).collect();
-        let pattern = Pattern { description, graph, lanes, operands };
-        pattern.is_of_words().then_some(pattern)
+        let (moves, bitwise, telling) = Default::default();
+        let mut pattern = Pattern { description, graph, lanes, operands, moves, bitwise, telling };
+        pattern.is_of_words().then(|| {
+            pattern.learn();
+            pattern
+        })
+    }
+
+    /// What every comparison asks for.
+    fn learn(&mut self) {
+        let graph = &self.graph;
+        for id in graph.reachable(self.lanes.iter().copied()) {
+            match graph.op(id) {
+                Op::Concat(_) => {
+                    if let Some(source) = moved(graph, id) {
+                        self.moves.insert(id, Moved { source, bits: bits(graph, id) });
+                    }
+                }
+                Op::Xor(..) | Op::And(..) | Op::Or(..) | Op::Not(_) => {
+                    let mut words = Vec::new();
+                    leaves(graph, id, &|_| false, &mut words);
+                    let constants =
+                        |word| bits(graph, word).iter().filter(|bit| matches!(bit, Bit::Constant(_))).count();
+                    if let Some(truth) = truth(graph, id, &words).filter(|_| words.len() <= MOST_LEAVES) {
+                        let leaves = words.into_iter().map(|word| (word, constants(word))).collect();
+                        self.bitwise.insert(id, Bitwise { leaves, truth });
+                    }
+                }
+                _ => {}
+            }
+        }
+        let moves = |&id: &NodeId| matches!(graph.op(id), Op::Concat(_));
+        for (is_telling, &lane) in self.telling.iter_mut().zip(&self.lanes) {
+            *is_telling = graph.reachable([lane]).iter().any(moves);
+        }
+    }
+
+    /// A value that moves bits of a word.
+    pub fn moved(&self, id: NodeId) -> Option<&Moved> {
+        self.moves.get(&id)
+    }
+
+    /// A value that is a bitwise function of few words.
+    pub fn bitwise(&self, id: NodeId) -> Option<&Bitwise> {
+        self.bitwise.get(&id)
     }
 
     /// Whether every value is a word or a part of one that a rotation or a shift moves.
@@ -130,13 +198,12 @@ impl Pattern {
 
     /// Whether a word of the result says by itself where it can stand: it is more than bare words added.
     pub fn is_telling(&self, lane: usize) -> bool {
-        let moves = |&id: &NodeId| matches!(self.graph.op(id), Op::Concat(_));
-        self.lanes.get(lane).is_some_and(|&lane| self.graph.reachable([lane]).iter().any(moves))
+        self.telling.get(lane) == Some(&true)
     }
 }
 
 /// The one word whose bits a node moves.
-pub fn moved(graph: &Graph, id: NodeId) -> Option<NodeId> {
+fn moved(graph: &Graph, id: NodeId) -> Option<NodeId> {
     let mut source = None;
     for bit in bits(graph, id) {
         if let Bit::Of(node, _) = bit

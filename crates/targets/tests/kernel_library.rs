@@ -355,3 +355,26 @@ fn bits_mix_rows_as_they_lie() {
     assert!(printed.text.contains("= HR_LOW_256x64("));
     assert!(!printed.text.contains("= HR_EVEN_256x64("));
 }
+
+#[test]
+fn what_messages_touch_lies_together_and_ways_of_loops_stand_apart() {
+    let (network, automaton) = fused("aes128", "cbc-decrypt");
+    let options = Options { prefix: Some("x".into()), ..Options::default() };
+    let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
+    let text = |file: &str| String::from_utf8_lossy(&emission.files[file]).into_owned();
+    let header = text("x.h");
+    let (_, fields) = header.split_once("\nstruct x {\n").expect("a context");
+    let (fields, _) = fields.split_once("};").expect("its end");
+    let is_buffer: Vec<bool> = fields.lines().map(|field| field.contains("_buffer[")).collect();
+    // Five inputs and two outputs: nothing stands behind their buffers or between them.
+    assert_eq!(is_buffer.iter().filter(|is| **is).count(), 7);
+    assert!(is_buffer.is_sorted(), "{fields}");
+    let code = text("x.c");
+    let is_way = |line: &&str| line.contains("target(") && line.contains(" x_loop_0_") && line.contains("(struct x *s");
+    let heads: Vec<&str> = code.lines().filter(is_way).collect();
+    assert!(heads.len() > 2 && heads.iter().all(|head| head.contains("HR_APART ")), "{heads:?}");
+    // Who writes strings of a known length needs no call for them.
+    assert!(
+        code.contains("static inline size_t x_keep_IV(") && code.contains("if (n_tokens > 32 || s->in_IV_there != 0)")
+    );
+}

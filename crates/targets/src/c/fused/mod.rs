@@ -88,8 +88,10 @@ const UNUSED: &str = "\
 #pragma GCC diagnostic ignored \"-Wunused-but-set-parameter\"
 #pragma GCC diagnostic ignored \"-Wunused-label\"
 #define HR_APART __attribute__((noinline))
+#define HR_PART static inline __attribute__((always_inline))
 #else
 #define HR_APART
+#define HR_PART static inline
 #endif
 /* What functions of states return when a state of another function comes. */
 #define HR_OTHER UINT32_MAX

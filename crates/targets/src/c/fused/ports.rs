@@ -14,6 +14,9 @@ use std::fmt::Write as _;
 /// Tokens of a buffer at least.
 const BUFFER: u64 = 512;
 
+/// Tokens that are written without a call: as many as the strings have that come before most messages.
+const FEW: u64 = 32;
+
 /// Of each port: the type of tokens, the name, and how many tokens its buffer has.
 fn buffers(ports: &[Port], most: Vec<u64>) -> impl Iterator<Item = (&'static str, &str, u64)> {
     ports.iter().zip(most).map(|(port, most)| (element_type(port.ty.width()), port.name.as_str(), BUFFER.max(2 * most)))
@@ -60,21 +63,25 @@ impl Writer<'_> {
         most
     }
 
+    /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the message
+    /// itself fills.
     pub(super) fn port_fields(&self) -> String {
-        let mut text = String::new();
+        let (mut text, mut behind) = (String::new(), String::new());
         for (ty, name, size) in buffers(&self.network.inputs, self.most_awaited()) {
             let _ = write!(
                 text,
-                "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n    const {ty} *in_{name}_rest; /* what the caller has beyond the buffer */\n    size_t in_{name}_rest_there;\n    {ty} in_{name}_buffer[{size}];\n"
+                "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n    const {ty} *in_{name}_rest; /* what the caller has beyond the buffer */\n    size_t in_{name}_rest_there;\n"
             );
+            let _ = writeln!(behind, "    {ty} in_{name}_buffer[{size}];");
         }
         for (ty, name, size) in buffers(&self.network.outputs, self.most_produced()) {
             let _ = write!(
                 text,
-                "    {ty} *out_{name}; /* room of the caller */\n    size_t out_{name}_room;\n    size_t out_{name}_first; /* of the buffer */\n    size_t out_{name}_there;\n    {ty} out_{name}_buffer[{size}];\n"
+                "    {ty} *out_{name}; /* room of the caller */\n    size_t out_{name}_room;\n    size_t out_{name}_first; /* of the buffer */\n    size_t out_{name}_there;\n"
             );
+            let _ = writeln!(behind, "    {ty} out_{name}_buffer[{size}];");
         }
-        text
+        text + &behind
     }
 
     pub(super) fn ports(&self) -> String {
@@ -132,15 +139,15 @@ HR_APART static size_t {prefix}_append_{name}(struct {prefix} *s, const unsigned
     return n_tokens;
 }}
 
-/* Most ports get one token at a time. */
+/* Most ports get all that they hold at once, and who writes a few tokens mostly knows how many. */
 static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *bytes, size_t n_tokens) {{
-    if (n_tokens != 1 || s->in_{name}_there != 0) {{
+    if (n_tokens > {FEW} || s->in_{name}_there != 0) {{
         return {prefix}_append_{name}(s, bytes, n_tokens);
     }}
     s->in_{name} = s->in_{name}_buffer;
-    memcpy(s->in_{name}_buffer, bytes, sizeof({ty}));
-    s->in_{name}_there = 1;
-    return 1;
+    memcpy(s->in_{name}_buffer, bytes, n_tokens * sizeof({ty}));
+    s->in_{name}_there = n_tokens;
+    return n_tokens;
 }}
 
 "
@@ -492,7 +499,8 @@ static size_t {prefix}_stream_end(struct {prefix} *s, uint32_t input, const uint
 {end}    return n_in - left;
 }}
 
-static size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
+/* A part of the function for whole messages, which says the ports. */
+HR_PART size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output,
                                  uint8_t *out, size_t *n_out, uint32_t *status) {{
     struct {prefix} *const s = (struct {prefix} *)context;
     {prefix}_stream_begin(s, input, in, n_in, output, out, *n_out);

@@ -192,8 +192,13 @@ impl Writer<'_> {
         text.push_str(X86);
         let others: Vec<&Version> = versions.iter().filter(|version| !version.supported.is_empty()).collect();
         let last = versions.last().filter(|version| version.supported.is_empty());
+        // Apart from the function that chooses, whose own frame would otherwise be theirs.
+        let apart = |function: &CFunction| {
+            let head = format!("static void {}(", function.name);
+            function.with_evidence().replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
+        };
         for version in &others {
-            text.push_str(&version.function.with_evidence());
+            text.push_str(&apart(&version.function));
             text.push('\n');
         }
         // What few passes take is another way, where some are worth while for many only.
@@ -216,14 +221,9 @@ impl Writer<'_> {
         if let Some(arm) = arm {
             let _ = writeln!(text, "{ARM}{}#endif", arm.with_evidence());
         }
-        // Apart from the function that chooses, whose own frame would otherwise be theirs.
-        let apart = |function: &CFunction| {
-            let head = format!("static void {}(", function.name);
-            function.with_evidence().replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
-        };
         text.push_str(&last.map_or(String::new(), |version| apart(&version.function)));
         let (parameters, arguments) = parameters(body);
-        let _ = write!(text, "\nHR_APART static bool {own}({state} *s{parameters}, size_t passes) {{\n{X86}");
+        let _ = write!(text, "\nstatic bool {own}({state} *s{parameters}, size_t passes) {{\n{X86}");
         if !others.is_empty() {
             let _ = writeln!(text, "    switch ({chosen}) {{");
             for (at, version) in others.iter().enumerate() {

@@ -1,14 +1,17 @@
 //! Analyses of the representation, one a file. They read and never change it.
 
+pub mod assigned;
 pub mod balance;
 pub mod carried;
 pub mod constant_time;
 mod constants;
 pub mod control;
+pub mod filled;
 pub mod flow;
 pub mod operations;
 pub mod order_dependence;
 pub mod partition;
+pub mod ranges;
 pub mod rates;
 pub mod schedule;
 pub mod work;

@@ -7,8 +7,8 @@ use super::ctype::{self, Repr};
 use super::names::Names;
 use super::node::Node;
 use super::plan::Plan;
-use super::range::{Interval, Unit};
 use super::value::{Kind, Value};
+use headrace_analysis::ranges::{Interval, Unit};
 use headrace_ir::{Argument, BinaryOp, Expr, Int, Local, LocalId, ProcedureId, RealType, Root, Scalar, Type};
 use headrace_source::{Diagnostic, Span};
 

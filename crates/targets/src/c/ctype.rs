@@ -1,6 +1,6 @@
 //! How values lie in C: storage types of scalars, and the four C types in which integers are computed.
 
-use super::range::Interval;
+use headrace_analysis::ranges::Interval;
 use headrace_ir::{Int, IntType, RealType, Scalar, Type};
 
 /// A C type in which an integer expression is computed. Narrower storage types promote to `I32`.

@@ -1,11 +1,11 @@
 //! The C functions of an actor: its procedures, and the guard and body of each action.
 
-use super::assigned::{self, Uses};
 use super::code::{Code, stored};
 use super::ctype;
-use super::filled;
 use super::plan::{Plan, ProcedureInfo};
-use super::range::Unit;
+use headrace_analysis::assigned::{self, Uses};
+use headrace_analysis::filled;
+use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, Local, LocalId, LocalKind, Output, OutputValue, Root, Scalar, Stmt, Type};
 
 /// Nested calls of recursive procedures after which a program stops.

@@ -3,8 +3,6 @@
 //!
 //! | file | what is settled there |
 //! | --- | --- |
-//! | `range` | which integers a variable can hold |
-//! | `assigned`, `filled` | which locals need no zero at first |
 //! | `ctype` | how values lie in memory, in which C types integers are computed |
 //! | `plan` | where the variables of an actor lie, what its procedures need |
 //! | `node`, `value`, `wide` | expressions, up to 64 bits and beyond |
@@ -14,10 +12,8 @@
 //! | `network` | the context, its FIFOs, and the functions that move tokens and run it |
 //! | `partition` | the same for a network that several threads run |
 
-mod assigned;
 mod code;
 mod ctype;
-mod filled;
 mod functions;
 pub mod fused;
 pub mod kernel;
@@ -27,7 +23,6 @@ mod node;
 mod partition;
 mod plan;
 pub mod project;
-mod range;
 mod scheduler;
 mod statement;
 mod value;

@@ -1,7 +1,7 @@
 //! Expressions with what is known of them: their interval and whether evaluating them can stop the program.
 
 use super::code::Code;
-use super::range::{self, Interval};
+use headrace_analysis::ranges::{self, Interval};
 use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, Place, Scalar};
 
 /// An expression, annotated.
@@ -76,7 +76,7 @@ impl Code<'_> {
             ExprKind::ShiftLeft(ty, _, _) => kids[0].range.shift_left(&kids[1].range, *ty),
             ExprKind::If(..) => kids[1].range.join(&kids[2].range),
             ExprKind::Call(procedure, _) => self.result_range(procedure.index()),
-            _ => range::of_scalar(Scalar::Bool),
+            _ => ranges::of_scalar(Scalar::Bool),
         }
     }
 

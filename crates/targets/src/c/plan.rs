@@ -3,8 +3,8 @@
 
 use super::ctype;
 use super::names::Names;
-use super::range::Ranges;
 use super::{Options, PlaceTable};
+use headrace_analysis::ranges::Ranges;
 use headrace_ir::{
     Action, Actor, Argument, Expr, ExprKind, Guard, Int, OutputValue, Place, Root, Scalar, Stmt, StmtKind, Type, Value,
 };

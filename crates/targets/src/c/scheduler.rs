@@ -13,7 +13,7 @@ use super::code::Code;
 use super::ctype;
 use super::functions::Printed;
 use super::plan::Plan;
-use super::range::Unit;
+use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, Scalar, StateId, Test, Type};
 
 /// A FIFO as the code that reads or writes it knows it.

@@ -1,11 +1,11 @@
 //! Statements.
 
-use super::assigned;
 use super::code::{Code, stored};
 use super::ctype::{self, Repr};
 use super::node::Node;
-use super::range::Interval;
 use super::value::{Kind, Value, round_real, wrap_value};
+use headrace_analysis::assigned;
+use headrace_analysis::ranges::Interval;
 use headrace_ir::{
     Argument, BinaryOp, CompareOp, Expr, ExprKind, Int, IntType, LocalId, NativeId, Place, PrintOperand, RealType,
     Root, Scalar, Stmt, StmtKind, Type,

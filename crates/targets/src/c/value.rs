@@ -15,7 +15,7 @@ pub use printed::{Binding, Kind, Value, round_real, wrap_value};
 use super::code::Code;
 use super::ctype::{self, Repr};
 use super::node::Node;
-use super::range::Interval;
+use headrace_analysis::ranges::Interval;
 use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, RealType, Scalar};
 
 fn symbol(op: BinaryOp) -> &'static str {

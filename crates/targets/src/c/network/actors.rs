@@ -5,8 +5,8 @@ use crate::c::ctype;
 use crate::c::functions::{self, Printed};
 use crate::c::names::{Names, identifier};
 use crate::c::plan::{Plan, element_text, initializer};
-use crate::c::range::Unit;
 use crate::c::scheduler::{ActionFunctions, Wiring, comment};
+use headrace_analysis::ranges::Unit;
 use headrace_ir::{Actor, Int, Value};
 use std::collections::{HashMap, HashSet};
 

@@ -5,9 +5,9 @@ use crate::c::code::Code;
 use crate::c::ctype;
 use crate::c::names::identifier;
 use crate::c::plan::Plan;
-use crate::c::range::Unit;
 use crate::c::scheduler::convert_through;
 use crate::c::value;
+use headrace_analysis::ranges::Unit;
 use headrace_ir::{Connection, Endpoint, Scalar, Type};
 
 /// What a function of a boundary port is called and moves.

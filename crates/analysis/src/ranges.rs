@@ -58,7 +58,7 @@ impl Ranges {
                     .collect()
             };
         let action_locals = |action: &Action| {
-            locals_of(&action.locals, true, &|at| super::assigned::assigned_first_in_action(action, at))
+            locals_of(&action.locals, true, &|at| crate::assigned::assigned_first_in_action(action, at))
         };
         let mut ranges = Ranges {
             variables: actor
@@ -73,7 +73,7 @@ impl Ranges {
                 .iter()
                 .map(|procedure| {
                     locals_of(&procedure.locals, false, &|at| {
-                        super::assigned::assigned_first_in_procedure(procedure, at)
+                        crate::assigned::assigned_first_in_procedure(procedure, at)
                     })
                 })
                 .collect(),

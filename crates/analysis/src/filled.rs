@@ -3,7 +3,7 @@
 //! The beginning of the body is run on indices alone: loops with constant bounds are gone through, elements that are
 //! assigned are marked, and the answer is yes once all are marked.
 
-use super::assigned;
+use crate::assigned;
 use headrace_ir::{BinaryOp, Expr, ExprKind, Int, LocalId, Place, Root, Stmt, StmtKind};
 use std::collections::HashMap;
 

@@ -10,6 +10,7 @@
 pub mod benchmark_source;
 pub mod differential;
 pub mod generate;
+pub mod lowered;
 pub mod peers;
 pub mod rng;
 pub mod shrink;

@@ -1,0 +1,68 @@
+//! Networks lowered to programs: from exact integers, actors and FIFOs to machine types, functions and records.
+//!
+//! What the interpreter does, the program does: [`lower`] keeps the streams of every determinate network. An error of the
+//! program (an index outside its list, a division by zero, a negative shift) is not reported; it stays within bounds, as in
+//! generated C that is not checked. Integers of more than 64 bits are arrays of 32-bit words, least significant first.
+//!
+//! | file | what is settled there |
+//! | --- | --- |
+//! | `building` | the module as it grows: tables, texts, records, names |
+//! | `function` | a function as it grows: variables, blocks, loops |
+//! | `machine` | the machine types of scalars, and conversions between types of tokens |
+//! | `plan` | where the variables of an actor lie, which procedures call themselves |
+//! | `code`, `place` | a function of an actor: its variables and what is known of them; places |
+//! | `node`, `integer`, `value` | expressions, up to 64 bits |
+//! | `wide`, `wide_procedures`, `wide_division`, `digits` | integers beyond: operations, and the procedures that do them |
+//! | `real` | halves, and integers as reals |
+//! | `statement`, `call` | statements, procedures |
+//! | `ring` | tokens to and from FIFOs |
+//! | `firing`, `scheduler` | what an action does, what fires when |
+//! | `network`, `boundary` | the context, and what the outside calls |
+
+mod boundary;
+mod building;
+mod call;
+mod code;
+mod digits;
+mod firing;
+mod function;
+mod integer;
+mod machine;
+mod network;
+mod node;
+mod place;
+mod plan;
+mod real;
+mod ring;
+mod scheduler;
+mod statement;
+mod value;
+mod wide;
+mod wide_division;
+mod wide_procedures;
+
+use headrace_ir::Network;
+use headrace_program::Module;
+use headrace_source::Diagnostic;
+
+/// What the caller wants.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Capacity of FIFOs whose source does not say one, in tokens.
+    pub fifo_tokens: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS }
+    }
+}
+
+/// Lowers a network with its run-time scheduler.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn lower(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    network::lower(network, options)
+}

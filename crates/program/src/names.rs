@@ -1,0 +1,85 @@
+//! Identifiers: letters, digits and underscores, none twice in a scope, none that a language keeps for itself.
+
+use std::collections::HashSet;
+
+/// The names of one scope.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    used: HashSet<String>,
+}
+
+/// Letters, digits and underscores only, beginning with a letter.
+pub fn identifier(name: &str) -> String {
+    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        text.insert(0, 'x');
+    }
+    text
+}
+
+/// `SubBytes` as `sub_bytes`, for languages and places where names are written so.
+pub fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    let letters: Vec<char> = name.chars().collect();
+    for (at, &c) in letters.iter().enumerate() {
+        let after_small = at > 0 && (letters[at - 1].is_ascii_lowercase() || letters[at - 1].is_ascii_digit());
+        let before_small =
+            at > 0 && letters[at - 1].is_ascii_uppercase() && letters.get(at + 1).is_some_and(char::is_ascii_lowercase);
+        if c.is_ascii_uppercase() && (after_small || before_small) && !text.ends_with('_') {
+            text.push('_');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
+/// `sub_bytes` or `SubBytes` as `SubBytes`, for types.
+pub fn camel_case(name: &str) -> String {
+    name.split('_')
+        .map(|part| {
+            let mut letters = part.chars();
+            letters.next().map_or(String::new(), |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+        })
+        .collect()
+}
+
+impl Names {
+    /// A scope in which these words are taken.
+    pub fn without(words: &[&str]) -> Self {
+        Self { used: words.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
+    /// A name like this one that the scope does not have yet.
+    pub fn fresh(&mut self, like: &str) -> String {
+        let base = identifier(like);
+        let mut name = base.clone();
+        let mut number = 2;
+        while !self.used.insert(name.clone()) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_given_once() {
+        let mut names = Names::without(&["loop"]);
+        assert_eq!(names.fresh("loop"), "loop_2");
+        assert_eq!(names.fresh("a[0]"), "a_0_");
+        assert_eq!(names.fresh("a_0_"), "a_0__2");
+        assert_eq!(names.fresh("2nd"), "x2nd");
+    }
+
+    #[test]
+    fn words_are_told_apart() {
+        assert_eq!(snake_case("SubBytes"), "sub_bytes");
+        assert_eq!(snake_case("AES128Round"), "aes128_round");
+        assert_eq!(snake_case("CBCMode"), "cbc_mode");
+        assert_eq!(camel_case("sub_bytes"), "SubBytes");
+    }
+}

@@ -1,0 +1,456 @@
+//! The verifier: whether a module keeps to what printers rely on.
+//!
+//! Verified:
+//!
+//! 1. Names: of records and functions, of fields, of tables, of variables of a function are identifiers, and unique.
+//! 2. Records have only records before them as fields; arrays and tables have elements, and table values fit their type.
+//! 3. Parameters are variables, none twice, and none is an array; locals are scalars or arrays.
+//! 4. Every place exists; a table is only read, and so is what a parameter refers to that is not for writing.
+//! 5. Every expression has the type that its operands give; arithmetic is done in the types that allow it; constants fit
+//!    their type; indices, offsets and counts of shifts are `U32`.
+//! 6. Conditions are `Bool`; what is assigned has the type of the place.
+//! 7. `Break` and `Continue` name a loop around them, and no loop has the label of one around it.
+//! 8. Calls have one argument for each parameter, of its type or kind; what one call takes for writing (records always)
+//!    overlaps with nothing else that it takes by reference.
+//! 9. Cases of a switch differ. Results are returned on every path of a function that has one, and by no other.
+//! 10. The functions of the interface take and give what [`crate::Interface`] says; slices are taken by them only.
+
+use crate::names::identifier;
+use crate::{
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, FieldType, Function, FunctionId, Label, Module, NativeArgument,
+    Place, Print, RecordId, Root, Stmt, Type, UnaryOp, VariableId, VariableKind,
+};
+use std::collections::HashSet;
+
+/// Everything in a module that is not as it must be; empty when all is well.
+pub fn verify(module: &Module) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut names = HashSet::new();
+    for (at, record) in module.records.iter().enumerate() {
+        name(&record.name, &mut names, &mut problems);
+        let mut fields = HashSet::new();
+        for field in &record.fields {
+            name(&field.name, &mut fields, &mut problems);
+            match field.ty {
+                FieldType::Array(_, 0) => problems.push(format!("{}.{} has no elements", record.name, field.name)),
+                FieldType::Record(RecordId(id)) if id as usize >= at => {
+                    problems.push(format!("{}.{} is a record that comes later", record.name, field.name));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut tables = HashSet::new();
+    for table in &module.tables {
+        name(&table.name, &mut tables, &mut problems);
+        if table.values.is_empty() || table.values.iter().any(|&value| table.element.extend(value) != value) {
+            problems.push(format!("table {} has no elements, or some that do not fit", table.name));
+        }
+    }
+    for function in &module.functions {
+        name(&function.name, &mut names, &mut problems);
+        let mut checker = Checker { module, function, labels: Vec::new(), problems: Vec::new() };
+        checker.function();
+        problems.extend(checker.problems.into_iter().map(|problem| format!("{}: {problem}", function.name)));
+    }
+    interface(module, &mut problems);
+    problems
+}
+
+fn name(text: &str, names: &mut HashSet<String>, problems: &mut Vec<String>) {
+    if text != identifier(text) {
+        problems.push(format!("`{text}` is no identifier"));
+    }
+    if !names.insert(text.to_owned()) {
+        problems.push(format!("`{text}` is there twice"));
+    }
+}
+
+fn interface(module: &Module, problems: &mut Vec<String>) {
+    let interface = &module.interface;
+    let context = VariableKind::Record(interface.context);
+    let count = VariableKind::Scalar(Type::U32);
+    let mut check = |id: FunctionId, what: &str, parameters: &[VariableKind], result: Option<Type>| {
+        let fits = module.functions.get(id.index()).is_some_and(|function| {
+            function.parameter_kinds().eq(parameters.iter().copied()) && function.result == result
+        });
+        if !fits {
+            problems.push(format!("the interface has no {what} as it should be"));
+        }
+    };
+    check(interface.init, "init", &[context], None);
+    check(interface.run, "run", &[context, VariableKind::Scalar(Type::U64)], Some(Type::U32));
+    check(interface.lacks_room, "lacks_room", &[context], Some(Type::Bool));
+    for input in &interface.inputs {
+        let slice = VariableKind::Slice { element: input.element, mutable: false };
+        check(input.write, "write", &[context, slice, count], Some(Type::U32));
+    }
+    for output in &interface.outputs {
+        let slice = VariableKind::Slice { element: output.element, mutable: true };
+        check(output.read, "read", &[context, slice, count], Some(Type::U32));
+        check(output.waiting, "waiting", &[context], Some(Type::U32));
+    }
+}
+
+/// What a place is.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Scalar(Type),
+    /// Elements, their number where it is known, whether they may be written.
+    Array(Type, Option<u32>, bool),
+    Record(RecordId),
+    Wrong,
+}
+
+struct Checker<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    labels: Vec<Label>,
+    problems: Vec<String>,
+}
+
+impl Checker<'_> {
+    fn problem(&mut self, text: impl Into<String>) {
+        self.problems.push(text.into());
+    }
+
+    fn function(&mut self) {
+        let function = self.function;
+        let mut names = HashSet::new();
+        for variable in &function.variables {
+            name(&variable.name, &mut names, &mut self.problems);
+        }
+        let mut seen = HashSet::new();
+        for parameter in &function.parameters {
+            match function.variables.get(parameter.index()).map(|variable| variable.kind) {
+                None => self.problem("a parameter is no variable"),
+                Some(VariableKind::Array(..)) => self.problem("a parameter is an array"),
+                Some(VariableKind::Slice { .. }) if !self.outside() => self.problem("a slice comes from inside"),
+                Some(_) => {}
+            }
+            if !seen.insert(*parameter) {
+                self.problem("a variable is two parameters");
+            }
+        }
+        for (at, variable) in function.variables.iter().enumerate() {
+            if seen.contains(&VariableId(at as u32)) {
+                continue;
+            }
+            match variable.kind {
+                VariableKind::Scalar(_) => {}
+                VariableKind::Array(_, len) if len > 0 => {}
+                _ => self.problem(format!("{} is neither a scalar nor an array with elements", variable.name)),
+            }
+        }
+        self.block(&function.body);
+        if function.result.is_some() && !returns(&function.body) {
+            self.problem("a path returns nothing");
+        }
+    }
+
+    fn outside(&self) -> bool {
+        let interface = &self.module.interface;
+        let functions = interface.inputs.iter().map(|input| input.write);
+        let mut functions = functions.chain(interface.outputs.iter().map(|output| output.read));
+        functions.any(|id| std::ptr::eq(&self.module.functions[id.index()], self.function))
+    }
+
+    fn shape(&mut self, place: &Place) -> Shape {
+        let mut shape = match place.root {
+            Root::Table(table) => match self.module.tables.get(table.index()) {
+                Some(table) => Shape::Array(table.element, Some(table.values.len() as u32), false),
+                None => Shape::Wrong,
+            },
+            Root::Variable(variable) => match self.function.variables.get(variable.index()).map(|own| own.kind) {
+                Some(VariableKind::Scalar(ty)) => Shape::Scalar(ty),
+                Some(VariableKind::Array(ty, len)) => Shape::Array(ty, Some(len), true),
+                Some(VariableKind::Record(id)) => Shape::Record(id),
+                Some(VariableKind::Reference { element, len, mutable }) => Shape::Array(element, Some(len), mutable),
+                Some(VariableKind::Slice { element, mutable }) => Shape::Array(element, None, mutable),
+                None => Shape::Wrong,
+            },
+        };
+        for &field in &place.path {
+            shape = match shape {
+                Shape::Record(id) => match self.module.record(id).fields.get(field as usize).map(|field| field.ty) {
+                    Some(FieldType::Scalar(ty)) => Shape::Scalar(ty),
+                    Some(FieldType::Array(ty, len)) => Shape::Array(ty, Some(len), true),
+                    Some(FieldType::Record(id)) => Shape::Record(id),
+                    None => Shape::Wrong,
+                },
+                _ => Shape::Wrong,
+            };
+        }
+        if shape == Shape::Wrong {
+            self.problem("a place does not exist");
+        }
+        shape
+    }
+
+    fn elements(&mut self, place: &Place, written: bool) -> Option<Type> {
+        match self.shape(place) {
+            Shape::Array(_, _, false) if written => {
+                self.problem("something is written that is only read");
+                None
+            }
+            Shape::Array(ty, _, _) => Some(ty),
+            Shape::Wrong => None,
+            _ => {
+                self.problem("a place is no array");
+                None
+            }
+        }
+    }
+
+    fn expect(&mut self, expr: &Expr, ty: Type, what: &str) {
+        self.expr(expr);
+        if expr.ty != ty {
+            self.problem(format!("{what} is {} and not {ty}", expr.ty));
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        let ty = expr.ty;
+        match &expr.kind {
+            ExprKind::Constant(value) => {
+                if ty.extend(*value) != *value {
+                    self.problem(format!("{value} is no {ty}"));
+                }
+            }
+            ExprKind::Read(place) => match self.shape(place) {
+                Shape::Scalar(own) if own == ty => {}
+                Shape::Wrong => {}
+                _ => self.problem(format!("what is read is no {ty}")),
+            },
+            ExprKind::Element(place, index) => {
+                self.expect(index, Type::U32, "an index");
+                if self.elements(place, false).is_some_and(|own| own != ty) {
+                    self.problem(format!("an element is no {ty}"));
+                }
+            }
+            ExprKind::Unary(op, x) => {
+                self.expect(x, ty, "an operand");
+                let allowed = match op {
+                    UnaryOp::Negate => ty.is_computed() || ty == Type::F64,
+                    UnaryOp::Not => ty.is_computed() || ty == Type::Bool,
+                };
+                if !allowed {
+                    self.problem(format!("{op:?} of {ty}"));
+                }
+            }
+            ExprKind::Binary(op, a, b) => {
+                self.expect(a, ty, "an operand");
+                let shift = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
+                self.expect(b, if shift { Type::U32 } else { ty }, "an operand");
+                let allowed = match op {
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
+                        ty.is_computed() || ty == Type::F64
+                    }
+                    BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => ty.is_computed() || ty == Type::Bool,
+                    BinaryOp::Rem | BinaryOp::ShiftLeft | BinaryOp::ShiftRight => ty.is_computed(),
+                };
+                if !allowed {
+                    self.problem(format!("{op:?} of {ty}"));
+                }
+            }
+            ExprKind::Compare(op, a, b) => {
+                self.expr(a);
+                self.expect(b, a.ty, "an operand");
+                let equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+                let allowed = a.ty.is_computed() || a.ty == Type::F64 || (a.ty == Type::Bool && equality);
+                if ty != Type::Bool || !allowed {
+                    self.problem(format!("{op:?} of {} as {ty}", a.ty));
+                }
+            }
+            ExprKind::Convert(x) => {
+                self.expr(x);
+                let allowed = if x.ty.is_real() { ty.is_real() } else { ty != Type::Bool };
+                if !allowed || x.ty == ty {
+                    self.problem(format!("{} does not become {ty}", x.ty));
+                }
+            }
+            ExprKind::Reinterpret(x) => {
+                self.expr(x);
+                let pairs = [(Type::U32, Type::F32), (Type::U64, Type::F64)];
+                if !pairs.contains(&(x.ty, ty)) && !pairs.contains(&(ty, x.ty)) {
+                    self.problem(format!("bits of {} are not {ty}", x.ty));
+                }
+            }
+            ExprKind::Select(condition, yes, no) => {
+                self.expect(condition, Type::Bool, "a condition");
+                self.expect(yes, ty, "an operand");
+                self.expect(no, ty, "an operand");
+            }
+        }
+    }
+
+    fn block(&mut self, block: &[Stmt]) {
+        block.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn looped(&mut self, label: Label, body: &[Stmt]) {
+        if self.labels.contains(&label) {
+            self.problem("two loops of one label are in each other");
+        }
+        self.labels.push(label);
+        self.block(body);
+        self.labels.pop();
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Assign(place, value) => {
+                self.expr(value);
+                match self.shape(place) {
+                    Shape::Scalar(ty) if ty == value.ty => {}
+                    Shape::Wrong => {}
+                    _ => self.problem(format!("a {} is assigned to something else", value.ty)),
+                }
+            }
+            Stmt::Store(place, index, value) => {
+                self.expect(index, Type::U32, "an index");
+                if let Some(ty) = self.elements(place, true) {
+                    self.expect(value, ty, "what is stored");
+                }
+            }
+            Stmt::Copy { target, at, source, from, count } => {
+                for expr in [at, from, count] {
+                    self.expect(expr, Type::U32, "an offset or count");
+                }
+                if self.elements(target, true) != self.elements(source, false) {
+                    self.problem("a copy changes types");
+                }
+            }
+            Stmt::Fill { target, at, count, value } => {
+                self.expect(at, Type::U32, "an offset");
+                self.expect(count, Type::U32, "a count");
+                if let Some(ty) = self.elements(target, true) {
+                    self.expect(value, ty, "what is stored");
+                }
+            }
+            Stmt::If(condition, yes, no) => {
+                self.expect(condition, Type::Bool, "a condition");
+                self.block(yes);
+                self.block(no);
+            }
+            Stmt::While(label, condition, body) => {
+                self.expect(condition, Type::Bool, "a condition");
+                self.looped(*label, body);
+            }
+            Stmt::Loop(label, body) => self.looped(*label, body),
+            Stmt::Break(label) | Stmt::Continue(label) => {
+                if !self.labels.contains(label) {
+                    self.problem("a jump to a loop that is not around it");
+                }
+            }
+            Stmt::Switch(value, cases, rest) => {
+                self.expect(value, Type::U32, "what is switched over");
+                let mut seen = HashSet::new();
+                for (case, block) in cases {
+                    if !seen.insert(case) {
+                        self.problem("a case is there twice");
+                    }
+                    self.block(block);
+                }
+                self.block(rest);
+            }
+            Stmt::Call { result, function, arguments } => self.call(*result, *function, arguments),
+            Stmt::Return(value) => match (value, self.function.result) {
+                (None, None) => {}
+                (Some(value), Some(ty)) => self.expect(value, ty, "a result"),
+                _ => self.problem("a result is missing, or there is one too many"),
+            },
+            Stmt::Print(print) => match print {
+                Print::Text(text) => self.expect(text, Type::U32, "a text"),
+                Print::Bytes(place, from, count) => self.bytes(place, from, count, false),
+                Print::Real(value, _) => self.expect(value, Type::F64, "a real"),
+            },
+            Stmt::Native { native, arguments, result, stopped } => {
+                let known = self.module.natives.get(*native as usize);
+                if known.is_none_or(|known| known.n_arguments != arguments.len()) {
+                    self.problem("a native does not take this");
+                }
+                for argument in arguments {
+                    match argument {
+                        NativeArgument::Value(value) => self.expect(value, Type::I64, "an argument"),
+                        NativeArgument::Bytes(place, from, count) => self.bytes(place, from, count, true),
+                    }
+                }
+                self.receives(*stopped, Type::Bool);
+                if let Some(result) = result {
+                    self.receives(*result, Type::I64);
+                }
+            }
+        }
+    }
+
+    fn bytes(&mut self, place: &Place, from: &Expr, count: &Expr, written: bool) {
+        self.expect(from, Type::U32, "an offset");
+        self.expect(count, Type::U32, "a count");
+        if self.elements(place, written).is_some_and(|ty| ty != Type::U8) {
+            self.problem("bytes are no bytes");
+        }
+    }
+
+    fn receives(&mut self, variable: VariableId, ty: Type) {
+        if self.function.variables.get(variable.index()).map(|own| own.kind) != Some(VariableKind::Scalar(ty)) {
+            self.problem(format!("what a result goes to is no {ty}"));
+        }
+    }
+
+    fn call(&mut self, result: Option<VariableId>, id: FunctionId, arguments: &[Argument]) {
+        let Some(callee) = self.module.functions.get(id.index()) else {
+            return self.problem("a function does not exist");
+        };
+        match (result, callee.result) {
+            (Some(variable), Some(ty)) => self.receives(variable, ty),
+            (None, _) => {}
+            (Some(_), None) => self.problem(format!("{} has no result", callee.name)),
+        }
+        if arguments.len() != callee.parameters.len() {
+            return self.problem(format!("{} takes another number of arguments", callee.name));
+        }
+        let mut taken: Vec<(&Place, bool)> = Vec::new();
+        for (argument, parameter) in arguments.iter().zip(callee.parameter_kinds()) {
+            match (argument, parameter) {
+                (Argument::Value(value), VariableKind::Scalar(ty)) => self.expect(value, ty, "an argument"),
+                (Argument::Reference(place), parameter) => {
+                    let shape = self.shape(place);
+                    let (fits, mutable) = match (shape, parameter) {
+                        (Shape::Record(own), VariableKind::Record(wanted)) => (own == wanted, true),
+                        (Shape::Array(ty, own, written), VariableKind::Reference { element, len, mutable }) => {
+                            (ty == element && own == Some(len) && (written || !mutable), mutable)
+                        }
+                        _ => (false, true),
+                    };
+                    if !fits {
+                        self.problem(format!("{} takes another reference", callee.name));
+                    }
+                    if taken.iter().any(|(other, written)| (mutable || *written) && place.overlaps(other)) {
+                        self.problem(format!("arguments of {} overlap", callee.name));
+                    }
+                    taken.push((place, mutable));
+                }
+                _ => self.problem(format!("{} takes another argument", callee.name)),
+            }
+        }
+    }
+}
+
+/// True when every way through the block ends in a return, or never ends.
+fn returns(block: &[Stmt]) -> bool {
+    block.iter().any(|statement| match statement {
+        Stmt::Return(_) => true,
+        Stmt::If(_, yes, no) => returns(yes) && returns(no),
+        Stmt::Switch(_, cases, rest) => cases.iter().all(|(_, block)| returns(block)) && returns(rest),
+        Stmt::Loop(label, body) => !breaks(body, *label),
+        _ => false,
+    })
+}
+
+fn breaks(block: &[Stmt], label: Label) -> bool {
+    block.iter().any(|statement| match statement {
+        Stmt::Break(to) => *to == label,
+        _ => statement.blocks().into_iter().any(|block| breaks(block, label)),
+    })
+}

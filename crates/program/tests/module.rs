@@ -1,0 +1,166 @@
+//! A module made by hand: what the verifier says of it and of what is wrong with it, what it does, how it reads.
+
+use headrace_program::evaluate::{Machine, NoHost, Outside};
+use headrace_program::{
+    Argument, BinaryOp, CompareOp, Expr, Field, FieldType, Function, FunctionId, Input, Interface, Label, Module,
+    Output, Place, Record, RecordId, Stmt, Table, TableId, Type, Variable, VariableId, VariableKind, text, verify,
+};
+
+const CONTEXT: RecordId = RecordId(0);
+
+fn function(
+    name: &str,
+    variables: Vec<VariableKind>,
+    n_parameters: u32,
+    result: Option<Type>,
+    body: Vec<Stmt>,
+) -> Function {
+    let variables =
+        variables.into_iter().enumerate().map(|(at, kind)| Variable { name: format!("v{at}"), kind }).collect();
+    let parameters = (0..n_parameters).map(VariableId).collect();
+    Function { name: name.to_owned(), about: String::new(), variables, parameters, result, body }
+}
+
+fn field(field: u32) -> Place {
+    Place::field(VariableId(0), field)
+}
+
+fn local(variable: u32, ty: Type) -> Expr {
+    Expr::read(Place::variable(VariableId(variable)), ty)
+}
+
+/// Keeps the sum of all bytes that are written to it, each looked up in a table.
+fn module() -> Module {
+    let context = VariableKind::Record(CONTEXT);
+    let slice = |mutable| VariableKind::Slice { element: Type::U8, mutable };
+    let u32 = VariableKind::Scalar(Type::U32);
+    let sum = Expr::read(field(0), Type::U32);
+    let byte = Expr::element(Place::variable(VariableId(1)), local(3, Type::U32), Type::U8);
+    let index = Expr::binary(BinaryOp::And, byte.to(Type::U32), Expr::u32(1));
+    let looked_up = Expr::element(Place::table(TableId(0)), index, Type::I16).to(Type::U32);
+    let write = vec![
+        Stmt::While(
+            Label(0),
+            Expr::compare(CompareOp::Less, local(3, Type::U32), local(2, Type::U32)),
+            vec![
+                Stmt::Assign(field(0), sum.clone().plus(looked_up)),
+                Stmt::Assign(Place::variable(VariableId(3)), local(3, Type::U32).plus(Expr::u32(1))),
+            ],
+        ),
+        Stmt::Return(Some(local(2, Type::U32))),
+    ];
+    let functions = vec![
+        function("init", vec![context], 1, None, vec![Stmt::Assign(field(0), Expr::u32(7))]),
+        function(
+            "run",
+            vec![context, VariableKind::Scalar(Type::U64)],
+            2,
+            Some(Type::U32),
+            vec![Stmt::Return(Some(Expr::u32(0)))],
+        ),
+        function("lacks_room", vec![context], 1, Some(Type::Bool), vec![Stmt::Return(Some(Expr::bool(false)))]),
+        function("write_bytes", vec![context, slice(false), u32, u32], 3, Some(Type::U32), write),
+        function("waiting", vec![context], 1, Some(Type::U32), vec![Stmt::Return(Some(sum))]),
+        function("read", vec![context, slice(true), u32], 3, Some(Type::U32), vec![Stmt::Return(Some(Expr::u32(0)))]),
+    ];
+    let fields = vec![Field { name: "sum".to_owned(), ty: FieldType::Scalar(Type::U32), about: String::new() }];
+    Module {
+        name: "Sum".to_owned(),
+        records: vec![Record { name: "Context".to_owned(), about: String::new(), fields }],
+        tables: vec![Table {
+            name: "steps".to_owned(),
+            element: Type::I16,
+            values: vec![Type::I16.extend(0xffff), 1000],
+        }],
+        texts: Vec::new(),
+        natives: Vec::new(),
+        functions,
+        interface: Interface {
+            context: CONTEXT,
+            init: FunctionId(0),
+            run: FunctionId(1),
+            lacks_room: FunctionId(2),
+            inputs: vec![Input { name: "In".to_owned(), element: Type::U8, words: 1, write: FunctionId(3) }],
+            outputs: vec![Output {
+                name: "Out".to_owned(),
+                element: Type::U8,
+                words: 1,
+                read: FunctionId(5),
+                waiting: FunctionId(4),
+            }],
+        },
+    }
+}
+
+#[test]
+fn a_right_module_runs() {
+    let module = module();
+    assert_eq!(verify(&module), Vec::<String>::new());
+    let mut machine = Machine::new(&module);
+    let mut call = |function, arguments: &mut [Outside<'_>]| machine.call(function, arguments, &mut NoHost);
+    assert_eq!(call(module.interface.init, &mut [Outside::Context]), Ok(0));
+    let mut bytes = vec![1, 2, 3];
+    let mut arguments = [Outside::Context, Outside::Slice(&mut bytes), Outside::Value(3)];
+    assert_eq!(call(FunctionId(3), &mut arguments), Ok(3));
+    // 7 + 1000 - 1 + 1000
+    assert_eq!(call(FunctionId(4), &mut [Outside::Context]), Ok(2006));
+    let mut arguments = [Outside::Context, Outside::Slice(&mut bytes), Outside::Value(4)];
+    let fault = call(FunctionId(3), &mut arguments).expect_err("one byte is missing");
+    assert_eq!(fault.to_string(), "index 3 of an array of 3 (in write_bytes)");
+}
+
+#[test]
+fn the_text_says_all_of_it() {
+    let text = text(&module());
+    for part in [
+        "table steps: [i16; 2] = -1 1000",
+        "record Context",
+        "function write_bytes(v0: &Context, v1: &[u8], v2: u32) -> u32",
+        "while v3 < v2",
+        "v0.sum = v0.sum + u32(steps[u32(v1[v3]) & 1])",
+        "return v2",
+    ] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_found() {
+    type Change = fn(&mut Module);
+    let wrong: [(&str, Change); 12] = [
+        ("twice", |module| module.functions[1].name = "init".to_owned()),
+        ("no identifier", |module| module.tables[0].name = "a b".to_owned()),
+        ("do not fit", |module| module.tables[0].values[0] = 0xffff),
+        ("comes later", |module| module.records[0].fields[0].ty = FieldType::Record(RecordId(0))),
+        ("does not exist", |module| module.functions[0].body = vec![Stmt::Assign(field(1), Expr::u32(1))]),
+        ("assigned to something else", |module| {
+            module.functions[0].body = vec![Stmt::Assign(field(0), Expr::bool(true))];
+        }),
+        ("only read", |module| {
+            let target = Place::table(TableId(0));
+            module.functions[0].body = vec![Stmt::Store(target, Expr::u32(0), Expr::int(Type::I16, 0))];
+        }),
+        ("not around it", |module| module.functions[0].body = vec![Stmt::Break(Label(0))]),
+        ("returns nothing", |module| module.functions[1].body.clear()),
+        ("overlap", |module| {
+            let both = vec![Argument::Reference(Place::variable(VariableId(0))); 2];
+            let record = VariableKind::Record(CONTEXT);
+            module.functions.push(function("two", vec![record, record], 2, None, Vec::new()));
+            let call = Stmt::Call { result: None, function: FunctionId(6), arguments: both };
+            module.functions[0].body = vec![call];
+        }),
+        ("Add of u8", |module| {
+            let byte = Expr::int(Type::U8, 1);
+            let kind = headrace_program::ExprKind::Binary(BinaryOp::Add, Box::new(byte.clone()), Box::new(byte));
+            let sum = Expr { kind, ty: Type::U8 }.to(Type::U32);
+            module.functions[0].body = vec![Stmt::Assign(field(0), sum)];
+        }),
+        ("no run", |module| module.interface.run = FunctionId(0)),
+    ];
+    for (problem, change) in wrong {
+        let mut module = module();
+        change(&mut module);
+        let found = verify(&module);
+        assert!(found.iter().any(|text| text.contains(problem)), "no `{problem}` in {found:?}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Lowered programs as an engine: the evaluator of `program` behind the interface that the interpreter has.
+
+use headrace_engine::{Blocked, Engine, Host, Outcome, Report, Trap, Wait};
+use headrace_ir::{Network, real};
+use headrace_natives::{Argument, Parameter, Session, Stop};
+use headrace_program::evaluate::{self, Fault, Machine, NativeValue, Outside};
+use headrace_program::{Interface, Module, RealFormat, Type};
+use std::sync::Arc;
+
+/// Statements after which a run is taken not to end.
+const MOST_STEPS: u64 = 20_000_000_000;
+
+/// A lowered network that runs.
+pub struct LoweredEngine<'m> {
+    network: Arc<Network>,
+    module: &'m Module,
+    machine: Machine<'m>,
+    session: Session,
+    ended: Option<Result<Outcome, Trap>>,
+}
+
+/// What natives and prints of the program reach.
+struct Bridge<'a> {
+    host: &'a mut dyn Host,
+    session: &'a mut Session,
+    stop: Option<Stop>,
+}
+
+impl evaluate::Host for Bridge<'_> {
+    fn print(&mut self, bytes: &[u8]) {
+        self.host.print(bytes);
+    }
+
+    fn print_real(&mut self, value: f64, format: RealFormat) {
+        let ty = match format {
+            RealFormat::Half => headrace_ir::RealType::Half,
+            RealFormat::Single => headrace_ir::RealType::Float,
+            RealFormat::Double => headrace_ir::RealType::Double,
+        };
+        self.host.print(real::format_real(value, ty).as_bytes());
+    }
+
+    fn native(&mut self, name: &str, arguments: &mut [NativeValue]) -> Option<i64> {
+        let Some(row) = headrace_natives::find(name) else {
+            self.stop = Some(Stop::Error(format!("no platform supplies the native `{name}`")));
+            return None;
+        };
+        let mut given: Vec<Argument> = arguments
+            .iter()
+            .zip(row.parameters)
+            .map(|(argument, parameter)| match (argument, parameter) {
+                (NativeValue::Value(value), Parameter::Scalar(_, word)) => Argument::Scalar(word.convert(*value)),
+                (NativeValue::Value(value), Parameter::Bytes(_)) => Argument::Scalar(*value),
+                (NativeValue::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
+            })
+            .collect();
+        let result = (row.call)(self.session, self.host, &mut given);
+        for (argument, given) in arguments.iter_mut().zip(given) {
+            if let (NativeValue::Bytes(bytes), Argument::Bytes(left)) = (argument, given) {
+                *bytes = left;
+            }
+        }
+        match result {
+            Ok(value) => Some(value),
+            Err(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+        }
+    }
+}
+
+impl<'m> LoweredEngine<'m> {
+    /// A fresh context of a module that the network was lowered to.
+    pub fn new(network: &Arc<Network>, module: &'m Module) -> Result<Self, Fault> {
+        let mut machine = Machine::new(module);
+        machine.limit_steps(MOST_STEPS);
+        machine.call(module.interface.init, &mut [Outside::Context], &mut evaluate::NoHost)?;
+        Ok(Self { network: network.clone(), module, machine, session: Session::default(), ended: None })
+    }
+
+    fn call(&mut self, function: headrace_program::FunctionId, arguments: &mut [Outside<'_>]) -> u64 {
+        match self.machine.call(function, arguments, &mut evaluate::NoHost) {
+            Ok(value) => value,
+            Err(fault) => {
+                self.ended = Some(Err(trap(fault.to_string())));
+                0
+            }
+        }
+    }
+}
+
+fn trap(message: String) -> Trap {
+    Trap { message, instance: String::new(), action: String::new(), span: None }
+}
+
+/// Elements of stored tokens, as the evaluator keeps them.
+fn elements(tokens: &[u8], element: Type) -> Vec<u64> {
+    tokens
+        .chunks_exact(element.bytes() as usize)
+        .map(|bytes| element.extend(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))))
+        .collect()
+}
+
+impl Engine for LoweredEngine<'_> {
+    fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
+        let port = &self.module.interface.inputs[input];
+        let mut slice = elements(tokens, port.element);
+        let n = slice.len() as u64 / u64::from(port.words);
+        let write = port.write;
+        self.call(write, &mut [Outside::Context, Outside::Slice(&mut slice), Outside::Value(n)]) as usize
+    }
+
+    fn read(&mut self, output: usize, tokens: &mut Vec<u8>) -> usize {
+        let port = &self.module.interface.outputs[output];
+        let (element, words, read) = (port.element, port.words, port.read);
+        let waiting = port.waiting;
+        let n = self.call(waiting, &mut [Outside::Context]);
+        let mut slice = vec![0; n as usize * words as usize];
+        let n = self.call(read, &mut [Outside::Context, Outside::Slice(&mut slice), Outside::Value(n)]) as usize;
+        for value in &slice[..n * words as usize] {
+            tokens.extend(&value.to_le_bytes()[..element.bytes() as usize]);
+        }
+        n
+    }
+
+    fn run(&mut self, max_firings: Option<u64>, host: &mut dyn Host) -> Result<Outcome, Trap> {
+        if let Some(ended) = &self.ended {
+            return ended.clone();
+        }
+        let mut bridge = Bridge { host, session: &mut self.session, stop: None };
+        let most = Outside::Value(max_firings.unwrap_or(u64::MAX));
+        let status = self.machine.call(self.module.interface.run, &mut [Outside::Context, most], &mut bridge);
+        let stop = bridge.stop.take();
+        let outcome = match status {
+            Err(fault) => Err(trap(format!("fault: {fault}"))),
+            Ok(status) => match (status as u32, stop) {
+                (Interface::IDLE, _) => return Ok(Outcome::Idle),
+                (Interface::LIMIT, _) => return Ok(Outcome::FiringLimit),
+                (_, Some(Stop::Exit(status))) => Ok(Outcome::Exited(status)),
+                (_, Some(Stop::Error(message))) => Err(trap(message)),
+                _ => Err(trap("calls nest deeper than 10000".to_owned())),
+            },
+        };
+        self.ended = Some(outcome.clone());
+        outcome
+    }
+
+    fn report(&self) -> Report {
+        let mut machine = Machine::new(self.module);
+        machine.clone_context(&self.machine);
+        let lacks = machine
+            .call(self.module.interface.lacks_room, &mut [Outside::Context], &mut evaluate::NoHost)
+            .is_ok_and(|lacks| lacks != 0);
+        let blocked = || Blocked::Room { port: String::new(), needed: 0, room: 0, reader: String::new() };
+        let wait = || Wait { instance: String::new(), state: String::new(), action: String::new(), blocked: blocked() };
+        Report { waits: lacks.then(wait).into_iter().collect(), leftovers: Vec::new() }
+    }
+
+    fn firings(&self) -> Vec<Vec<u64>> {
+        self.network.instances.iter().map(|_| Vec::new()).collect()
+    }
+}

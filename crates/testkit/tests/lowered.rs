@@ -1,0 +1,253 @@
+//! Lowered programs against the interpreter: conformance programs and random networks must show the same, and what is
+//! lowered must be what printers rely on.
+
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../interp/tests/text/mod.rs"]
+mod text;
+
+use headrace_engine::{CollectingHost, Engine, Outcome};
+use headrace_exchange::Running;
+use headrace_interp::{Interpreter, Order};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Int, Network, Scalar, real};
+use headrace_library::Role;
+use headrace_library::catalog::OperationSpec;
+use headrace_library::known_answers::{Answer, CallInput, Plan, Verdict, cases};
+use headrace_library::vectors::VectorFile;
+use headrace_lowering::{Options, lower};
+use headrace_program::{Module, verify};
+use headrace_source::SourceMap;
+use headrace_testkit::differential::{Stopped, difference, interpreted, observe, program};
+use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
+use headrace_testkit::lowered::LoweredEngine;
+use headrace_testkit::peers::library::Shipped;
+use headrace_testkit::rng::Rng;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Random networks, unless `HEADRACE_LOWERED_CASES` asks for more.
+const CASES: u64 = 150;
+
+/// The verified module of a network.
+fn lowered(network: &Network, fifo_tokens: u32) -> Result<Module, String> {
+    let module = lower(network, &Options { fifo_tokens })
+        .map_err(|problems| problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; "))?;
+    let problems = verify(&module);
+    if problems.is_empty() { Ok(module) } else { Err(format!("{problems:#?}")) }
+}
+
+fn compare(network: &Arc<Network>, streams: &[Stream], fifo_tokens: u32) -> Result<(), String> {
+    let module = lowered(network, fifo_tokens)?;
+    let mut engine = LoweredEngine::new(network, &module).map_err(|fault| fault.to_string())?;
+    let mut shown = observe(&mut engine, network, streams).map_err(|stopped| match stopped {
+        Stopped::Trapped(message) => message,
+        Stopped::RanAway => "ran away".to_owned(),
+    })?;
+    let expected = interpreted::interpret(network, streams, Order::RoundRobin, fifo_tokens, false)
+        .map_err(|verdict| verdict.to_string())?;
+    shown.firings.clear();
+    match difference(&expected, &shown, true) {
+        Some(text) => Err(text),
+        None => Ok(()),
+    }
+}
+
+fn random_case(seed: u64) -> Result<(), String> {
+    let case = generate(seed, &Knobs::default());
+    let network = Arc::new(program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?);
+    let mut rng = Rng::new(!seed);
+    let fifo_tokens = if rng.chance(50) { DEFAULT_FIFO_TOKENS } else { rng.range(1, 9) as u32 };
+    compare(&network, &case.inputs, fifo_tokens)
+}
+
+/// On a large stack: the evaluator nests as the program does.
+fn on_large_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::Builder::new().stack_size(1 << 29).spawn(run).expect("a thread");
+    thread.join().expect("the thread ends")
+}
+
+#[test]
+fn random_networks_show_what_the_interpreter_shows() {
+    let asked = std::env::var("HEADRACE_LOWERED_CASES").ok().and_then(|text| text.parse().ok());
+    let first = std::env::var("HEADRACE_LOWERED_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let failures: Vec<String> = on_large_stack(move || {
+        (first..first + asked.unwrap_or(CASES))
+            .filter_map(|seed| random_case(seed).err().map(|why| format!("seed {seed}: {why}")))
+            .collect()
+    });
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn conformance_programs_show_what_the_interpreter_shows() {
+    let folder = text::repository().join("tests/conformance");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .expect("the folder of programs")
+        .flatten()
+        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+        .collect();
+    names.sort();
+    let failures: Vec<String> = on_large_stack(move || {
+        names.iter().filter_map(|name| conformance(name).err().map(|why| format!("{name}: {why}"))).collect()
+    });
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// What a run showed: streams, prints, what was written, how it ended.
+type Shown = (Vec<Vec<u8>>, Vec<u8>, Vec<u8>, String);
+
+fn show(network: &Network, expected: &toml::Table, engine: &mut dyn Engine) -> Shown {
+    let list = |value: Option<&toml::Value>| value.and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    let bytes =
+        |key: &str| list(expected.get(key)).iter().filter_map(toml::Value::as_integer).map(|n| n as u8).collect();
+    let mut host = CollectingHost { source: bytes("source"), golden: bytes("golden"), ..CollectingHost::default() };
+    let given = expected.get("in").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    let mut left: Vec<Vec<u8>> = network
+        .inputs
+        .iter()
+        .map(|port| {
+            let values = list(given.get(&port.name));
+            values
+                .iter()
+                .flat_map(|value| match (value, port.ty) {
+                    (toml::Value::Boolean(value), _) => vec![u8::from(*value)],
+                    (toml::Value::Float(value), Scalar::Real(ty)) => {
+                        real::to_bits(real::round(*value, ty), ty).to_le_bytes()[..port.ty.storage_bytes()].to_vec()
+                    }
+                    (toml::Value::String(text), _) => {
+                        let big: num_bigint::BigInt = text.parse().expect("a number");
+                        Int::from(big).to_le_bytes(port.ty.storage_bytes())
+                    }
+                    (value, _) => Int::from(value.as_integer().unwrap_or(0)).to_le_bytes(port.ty.storage_bytes()),
+                })
+                .collect()
+        })
+        .collect();
+    let limit = expected.get("max_firings").and_then(toml::Value::as_integer).map(|n| n as u64);
+    let mut streams = vec![Vec::new(); network.outputs.len()];
+    loop {
+        let mut moved = 0;
+        for (port, tokens) in left.iter_mut().enumerate() {
+            let n = engine.write(port, tokens);
+            tokens.drain(..n * network.inputs[port].ty.storage_bytes());
+            moved += n;
+        }
+        let outcome = engine.run(limit, &mut host);
+        for (port, stream) in streams.iter_mut().enumerate() {
+            moved += engine.read(port, stream);
+        }
+        if moved == 0 || outcome != Ok(Outcome::Idle) {
+            let end = match outcome {
+                Err(trap) => trap.message,
+                Ok(outcome) => format!("{outcome:?}, lacks room: {}", engine.report().lacks_room()),
+            };
+            return (streams, host.printed, host.written, end);
+        }
+    }
+}
+
+fn conformance(name: &str) -> Result<(), String> {
+    let folder = text::repository().join("tests/conformance");
+    let sidecar = std::fs::read_to_string(folder.join(format!("{name}.toml"))).map_err(|error| error.to_string())?;
+    let expected: toml::Table = sidecar.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    // Errors of the program are not reported, and limits count rounds: what both do is compared.
+    if expected.contains_key("trap") || expected.contains_key("max_firings") {
+        return Ok(());
+    }
+    let network = Arc::new(text::network(vec![folder, text::repository()], name, &[])?);
+    let fifo_tokens = expected.get("fifo").and_then(toml::Value::as_integer).map_or(DEFAULT_FIFO_TOKENS, |n| n as u32);
+    let module = lowered(&network, fifo_tokens)?;
+    let mut engine = LoweredEngine::new(&network, &module).map_err(|fault| fault.to_string())?;
+    let shown = show(&network, &expected, &mut engine);
+    let options = headrace_interp::Options { fifo_tokens, ..headrace_interp::Options::default() };
+    let mut judge = Interpreter::new(network.clone(), options).map_err(|problems| format!("{problems:?}"))?;
+    let wanted = show(&network, &expected, &mut judge);
+    if shown == wanted { Ok(()) } else { Err(format!("{shown:?} and not {wanted:?}")) }
+}
+
+/// Seconds for known answers, unless `HEADRACE_LOWERED_SECONDS` gives more.
+const SECONDS: u64 = 40;
+
+/// Longest message whose answer is computed, in bytes: the evaluator is slow.
+const MOST_BYTES: usize = 300;
+
+/// Operations of the library, every one in a while, on known answers: as many as the time allows.
+#[test]
+fn operations_of_the_library_give_known_answers() {
+    let asked = std::env::var("HEADRACE_LOWERED_SECONDS").ok().and_then(|text| text.parse().ok());
+    let deadline = Instant::now() + Duration::from_secs(asked.unwrap_or(SECONDS));
+    let (failures, n_operations, n_answers) = on_large_stack(move || {
+        let shipped = Shipped::read(&text::repository()).expect("the library");
+        let operations = shipped.library.operations();
+        let (mut failures, mut n_operations, mut n_answers) = (Vec::new(), 0, 0);
+        // Neighbours are of one family: a step that no number of them divides goes through all of them far apart.
+        let step = (1..).map(|n| 89 + 2 * n).find(|step| operations.len() % step != 0).unwrap_or(1);
+        for at in 0..operations.len() {
+            if Instant::now() > deadline {
+                break;
+            }
+            let spec = &operations[at * step % operations.len()];
+            match known_answers(&shipped, spec) {
+                Ok(n) => {
+                    n_answers += n;
+                    n_operations += usize::from(n > 0);
+                }
+                Err(why) => failures.push(format!("{}: {why}", spec.full_name())),
+            }
+        }
+        (failures, n_operations, n_answers)
+    });
+    println!("{n_answers} answers of {n_operations} operations");
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    assert!(n_operations > 5, "only {n_operations} operations were tried");
+}
+
+/// The first answers of short messages; gives how many there were.
+fn known_answers(shipped: &Shipped, spec: &OperationSpec) -> Result<usize, String> {
+    let manifest = shipped.library.manifests().iter().find(|manifest| manifest.folder == spec.folder);
+    let Some(manifest) = manifest else { return Ok(0) };
+    let mut found = Vec::new();
+    for path in shipped.library.vector_files(manifest) {
+        let bytes = std::fs::read(text::repository().join(&path)).map_err(|error| format!("{path}: {error}"))?;
+        let mut sources = SourceMap::default();
+        let id = sources.add(path.clone(), String::from_utf8_lossy(&bytes).into_owned());
+        let (file, _) = VectorFile::parse(id, &bytes);
+        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        let all = cases(&shipped.library, &name, &file, &[spec]).cases;
+        let short = all.into_iter().filter(|case| match &case.plan {
+            Plan::Accept(message, _) | Plan::Reject(message) => {
+                [Role::Input, Role::Ad, Role::Seed]
+                    .iter()
+                    .filter_map(|role| message.get(*role))
+                    .map(<[u8]>::len)
+                    .sum::<usize>()
+                    <= MOST_BYTES
+                    && message.words <= 200
+            }
+            _ => false,
+        });
+        found.extend(short.filter(|case| case.arguments.is_empty()));
+        if found.len() > 40 {
+            break;
+        }
+    }
+    let Some(variant) = spec.variants.first() else { return Ok(0) };
+    if found.is_empty() {
+        return Ok(0);
+    }
+    let network = shipped.network(spec, &variant.name)?;
+    let module = lowered(&network, DEFAULT_FIFO_TOKENS)?;
+    let step = (found.len() / 3).max(1);
+    let mut n = 0;
+    for case in found.iter().step_by(step).take(3) {
+        let verdict = case.perform(spec, |call| {
+            let CallInput::Message(message) = &call.input else { return Err("a part".to_owned()) };
+            let engine = LoweredEngine::new(&network, &module).map_err(|fault| fault.to_string())?;
+            Running::new(spec, &network, Box::new(engine)).perform(message).map(Answer::Message)
+        })?;
+        if let Verdict::Failed(why) = verdict {
+            return Err(format!("record {}: {why}", case.count));
+        }
+        n += 1;
+    }
+    Ok(n)
+}

@@ -147,10 +147,14 @@ impl Drop for Prepared {
     }
 }
 
-/// A buffer that begins at a multiple of 64 bytes.
+/// Bytes after which addresses look the same to loads that wait for stores.
+pub const PAGE: usize = 4096;
+
+/// A buffer that begins at a known place of a page, a multiple of 64 bytes.
 #[derive(Debug)]
 pub struct Buffer {
     lines: Vec<Line>,
+    first: usize,
     n_bytes: usize,
 }
 
@@ -159,21 +163,26 @@ pub struct Buffer {
 struct Line([u8; 64]);
 
 impl Buffer {
-    /// Zeros.
-    pub fn new(n_bytes: usize) -> Self {
-        Self { lines: vec![Line([0; 64]); n_bytes.div_ceil(64)], n_bytes }
+    /// Zeros, `place` bytes (rounded to a multiple of 64) behind the beginning of a page.
+    pub fn new(n_bytes: usize, place: usize) -> Self {
+        let lines = vec![Line([0; 64]); (n_bytes + PAGE).div_ceil(64)];
+        let at = lines.as_ptr() as usize;
+        let first = (place % PAGE + PAGE - at % PAGE) % PAGE / 64;
+        Self { lines, first, n_bytes }
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: lines are 64 bytes each without gaps, and there are enough of them.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.n_bytes) }
+        let lines = self.lines.get(self.first..).unwrap_or_default();
+        // SAFETY: lines are 64 bytes each without gaps, and there are enough of them: `first` is less than those of a page.
+        unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), self.n_bytes) }
     }
 
     /// The bytes, to write.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let lines = self.lines.get_mut(self.first..).unwrap_or_default();
         // SAFETY: as above, and the borrow is unique.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.n_bytes) }
+        unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), self.n_bytes) }
     }
 }
 
@@ -182,9 +191,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_aligned() {
-        let mut buffer = Buffer::new(100);
-        assert_eq!(buffer.bytes().as_ptr() as usize % 64, 0);
+    fn buffers_lie_where_they_are_wanted() {
+        for place in (0..PAGE).step_by(64) {
+            assert_eq!(Buffer::new(10_000, place).bytes().as_ptr() as usize % PAGE, place);
+        }
+        let mut buffer = Buffer::new(100, 2048);
         assert_eq!(buffer.bytes().len(), 100);
         buffer.bytes_mut()[99] = 7;
         assert_eq!(buffer.bytes()[99], 7);

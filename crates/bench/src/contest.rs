@@ -1,6 +1,6 @@
 //! A contest: contenders that process the same message take turns, and every turn is timed in cycles of the core.
 
-use crate::contender::{Buffer, Prepared, ROOM_BYTES};
+use crate::contender::{Buffer, PAGE, Prepared, ROOM_BYTES};
 use crate::{cycles, measure};
 use std::time::Instant;
 
@@ -15,6 +15,15 @@ const LONG_TURN_SECONDS: f64 = 2e-3;
 const CONTENDER_SECONDS: f64 = 0.5;
 /// See [`CONTENDER_SECONDS`].
 const LEAST_PAIRS: usize = 5;
+/// How far the output of a message lies behind its input, in bytes of a page. The same for all: where the two are at about the same
+/// place of a page, loads wait for stores that have nothing to do with them, one contender's more than another's.
+pub const APART: usize = PAGE / 2;
+
+/// Where in a page the input of a message begins: side by side, so that the same places of many messages are in different sets of
+/// the cache.
+fn place(message: usize) -> usize {
+    message * 64 % APART
+}
 
 /// What a contender processes in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +55,8 @@ pub struct Entrant {
 impl Entrant {
     /// One with room for results of `output_bytes`.
     pub fn new(prepared: Prepared, output_bytes: usize, messages: usize) -> Self {
-        let mut outputs: Vec<Buffer> = (0..messages).map(|_| Buffer::new(output_bytes + ROOM_BYTES)).collect();
+        let mut outputs: Vec<Buffer> =
+            (0..messages).map(|message| Buffer::new(output_bytes + ROOM_BYTES, APART + place(message))).collect();
         let output_pointers = outputs.iter_mut().map(|buffer| buffer.bytes_mut().as_mut_ptr()).collect();
         Self { prepared, outputs, output_pointers }
     }
@@ -75,12 +85,13 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// These messages, each in an aligned buffer.
+    /// These messages, each in a buffer of its own.
     pub fn new(messages: &[Vec<u8>]) -> Self {
         let buffers: Vec<Buffer> = messages
             .iter()
-            .map(|message| {
-                let mut buffer = Buffer::new(message.len());
+            .enumerate()
+            .map(|(at, message)| {
+                let mut buffer = Buffer::new(message.len(), place(at));
                 buffer.bytes_mut().copy_from_slice(message);
                 buffer
             })

@@ -12,7 +12,7 @@ use crate::commands::Context;
 use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
 use headrace_bench::contender::{Buffer, Prepared, ROOM_BYTES};
-use headrace_bench::contest::{Times, noise};
+use headrace_bench::contest::{APART, Times, noise};
 use headrace_bench::cycles;
 use headrace_bench::measure::{self, least, speed_ratio};
 use headrace_bench::results::{Machine, Row, Status, Subject, Verdict};
@@ -132,7 +132,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) 
 /// Lets all sides take turns, so many times after one run each that is not counted and whose results are compared. All
 /// write to the same place.
 fn take_turns(mut sides: Vec<Side>, bytes: usize, pairs: usize) -> Outcome<Turns> {
-    let (mut input, mut output) = (Buffer::new(bytes), Buffer::new(2 * (bytes + ROOM_BYTES)));
+    let (mut input, mut output) = (Buffer::new(bytes, 0), Buffer::new(2 * (bytes + ROOM_BYTES), APART));
     input.bytes_mut().copy_from_slice(&noise(bytes, 3));
     let mut expected: Option<Vec<u8>> = None;
     for side in &mut sides {

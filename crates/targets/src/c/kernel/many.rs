@@ -40,7 +40,7 @@ impl Many {
 }
 
 /// Widths of registers, and how many of them are under way at once, that are tried for blocks.
-const REGISTERS: &[(u32, usize)] = &[(512, 4), (128, 8), (128, 4), (128, 2)];
+const REGISTERS: &[(u32, usize)] = &[(512, 4), (256, 8), (128, 8), (128, 4), (128, 2)];
 
 /// Gain of a way that is worth its text.
 const WORTH: f64 = 0.9;

@@ -36,6 +36,10 @@ pub(in crate::c::kernel) fn many_blocks(
         return Err(Unsuited("what instructions give is left for the next call in words".into()));
     }
     printer.many = true;
+    if bits == 256 {
+        // Half of the registers would not hold what is under way and what is loaded for it.
+        printer.features.extend(["avx512f", "avx512vl"].map(str::to_owned));
+    }
     let text = printer.messages(registers)?;
     let features = printer.features;
     let function = CFunction {
@@ -55,7 +59,7 @@ const MANY: Evidence =
 /// How many of the values that no pass changes stay in registers, if each takes so many: the rest is for what goes from
 /// pass to pass and what is being computed.
 fn kept_in_registers(bits: u32, registers: usize) -> usize {
-    let all: usize = if bits == 512 { 32 } else { 16 };
+    let all: usize = if bits == 128 { 16 } else { 32 };
     all.saturating_sub(2 * registers) / registers
 }
 
@@ -73,14 +77,28 @@ fn cycles(plan: &Plan, descriptions: &[Description], bits: u32, registers: usize
             }
             _ => (1.0, 0.5),
         };
-        work += cycles * parts;
+        work += (cycles + moved(block, bits)) * parts;
         // What is loaded does not wait for the pass before.
         let waits = plan.operands(number).into_iter().map(|operand| ready[operand]).fold(0.0, f64::max);
         ready[number] = if matches!(block, Block::Load { .. }) { 0.0 } else { waits + latency };
     }
+    work += plan.outputs.len() as f64 * PART * others(bits) * parts;
     let ends = plan.chains.iter().map(|chain| chain.next).chain(plan.words.iter().map(|words| words.next));
     let latency = ends.map(|end| ready[end]).fold(0.0, f64::max);
     latency.max(work * registers as f64)
+}
+
+/// Cycles that a part of a register takes to come from elsewhere than the others, or to go there.
+const PART: f64 = 0.5;
+
+/// Parts of a register that are put beside the first.
+fn others(bits: u32) -> f64 {
+    f64::from(bits / 128 - 1)
+}
+
+/// Cycles to put together what a block is, for registers of 256 bits.
+fn moved(block: &Block, bits: u32) -> f64 {
+    if matches!(block, Block::Load { .. }) { PART * others(bits) } else { 0.0 }
 }
 
 impl Printer<'_> {

@@ -27,7 +27,7 @@ pub(super) fn support(bits: u32) -> String {
         text.push_str("#define HR_STORE_FIRST512(p, m, x) _mm512_mask_storeu_epi64((void *)(p), m, x)\n");
     }
     // Compilers load again what they think is cheap to load.
-    let class = if bits == 512 { "v" } else { "x" };
+    let class = if bits == 128 { "x" } else { "v" };
     let _ = writeln!(text, "#define HR_KEEP{bits}(x) __asm__(\"\" : \"+{class}\"(x))");
     match bits {
         128 => text.push_str("#define HR_LOAD_BEHIND128(p, before, m) ((m) != 0 ? HR_LOAD128(p) : (before))\n"),

@@ -151,17 +151,20 @@ impl Writer<'_> {
             .map(|at| format!("        case {at}:\n            n_gone = {prefix}_many_{at}(waiting, n_waiting);\n            break;\n"))
             .collect();
         format!(
-            "/* Goes on with a message until its context stands before a loop again. */
-static void {prefix}_go_on(struct headrace_stream *stream) {{
+            "/* Goes on with a message until its context stands before a loop again. What it waits for is noted where that of all others
+   stands: contexts lie far apart, and loops of others drive them out of the cache. */
+static void {prefix}_go_on(struct headrace_stream *stream, uint32_t *loop, size_t *passes) {{
     struct {prefix} *const s = (struct {prefix} *)stream->context;
     s->many_loop = 0;
     stream->status = {prefix}_any_run(s, UINT64_MAX);
+    *loop = s->many_loop;
+    *passes = s->many_passes;
 }}
 
 static void {prefix}_any_streams(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count) {{
     struct {prefix} *waiting[{TOGETHER}];
-    struct headrace_stream *of_waiting[{TOGETHER}];
-    size_t i, n_gone;
+    uint32_t loops[{TOGETHER}];
+    size_t passes[{TOGETHER}], order[{TOGETHER}], i, n_gone;
     for (; count > {TOGETHER}; streams += {TOGETHER}, count -= {TOGETHER}) {{
         {prefix}_any_streams(input, output, streams, {TOGETHER});
     }}
@@ -169,14 +172,13 @@ static void {prefix}_any_streams(uint32_t input, uint32_t output, struct headrac
         struct {prefix} *const s = (struct {prefix} *)streams[i].context;
         {prefix}_stream_begin(s, input, streams[i].in, streams[i].n_in, output, streams[i].out, streams[i].n_out);
         s->many = 1;
-        {prefix}_go_on(&streams[i]);
+        {prefix}_go_on(&streams[i], &loops[i], &passes[i]);
     }}
     do {{
         size_t waits[{n_loops}] = {{0}}, most = 0, n_waiting = 0;
         for (i = 0; i < count; i++) {{
-            const struct {prefix} *const s = (const struct {prefix} *)streams[i].context;
-            if (s->many_loop != 0) {{
-                waits[s->many_loop - 1]++;
+            if (loops[i] != 0) {{
+                waits[loops[i] - 1]++;
             }}
         }}
         for (i = 1; i < {n_loops}; i++) {{
@@ -184,18 +186,18 @@ static void {prefix}_any_streams(uint32_t input, uint32_t output, struct headrac
         }}
         /* Those that wait for it, with most passes to go first. */
         for (i = 0; i < count; i++) {{
-            struct {prefix} *const s = (struct {prefix} *)streams[i].context;
             size_t at = n_waiting;
-            if (s->many_loop != most + 1) {{
+            if (loops[i] != most + 1) {{
                 continue;
             }}
-            for (; at > 0 && waiting[at - 1]->many_passes < s->many_passes; at--) {{
-                waiting[at] = waiting[at - 1];
-                of_waiting[at] = of_waiting[at - 1];
+            for (; at > 0 && passes[order[at - 1]] < passes[i]; at--) {{
+                order[at] = order[at - 1];
             }}
-            waiting[at] = s;
-            of_waiting[at] = &streams[i];
+            order[at] = i;
             n_waiting++;
+        }}
+        for (i = 0; i < n_waiting; i++) {{
+            waiting[i] = (struct {prefix} *)streams[order[i]].context;
         }}
         n_gone = 0;
         switch (most) {{
@@ -207,7 +209,7 @@ static void {prefix}_any_streams(uint32_t input, uint32_t output, struct headrac
             n_gone = 1;
         }}
         for (i = 0; i < n_gone; i++) {{
-            {prefix}_go_on(of_waiting[i]);
+            {prefix}_go_on(&streams[order[i]], &loops[order[i]], &passes[order[i]]);
         }}
     }} while (n_gone != 0);
     for (i = 0; i < count; i++) {{

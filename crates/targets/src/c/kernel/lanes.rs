@@ -5,6 +5,7 @@
 //! the number of words halves. Vector types of gcc and clang are used, and instructions by name where compilers do not find
 //! them.
 
+mod kept;
 mod look_ups;
 mod many;
 mod operations;
@@ -179,6 +180,8 @@ struct Printer<'a> {
     nibbles: HashMap<TableId, NibbleTables>,
     support: Vec<String>,
     text: String,
+    /// Sums, and numbers that are added, that compilers take as they are.
+    kept: HashSet<NodeId>,
     /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was written.
     is_deep: bool,
 }
@@ -194,7 +197,7 @@ impl<'a> Printer<'a> {
         };
         let values = words.written.iter().map(value).collect();
         let (vectors, rotations, support, text) = (HashMap::new(), HashMap::new(), Vec::new(), String::new());
-        let (frame, is_deep, nibbles) = (words, false, HashMap::new());
+        let (frame, is_deep, nibbles, kept) = (words, false, HashMap::new(), HashSet::new());
         let mut printer = Printer {
             words,
             frame,
@@ -208,6 +211,7 @@ impl<'a> Printer<'a> {
             nibbles,
             support,
             text,
+            kept,
             is_deep,
         };
         printer.find_nibbles();
@@ -302,6 +306,7 @@ impl<'a> Printer<'a> {
             let _ = writeln!(once, "  const {} {name} = {};", self.v(), self.all(&values[&id]));
             self.vectors.insert(id, name);
         }
+        once.push_str(&self.kept_numbers());
         once
     }
 
@@ -334,6 +339,7 @@ impl<'a> Printer<'a> {
                 continue;
             }
             let text = self.node(id)?;
+            let text = if self.kept.contains(&id) { self.kept(&text) } else { text };
             let name = format!("v{}_", id.0);
             let v = self.v();
             self.line(&format!("const {v} {name} = {text};"));

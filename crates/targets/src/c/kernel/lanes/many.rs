@@ -8,6 +8,7 @@ use super::super::words::{Layout, Unsuited, WordLoop};
 use super::super::{CFunction, Machine};
 use super::{Printer, fits, word_name};
 use headrace_transform::kernel::{Loop, NodeId, Op};
+use headrace_transform::passes::late_terms_last::late_terms_last;
 use headrace_transform::passes::outer_complements::outer_complements;
 use headrace_transform::passes::several_passes::several_passes;
 use std::collections::HashSet;
@@ -32,6 +33,9 @@ pub(in crate::c::kernel) fn many_lanes(
 ) -> Result<Many, Unsuited> {
     let mut one = OnePass::new(body)?;
     one.body = outer_complements(&one.body).unwrap_or(one.body);
+    let late = late_terms_last(&one.body);
+    let keeps_sums = late.is_some();
+    one.body = late.unwrap_or(one.body);
     let mut reason = Unsuited("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
         let ways = [false, true].map(|big| WordLoop::with_order(&one.body, bits, big));
@@ -45,7 +49,7 @@ pub(in crate::c::kernel) fn many_lanes(
         }
         // What is read as it is computed with needs the least to be taken apart.
         if let Some(words) = fitting.iter().min_by_key(|words| pieces(words)) {
-            return print(body, &one, (words, n_groups), machine, names);
+            return print(body, &one, (words, n_groups), keeps_sums, machine, names);
         }
     }
     Err(reason)
@@ -75,6 +79,7 @@ fn print(
     outer: &Loop,
     one: &OnePass,
     (frame, n_groups): (&WordLoop, u64),
+    keeps_sums: bool,
     machine: &Machine,
     names: &LoopNames,
 ) -> Result<Many, Unsuited> {
@@ -87,6 +92,9 @@ fn print(
     let several = several.ok_or_else(|| Unsuited("a list is changed at a place that is not known".into()))?;
     let words = &WordLoop::with_order(&several, lane, frame.big)?.held()?;
     let mut printer = printer(words, frame, machine, names);
+    if keeps_sums {
+        printer.kept = printer.sums_to_keep();
+    }
     if n_groups > 1 {
         let one = self::printer(frame, frame, machine, names);
         let whole = |layout: &Layout| layout.bytes() == layout.words(lane) * u64::from(lane / 8);

@@ -10,7 +10,7 @@ use headrace_transform::kernel::{NodeId, Op};
 impl Printer<'_> {
     pub(super) fn vector(&self, id: NodeId) -> String {
         match self.words.graph.op(id) {
-            Op::Const(value) => self.number(*value),
+            Op::Const(value) if !self.kept.contains(&id) => self.number(*value),
             _ => self.vectors.get(&id).cloned().unwrap_or_default(),
         }
     }

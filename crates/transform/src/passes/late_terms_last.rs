@@ -1,0 +1,232 @@
+//! Sums whose terms are added in the order in which they are there.
+//!
+//! ```text
+//! ((rotate(a) + f) + e) + w    =>    ((e + w) + f) + rotate(a)        where a is computed last
+//! ```
+//!
+//! What waits for the sum then waits for one addition behind its last term, and not for all of them. As few terms as before are
+//! added: sums that something else reads stay whole.
+//!
+//! Where a machine has more to do than one operation of a chain after the other, nothing waits for sums, and any order is as good.
+//!
+//! Establishes: of every sum, the two terms or parts that are there first are added first.
+
+use crate::kernel::{Graph, Loop, NodeId, Op};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+/// How long a machine takes for most operations, and for bitwise ones, of which it does two or three at once.
+const OPERATION: u64 = 2;
+const BITWISE: u64 = 1;
+
+/// Operations that begin in the time of one.
+const SIDE_BY_SIDE: u64 = 2;
+
+/// A loop in which late terms are added last; `None` where no sum has more than two terms, or the longest chain is not what
+/// takes its time.
+pub fn late_terms_last(body: &Loop) -> Option<Loop> {
+    let order = body.needed();
+    let parts = parts_of_sums(body, &order);
+    if parts.is_empty() || !waits(&body.graph, &order) {
+        return None;
+    }
+    let mut sums = Sums { graph: Graph::with_tables_of(&body.graph), times: Vec::new() };
+    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    for id in order.into_iter().filter(|id| !parts.contains(id)) {
+        let value = match body.graph.op(id) {
+            Op::Add(..) => {
+                let terms = terms(&body.graph, id, &parts).into_iter().map(|term| new.get(&term).copied());
+                sums.sum(terms.collect::<Option<_>>()?)?
+            }
+            _ => sums.graph.copy(&body.graph, id, &new)?,
+        };
+        new.insert(id, value);
+    }
+    body.moved(sums.graph, &new)
+}
+
+/// Whether the longest chain takes about as long as all operations that a machine could begin meanwhile.
+fn waits(graph: &Graph, order: &[NodeId]) -> bool {
+    let mut times: HashMap<NodeId, u64> = HashMap::new();
+    let (mut longest, mut all) = (0, 0);
+    for &id in order {
+        let op = graph.op(id);
+        let operands = op.operands().into_iter().map(|operand| times[&operand]).max();
+        let time = operands.unwrap_or(0) + takes(op);
+        times.insert(id, time);
+        longest = longest.max(time);
+        all += takes(op);
+    }
+    4 * SIDE_BY_SIDE * longest > 3 * all
+}
+
+/// How long an operation takes.
+fn takes(op: &Op) -> u64 {
+    match op {
+        Op::Const(_) | Op::Input { .. } | Op::Extract(..) => 0,
+        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) => BITWISE,
+        _ => OPERATION,
+    }
+}
+
+/// Sums that are nothing but a term of one other.
+fn parts_of_sums(body: &Loop, order: &[NodeId]) -> HashSet<NodeId> {
+    let starts = body.counters.iter().map(|counter| counter.start);
+    let mut readers: HashMap<NodeId, usize> = HashMap::new();
+    body.roots().into_iter().chain(starts).for_each(|root| *readers.entry(root).or_default() += 1);
+    let mut in_sums: HashSet<NodeId> = HashSet::new();
+    for &id in order {
+        let op = body.graph.op(id);
+        for operand in op.operands() {
+            *readers.entry(operand).or_default() += 1;
+            if matches!(op, Op::Add(..)) && matches!(body.graph.op(operand), Op::Add(..)) {
+                in_sums.insert(operand);
+            }
+        }
+    }
+    in_sums.retain(|part| readers.get(part) == Some(&1));
+    in_sums
+}
+
+/// What a sum adds, from left to right.
+fn terms(graph: &Graph, sum: NodeId, parts: &HashSet<NodeId>) -> Vec<NodeId> {
+    let mut terms = Vec::new();
+    let mut open = vec![sum];
+    while let Some(id) = open.pop() {
+        match *graph.op(id) {
+            Op::Add(a, b) if id == sum || parts.contains(&id) => open.extend([b, a]),
+            _ => terms.push(id),
+        }
+    }
+    terms
+}
+
+/// The new graph, and when its values are there.
+struct Sums {
+    graph: Graph,
+    times: Vec<u64>,
+}
+
+impl Sums {
+    /// The sum of some terms.
+    fn sum(&mut self, terms: Vec<NodeId>) -> Option<NodeId> {
+        // Of terms that are there at the same time, those that were added first.
+        let mut open: BinaryHeap<Reverse<(u64, usize, NodeId)>> = BinaryHeap::new();
+        for (at, term) in terms.into_iter().enumerate() {
+            open.push(Reverse((self.time(term), at, term)));
+        }
+        let mut at = open.len();
+        loop {
+            let Reverse((_, _, first)) = open.pop()?;
+            let Some(Reverse((_, _, second))) = open.pop() else { return Some(first) };
+            let sum = self.graph.sum(first, second);
+            open.push(Reverse((self.time(sum), at, sum)));
+            at += 1;
+        }
+    }
+
+    /// When a value is there.
+    fn time(&mut self, id: NodeId) -> u64 {
+        // Nodes stand behind their operands.
+        for at in self.times.len()..self.graph.len() {
+            let op = self.graph.op(NodeId(at as u32));
+            let operands = op.operands().into_iter().map(|operand| self.times[operand.index()]).max();
+            self.times.push(operands.unwrap_or(0) + takes(op));
+        }
+        self.times[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::ObjectId;
+    use crate::kernel::evaluate::{Environment, values};
+
+    struct Tokens;
+
+    impl Environment for Tokens {
+        fn input(&self, _port: u32, offset: i64) -> u128 {
+            (offset as u128 + 3).wrapping_mul(0x9e37_79b9) & 0xffff_ffff
+        }
+        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
+            0
+        }
+    }
+
+    /// A loop whose passes give what `f` makes of four tokens.
+    fn body(f: impl Fn(&mut Graph, [NodeId; 4]) -> Vec<NodeId>) -> Loop {
+        let mut graph = Graph::new();
+        let tokens = [0, 1, 2, 3].map(|at| graph.input(0, at, 32));
+        let outputs: Vec<(u32, u64, NodeId)> = (0..).zip(f(&mut graph, tokens)).map(|(at, id)| (0, at, id)).collect();
+        let (objects, carried, counters) = (Vec::new(), Vec::new(), Vec::new());
+        let (consumes, produces) = (vec![(4, 32)], vec![(outputs.len() as u64, 32)]);
+        Loop { graph, objects, consumes, produces, outputs, carried, counters }
+    }
+
+    fn of(body: &Loop) -> Vec<u128> {
+        let roots: Vec<NodeId> = body.outputs.iter().map(|one| one.2).collect();
+        let values = values(&body.graph, &roots, &Tokens);
+        roots.iter().map(|root| values[root]).collect()
+    }
+
+    #[test]
+    fn a_chain_waits_for_one_addition_a_step() {
+        let steps = 5;
+        let old = body(|graph, [a, b, c, d]| {
+            let mut state = a;
+            for step in 0..steps {
+                let turned = graph.rotate_left_by(state, 5);
+                let with_b = graph.sum(turned, b);
+                let with_c = graph.sum(with_b, c);
+                let number = graph.number(0x5a82_7999 + step, 32);
+                let with_number = graph.sum(with_c, number);
+                state = graph.sum(with_number, d);
+            }
+            vec![state]
+        });
+        let new = late_terms_last(&old).expect("sums of several terms");
+        assert_eq!(of(&old), of(&new));
+        let time = |body: &Loop| {
+            let mut sums = Sums { graph: body.graph.clone(), times: Vec::new() };
+            sums.time(body.outputs[0].2)
+        };
+        // The first state comes as soon as all four terms can be added; each further one, a rotation and an addition later.
+        let first = 3 * OPERATION;
+        assert_eq!(time(&new), first + (steps as u64 - 1) * 2 * OPERATION);
+        assert!(time(&old) > 2 * time(&new));
+    }
+
+    #[test]
+    fn what_is_read_elsewhere_is_still_one_sum() {
+        let old = body(|graph, [a, b, c, d]| {
+            let shared = graph.sum(a, b);
+            let more = graph.sum(shared, c);
+            let one = graph.sum(more, d);
+            let other = graph.xor(shared, d);
+            vec![one, other]
+        });
+        let new = late_terms_last(&old).expect("sums of several terms");
+        assert_eq!(of(&old), of(&new));
+        let sums =
+            |body: &Loop| body.needed().into_iter().filter(|&id| matches!(body.graph.op(id), Op::Add(..))).count();
+        assert_eq!(sums(&old), sums(&new));
+    }
+
+    #[test]
+    fn sums_that_nothing_waits_for_stay() {
+        let wide = body(|graph, [a, b, c, d]| {
+            let of = |graph: &mut Graph, [x, y, z]: [NodeId; 3]| {
+                let two = graph.sum(x, y);
+                graph.sum(two, z)
+            };
+            [[a, b, c], [a, b, d], [a, c, d], [b, c, d]].into_iter().map(|terms| of(graph, terms)).collect()
+        });
+        assert!(late_terms_last(&wide).is_none());
+    }
+
+    #[test]
+    fn sums_of_two_terms_stay() {
+        assert!(late_terms_last(&body(|graph, [a, b, ..]| vec![graph.sum(a, b)])).is_none());
+    }
+}

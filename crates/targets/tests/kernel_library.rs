@@ -378,3 +378,20 @@ fn what_messages_touch_lies_together_and_ways_of_loops_stand_apart() {
         code.contains("static inline size_t x_keep_IV(") && code.contains("if (n_tokens > 32 || s->in_IV_there != 0)")
     );
 }
+
+#[test]
+fn many_messages_go_on_in_the_registers_and_sums_that_suit_them() {
+    let text = |set: &str, operation: &str| {
+        let (network, automaton) = fused(set, operation);
+        let options = Options { prefix: Some("x".into()), ..Options::default() };
+        let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
+        String::from_utf8_lossy(&emission.files["x.c"]).into_owned()
+    };
+    // Blocks of two messages are put together with less than those of four.
+    let blocks = text("aes128", "cbc-encrypt");
+    assert!(blocks.contains("_many_256x8(") && !blocks.contains("_many_512x4("));
+    // Rounds of the one wait for sums; the others have more to do than to wait.
+    let is_kept = |text: &str| text.contains("_many_avx512x1(") && text.contains(" = HR_KEPT_512x32(");
+    assert!(is_kept(&text("sha1", "hash")));
+    assert!(!is_kept(&text("sha256", "hash")));
+}

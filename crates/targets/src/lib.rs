@@ -1,12 +1,35 @@
 //! Target languages: a network in, the files of a program out.
 //!
 //! One folder a language, all of one shape: options, what is settled before anything is printed, and printing. Pure: a
-//! target returns a map from path to bytes and does no IO.
+//! target returns a map from path to bytes and does no IO. [`ALL`] is the list of them; what projects have in common stands
+//! in `project`, what an operation offers in any language in `operation`.
 
 pub mod c;
+mod operation;
+pub mod project;
+pub mod rust;
+
+use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
+use headrace_source::Diagnostic;
+use project::{Files, KnownAnswer, Recording, Told};
+
+/// A project for a network, with a recorded run for its test.
+pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
+
+/// A project for operations of one parameter set: its name and title, the operations with their networks, and known
+/// answers.
+pub type OfOperations = fn(
+    &str,
+    &str,
+    &[(&OperationSpec, &Network)],
+    &[KnownAnswer],
+    &c::Options,
+    &Told<'_>,
+) -> Result<Files, Vec<Diagnostic>>;
 
 /// A target language, for those who list and choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// What the command line calls it.
     pub name: &'static str,
@@ -14,11 +37,34 @@ pub struct Target {
     pub about: &'static str,
     /// Commands of which one must be there to build and test what it makes.
     pub tools: &'static [&'static str],
+    /// What builds and tests a project; `{}` stands for its folder.
+    pub test: &'static str,
+    /// Control automata of operations are printed, with loops that can be tuned.
+    pub fuses: bool,
+    /// Makes a project for a network.
+    pub of_network: OfNetwork,
+    /// Makes a project for operations.
+    pub of_operations: OfOperations,
 }
 
 /// All targets.
-pub const ALL: &[Target] = &[Target {
-    name: "c",
-    about: "C11 without heap, globals or undefined behaviour; make, CMake and pkg-config",
-    tools: &["gcc", "clang", "cc"],
-}];
+pub const ALL: &[Target] = &[
+    Target {
+        name: "c",
+        about: "C11 without heap, globals or undefined behaviour; make, CMake and pkg-config",
+        tools: &["gcc", "clang", "cc"],
+        test: "make -C {} test",
+        fuses: true,
+        of_network: c::project::of_network,
+        of_operations: c::project::of_operations,
+    },
+    Target {
+        name: "rust",
+        about: "a crate without the standard library, heap, unsafe code or dependencies; scheduled, not fused",
+        tools: &["cargo"],
+        test: "cargo test --manifest-path {}/Cargo.toml",
+        fuses: false,
+        of_network: rust::project::of_network,
+        of_operations: rust::project::of_operations,
+    },
+];

@@ -17,9 +17,10 @@ use headrace_library::known_answers::{Plan, cases};
 use headrace_library::vectors::VectorFile;
 use headrace_library::{Role, samples};
 use headrace_native::LocalTrials;
+use headrace_targets::Target;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
-use headrace_targets::c::project::{Files, KnownAnswer, NotFused, Recording, is_supported, of_network, of_operations};
+use headrace_targets::project::{Files, KnownAnswer, NotFused, Recording, is_supported};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,10 +33,13 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.target == "list" {
         return super::list::list(context, &ListArgs { what: Listing::Targets, json: false });
     }
-    if !headrace_targets::ALL.iter().any(|target| target.name == arguments.target) {
+    let Some(target) = headrace_targets::ALL.iter().find(|target| target.name == arguments.target) else {
         let known: Vec<&str> = headrace_targets::ALL.iter().map(|target| target.name).collect();
         let wrong = arguments.target.escape_debug();
         return Err(Failure::usage(format!("`{wrong}` is no target; there are {}", known.join(", "))));
+    };
+    if arguments.tune && !target.fuses {
+        return Err(Failure::usage(format!("target {} prints no loops that could be tuned", target.name)));
     }
     let network = arguments.network.as_deref().ok_or_else(|| Failure::usage("NETWORK is missing"))?;
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
@@ -45,17 +49,18 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         .iter()
         .any(|manifest| manifest.primitive == network || manifest.sets.iter().any(|set| set.name == network))
     {
-        of_library(context, &library, network, arguments)?
+        of_library(context, &library, network, arguments, target)?
     } else {
         let network = context.elaborate(network, &arguments.parameters)?;
         let recording = record(&network, arguments.fifo);
-        show_refused(context, of_network(&network, recording.as_ref(), &options(arguments)?))?
+        show_refused(context, (target.of_network)(&network, recording.as_ref(), &options(arguments)?))?
     };
     write_project(folder, &files)?;
     context.terminal.say(&format!(
-        "{} in {}; build and test with: make -C {1} test",
+        "{} in {}; build and test with: {}",
         plural(files.len(), "file"),
-        folder.display()
+        folder.display(),
+        target.test.replace("{}", &folder.display().to_string())
     ));
     Ok(())
 }
@@ -145,7 +150,13 @@ fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diag
 }
 
 /// The operations of a parameter set that are asked for, or all that have an interface in the target.
-fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &BuildArgs) -> Outcome<Files> {
+fn of_library(
+    context: &mut Context,
+    library: &Library,
+    name: &str,
+    arguments: &BuildArgs,
+    target: &Target,
+) -> Outcome<Files> {
     // A parameter set may be called as its primitive.
     let sets: Vec<&str> = if library.operations().iter().any(|spec| spec.set == name) {
         vec![name]
@@ -205,7 +216,8 @@ fn of_library(context: &mut Context, library: &Library, name: &str, arguments: &
         let done = progress.0;
         progress.1.tell(done);
     };
-    let made = of_operations(set, &format!("{title}, {set}"), &borrowed, &answers, &options(arguments)?, &told);
+    let title = format!("{title}, {set}");
+    let made = (target.of_operations)(set, &title, &borrowed, &answers, &options(arguments)?, &told);
     progress.into_inner().unwrap_or_else(PoisonError::into_inner).1.finish();
     for (name, refused) in kept.into_inner().unwrap_or_else(PoisonError::into_inner) {
         context.terminal.note(&keeps_scheduler(context, &name, &refused));

@@ -10,14 +10,13 @@ mod build_files;
 mod shape;
 
 use super::{Options, emit, emit_with, fused};
+pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, is_supported};
 use headrace_ir::Network;
-use headrace_library::Role;
-use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
-use headrace_source::{Diagnostic, Span};
+use headrace_source::Diagnostic;
 use headrace_transform::control::{Automaton, Limits, automaton_of};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 
 /// What projects of operations ship with beside the headers of every program.
 const MESSAGES: &[(&str, &str)] = &[
@@ -27,31 +26,6 @@ const MESSAGES: &[(&str, &str)] = &[
     ("src/headrace_helpers.h", include_str!("../../../../../runtime/c/headrace_helpers.h")),
     ("src/headrace_helpers.c", include_str!("../../../../../runtime/c/headrace_helpers.c")),
 ];
-
-/// Files by path.
-pub type Files = BTreeMap<String, Vec<u8>>;
-
-/// What went into each network input of a run that came to rest, and what came out of each output: stored tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
-    /// One stream for each input. No port of type real may be among them.
-    pub inputs: Vec<Vec<u8>>,
-    /// One stream for each output.
-    pub outputs: Vec<Vec<u8>>,
-}
-
-/// One message with what must come of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnownAnswer {
-    /// Position among the operations.
-    pub operation: usize,
-    /// The strings that go in.
-    pub strings: BTreeMap<Role, Vec<u8>>,
-    /// How many words a generator is asked for.
-    pub words: u32,
-    /// The strings that must come out; `None` when the message must be refused.
-    pub expected: Option<BTreeMap<Role, Vec<u8>>>,
-}
 
 /// A project for a network.
 ///
@@ -93,7 +67,7 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
     options: &Options,
-    told: &(dyn Fn(&OperationSpec, Option<NotFused>) + Sync),
+    told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
     let mut files = Files::new();
@@ -141,15 +115,6 @@ pub fn of_operations(
     Ok(files)
 }
 
-/// Why the code of an operation keeps the scheduler, which fires actor after actor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotFused {
-    /// The reason, as a sentence without a full stop.
-    pub reason: String,
-    /// What is to blame, if that is one place.
-    pub span: Option<Span>,
-}
-
 /// The control automaton of an operation, as far as typical messages go.
 ///
 /// # Errors
@@ -161,12 +126,6 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
     fused::fitting(automaton)
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
-}
-
-/// Whether an operation has an interface that [`of_operations`] prints: everything but parts, as long as strings are bytes.
-pub fn is_supported(spec: &OperationSpec) -> bool {
-    let mut ports = spec.inputs.iter().chain(&spec.outputs);
-    spec.framing != Framing::Bare && ports.all(|port| port.bits == 8 || port.role.is_control())
 }
 
 fn head(options: &Options) -> String {

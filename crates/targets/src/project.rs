@@ -1,0 +1,49 @@
+//! What projects are made of, whatever the language: files, runs of networks, known answers.
+
+use headrace_library::Role;
+use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_source::Span;
+use std::collections::BTreeMap;
+
+/// Files by path.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What went into each network input of a run that came to rest, and what came out of each output: stored tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// One stream for each input. No port of type real may be among them.
+    pub inputs: Vec<Vec<u8>>,
+    /// One stream for each output.
+    pub outputs: Vec<Vec<u8>>,
+}
+
+/// One message with what must come of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownAnswer {
+    /// Position among the operations.
+    pub operation: usize,
+    /// The strings that go in.
+    pub strings: BTreeMap<Role, Vec<u8>>,
+    /// How many words a generator is asked for.
+    pub words: u32,
+    /// The strings that must come out; `None` when the message must be refused.
+    pub expected: Option<BTreeMap<Role, Vec<u8>>>,
+}
+
+/// Why the code of an operation keeps the scheduler, which fires actor after actor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFused {
+    /// The reason, as a sentence without a full stop.
+    pub reason: String,
+    /// What is to blame, if that is one place.
+    pub span: Option<Span>,
+}
+
+/// Is called after each operation, with the reason where it was to be fused and is not.
+pub type Told<'a> = dyn Fn(&OperationSpec, Option<NotFused>) + Sync + 'a;
+
+/// Whether an operation has an interface that projects have: everything but parts, as long as strings are bytes.
+pub fn is_supported(spec: &OperationSpec) -> bool {
+    let mut ports = spec.inputs.iter().chain(&spec.outputs);
+    spec.framing != Framing::Bare && ports.all(|port| port.bits == 8 || port.role.is_control())
+}

@@ -1,0 +1,336 @@
+//! Statements and functions.
+
+use super::expression::Scope;
+use super::name;
+use headrace_program::{
+    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RealFormat, Root, Stmt, Type, VariableId,
+    VariableKind,
+};
+use std::fmt::Write as _;
+
+struct Printer<'a> {
+    scope: Scope<'a>,
+    /// Which functions take the host.
+    hosted: &'a [bool],
+    out: String,
+    depth: usize,
+}
+
+/// A function, with its documentation.
+pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> String {
+    let function = module.function(id);
+    let scope = Scope { module, function };
+    let mut printer = Printer { scope, hosted, out: String::new(), depth: 1 };
+    let mut parameters: Vec<String> = function
+        .parameters
+        .iter()
+        .map(|variable| {
+            let variable = &function.variables[variable.index()];
+            let own = name(&variable.name);
+            match variable.kind {
+                VariableKind::Scalar(ty) => format!("mut {own}: {ty}"),
+                VariableKind::Record(id) => format!("{own}: &mut {}", name(&module.record(id).name)),
+                VariableKind::Reference { element, len, mutable } => {
+                    format!("{own}: &{}[{element}; {len}]", if mutable { "mut " } else { "" })
+                }
+                VariableKind::Slice { element, mutable } => {
+                    format!("{own}: &{}[{element}]", if mutable { "mut " } else { "" })
+                }
+                VariableKind::Array(ty, len) => format!("mut {own}: [{ty}; {len}]"),
+            }
+        })
+        .collect();
+    if hosted[id.index()] {
+        parameters.push("host: &mut dyn Host".to_owned());
+    }
+    let result = function.result.map_or(String::new(), |ty| format!(" -> {ty}"));
+    let mut text = String::new();
+    if !function.about.is_empty() {
+        let _ = writeln!(text, "/// {}.", capitalised(&function.about));
+    }
+    let _ = writeln!(text, "fn {}({}){result} {{", name(&function.name), parameters.join(", "));
+    for (at, variable) in function.variables.iter().enumerate() {
+        if function.is_parameter(VariableId(at as u32)) {
+            continue;
+        }
+        let own = name(&variable.name);
+        match variable.kind {
+            VariableKind::Scalar(ty) => printer.line(&format!("let mut {own}: {ty} = {};", zero(ty))),
+            VariableKind::Array(ty, len) => printer.line(&format!("let mut {own} = [{}; {len}];", zero(ty))),
+            _ => {}
+        }
+    }
+    printer.block(&function.body);
+    text.push_str(&printer.out);
+    text.push_str("}\n\n");
+    text
+}
+
+/// The value that variables of a type begin with.
+pub(super) fn zero(ty: Type) -> String {
+    match ty {
+        Type::Bool => "false".to_owned(),
+        Type::F32 | Type::F64 => format!("0.0{ty}"),
+        _ => format!("0{ty}"),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map_or(String::new(), |first| first.to_uppercase().to_string());
+    (first + letters.as_str()).replace('[', "\\[").replace('\n', " ")
+}
+
+fn label(label: Label) -> String {
+    format!("'loop_{}", label.0)
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(&"    ".repeat(self.depth));
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn block(&mut self, block: &[Stmt]) {
+        for statement in block {
+            self.statement(statement);
+        }
+    }
+
+    fn braced(&mut self, head: &str, block: &[Stmt]) {
+        self.line(&format!("{head} {{"));
+        self.depth += 1;
+        self.block(block);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        let scope = self.scope;
+        match statement {
+            Stmt::Assign(place, value) => self.line(&format!("{} = {};", scope.place(place), scope.expr(value))),
+            Stmt::Store(place, index, value) => {
+                let (target, index) = (scope.place(place), scope.index(index));
+                self.line(&format!("{target}[{index}] = {};", scope.expr(value)));
+            }
+            Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),
+            Stmt::Fill { target, at, count, value } => {
+                let (place, value) = (scope.place(target), scope.expr(value));
+                if self.is_whole(target, at, count) {
+                    return self.line(&format!("{place}.fill({value});"));
+                }
+                let (at, count) = (scope.index(at), scope.index(count));
+                self.line(&format!("{place}[{at}..][..{count}].fill({value});"));
+            }
+            Stmt::If(condition, yes, no) => {
+                let head = format!("if {}", scope.expr(condition));
+                if no.is_empty() {
+                    return self.braced(&head, yes);
+                }
+                self.line(&format!("{head} {{"));
+                self.depth += 1;
+                self.block(yes);
+                self.depth -= 1;
+                self.braced("} else", no);
+            }
+            Stmt::While(own, condition, body) => {
+                let head = format!("{}while {}", self.label_of(*own, body), scope.expr(condition));
+                self.braced(&head, body);
+            }
+            Stmt::Loop(own, body) => {
+                let head = format!("{}: loop", label(*own));
+                self.braced(&head, body);
+            }
+            Stmt::Break(to) => self.line(&format!("break {};", label(*to))),
+            Stmt::Continue(to) => self.line(&format!("continue {};", label(*to))),
+            Stmt::Switch(value, cases, rest) => {
+                self.line(&format!("match {} {{", scope.expr(value)));
+                self.depth += 1;
+                for (case, block) in cases {
+                    self.braced(&format!("{case} =>"), block);
+                }
+                self.braced("_ =>", rest);
+                self.depth -= 1;
+                self.line("}");
+            }
+            Stmt::Call { result, function, arguments } => self.call(*result, *function, arguments),
+            Stmt::Return(None) => self.line("return;"),
+            Stmt::Return(Some(value)) => self.line(&format!("return {};", scope.expr(value))),
+            Stmt::Print(print) => self.print(print),
+            Stmt::Native { native, arguments, result, stopped } => {
+                self.native(*native, arguments, *result, *stopped);
+            }
+        }
+    }
+
+    /// The label of a loop, where something jumps to it.
+    fn label_of(&self, own: Label, body: &[Stmt]) -> String {
+        fn jumps(block: &[Stmt], own: Label) -> bool {
+            block.iter().any(|statement| match statement {
+                Stmt::Break(to) | Stmt::Continue(to) => *to == own,
+                _ => statement.blocks().into_iter().any(|block| jumps(block, own)),
+            })
+        }
+        if jumps(body, own) { format!("{}: ", label(own)) } else { String::new() }
+    }
+
+    fn length(&self, place: &Place) -> Option<u32> {
+        match place.root {
+            Root::Table(table) => Some(self.scope.module.tables[table.index()].values.len() as u32),
+            Root::Variable(variable) if place.path.is_empty() => {
+                match self.scope.function.variables[variable.index()].kind {
+                    VariableKind::Array(_, len) | VariableKind::Reference { len, .. } => Some(len),
+                    _ => None,
+                }
+            }
+            Root::Variable(_) => None,
+        }
+    }
+
+    fn is_whole(&self, place: &Place, at: &Expr, count: &Expr) -> bool {
+        let length = self.length(place).map(u64::from);
+        at.constant() == Some(0) && length.is_some() && count.constant() == length
+    }
+
+    fn copy(&mut self, target: &Place, at: &Expr, source: &Place, from: &Expr, count: &Expr) {
+        let scope = self.scope;
+        let (to_place, from_place) = (scope.place(target), scope.place(source));
+        if count.constant() == Some(1) {
+            let (at, from) = (scope.index(at), scope.index(from));
+            return self.line(&format!("{to_place}[{at}] = {from_place}[{from}];"));
+        }
+        let is_parameter = |place: &Place| match place.root {
+            Root::Variable(variable) => {
+                !matches!(scope.function.variables[variable.index()].kind, VariableKind::Array(..))
+            }
+            Root::Table(_) => false,
+        };
+        if self.is_whole(target, at, count) && self.is_whole(source, from, count) && target != source {
+            let star = if is_parameter(target) { "*" } else { "" };
+            let other = if is_parameter(source) { "*" } else { "" };
+            return self.line(&format!("{star}{to_place} = {other}{from_place};"));
+        }
+        // Offsets first: they may be read from what is borrowed then.
+        let hoisted = [at, from, count].iter().any(|expr| scope.reads_memory(expr));
+        let (mut at, mut from, mut count) = (scope.index(at), scope.index(from), scope.index(count));
+        if hoisted {
+            self.line("{");
+            self.depth += 1;
+            self.line(&format!("let (copy_at, copy_from, copy_n): (usize, usize, usize) = ({at}, {from}, {count});"));
+            (at, from, count) = ("copy_at".to_owned(), "copy_from".to_owned(), "copy_n".to_owned());
+        }
+        if target == source {
+            let end = format!("({from}) + ({count})");
+            self.line(&format!("{to_place}.copy_within({from}..{end}, {at});"));
+        } else {
+            self.line(&format!("{to_place}[{at}..][..{count}].copy_from_slice(&{from_place}[{from}..][..{count}]);"));
+        }
+        if hoisted {
+            self.depth -= 1;
+            self.line("}");
+        }
+    }
+
+    fn call(&mut self, result: Option<VariableId>, id: FunctionId, arguments: &[Argument]) {
+        let scope = self.scope;
+        let callee = scope.module.function(id);
+        let mut texts = Vec::new();
+        let mut before = Vec::new();
+        for (argument, kind) in arguments.iter().zip(callee.parameter_kinds()) {
+            texts.push(match argument {
+                Argument::Value(value) if scope.reads_memory(value) => {
+                    let own = format!("argument_{}", before.len());
+                    before.push(format!("let {own} = {};", scope.expr(value)));
+                    own
+                }
+                Argument::Value(value) => scope.expr(value),
+                Argument::Reference(place) => {
+                    let mutable = match kind {
+                        VariableKind::Reference { mutable, .. } | VariableKind::Slice { mutable, .. } => mutable,
+                        _ => true,
+                    };
+                    self.reference(place, mutable)
+                }
+            });
+        }
+        if self.hosted[id.index()] {
+            texts.push("host".to_owned());
+        }
+        let own = result.map(|variable| name(&scope.function.variables[variable.index()].name));
+        let target = own.map_or(String::new(), |own| format!("{own} = "));
+        let call = format!("{target}self::{}({});", name(&callee.name), texts.join(", "));
+        if before.is_empty() {
+            return self.line(&call);
+        }
+        self.line("{");
+        self.depth += 1;
+        before.iter().for_each(|line| self.line(line));
+        self.line(&call);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    /// What a parameter that is a reference is given.
+    fn reference(&self, place: &Place, mutable: bool) -> String {
+        let text = self.scope.place(place);
+        let is_reference = match place.root {
+            Root::Variable(variable) if place.path.is_empty() => !matches!(
+                self.scope.function.variables[variable.index()].kind,
+                VariableKind::Array(..) | VariableKind::Scalar(_)
+            ),
+            _ => false,
+        };
+        match (is_reference, mutable) {
+            (true, _) => text,
+            (false, true) => format!("&mut {text}"),
+            (false, false) => format!("&{text}"),
+        }
+    }
+
+    fn part(&self, place: &Place, from: &Expr, count: &Expr) -> String {
+        let scope = self.scope;
+        format!("{}[{}..][..{}]", scope.place(place), scope.index(from), scope.index(count))
+    }
+
+    fn print(&mut self, print: &Print) {
+        let scope = self.scope;
+        let text = match print {
+            Print::Text(text) => format!("host.print(TEXTS[{}].as_bytes());", scope.index(text)),
+            Print::Bytes(place, from, count) => format!("host.print(&{});", self.part(place, from, count)),
+            Print::Real(value, format) => {
+                let bits = match format {
+                    RealFormat::Half => 16,
+                    RealFormat::Single => 32,
+                    RealFormat::Double => 64,
+                };
+                format!("host.print_real({}, {bits});", scope.expr(value))
+            }
+        };
+        self.line(&text);
+    }
+
+    fn native(&mut self, native: u32, arguments: &[NativeArgument], result: Option<VariableId>, stopped: VariableId) {
+        let scope = self.scope;
+        let own = |variable: VariableId| name(&scope.function.variables[variable.index()].name);
+        let items: Vec<String> = arguments
+            .iter()
+            .map(|argument| match argument {
+                NativeArgument::Value(value) => format!("Argument::Value({})", scope.expr(value)),
+                NativeArgument::Bytes(place, from, count) => {
+                    format!("Argument::Bytes(&mut {})", self.part(place, from, count))
+                }
+            })
+            .collect();
+        let native = &scope.module.natives[native as usize].name;
+        self.line("{");
+        self.depth += 1;
+        self.line(&format!("let given = host.native({native:?}, &mut [{}]);", items.join(", ")));
+        self.line(&format!("{} = given.is_none();", own(stopped)));
+        if let Some(result) = result {
+            self.line(&format!("{} = given.unwrap_or(0);", own(result)));
+        }
+        self.depth -= 1;
+        self.line("}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Target `rust`: a crate without the standard library and without unsafe code, that needs nothing but `core`.
+//!
+//! Everything is settled by `lowering`; what is printed here is a lowered program in Rust's words.
+//!
+//! | file | what is printed there |
+//! | --- | --- |
+//! | `expression` | places and expressions |
+//! | `function` | statements and functions |
+//! | `module` | records, tables, and how the outside reaches a network |
+//! | `shape` | the interface of an operation of the library |
+//! | `answers` | the test on known answers |
+//! | `project` | the crate around it |
+
+mod answers;
+mod expression;
+mod function;
+mod module;
+pub mod project;
+mod shape;
+
+/// Words that Rust keeps for itself, and names that printed functions use.
+const RESERVED: &[&str] = &[
+    "Argument", "Context", "Host", "Option", "Some", "None", "Status", "TEXTS", "Self", "abstract", "as", "async",
+    "await", "become", "bool", "box", "break", "const", "continue", "core", "crate", "do", "dyn", "else", "enum",
+    "extern", "f32", "f64", "false", "final", "fn", "for", "gen", "host", "i16", "i32", "i64", "i8", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self",
+    "static", "str", "struct", "super", "trait", "true", "try", "type", "typeof", "u16", "u32", "u64", "u8", "unsafe",
+    "unsized", "usize", "use", "virtual", "where", "while", "yield",
+];
+
+/// A name that Rust takes. Names of programs never end in this.
+fn name(text: &str) -> String {
+    if RESERVED.contains(&text) { format!("{text}__") } else { text.to_owned() }
+}

@@ -1,0 +1,127 @@
+//! Crates: what is printed for networks, with a manifest, a test and a README around it.
+
+use super::{answers, module, shape};
+use crate::c::Options;
+use crate::project::{Files, KnownAnswer, Recording, Told};
+use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
+use headrace_lowering::lower;
+use headrace_program::Module;
+use headrace_program::names::identifier;
+use headrace_source::Diagnostic;
+use std::fmt::Write as _;
+
+/// The modules that crates ship with.
+const HOST: &str = include_str!("../../../../runtime/rust/host.rs");
+const MESSAGE: &str = include_str!("../../../../runtime/rust/message.rs");
+
+fn head(options: &Options) -> String {
+    format!("// Made by `{}`. Changes here will be lost.\n\n", options.command.replace('\n', " "))
+}
+
+fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
+}
+
+/// The name of a crate.
+fn crate_name(name: &str) -> String {
+    super::name(&identifier(name).to_lowercase())
+}
+
+fn manifest(name: &str, about: &str) -> String {
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.88\"\ndescription = {about:?}\npublish = false\n\n\
+         [lib]\ndoctest = false\n\n[dependencies]\n\n# It belongs to no workspace that it may lie in.\n[workspace]\n\n\
+         [profile.test]\nopt-level = 2\n"
+    )
+}
+
+fn readme(name: &str, about: &str, command: &str) -> String {
+    format!(
+        "# {name}\n\n{about} Made by `{command}`.\n\n\
+         No standard library, no heap, no unsafe code, no dependency. Contexts clear themselves when they are dropped, as far as\n\
+         safe Rust can: the zeros are shown to `core::hint::black_box`, so that compilers keep them; copies that moves leave\n\
+         behind are not reached. A context is large: box it, or keep it where it is.\n\n\
+         ```\ncargo test\ncargo doc --open\n```\n"
+    )
+}
+
+/// A crate for a network: its type is `Context`.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn of_network(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
+    let lowered = lowered(network, options)?;
+    let short = network.name.rsplit('.').next().unwrap_or(&network.name);
+    let name = crate_name(short);
+    let about = format!("The network `{}` as a crate.", network.name);
+    let head = head(options);
+    let lib = format!(
+        "{head}//! {about}\n//!\n//! [`Context`] is its whole state: write tokens, run it, read tokens.\n\n\
+         #![no_std]\n#![forbid(unsafe_code)]\n\nmod host;\nmod network;\n\npub use host::{{Argument, Host, Status}};\npub use network::Context;\n"
+    );
+    let mut files = Files::new();
+    files.insert("src/lib.rs".into(), lib.into_bytes());
+    files.insert("src/host.rs".into(), HOST.into());
+    files.insert("src/network.rs".into(), module::module(&head, &lowered, false).into_bytes());
+    let test = answers::of_network(&head, &name, &lowered, recording);
+    files.insert("tests/recorded.rs".into(), test.into_bytes());
+    files.insert("Cargo.toml".into(), manifest(&name, &about).into_bytes());
+    files.insert("README.md".into(), readme(&name, &about, &options.command).into_bytes());
+    Ok(files)
+}
+
+/// A crate for operations of one parameter set, each with its network: a type for each.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn of_operations(
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    known: &[KnownAnswer],
+    options: &Options,
+    told: &Told<'_>,
+) -> Result<Files, Vec<Diagnostic>> {
+    let name = crate_name(name);
+    let head = head(options);
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let about = format!("{title}: {} in Rust.", listed.join(", "));
+    let mut files = Files::new();
+    let mut problems = Vec::new();
+    let mut modules = String::from("mod host;\nmod message;\n");
+    let mut types = String::from("\npub use message::{Error, Result};\n");
+    for (spec, network) in operations {
+        told(spec, None);
+        let own = shape::module_name(spec);
+        let file = identifier(&spec.name).to_lowercase();
+        match lowered(network, options) {
+            Ok(lowered) => {
+                let text = module::module(&head, &lowered, true);
+                files.insert(format!("src/{file}_network.rs"), text.into_bytes());
+            }
+            Err(found) => problems.extend(found),
+        }
+        files.insert(format!("src/{own}.rs"), shape::operation(&head, spec, network).into_bytes());
+        let _ = write!(modules, "mod {own};\nmod {file}_network;\n");
+        let _ = writeln!(types, "pub use {own}::{};", shape::type_name(spec));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let lib = format!("{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n\n{modules}{types}");
+    files.insert("src/lib.rs".into(), lib.into_bytes());
+    files.insert("src/host.rs".into(), HOST.into());
+    files.insert("src/message.rs".into(), MESSAGE.into());
+    let test = answers::of_operations(&head, &name, operations, known);
+    files.insert("tests/known_answers.rs".into(), test.into_bytes());
+    files.insert("Cargo.toml".into(), manifest(&name, &about).into_bytes());
+    files.insert("README.md".into(), readme(&name, &about, &options.command).into_bytes());
+    Ok(files)
+}

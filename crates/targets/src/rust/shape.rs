@@ -1,0 +1,245 @@
+//! The interface of operations in Rust: a type for each, with the methods that its shape asks for.
+//!
+//! The work is done by `runtime/rust/message.rs`; what is printed here is a table of the ports, and thin methods with the
+//! parameters that the operation has.
+
+use super::name;
+use crate::operation::{Function, Parameter, STRINGS, functions, parameters, streams, withholds};
+use headrace_ir::Network;
+use headrace_library::Role;
+use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::sizes::Sizes;
+use headrace_program::names::{camel_case, identifier};
+use std::fmt::Write as _;
+
+/// The name of the module of an operation.
+pub(super) fn module_name(spec: &OperationSpec) -> String {
+    name(&identifier(&spec.name).to_lowercase())
+}
+
+/// The name of its type.
+pub(super) fn type_name(spec: &OperationSpec) -> String {
+    camel_case(&identifier(&spec.name).to_lowercase())
+}
+
+/// The constant of a role.
+fn constant(name: &str) -> &str {
+    name.trim_start_matches("HEADRACE_")
+}
+
+/// The name of a string in signatures.
+pub(super) fn string_name(name: &'static str) -> &'static str {
+    if name == "in" { "input" } else { name }
+}
+
+/// A generator that goes on may be given neither seed nor entropy.
+pub(super) fn is_optional(spec: &OperationSpec, role: Role) -> bool {
+    spec.input(Role::Reseed).is_some() && matches!(role, Role::Seed | Role::Entropy)
+}
+
+/// The methods that are printed, of all that an operation may have.
+pub(super) fn methods(spec: &OperationSpec) -> Vec<Function> {
+    functions(spec).into_iter().filter(|function| !matches!(function, Function::Helped | Function::Many)).collect()
+}
+
+/// A module with the type of an operation; that of its network stands beside it.
+pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> String {
+    let own = type_name(spec);
+    let network_module = format!("{}_network", identifier(&spec.name).to_lowercase());
+    let mut text = format!(
+        "{head}//! {}.\n\n#[allow(unused_imports)]\nuse crate::message::{{self, Flow, Lengths, Message, Operation, Port, Result, Room}};\nuse crate::{network_module}::Context;\n",
+        spec.title
+    );
+    table(&mut text, spec, network);
+    let _ = write!(
+        text,
+        "\n/// {}. It may hold secrets, which are cleared when it is dropped.\n#[derive(Clone)]\npub struct {own} {{\n    \
+         network: Context,\n    message: Message,\n}}\n\n\
+         impl Default for {own} {{\n    fn default() -> Self {{\n        Self::new()\n    }}\n}}\n\n\
+         impl core::fmt::Debug for {own} {{\n    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {{\n        \
+         f.write_str(\"{own} {{ .. }}\")\n    }}\n}}\n\n\
+         impl {own} {{\n    /// A context for one message after another.\n    pub fn new() -> Self {{\n        \
+         Self {{ network: Context::new(), message: Message::NEW }}\n    }}\n\n    \
+         fn flow(&mut self) -> Flow<'_, Context> {{\n        \
+         Flow {{ operation: &OPERATION, network: &mut self.network, message: &mut self.message }}\n    }}\n",
+        spec.title
+    );
+    for function in methods(spec) {
+        method(&mut text, spec, function);
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn describe(spec: &OperationSpec, function: Function) -> String {
+    let given = parameters(spec, function).into_iter().filter(|parameter| !parameter.port.role.is_output());
+    let listed: Vec<String> =
+        given.map(|parameter| format!("`{}` has {}", string_name(parameter.name), parameter.port.sizes)).collect();
+    let sizes = if listed.is_empty() { String::new() } else { format!(" {}.", listed.join("; ")) };
+    // A mode holds back two blocks and a byte at most, and padding adds one block.
+    let room = match spec.block_bytes {
+        Some(block) if streams(spec) => {
+            format!(" Room for {} bytes more than the input has is always enough.", 3 * block)
+        }
+        _ => String::new(),
+    };
+    match function {
+        Function::Key => format!("Takes a key, which is used from the next message on.{sizes}"),
+        Function::Blocks => {
+            let block = spec.block_bytes.unwrap_or(0);
+            format!("Transforms whole blocks of {block} bytes; `out` is as long as `input`.")
+        }
+        Function::Generate if is_optional(spec, Role::Entropy) => format!(
+            "Makes `n_words` words and says how many bytes they have. A seed begins anew; without one the generator goes on from where it is. \
+             Entropy, where there is some, is taken in; [`message::Error::Refused`] asks for it.{sizes}"
+        ),
+        Function::Generate => format!("Makes `n_words` words and says how many bytes they have.{sizes}"),
+        Function::Init => format!("Begins a message.{sizes}"),
+        Function::Update if streams(spec) => {
+            format!("Takes a piece of input and says how many bytes of output came.{room}")
+        }
+        Function::Update => "Takes a piece of input.".into(),
+        Function::Final if spec.verifies => {
+            format!("Ends the message; [`message::Error::Refused`] says that it is not authentic.{sizes}")
+        }
+        Function::Final => {
+            let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
+            format!("Ends the message, whose input must have had {input}. The rest comes out, and how long it is.")
+        }
+        _ if withholds(spec) => format!(
+            "A whole message. [`message::Error::Refused`] says that it is not what `{}` makes: `out` is cleared then.{sizes}",
+            spec.inverse.as_deref().unwrap_or(&spec.name)
+        ),
+        _ => format!("A whole message: says how many bytes came out.{room}{sizes}"),
+    }
+}
+
+fn method(text: &mut String, spec: &OperationSpec, function: Function) {
+    let listed = parameters(spec, function);
+    let mut signature = vec!["&mut self".to_owned()];
+    match function {
+        Function::Blocks => signature.extend(["input: &[u8]".to_owned(), "out: &mut [u8]".to_owned()]),
+        Function::Generate => signature.push("n_words: u32".to_owned()),
+        _ => {}
+    }
+    let (mut given, mut outputs) = (String::new(), Vec::new());
+    let mut rooms = ["Room::default()".to_owned(), "Room::default()".to_owned(), "Room::default()".to_owned()];
+    for Parameter { constant: role, name, port } in &listed {
+        let own = string_name(name);
+        if port.role.is_output() {
+            signature.push(format!("{own}: &mut [u8]"));
+            let at = match port.role {
+                Role::SecretNonceOut => 0,
+                Role::Output => 1,
+                _ => 2,
+            };
+            rooms[at] = format!("Room::new({own})");
+            outputs.push(format!("rooms[{at}].used"));
+            continue;
+        }
+        let optional = is_optional(spec, port.role);
+        signature.push(if optional { format!("{own}: Option<&[u8]>") } else { format!("{own}: &[u8]") });
+        let value = if optional { own.to_owned() } else { format!("Some({own})") };
+        let _ = writeln!(given, "        strings[message::{}] = {value};", constant(role));
+    }
+    let (result, value) = match outputs.as_slice() {
+        [] => ("()".to_owned(), "()".to_owned()),
+        [one] => ("usize".to_owned(), one.clone()),
+        several => (format!("({})", vec!["usize"; several.len()].join(", ")), format!("({})", several.join(", "))),
+    };
+    let mutable = if given.is_empty() { "" } else { "mut " };
+    let strings = format!("        let {mutable}strings: message::Given<'_> = [None; 9];\n{given}");
+    let rooms = format!("        let mut rooms = [{}];\n", rooms.join(", "));
+    let (own, body) = match function {
+        Function::Key => ("key", "        self.flow().key(key)\n".to_owned()),
+        Function::Blocks => ("blocks", "        self.flow().blocks(input, out)\n".to_owned()),
+        Function::Init => ("init", format!("{strings}        self.flow().begin(&strings, 0)\n")),
+        Function::Update => {
+            let out = if streams(spec) { "out" } else { "&mut []" };
+            let made = if streams(spec) { "out.used" } else { "()" };
+            let body = format!(
+                "        let mut out = Room::new({out});\n        self.flow().update(input, &mut out)?;\n        Ok({made})\n"
+            );
+            ("update", body)
+        }
+        Function::Generate => {
+            let body = format!(
+                "{strings}        let mut out = Room::new(out);\n        self.flow().words(n_words, &strings, &mut out)?;\n        Ok(out.used)\n"
+            );
+            ("generate", body)
+        }
+        Function::Final => (
+            "finalize",
+            format!("{strings}{rooms}        self.flow().finalize(&strings, &mut rooms)?;\n        Ok({value})\n"),
+        ),
+        _ => (
+            "message",
+            format!("{strings}{rooms}        self.flow().whole(&strings, &mut rooms)?;\n        Ok({value})\n"),
+        ),
+    };
+    let _ = write!(
+        text,
+        "\n    /// {}\n    pub fn {own}({}) -> Result<{result}> {{\n{body}    }}\n",
+        describe(spec, function),
+        signature.join(", ")
+    );
+}
+
+/// The table that says which ports an operation has.
+fn table(text: &mut String, spec: &OperationSpec, network: &Network) {
+    let number = |is_output: bool, wanted: Option<&str>| -> Option<usize> {
+        let ports = if is_output { &network.outputs } else { &network.inputs };
+        wanted.and_then(|wanted| ports.iter().position(|port| port.name == wanted))
+    };
+    let shown = |number: Option<usize>| number.map_or("None".to_owned(), |number| format!("Some({number})"));
+    let mut strings = String::new();
+    for (role, own, _) in STRINGS {
+        let is_output = role.is_output();
+        let port = if is_output { spec.output(role) } else { spec.input(role) };
+        let found = port.and_then(|port| Some((port, number(is_output, Some(&port.name))?)));
+        let Some((port, at)) = found else {
+            let _ = writeln!(strings, "        None, // {}", constant(own));
+            continue;
+        };
+        let lengths = lengths(&port.sizes);
+        let _ = writeln!(
+            strings,
+            "        Some(Port {{ port: {at}, sizes: {}, lengths: &[{}] }}), // {}",
+            shown(number(is_output, port.companion.as_deref())),
+            lengths.join(", "),
+            constant(own)
+        );
+    }
+    let control = |role: Role| {
+        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
+        shown(number(role.is_output(), port.map(|port| port.name.as_str())))
+    };
+    let most_words = spec.input(Role::Blocks).map_or(0, |port| port.sizes.max().min(u32::MAX.into()));
+    let core = if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 };
+    let _ = write!(
+        text,
+        "\nstatic OPERATION: Operation = Operation {{\n    strings: [\n{strings}    ],\n    \
+         rekey: {},\n    decrypt: {},\n    reseed: {},\n    blocks: {},\n    verified: {},\n    most_words: {most_words},\n    block_bytes: {core},\n    decrypts: {},\n    \
+         single_chunk: {},\n    withholds: {},\n}};\n",
+        control(Role::Rekey),
+        control(Role::Decrypt),
+        control(Role::Reseed),
+        control(Role::Blocks),
+        control(Role::Verified),
+        spec.decrypt.unwrap_or(false),
+        spec.single_chunk,
+        withholds(spec)
+    );
+}
+
+/// The ranges that make up the legal lengths of a string.
+fn lengths(sizes: &Sizes) -> Vec<String> {
+    let range = |min: u64, max: u64, multiple: u64| {
+        let max = if max == u64::MAX { "u64::MAX".into() } else { max.to_string() };
+        format!("Lengths {{ min: {min}, max: {max}, multiple: {multiple} }}")
+    };
+    match sizes {
+        Sizes::OneOf(sizes) => sizes.iter().map(|size| range(*size, *size, 1)).collect(),
+        Sizes::Range { min, max, multiple } => vec![range(*min, *max, *multiple)],
+    }
+}

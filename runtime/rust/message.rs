@@ -1,0 +1,504 @@
+//! Messages through generated networks: what stands between the methods of an operation and the ports of its network.
+//!
+//! An operation is described by a table ([`Operation`]): which string stands on which port, what lengths it may have. The
+//! functions here are the same for all of them. Tokens go in as there is room for them and out as there is room in the
+//! caller's buffer, so no memory is needed beyond the network's own.
+
+#![allow(dead_code)]
+
+/// Why there is no result. After any but `Refused` the message is lost, and one under a key needs its key again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The key has a length that is not allowed.
+    KeyLength,
+    /// The initial block, nonce, associated data, seed or tag has.
+    StringLength,
+    /// The input has; or more words are asked for than a request may.
+    InputLength,
+    /// A buffer for output is too small.
+    Room,
+    /// No key or seed yet, or `update` or `finalize` without `init`.
+    Order,
+    /// The network stopped: a mistake of the network.
+    Stuck,
+    /// The message is not authentic or not well-formed, or the generator must be seeded anew: there is no output.
+    Refused,
+}
+
+impl core::fmt::Display for Error {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Error::KeyLength => "the key has a length that is not allowed",
+            Error::StringLength => "a string beside the input has a length that is not allowed",
+            Error::InputLength => "the input has a length that is not allowed",
+            Error::Room => "a buffer for output is too small",
+            Error::Order => "there is no key yet, or no message was begun",
+            Error::Stuck => "the network stopped",
+            Error::Refused => "the message is refused",
+        })
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// What came of a call.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// What the printed networks of operations can do.
+pub(crate) trait Network {
+    /// As it begins.
+    fn restart(&mut self);
+    /// Writes bytes to an input and says how many there was room for.
+    fn put(&mut self, port: usize, bytes: &[u8]) -> usize;
+    /// Writes one token to an input; false when there is no room.
+    fn put_word(&mut self, port: usize, word: u32) -> bool;
+    /// Fires until nothing can fire; false when it was stopped.
+    fn run(&mut self) -> bool;
+    /// Takes bytes from an output and says how many there were.
+    fn get(&mut self, port: usize, bytes: &mut [u8]) -> usize;
+    /// Takes one token from an output.
+    fn get_word(&mut self, port: usize) -> Option<u32>;
+}
+
+/// One legal range of lengths in bytes: from `min` to `max` in multiples of `multiple`.
+pub(crate) struct Lengths {
+    pub min: u64,
+    pub max: u64,
+    pub multiple: u64,
+}
+
+/// A string at the edge of a network.
+pub(crate) struct Port {
+    pub port: usize,
+    /// Where its chunk sizes go, when its length can vary.
+    pub sizes: Option<usize>,
+    /// A length must be in one of these.
+    pub lengths: &'static [Lengths],
+}
+
+impl Port {
+    fn allows(&self, length: u64) -> bool {
+        let fits = |range: &Lengths| range.min <= length && length <= range.max && length % range.multiple == 0;
+        self.lengths.iter().any(fits)
+    }
+}
+
+/// The strings of a message, in the order in which they are given.
+pub(crate) const KEY: usize = 0;
+pub(crate) const NONCE: usize = 1;
+pub(crate) const IV: usize = 2;
+pub(crate) const SECRET_NONCE: usize = 3;
+pub(crate) const AD: usize = 4;
+pub(crate) const SEED: usize = 5;
+pub(crate) const ENTROPY: usize = 6;
+pub(crate) const INPUT: usize = 7;
+pub(crate) const TAG_IN: usize = 8;
+pub(crate) const SECRET_NONCE_OUT: usize = 9;
+pub(crate) const OUTPUT: usize = 10;
+pub(crate) const TAG: usize = 11;
+
+/// An operation: what the ports of its network are for.
+pub(crate) struct Operation {
+    pub strings: [Option<Port>; 12],
+    pub rekey: Option<usize>,
+    pub decrypt: Option<usize>,
+    pub reseed: Option<usize>,
+    pub blocks: Option<usize>,
+    pub verified: Option<usize>,
+    /// That a generator makes at once.
+    pub most_words: u32,
+    /// Of a core; else 0.
+    pub block_bytes: usize,
+    /// What `decrypt` is told.
+    pub decrypts: bool,
+    /// The input must be one chunk.
+    pub single_chunk: bool,
+    /// Output is only for messages that are verified.
+    pub withholds: bool,
+}
+
+/// The strings that are given, by their numbers from `KEY` to `TAG_IN`.
+pub(crate) type Given<'a> = [Option<&'a [u8]>; 9];
+
+/// Room for a string that comes out, and how much of it is used.
+#[derive(Default)]
+pub(crate) struct Room<'a> {
+    pub bytes: &'a mut [u8],
+    pub used: usize,
+}
+
+impl<'a> Room<'a> {
+    pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
+        Self { bytes, used: 0 }
+    }
+}
+
+/// Room for what comes out: `SECRET_NONCE_OUT`, `OUTPUT`, `TAG`.
+pub(crate) type Rooms<'a> = [Room<'a>; 3];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    NoKey,
+    /// A key is sent as soon as it is given; `Rekey` says of the next message that it is there already.
+    NewKey,
+    Keyed,
+    Open,
+}
+
+/// What a context holds beside its network.
+#[derive(Clone)]
+pub(crate) struct Message {
+    input_bytes: u64,
+    state: State,
+}
+
+impl Message {
+    pub(crate) const NEW: Message = Message { input_bytes: 0, state: State::NoKey };
+}
+
+/// The top bit of a chunk size marks the last chunk of its string.
+const LAST_CHUNK: u32 = 1 << 31;
+const CHUNK_MOST: usize = 1 << 30;
+
+/// An operation with its context, while a call works on it.
+pub(crate) struct Flow<'a, N> {
+    pub operation: &'static Operation,
+    pub network: &'a mut N,
+    pub message: &'a mut Message,
+}
+
+fn sure(condition: bool, error: Error) -> Result<()> {
+    if condition { Ok(()) } else { Err(error) }
+}
+
+impl<N: Network> Flow<'_, N> {
+    // --- tokens in ---
+
+    fn put(&mut self, port: usize, bytes: &[u8]) -> Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let mut n = self.network.put(port, rest);
+            if n == 0 {
+                sure(self.network.run(), Error::Stuck)?;
+                n = self.network.put(port, rest);
+                sure(n > 0, Error::Stuck)?;
+            }
+            rest = &rest[n..];
+        }
+        Ok(())
+    }
+
+    fn put_word(&mut self, port: Option<usize>, word: u32) -> Result<()> {
+        let Some(port) = port else { return Ok(()) };
+        if self.network.put_word(port, word) {
+            return Ok(());
+        }
+        sure(self.network.run() && self.network.put_word(port, word), Error::Stuck)
+    }
+
+    fn put_flag(&mut self, port: Option<usize>, flag: bool) -> Result<()> {
+        self.put_word(port, u32::from(flag))
+    }
+
+    /// A string that is known whole.
+    fn put_string(&mut self, role: usize, bytes: &[u8]) -> Result<()> {
+        let Some(string) = &self.operation.strings[role] else { return Ok(()) };
+        if string.sizes.is_none() {
+            return self.put(string.port, bytes);
+        }
+        let mut rest = bytes;
+        while rest.len() > CHUNK_MOST {
+            let (chunk, more) = rest.split_at(CHUNK_MOST);
+            self.put_word(string.sizes, CHUNK_MOST as u32)?;
+            self.put(string.port, chunk)?;
+            rest = more;
+        }
+        self.put_word(string.sizes, LAST_CHUNK | rest.len() as u32)?;
+        self.put(string.port, rest)
+    }
+
+    // --- input and output together ---
+
+    fn streams(&self) -> bool {
+        self.operation.strings[OUTPUT].as_ref().is_some_and(|output| output.sizes.is_some())
+    }
+
+    /// Moves input in, and output that streams out, until all is taken and nothing moves any more.
+    fn pump(&mut self, input: &[u8], out: &mut Room<'_>) -> Result<()> {
+        let streams = self.streams();
+        let mut sent = 0;
+        loop {
+            let mut moved = 0;
+            if let (Some(port), true) = (&self.operation.strings[INPUT], sent < input.len()) {
+                let n = self.network.put(port.port, &input[sent..]);
+                sent += n;
+                moved += n;
+            }
+            sure(self.network.run(), Error::Stuck)?;
+            if let (Some(output), true) = (&self.operation.strings[OUTPUT], streams) {
+                if out.used < out.bytes.len() {
+                    let n = self.network.get(output.port, &mut out.bytes[out.used..]);
+                    out.used += n;
+                    moved += n;
+                }
+                while output.sizes.is_some_and(|port| self.network.get_word(port).is_some()) {
+                    moved += 1;
+                }
+            }
+            if moved == 0 || (!streams && sent == input.len()) {
+                break;
+            }
+        }
+        if let (Some(output), true) = (&self.operation.strings[OUTPUT], streams)
+            && out.used == out.bytes.len()
+        {
+            self.nothing_more(output.port)?;
+        }
+        sure(sent == input.len(), Error::Stuck)
+    }
+
+    fn nothing_more(&mut self, port: usize) -> Result<()> {
+        let mut more = [0];
+        let n = self.network.get(port, &mut more);
+        more = [0];
+        core::hint::black_box(&more);
+        sure(n == 0, Error::Room)
+    }
+
+    /// A further chunk of input.
+    fn chunk(&mut self, input: &[u8], last: u32, out: &mut Room<'_>) -> Result<()> {
+        let sizes = self.operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
+        self.put_word(sizes, input.len() as u32 | last)?;
+        self.pump(input, out)
+    }
+
+    /// A string that came out whole.
+    fn take(&mut self, role: usize, to: &mut Room<'_>) -> Result<()> {
+        let Some(string) = &self.operation.strings[role] else { return Ok(()) };
+        to.used = self.network.get(string.port, to.bytes);
+        if to.used == to.bytes.len() {
+            self.nothing_more(string.port)?;
+        }
+        while string.sizes.is_some_and(|port| self.network.get_word(port).is_some()) {}
+        sure(string.allows(to.used as u64), Error::Stuck)
+    }
+
+    /// A message that is not authentic was processed to its end like any other, so its key is still good.
+    fn ended<T>(&mut self, result: Result<T>) -> Result<T> {
+        let whole = matches!(result, Ok(_) | Err(Error::Refused));
+        self.message.state = if whole && self.operation.rekey.is_some() { State::Keyed } else { State::NoKey };
+        result
+    }
+
+    fn allows(&self, role: usize, length: u64) -> bool {
+        self.operation.strings[role].as_ref().is_none_or(|string| string.allows(length))
+    }
+
+    // --- messages ---
+
+    /// Takes a key, which is used from the next message on.
+    pub(crate) fn key(&mut self, key: &[u8]) -> Result<()> {
+        let operation = self.operation;
+        self.message.state = State::NoKey;
+        sure(self.allows(KEY, key.len() as u64), Error::KeyLength)?;
+        self.network.restart();
+        self.put_flag(operation.rekey, true)?;
+        if operation.block_bytes != 0 {
+            // The key of a core comes with a burst: an empty one.
+            self.put_flag(operation.decrypt, operation.decrypts)?;
+        }
+        self.put_string(KEY, key)?;
+        if operation.block_bytes != 0 {
+            self.put_word(operation.blocks, 0)?;
+        }
+        self.message.state = if operation.block_bytes != 0 { State::Keyed } else { State::NewKey };
+        Ok(())
+    }
+
+    /// All that comes before the input; `input_size` is the token of an input that must be one chunk.
+    pub(crate) fn begin(&mut self, strings: &Given<'_>, input_size: u32) -> Result<()> {
+        let operation = self.operation;
+        let keyed = operation.rekey.is_some();
+        let seeds = keyed && operation.strings[SEED].is_some() && strings[SEED].is_some();
+        let state = self.message.state;
+        sure(!keyed || seeds || matches!(state, State::NewKey | State::Keyed), Error::Order)?;
+        let before = [NONCE, IV, SECRET_NONCE, AD, SEED, ENTROPY];
+        let is_sent = |role: usize| {
+            let goes_on = operation.reseed.is_some() && (role == SEED || role == ENTROPY);
+            operation.strings[role].is_some() && (!goes_on || strings[role].is_some())
+        };
+        for role in before {
+            let length = strings[role].map_or(0, <[u8]>::len) as u64;
+            sure(!is_sent(role) || self.allows(role, length), Error::StringLength)?;
+        }
+        self.message.state = State::NoKey;
+        if !keyed || seeds {
+            self.network.restart();
+        }
+        if keyed && state != State::NewKey {
+            self.put_flag(operation.rekey, seeds)?;
+        }
+        self.put_flag(operation.decrypt, operation.decrypts)?;
+        self.put_flag(operation.reseed, strings[ENTROPY].is_some())?;
+        if operation.single_chunk {
+            let sizes = operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
+            self.put_word(sizes, input_size)?;
+        }
+        for role in before {
+            if is_sent(role) {
+                self.put_string(role, strings[role].unwrap_or_default())?;
+            }
+        }
+        self.message.input_bytes = 0;
+        self.message.state = State::Open;
+        Ok(())
+    }
+
+    /// Takes a piece of input.
+    pub(crate) fn update(&mut self, input: &[u8], out: &mut Room<'_>) -> Result<()> {
+        sure(self.message.state == State::Open, Error::Order)?;
+        for piece in input.chunks(CHUNK_MOST) {
+            let result = self.chunk(piece, 0, out);
+            if result.is_err() {
+                return self.ended(result);
+            }
+            self.message.input_bytes += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// All that follows the last input.
+    fn finish(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>, is_pumped: bool) -> Result<()> {
+        let has_tag = self.operation.strings[TAG_IN].is_some();
+        self.put_string(TAG_IN, strings[TAG_IN].unwrap_or_default())?;
+        let [secret_nonce, output, tag] = rooms;
+        if has_tag || !is_pumped {
+            self.pump(&[], output)?;
+        }
+        self.take(SECRET_NONCE_OUT, secret_nonce)?;
+        if !self.streams() {
+            self.take(OUTPUT, output)?;
+        }
+        self.take(TAG, tag)?;
+        let Some(port) = self.operation.verified else { return Ok(()) };
+        let verified = self.network.get_word(port).ok_or(Error::Stuck)?;
+        sure(verified != 0, Error::Refused)
+    }
+
+    fn tag_fits(&self, strings: &Given<'_>) -> bool {
+        self.allows(TAG_IN, strings[TAG_IN].map_or(0, <[u8]>::len) as u64)
+    }
+
+    /// Ends a message that was begun.
+    pub(crate) fn finalize(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
+        sure(self.message.state == State::Open, Error::Order)?;
+        let result = self.finalize_open(strings, rooms);
+        self.ended(result)
+    }
+
+    fn finalize_open(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
+        sure(self.allows(INPUT, self.message.input_bytes), Error::InputLength)?;
+        sure(self.tag_fits(strings), Error::StringLength)?;
+        let sizes = self.operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
+        self.put_word(sizes, LAST_CHUNK)?;
+        self.finish(strings, rooms, false)
+    }
+
+    /// A whole message.
+    pub(crate) fn whole(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
+        let operation = self.operation;
+        let input = strings[INPUT].unwrap_or_default();
+        let one_chunk = !operation.single_chunk || input.len() < LAST_CHUNK as usize;
+        sure(self.allows(INPUT, input.len() as u64) && one_chunk, Error::InputLength)?;
+        sure(self.tag_fits(strings), Error::StringLength)?;
+        self.begin(strings, LAST_CHUNK | input.len() as u32)?;
+        let result = self.whole_open(input, strings, rooms);
+        if result.is_err() && operation.withholds {
+            for room in rooms {
+                let used = room.used;
+                room.bytes[..used].fill(0);
+                core::hint::black_box(&room.bytes);
+                room.used = 0;
+            }
+        }
+        self.ended(result)
+    }
+
+    fn whole_open(&mut self, input: &[u8], strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
+        if self.operation.single_chunk {
+            self.pump(input, &mut rooms[1])?;
+        } else {
+            let mut rest = input;
+            while rest.len() > CHUNK_MOST {
+                let (chunk, more) = rest.split_at(CHUNK_MOST);
+                self.chunk(chunk, 0, &mut rooms[1])?;
+                rest = more;
+            }
+            self.chunk(rest, LAST_CHUNK, &mut rooms[1])?;
+        }
+        self.finish(strings, rooms, true)
+    }
+
+    /// Blocks of a core.
+    pub(crate) fn blocks(&mut self, input: &[u8], out: &mut [u8]) -> Result<()> {
+        let operation = self.operation;
+        sure(self.message.state == State::Keyed, Error::Order)?;
+        let n_blocks = input.len() / operation.block_bytes;
+        sure(input.len() % operation.block_bytes == 0 && n_blocks <= u32::MAX as usize, Error::InputLength)?;
+        sure(out.len() == input.len(), Error::Room)?;
+        let result = self.burst(input, n_blocks as u32, out);
+        self.ended(result)
+    }
+
+    fn burst(&mut self, input: &[u8], n_blocks: u32, out: &mut [u8]) -> Result<()> {
+        let operation = self.operation;
+        self.put_flag(operation.rekey, false)?;
+        self.put_flag(operation.decrypt, operation.decrypts)?;
+        self.put_word(operation.blocks, n_blocks)?;
+        let (Some(from), Some(to)) = (&operation.strings[INPUT], &operation.strings[OUTPUT]) else {
+            return Err(Error::Stuck);
+        };
+        let (mut sent, mut got) = (0, 0);
+        while got < out.len() {
+            let n_in = self.network.put(from.port, &input[sent..]);
+            sure(self.network.run(), Error::Stuck)?;
+            let n_out = self.network.get(to.port, &mut out[got..]);
+            sure(n_in + n_out > 0, Error::Stuck)?;
+            sent += n_in;
+            got += n_out;
+        }
+        Ok(())
+    }
+
+    /// Words of a generator.
+    pub(crate) fn words(&mut self, n_words: u32, strings: &Given<'_>, out: &mut Room<'_>) -> Result<()> {
+        sure(n_words <= self.operation.most_words, Error::InputLength)?;
+        match self.begin(strings, 0) {
+            Err(error @ (Error::Order | Error::StringLength)) => return Err(error),
+            Err(error) => return self.ended(Err(error)),
+            Ok(()) => {}
+        }
+        let result = self.words_open(n_words, out);
+        self.ended(result)
+    }
+
+    fn words_open(&mut self, n_words: u32, out: &mut Room<'_>) -> Result<()> {
+        self.put_word(self.operation.blocks, n_words)?;
+        let Some(output) = &self.operation.strings[OUTPUT] else { return Err(Error::Stuck) };
+        loop {
+            sure(self.network.run(), Error::Stuck)?;
+            if out.used == out.bytes.len() {
+                self.nothing_more(output.port)?;
+                break;
+            }
+            let n = self.network.get(output.port, &mut out.bytes[out.used..]);
+            out.used += n;
+            if n == 0 {
+                break;
+            }
+        }
+        let Some(port) = self.operation.verified else { return Ok(()) };
+        let verified = self.network.get_word(port).ok_or(Error::Stuck)?;
+        sure(verified != 0, Error::Refused)
+    }
+}

@@ -11,15 +11,22 @@ fn run(command: &mut Command) -> String {
     said
 }
 
-/// Builds a crate and runs its test, in a target folder for all.
-fn built_and_tested(folder: &Path, what: &[&str]) {
-    let project = folder.join("projects").join(what[0]);
+/// Builds a crate and runs its test, in a target folder for all; gives what the test said.
+fn built_and_run(folder: &Path, what: &[&str]) -> String {
+    let name = Path::new(what[0]).file_name().expect("a name");
+    let project = folder.join("projects").join(name);
     let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
     run(build.current_dir(folder).arg("build").args(what).args(["--target", "rust", "-o"]).arg(&project));
     let mut test = Command::new(env!("CARGO"));
     test.current_dir(&project).args(["test", "--offline"]).env("CARGO_TARGET_DIR", folder.join("target"));
     let said = run(&mut test);
     assert!(!said.contains("warning"), "{what:?}:\n{said}");
+    said
+}
+
+/// The same, which must test something.
+fn built_and_tested(folder: &Path, what: &[&str]) {
+    let said = built_and_run(folder, what);
     let passed = |line: &&str| line.starts_with("test result: ok. ") && !line.contains(" 0 passed");
     assert!(said.lines().any(|line| passed(&line)), "{what:?} tests nothing:\n{said}");
 }
@@ -49,6 +56,15 @@ fn networks_do_what_the_interpreter_does() {
     end";
     std::fs::write(folder.path().join("Wide.cal"), wide).expect("the folder is writable");
     built_and_tested(folder.path(), &["Wide.cal"]);
+}
+
+#[test]
+fn natives_and_prints_reach_the_host() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
+    for name in ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"] {
+        built_and_run(folder.path(), &[&programs.join(name).display().to_string()]);
+    }
 }
 
 #[test]

@@ -217,8 +217,8 @@ impl Printer<'_> {
         if hoisted {
             self.line("{");
             self.depth += 1;
-            self.line(&format!("let (copy_at, copy_from, copy_n): (usize, usize, usize) = ({at}, {from}, {count});"));
-            (at, from, count) = ("copy_at".to_owned(), "copy_from".to_owned(), "copy_n".to_owned());
+            self.line(&format!("let (at__, from__, n__): (usize, usize, usize) = ({at}, {from}, {count});"));
+            (at, from, count) = ("at__".to_owned(), "from__".to_owned(), "n__".to_owned());
         }
         if target == source {
             let end = format!("({from}) + ({count})");
@@ -240,7 +240,7 @@ impl Printer<'_> {
         for (argument, kind) in arguments.iter().zip(callee.parameter_kinds()) {
             texts.push(match argument {
                 Argument::Value(value) if scope.reads_memory(value) => {
-                    let own = format!("argument_{}", before.len());
+                    let own = format!("argument_{}__", before.len());
                     before.push(format!("let {own} = {};", scope.expr(value)));
                     own
                 }
@@ -325,10 +325,10 @@ impl Printer<'_> {
         let native = &scope.module.natives[native as usize].name;
         self.line("{");
         self.depth += 1;
-        self.line(&format!("let given = host.native({native:?}, &mut [{}]);", items.join(", ")));
-        self.line(&format!("{} = given.is_none();", own(stopped)));
+        self.line(&format!("let given__ = host.native({native:?}, &mut [{}]);", items.join(", ")));
+        self.line(&format!("{} = given__.is_none();", own(stopped)));
         if let Some(result) = result {
-            self.line(&format!("{} = given.unwrap_or(0);", own(result)));
+            self.line(&format!("{} = given__.unwrap_or(0);", own(result)));
         }
         self.depth -= 1;
         self.line("}");

@@ -28,7 +28,19 @@ const RESERVED: &[&str] = &[
     "unsized", "usize", "use", "virtual", "where", "while", "yield",
 ];
 
-/// A name that Rust takes. Names of programs never end in this.
+/// A name that Rust takes. What printers add of their own ends in two underscores, and no name of a program does then.
 fn name(text: &str) -> String {
-    if RESERVED.contains(&text) { format!("{text}__") } else { text.to_owned() }
+    if RESERVED.contains(&text) || text.ends_with("__") { format!("{text}__") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn names_stay_apart() {
+        assert_eq!(name("round"), "round");
+        assert_eq!(name("loop"), "loop__");
+        assert_eq!(name("loop__"), "loop____");
+    }
 }

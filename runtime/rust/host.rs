@@ -1,6 +1,6 @@
 //! The world outside of a network.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each network uses the part of it that its actors need")]
 
 /// Why a run returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 pub mod assigned;
 pub mod balance;
+pub mod calls;
 pub mod carried;
 pub mod constant_time;
 mod constants;
@@ -14,4 +15,5 @@ pub mod partition;
 pub mod ranges;
 pub mod rates;
 pub mod schedule;
+pub mod topology;
 pub mod work;

@@ -8,8 +8,10 @@
 //! Every interval contains all values that an expression has when it is evaluated without error; where unchecked code
 //! replaces the result of an error (a division by zero gives 0), that value is contained as well.
 
+mod expression;
 mod interval;
 
+pub use expression::of_expr;
 pub use interval::{Interval, of_scalar};
 
 use headrace_ir::{

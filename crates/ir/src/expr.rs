@@ -179,4 +179,29 @@ impl Expr {
             ExprKind::Concat(pieces) => pieces.iter().map(|piece| &piece.value).collect(),
         }
     }
+
+    /// What kind of scalar it is, given the kind of the elements of a variable and of the result of a function; nothing for
+    /// integers that no type was given.
+    pub fn scalar(
+        &self,
+        root: &impl Fn(Root) -> Scalar,
+        result: &impl Fn(ProcedureId) -> Option<Scalar>,
+    ) -> Option<Scalar> {
+        match &self.kind {
+            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Compare(..) | ExprKind::And(..) | ExprKind::Or(..) => {
+                Some(Scalar::Bool)
+            }
+            ExprKind::Real(_, ty)
+            | ExprKind::IntToReal(ty, _)
+            | ExprKind::RealToReal(ty, _)
+            | ExprKind::RealBinary(ty, ..) => Some(Scalar::Real(*ty)),
+            ExprKind::RealNegate(x) => x.scalar(root, result),
+            ExprKind::String(_) | ExprKind::Concat(_) => Some(Scalar::String),
+            ExprKind::Load(place) => Some(root(place.root)),
+            ExprKind::Call(procedure, _) => result(*procedure),
+            ExprKind::If(_, a, b) => a.scalar(root, result).or_else(|| b.scalar(root, result)),
+            ExprKind::Wrap(ty, _) | ExprKind::ShiftLeft(ty, _, _) => Some(Scalar::Int(*ty)),
+            ExprKind::Int(_) | ExprKind::Negate(_) | ExprKind::Complement(_) | ExprKind::Binary(..) => None,
+        }
+    }
 }

@@ -133,7 +133,7 @@ fn lower_procedure(plan: &Plan<'_>, building: &mut Building, at: usize, keys: &[
         return known.clone();
     }
     let source = &plan.actor.procedures[at];
-    let recursive = plan.is_recursive(at);
+    let recursive = plan.calls.is_recursive(at);
     let name =
         building.names.fresh(&format!("{}_{}", plan.prefix, source.name.rsplit('.').next().unwrap_or("procedure")));
     let reserved = recursive.then(|| building.reserve());

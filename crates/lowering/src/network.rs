@@ -9,6 +9,7 @@ use crate::machine::{elements, machine, words};
 use crate::plan::{Home, Lowered, Need, Plan, array_length};
 use crate::ring::{Ring, ring_record};
 use crate::scheduler::scheduler;
+use headrace_analysis::topology;
 use headrace_ir::{Connection, Endpoint, InstanceId, Network};
 use headrace_program::{
     Argument, CompareOp, Expr, ExprKind, FieldType, FunctionId, Interface, Module, Place, RecordId, Root, Stmt, Type,
@@ -247,63 +248,6 @@ fn actor_init(plan: &Plan<'_>, building: &mut Building) -> Option<FunctionId> {
     })
 }
 
-/// Instances in an order in which tokens flow: sources first, loops cut where they come back.
-fn order(network: &Network) -> Vec<usize> {
-    let n = network.instances.len();
-    let mut successors = vec![Vec::new(); n];
-    let mut starts = Vec::new();
-    for connection in &network.connections {
-        match (connection.source, connection.target) {
-            (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) => {
-                successors[source.index()].push(target.index());
-            }
-            (Endpoint::Boundary(_), Endpoint::Instance(target, _)) => starts.push(target.index()),
-            _ => {}
-        }
-    }
-    starts.extend(0..n);
-    let mut seen = vec![false; n];
-    let mut order = Vec::with_capacity(n);
-    for start in starts {
-        if std::mem::replace(&mut seen[start], true) {
-            continue;
-        }
-        let mut stack = vec![(start, 0)];
-        while let Some((at, next)) = stack.pop() {
-            match successors[at].get(next) {
-                Some(&successor) => {
-                    stack.push((at, next + 1));
-                    if !std::mem::replace(&mut seen[successor], true) {
-                        stack.push((successor, 0));
-                    }
-                }
-                None => order.push(at),
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-/// Instances at the other ends of the FIFOs of one.
-fn neighbours(network: &Network, instance: usize) -> Vec<usize> {
-    let mut all = Vec::new();
-    for connection in &network.connections {
-        if let (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) = (connection.source, connection.target) {
-            if source.index() == instance {
-                all.push(target.index());
-            }
-            if target.index() == instance {
-                all.push(source.index());
-            }
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    all.retain(|&other| other != instance);
-    all
-}
-
 fn run(network: &Network, layout: &Layout, runs: &[(Lowered, Vec<usize>)], building: &mut Building) -> FunctionId {
     let (mut f, context) = with_context(layout);
     let most = f.scalar_parameter("max_rounds", Type::U64);
@@ -329,7 +273,7 @@ fn run(network: &Network, layout: &Layout, runs: &[(Lowered, Vec<usize>)], build
     ));
     f.push(Stmt::Assign(shared(control::BUDGET), left.minus(Expr::int(Type::U64, 1))));
     f.assign(any, Expr::bool(false));
-    for at in order(network) {
+    for at in topology::sources_first(network) {
         let (lowered, connections) = &runs[at];
         let (place, index) = news(at);
         let has_news = Expr::element(place.clone(), index.clone(), Type::Bool);
@@ -355,7 +299,7 @@ fn run(network: &Network, layout: &Layout, runs: &[(Lowered, Vec<usize>)], build
             let now = f.read(fired);
             f.when(now, |f| {
                 f.assign(any, Expr::bool(true));
-                for other in neighbours(network, at) {
+                for other in topology::neighbours(network, at).into_iter().filter(|&other| other != at) {
                     let (place, index) = news(other);
                     f.push(Stmt::Store(place, index, Expr::bool(true)));
                 }

@@ -3,8 +3,9 @@
 
 use crate::building::{Building, MAX_ELEMENTS};
 use crate::machine::{elements, machine, words};
+use headrace_analysis::calls::Calls;
 use headrace_analysis::ranges::Ranges;
-use headrace_ir::{Actor, Argument, Expr, ExprKind, Place, Root, Stmt, StmtKind, Type, Value};
+use headrace_ir::{Actor, Place, Root, Type, Value};
 use headrace_program::names::identifier;
 use headrace_program::{FieldType, FunctionId, RecordId, TableId};
 use std::cell::RefCell;
@@ -71,7 +72,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) fsm: Option<u32>,
     pub(crate) started: Option<u32>,
     pub(crate) blocked: u32,
-    recursive: Vec<bool>,
+    pub(crate) calls: Calls,
     pub(crate) procedures: RefCell<HashMap<ProcedureKey, Lowered>>,
 }
 
@@ -117,14 +118,9 @@ impl<'a> Plan<'a> {
             fsm,
             started,
             blocked,
-            recursive: recursive(actor),
+            calls: Calls::of(actor),
             procedures: RefCell::default(),
         }
-    }
-
-    /// True for procedures that can call themselves, directly or not.
-    pub(crate) fn is_recursive(&self, procedure: usize) -> bool {
-        self.recursive[procedure]
     }
 
     /// The value of a scalar that never changes.
@@ -151,95 +147,5 @@ pub(crate) fn field_type(ty: &Type) -> FieldType {
     match array_length(ty) {
         Some(length) => FieldType::Array(element, u32::try_from(length).unwrap_or(u32::MAX)),
         None => FieldType::Scalar(element),
-    }
-}
-
-fn recursive(actor: &Actor) -> Vec<bool> {
-    let calls: Vec<Vec<usize>> = actor
-        .procedures
-        .iter()
-        .map(|procedure| {
-            let mut calls = Vec::new();
-            in_block(&procedure.body, &mut calls);
-            if let Some((_, result)) = &procedure.result {
-                in_expr(result, &mut calls);
-            }
-            calls
-        })
-        .collect();
-    (0..calls.len())
-        .map(|at| {
-            let mut seen = vec![false; calls.len()];
-            let mut todo = calls[at].clone();
-            while let Some(next) = todo.pop() {
-                if next == at {
-                    return true;
-                }
-                if !std::mem::replace(&mut seen[next], true) {
-                    todo.extend(&calls[next]);
-                }
-            }
-            false
-        })
-        .collect()
-}
-
-fn in_arguments(arguments: &[Argument], calls: &mut Vec<usize>) {
-    for argument in arguments {
-        match argument {
-            Argument::Value(value) => in_expr(value, calls),
-            Argument::List(place) => in_place(place, calls),
-        }
-    }
-}
-
-fn in_place(place: &Place, calls: &mut Vec<usize>) {
-    place.indices.iter().for_each(|index| in_expr(index, calls));
-}
-
-fn in_expr(expr: &Expr, calls: &mut Vec<usize>) {
-    match &expr.kind {
-        ExprKind::Load(place) => in_place(place, calls),
-        ExprKind::Call(procedure, arguments) => {
-            calls.push(procedure.index());
-            in_arguments(arguments, calls);
-        }
-        _ => expr.parts().into_iter().for_each(|part| in_expr(part, calls)),
-    }
-}
-
-fn in_block(statements: &[Stmt], calls: &mut Vec<usize>) {
-    for statement in statements {
-        match &statement.kind {
-            StmtKind::Assign(place, value) => {
-                in_place(place, calls);
-                in_expr(value, calls);
-            }
-            StmtKind::Copy { target, source, .. } => {
-                in_place(target, calls);
-                in_place(source, calls);
-            }
-            StmtKind::If(condition, yes, no) => {
-                in_expr(condition, calls);
-                in_block(yes, calls);
-                in_block(no, calls);
-            }
-            StmtKind::While { before, condition, body } => {
-                in_block(before, calls);
-                in_expr(condition, calls);
-                in_block(body, calls);
-            }
-            StmtKind::Foreach { low, high, body, .. } => {
-                in_expr(low, calls);
-                in_expr(high, calls);
-                in_block(body, calls);
-            }
-            StmtKind::Call { procedure, arguments, .. } => {
-                calls.push(procedure.index());
-                in_arguments(arguments, calls);
-            }
-            StmtKind::CallNative { arguments, .. } => in_arguments(arguments, calls),
-            StmtKind::Print { pieces, .. } => pieces.iter().for_each(|piece| in_expr(&piece.value, calls)),
-        }
     }
 }

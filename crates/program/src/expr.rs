@@ -116,6 +116,24 @@ pub enum BinaryOp {
     ShiftRight,
 }
 
+impl BinaryOp {
+    /// How it is written in C and in the languages that took their operators from there.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::And => "&",
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+            BinaryOp::ShiftLeft => "<<",
+            BinaryOp::ShiftRight => ">>",
+        }
+    }
+}
+
 /// Comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompareOp {
@@ -131,6 +149,20 @@ pub enum CompareOp {
     Greater,
     /// `>=`
     GreaterEqual,
+}
+
+impl CompareOp {
+    /// How it is written in C and in the languages that took their operators from there.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Equal => "==",
+            CompareOp::NotEqual => "!=",
+            CompareOp::Less => "<",
+            CompareOp::LessEqual => "<=",
+            CompareOp::Greater => ">",
+            CompareOp::GreaterEqual => ">=",
+        }
+    }
 }
 
 impl Expr {

@@ -1,6 +1,6 @@
 //! Modules: records, tables, functions, and what the outside calls.
 
-use crate::{Stmt, Type};
+use crate::{Place, Root, Stmt, Type};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -248,5 +248,28 @@ impl Module {
     /// The record of this number.
     pub fn record(&self, id: RecordId) -> &Record {
         &self.records[id.index()]
+    }
+
+    /// The fields that the path of a place leads through, from the variable on. Where one does not exist, which [`crate::verify`]
+    /// reports, it is `None`, and nothing comes after it.
+    pub fn fields(&self, function: &Function, place: &Place) -> Vec<Option<&Field>> {
+        let mut record = match place.root {
+            Root::Variable(variable) => match function.variables[variable.index()].kind {
+                VariableKind::Record(id) => Some(id),
+                _ => None,
+            },
+            Root::Table(_) => None,
+        };
+        let mut fields = Vec::with_capacity(place.path.len());
+        for &at in &place.path {
+            let field = record.and_then(|id| self.record(id).fields.get(at as usize));
+            fields.push(field);
+            let Some(field) = field else { break };
+            record = match field.ty {
+                FieldType::Record(id) => Some(id),
+                _ => None,
+            };
+        }
+        fields
     }
 }

@@ -1,8 +1,8 @@
 //! The readable form of a module: for people, who compare what was lowered with what was printed.
 
 use crate::{
-    Argument, BinaryOp, CompareOp, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root,
-    Stmt, Type, UnaryOp, VariableKind,
+    Argument, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type, UnaryOp,
+    VariableKind,
 };
 use std::fmt::Write as _;
 
@@ -102,28 +102,12 @@ impl Printer<'_> {
     }
 
     fn place(&self, place: &Place) -> String {
-        let (mut text, mut record) = match place.root {
-            Root::Table(table) => return self.module.tables[table.index()].name.clone(),
-            Root::Variable(variable) => {
-                let variable = &self.function.variables[variable.index()];
-                let record = match variable.kind {
-                    VariableKind::Record(id) => Some(id),
-                    _ => None,
-                };
-                (variable.name.clone(), record)
-            }
+        let root = match place.root {
+            Root::Table(table) => &self.module.tables[table.index()].name,
+            Root::Variable(variable) => self.name(variable),
         };
-        for &field in &place.path {
-            let Some(field) = record.and_then(|id| self.module.record(id).fields.get(field as usize)) else {
-                return format!("{text}.?");
-            };
-            text = format!("{text}.{}", field.name);
-            record = match field.ty {
-                FieldType::Record(id) => Some(id),
-                _ => None,
-            };
-        }
-        text
+        let fields = self.module.fields(self.function, place).into_iter();
+        fields.fold(root.to_owned(), |text, field| format!("{text}.{}", field.map_or("?", |field| &field.name)))
     }
 
     fn expr(&self, expr: &Expr) -> String {
@@ -133,32 +117,8 @@ impl Printer<'_> {
             ExprKind::Element(place, index) => format!("{}[{}]", self.place(place), self.expr(index)),
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("!{}", self.operand(x)),
-            ExprKind::Binary(op, a, b) => {
-                let symbol = match op {
-                    BinaryOp::Add => "+",
-                    BinaryOp::Sub => "-",
-                    BinaryOp::Mul => "*",
-                    BinaryOp::Div => "/",
-                    BinaryOp::Rem => "%",
-                    BinaryOp::And => "&",
-                    BinaryOp::Or => "|",
-                    BinaryOp::Xor => "^",
-                    BinaryOp::ShiftLeft => "<<",
-                    BinaryOp::ShiftRight => ">>",
-                };
-                format!("{} {symbol} {}", self.operand(a), self.operand(b))
-            }
-            ExprKind::Compare(op, a, b) => {
-                let symbol = match op {
-                    CompareOp::Equal => "==",
-                    CompareOp::NotEqual => "!=",
-                    CompareOp::Less => "<",
-                    CompareOp::LessEqual => "<=",
-                    CompareOp::Greater => ">",
-                    CompareOp::GreaterEqual => ">=",
-                };
-                format!("{} {symbol} {}", self.operand(a), self.operand(b))
-            }
+            ExprKind::Binary(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
+            ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
             ExprKind::Convert(x) => format!("{}({})", expr.ty, self.expr(x)),
             ExprKind::Reinterpret(x) => format!("{}.bits({})", expr.ty, self.expr(x)),
             ExprKind::Select(c, a, b) => {

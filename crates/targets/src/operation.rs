@@ -1,22 +1,25 @@
-//! What an operation of the library offers in any language: the functions that it has, and the strings that these take.
+//! What an operation of the library offers in any language: the functions that it has, the strings that these take, and
+//! what the run time that processes messages has to know of its ports.
 
+use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::sizes::Sizes;
 use headrace_library::{PortSpec, Role};
 
-/// The strings of a message, in the order in which they are given: role, its constant in C, its name in signatures.
+/// The strings of a message, in the order in which they are given: role, its constant, its name in signatures.
 pub(crate) const STRINGS: [(Role, &str, &str); 12] = [
-    (Role::Key, "HEADRACE_KEY", "key"),
-    (Role::Nonce, "HEADRACE_NONCE", "nonce"),
-    (Role::Iv, "HEADRACE_IV", "iv"),
-    (Role::SecretNonce, "HEADRACE_SECRET_NONCE", "secret_nonce"),
-    (Role::Ad, "HEADRACE_AD", "ad"),
-    (Role::Seed, "HEADRACE_SEED", "seed"),
-    (Role::Entropy, "HEADRACE_ENTROPY", "entropy"),
-    (Role::Input, "HEADRACE_INPUT", "in"),
-    (Role::TagIn, "HEADRACE_TAG_IN", "tag"),
-    (Role::SecretNonceOut, "HEADRACE_SECRET_NONCE_OUT", "secret_nonce_out"),
-    (Role::Output, "HEADRACE_OUTPUT", "out"),
-    (Role::Tag, "HEADRACE_TAG", "tag"),
+    (Role::Key, "KEY", "key"),
+    (Role::Nonce, "NONCE", "nonce"),
+    (Role::Iv, "IV", "iv"),
+    (Role::SecretNonce, "SECRET_NONCE", "secret_nonce"),
+    (Role::Ad, "AD", "ad"),
+    (Role::Seed, "SEED", "seed"),
+    (Role::Entropy, "ENTROPY", "entropy"),
+    (Role::Input, "INPUT", "in"),
+    (Role::TagIn, "TAG_IN", "tag"),
+    (Role::SecretNonceOut, "SECRET_NONCE_OUT", "secret_nonce_out"),
+    (Role::Output, "OUTPUT", "out"),
+    (Role::Tag, "TAG", "tag"),
 ];
 
 /// A function of an operation.
@@ -44,7 +47,7 @@ pub(crate) enum Function {
 
 /// A string in the signature of a function.
 pub(crate) struct Parameter<'s> {
-    /// The constant of its role in C.
+    /// The constant of its role.
     pub(crate) constant: &'static str,
     pub(crate) name: &'static str,
     pub(crate) port: &'s PortSpec,
@@ -97,4 +100,84 @@ pub(crate) fn streams(spec: &OperationSpec) -> bool {
 /// Output that is for verified messages only.
 pub(crate) fn withholds(spec: &OperationSpec) -> bool {
     spec.verifies && spec.output(Role::Output).is_some()
+}
+
+/// What a run time has to know of an operation: the numbers of its ports among the inputs or outputs of its network, and
+/// how messages are framed there.
+pub(crate) struct Operation {
+    /// In the order of [`STRINGS`]; `None` for those that it does not have.
+    pub(crate) strings: [Option<StringPort>; STRINGS.len()],
+    /// The ports that control messages.
+    pub(crate) rekey: Option<usize>,
+    pub(crate) decrypt: Option<usize>,
+    pub(crate) reseed: Option<usize>,
+    pub(crate) blocks: Option<usize>,
+    pub(crate) verified: Option<usize>,
+    /// Words that a generator makes at once.
+    pub(crate) most_words: u64,
+    /// Bytes of a block of a core; 0 for what processes messages.
+    pub(crate) block_bytes: u64,
+    /// What the port `decrypt` is told.
+    pub(crate) decrypts: bool,
+    /// The input must be one chunk.
+    pub(crate) single_chunk: bool,
+    /// Output is for verified messages only.
+    pub(crate) withholds: bool,
+}
+
+/// A string at the edge of a network.
+pub(crate) struct StringPort {
+    pub(crate) port: usize,
+    /// The port where the sizes of its chunks go, when its length can vary.
+    pub(crate) sizes: Option<usize>,
+    /// A length must be in one of these.
+    pub(crate) lengths: Vec<Lengths>,
+}
+
+/// Lengths from `min` to `max` bytes, in multiples of `multiple`.
+pub(crate) struct Lengths {
+    pub(crate) min: u64,
+    /// `u64::MAX` where nothing bounds it.
+    pub(crate) max: u64,
+    pub(crate) multiple: u64,
+}
+
+impl Operation {
+    pub(crate) fn of(spec: &OperationSpec, network: &Network) -> Self {
+        let number = |is_output: bool, wanted: &str| {
+            let ports = if is_output { &network.outputs } else { &network.inputs };
+            ports.iter().position(|port| port.name == wanted)
+        };
+        let port_of = |role: Role| if role.is_output() { spec.output(role) } else { spec.input(role) };
+        let control = |role: Role| port_of(role).and_then(|port| number(role.is_output(), &port.name));
+        let string = |(role, ..): (Role, &str, &str)| {
+            let port = port_of(role)?;
+            Some(StringPort {
+                port: number(role.is_output(), &port.name)?,
+                sizes: port.companion.as_deref().and_then(|companion| number(role.is_output(), companion)),
+                lengths: lengths(&port.sizes),
+            })
+        };
+        Self {
+            strings: STRINGS.map(string),
+            rekey: control(Role::Rekey),
+            decrypt: control(Role::Decrypt),
+            reseed: control(Role::Reseed),
+            blocks: control(Role::Blocks),
+            verified: control(Role::Verified),
+            most_words: spec.input(Role::Blocks).map_or(0, |port| port.sizes.max().min(u32::MAX.into())),
+            block_bytes: if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 },
+            decrypts: spec.decrypt.unwrap_or(false),
+            single_chunk: spec.single_chunk,
+            withholds: withholds(spec),
+        }
+    }
+}
+
+/// The ranges that make up the legal lengths of a string.
+fn lengths(sizes: &Sizes) -> Vec<Lengths> {
+    match sizes {
+        Sizes::OneOf(sizes) => sizes.iter().map(|&size| Lengths { min: size, max: size, multiple: 1 }).collect(),
+        Sizes::Range { min, max, multiple } => vec![Lengths { min: *min, max: *max, multiple: *multiple }],
+    }
 }

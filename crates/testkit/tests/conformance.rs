@@ -5,31 +5,17 @@
 #[path = "../../interp/tests/text/mod.rs"]
 mod text;
 
-use headrace_engine::{CollectingHost, Engine, Outcome, Trap};
+mod sidecar;
+
+use headrace_engine::Outcome;
 use headrace_interp::{Interpreter, Options, Order};
 use headrace_ir::{Int, Network, Port, RealType, Scalar, real};
 use headrace_native::{Batch, Compiler};
+use sidecar::{Seen, encode, run};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use toml::{Table, Value};
-
-/// One value of a sidecar as a token in storage form.
-fn encode(ty: Scalar, value: &Value) -> Result<Vec<u8>, String> {
-    let size = ty.storage_bytes();
-    Ok(match (ty, value) {
-        (Scalar::Bool, Value::Boolean(value)) => vec![u8::from(*value)],
-        (Scalar::Int(_), Value::Integer(value)) => Int::from(*value).to_le_bytes(size),
-        (Scalar::Int(_), Value::String(text)) => {
-            let big: num_bigint::BigInt = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-            Int::from(big).to_le_bytes(size)
-        }
-        (Scalar::Real(ty), Value::Float(value)) => {
-            real::to_bits(real::round(*value, ty), ty).to_le_bytes()[..size].to_vec()
-        }
-        _ => return Err(format!("`{value:?}` is no token of {ty}")),
-    })
-}
 
 fn show(ty: Scalar, bytes: &[u8]) -> String {
     let tokens = bytes.chunks(ty.storage_bytes()).map(|token| match ty {
@@ -44,39 +30,6 @@ fn show(ty: Scalar, bytes: &[u8]) -> String {
         Scalar::String => String::new(),
     });
     tokens.collect::<Vec<_>>().join(", ")
-}
-
-struct Seen {
-    streams: Vec<Vec<u8>>,
-    host: CollectingHost,
-    outcome: Result<Outcome, Trap>,
-    lacks_room: bool,
-}
-
-fn run(network: &Network, inputs: &[Vec<u8>], expected: &Table, engine: &mut dyn Engine) -> Seen {
-    let bytes = |key: &str| -> Vec<u8> {
-        let list = expected.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        list.iter().filter_map(Value::as_integer).map(|byte| byte as u8).collect()
-    };
-    let max_firings = expected.get("max_firings").and_then(Value::as_integer).map(|n| n as u64);
-    let mut host = CollectingHost { source: bytes("source"), golden: bytes("golden"), ..CollectingHost::default() };
-    let mut left = inputs.to_vec();
-    let mut streams = vec![Vec::new(); network.outputs.len()];
-    loop {
-        let mut moved = 0;
-        for (port, tokens) in left.iter_mut().enumerate() {
-            let n = engine.write(port, tokens);
-            tokens.drain(..n * network.inputs[port].ty.storage_bytes());
-            moved += n;
-        }
-        let outcome = engine.run(max_firings, &mut host);
-        for (port, stream) in streams.iter_mut().enumerate() {
-            moved += engine.read(port, stream);
-        }
-        if moved == 0 || outcome != Ok(Outcome::Idle) {
-            return Seen { streams, host, lacks_room: engine.report().lacks_room(), outcome };
-        }
-    }
 }
 
 /// What differs from the sidecar.
@@ -162,14 +115,7 @@ fn case(name: &str, expected: Table) -> Result<Case, String> {
     if !known(&network.inputs, &given) || !known(&network.outputs, &out) {
         return Err("a port that the network does not have".into());
     }
-    let inputs: Vec<Vec<u8>> = network
-        .inputs
-        .iter()
-        .map(|port| {
-            let tokens = given.get(&port.name).and_then(Value::as_array).cloned().unwrap_or_default();
-            Ok(tokens.iter().map(|value| encode(port.ty, value)).collect::<Result<Vec<_>, String>>()?.concat())
-        })
-        .collect::<Result<_, String>>()?;
+    let inputs = sidecar::inputs(&network, &expected)?;
     let fifo_tokens = expected.get("fifo").and_then(Value::as_integer).map_or(512, |n| n as u32);
     let orders: &[Order] = match expected.get("order").and_then(Value::as_str) {
         Some("fixed") => &ORDERS[..1],

@@ -5,10 +5,11 @@
 #[path = "../../interp/tests/text/mod.rs"]
 mod text;
 
-use headrace_engine::{CollectingHost, Engine, Outcome};
+mod sidecar;
+
 use headrace_exchange::Running;
 use headrace_interp::{Interpreter, Order};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Int, Network, Scalar, real};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::{Answer, CallInput, Plan, Verdict, cases};
@@ -21,6 +22,7 @@ use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
 use headrace_testkit::lowered::LoweredEngine;
 use headrace_testkit::peers::library::Shipped;
 use headrace_testkit::rng::Rng;
+use sidecar::{Seen, run};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -92,59 +94,6 @@ fn conformance_programs_show_what_the_interpreter_shows() {
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// What a run showed: streams, prints, what was written, how it ended.
-type Shown = (Vec<Vec<u8>>, Vec<u8>, Vec<u8>, String);
-
-fn show(network: &Network, expected: &toml::Table, engine: &mut dyn Engine) -> Shown {
-    let list = |value: Option<&toml::Value>| value.and_then(toml::Value::as_array).cloned().unwrap_or_default();
-    let bytes =
-        |key: &str| list(expected.get(key)).iter().filter_map(toml::Value::as_integer).map(|n| n as u8).collect();
-    let mut host = CollectingHost { source: bytes("source"), golden: bytes("golden"), ..CollectingHost::default() };
-    let given = expected.get("in").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-    let mut left: Vec<Vec<u8>> = network
-        .inputs
-        .iter()
-        .map(|port| {
-            let values = list(given.get(&port.name));
-            values
-                .iter()
-                .flat_map(|value| match (value, port.ty) {
-                    (toml::Value::Boolean(value), _) => vec![u8::from(*value)],
-                    (toml::Value::Float(value), Scalar::Real(ty)) => {
-                        real::to_bits(real::round(*value, ty), ty).to_le_bytes()[..port.ty.storage_bytes()].to_vec()
-                    }
-                    (toml::Value::String(text), _) => {
-                        let big: num_bigint::BigInt = text.parse().expect("a number");
-                        Int::from(big).to_le_bytes(port.ty.storage_bytes())
-                    }
-                    (value, _) => Int::from(value.as_integer().unwrap_or(0)).to_le_bytes(port.ty.storage_bytes()),
-                })
-                .collect()
-        })
-        .collect();
-    let limit = expected.get("max_firings").and_then(toml::Value::as_integer).map(|n| n as u64);
-    let mut streams = vec![Vec::new(); network.outputs.len()];
-    loop {
-        let mut moved = 0;
-        for (port, tokens) in left.iter_mut().enumerate() {
-            let n = engine.write(port, tokens);
-            tokens.drain(..n * network.inputs[port].ty.storage_bytes());
-            moved += n;
-        }
-        let outcome = engine.run(limit, &mut host);
-        for (port, stream) in streams.iter_mut().enumerate() {
-            moved += engine.read(port, stream);
-        }
-        if moved == 0 || outcome != Ok(Outcome::Idle) {
-            let end = match outcome {
-                Err(trap) => trap.message,
-                Ok(outcome) => format!("{outcome:?}, lacks room: {}", engine.report().lacks_room()),
-            };
-            return (streams, host.printed, host.written, end);
-        }
-    }
-}
-
 fn conformance(name: &str) -> Result<(), String> {
     let folder = text::repository().join("tests/conformance");
     let sidecar = std::fs::read_to_string(folder.join(format!("{name}.toml"))).map_err(|error| error.to_string())?;
@@ -157,11 +106,21 @@ fn conformance(name: &str) -> Result<(), String> {
     let fifo_tokens = expected.get("fifo").and_then(toml::Value::as_integer).map_or(DEFAULT_FIFO_TOKENS, |n| n as u32);
     let module = lowered(&network, fifo_tokens)?;
     let mut engine = LoweredEngine::new(&network, &module).map_err(|fault| fault.to_string())?;
-    let shown = show(&network, &expected, &mut engine);
+    let inputs = sidecar::inputs(&network, &expected)?;
+    let shown = shown(run(&network, &inputs, &expected, &mut engine));
     let options = headrace_interp::Options { fifo_tokens, ..headrace_interp::Options::default() };
     let mut judge = Interpreter::new(network.clone(), options).map_err(|problems| format!("{problems:?}"))?;
-    let wanted = show(&network, &expected, &mut judge);
+    let wanted = self::shown(run(&network, &inputs, &expected, &mut judge));
     if shown == wanted { Ok(()) } else { Err(format!("{shown:?} and not {wanted:?}")) }
+}
+
+/// What two engines must agree on: streams, prints, what was written, how it ended.
+fn shown(seen: Seen) -> (Vec<Vec<u8>>, Vec<u8>, Vec<u8>, String) {
+    let end = match seen.outcome {
+        Err(trap) => trap.message,
+        Ok(outcome) => format!("{outcome:?}, lacks room: {}", seen.lacks_room),
+    };
+    (seen.streams, seen.host.printed, seen.host.written, end)
 }
 
 /// Seconds for known answers, unless `HEADRACE_LOWERED_SECONDS` gives more.

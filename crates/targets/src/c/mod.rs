@@ -163,7 +163,7 @@ pub struct Emission {
 pub fn prefix_for(network: &Network) -> String {
     let short = network.name.rsplit('.').next().unwrap_or(&network.name);
     let mut names = names::Names::default();
-    names.fresh(&names::identifier(short))
+    names.fresh(&headrace_program::names::identifier(short))
 }
 
 /// Prints a network as one header and one source file, `PREFIX.h` and `PREFIX.c`, and the runtime next to them.

@@ -1,5 +1,6 @@
 //! C identifiers for CAL names: kept as they are where C allows it, changed where it does not or where they would clash.
 
+use headrace_program::names::identifier;
 use std::collections::HashSet;
 
 /// Words that mean something in C, in the headers that generated code includes, or as a macro of common platforms.
@@ -94,15 +95,6 @@ const TAKEN: &[&str] = &[
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     used: HashSet<String>,
-}
-
-/// Letters, digits and underscores only, beginning with a letter.
-pub fn identifier(name: &str) -> String {
-    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        text.insert(0, 'x');
-    }
-    text
 }
 
 impl Names {

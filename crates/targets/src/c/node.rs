@@ -21,29 +21,16 @@ impl Code<'_> {
     /// Annotates an expression.
     pub fn node<'e>(&self, expr: &'e Expr) -> Node<'e> {
         let kids: Vec<Node<'e>> = match &expr.kind {
-            ExprKind::Int(_)
-            | ExprKind::Bool(_)
-            | ExprKind::Real(..)
-            | ExprKind::String(_)
-            | ExprKind::Load(_)
-            | ExprKind::Call(..)
-            | ExprKind::Concat(_) => Vec::new(),
-            ExprKind::Negate(x)
-            | ExprKind::Complement(x)
-            | ExprKind::Not(x)
-            | ExprKind::Wrap(_, x)
-            | ExprKind::IntToReal(_, x)
-            | ExprKind::RealToReal(_, x)
-            | ExprKind::RealNegate(x) => vec![self.node(x)],
-            ExprKind::Binary(_, a, b)
-            | ExprKind::ShiftLeft(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::RealBinary(_, _, a, b) => vec![self.node(a), self.node(b)],
-            ExprKind::If(c, a, b) => vec![self.node(c), self.node(a), self.node(b)],
+            ExprKind::Concat(_) => Vec::new(),
+            _ => expr.parts().into_iter().map(|part| self.node(part)).collect(),
         };
-        let range = self.range_of(expr, &kids);
+        let parts: Vec<&Interval> = kids.iter().map(|kid| &kid.range).collect();
+        let range = ranges::of_expr(
+            expr,
+            &parts,
+            |root| self.root_range(root),
+            |procedure| self.result_range(procedure.index()),
+        );
         let own = match &expr.kind {
             ExprKind::Load(place) => self.place_can_stop(place),
             ExprKind::Call(procedure, arguments) => {
@@ -65,21 +52,6 @@ impl Code<'_> {
         Node { expr, range, can_stop, kids }
     }
 
-    fn range_of(&self, expr: &Expr, kids: &[Node<'_>]) -> Interval {
-        match &expr.kind {
-            ExprKind::Int(value) => Interval::of(value.clone()),
-            ExprKind::Load(place) => self.root_range(place.root),
-            ExprKind::Negate(_) => kids[0].range.negate(),
-            ExprKind::Complement(_) => kids[0].range.complement(),
-            ExprKind::Wrap(ty, _) => kids[0].range.wrap(*ty),
-            ExprKind::Binary(op, _, _) => Interval::binary(*op, &kids[0].range, &kids[1].range),
-            ExprKind::ShiftLeft(ty, _, _) => kids[0].range.shift_left(&kids[1].range, *ty),
-            ExprKind::If(..) => kids[1].range.join(&kids[2].range),
-            ExprKind::Call(procedure, _) => self.result_range(procedure.index()),
-            _ => ranges::of_scalar(Scalar::Bool),
-        }
-    }
-
     /// True when an index of the place can be out of range in checked code, or its evaluation can stop otherwise.
     pub fn place_can_stop(&self, place: &Place) -> bool {
         let ty = self.type_of(place.root);
@@ -91,22 +63,10 @@ impl Code<'_> {
 
     /// What kind of scalar an expression is; `None` for integers that no type was given.
     pub fn scalar_of(&self, node: &Node<'_>) -> Option<Scalar> {
-        match &node.expr.kind {
-            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Compare(..) | ExprKind::And(..) | ExprKind::Or(..) => {
-                Some(Scalar::Bool)
-            }
-            ExprKind::Real(_, ty)
-            | ExprKind::IntToReal(ty, _)
-            | ExprKind::RealToReal(ty, _)
-            | ExprKind::RealBinary(ty, ..) => Some(Scalar::Real(*ty)),
-            ExprKind::RealNegate(_) => self.scalar_of(&node.kids[0]),
-            ExprKind::String(_) | ExprKind::Concat(_) => Some(Scalar::String),
-            ExprKind::Load(place) => Some(self.type_of(place.root).element),
-            ExprKind::Call(procedure, _) => self.plan.actor.procedures[procedure.index()].result.as_ref().map(|r| r.0),
-            ExprKind::If(..) => self.scalar_of(&node.kids[1]).or_else(|| self.scalar_of(&node.kids[2])),
-            ExprKind::Wrap(ty, _) | ExprKind::ShiftLeft(ty, _, _) => Some(Scalar::Int(*ty)),
-            ExprKind::Int(_) | ExprKind::Negate(_) | ExprKind::Complement(_) | ExprKind::Binary(..) => None,
-        }
+        let procedures = &self.plan.actor.procedures;
+        node.expr.scalar(&|root| self.type_of(root).element, &|procedure| {
+            procedures[procedure.index()].result.as_ref().map(|result| result.0)
+        })
     }
 }
 

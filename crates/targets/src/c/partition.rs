@@ -5,6 +5,7 @@
 
 use super::network::{Fifo, Writer};
 use super::plan::Plan;
+use headrace_analysis::topology;
 use headrace_ir::{Connection, Endpoint, InstanceId, Mapping};
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
@@ -115,7 +116,7 @@ impl Writer<'_> {
         let call = format!("{function}({})", arguments.join(", "));
         let mut masks = vec![0u64; self.news_words()];
         let mut others = Vec::new();
-        for neighbour in self.neighbours(at) {
+        for neighbour in topology::neighbours(self.network, at) {
             match mapping {
                 Some(mapping) if mapping.of[neighbour] != mapping.of[at] => others.push(mapping.of[neighbour]),
                 _ => masks[neighbour / 64] |= 1 << (neighbour % 64),
@@ -298,7 +299,7 @@ impl Writer<'_> {
         if !self.options.count_firings && !idle.is_empty() {
             text.push_str("        if (control->budget == 0) {\n            control->limited = 1;\n            break;\n        }\n        control->budget--;\n");
         }
-        let members = self.order().into_iter().filter(|&at| mapping.of[at] == partition);
+        let members = topology::sources_first(self.network).into_iter().filter(|&at| mapping.of[at] == partition);
         let mut stops = false;
         for at in members {
             stops |= runs[at].1;

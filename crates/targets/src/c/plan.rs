@@ -4,6 +4,7 @@
 use super::ctype;
 use super::names::Names;
 use super::{Options, PlaceTable};
+use headrace_analysis::calls::Calls;
 use headrace_analysis::ranges::Ranges;
 use headrace_ir::{
     Action, Actor, Argument, Expr, ExprKind, Guard, Int, OutputValue, Place, Root, Scalar, Stmt, StmtKind, Type, Value,
@@ -129,7 +130,7 @@ impl<'a> Plan<'a> {
         };
         plan.place_variables(&usage, names, tables);
         for (at, procedure) in actor.procedures.iter().enumerate() {
-            let recursive = usage.recursive(at);
+            let recursive = usage.calls.is_recursive(at);
             plan.procedures.push(ProcedureInfo {
                 name: if usage.reached[at] {
                     names.fresh(&format!("{}_{}", plan.prefix, procedure.name))
@@ -299,7 +300,7 @@ struct Usage {
     variables: Vec<(bool, bool)>,
     /// For each procedure and parameter: a list that is written.
     parameters: Vec<Vec<bool>>,
-    calls: Vec<Vec<usize>>,
+    calls: Calls,
     roots: Vec<usize>,
     reached: Vec<bool>,
     /// For each variable of the actor, the fewest indices that a read of it has.
@@ -313,7 +314,7 @@ impl Usage {
         let mut usage = Usage {
             variables: vec![(false, false); actor.variables.len()],
             parameters: actor.procedures.iter().map(|procedure| vec![false; procedure.n_parameters]).collect(),
-            calls: vec![Vec::new(); actor.procedures.len()],
+            calls: Calls::of(actor),
             roots: Vec::new(),
             reached: vec![false; actor.procedures.len()],
             fewest_indices: vec![usize::MAX; actor.variables.len()],
@@ -331,7 +332,7 @@ impl Usage {
             if let Some((_, value)) = &procedure.result {
                 usage.expr(Some(at), value);
             }
-            todo.extend(usage.calls[at].iter().copied());
+            todo.extend(usage.calls.from(at));
         }
         usage
     }
@@ -430,9 +431,8 @@ impl Usage {
     }
 
     fn call(&mut self, caller: Option<usize>, callee: usize, arguments: &[Argument]) {
-        match caller {
-            Some(caller) => self.calls[caller].push(callee),
-            None => self.roots.push(callee),
+        if caller.is_none() {
+            self.roots.push(callee);
         }
         for (parameter, argument) in arguments.iter().enumerate() {
             match argument {
@@ -469,24 +469,10 @@ impl Usage {
         }
     }
 
-    fn recursive(&self, at: usize) -> bool {
-        let mut seen = vec![false; self.calls.len()];
-        let mut todo = self.calls[at].clone();
-        while let Some(next) = todo.pop() {
-            if next == at {
-                return true;
-            }
-            if !std::mem::replace(&mut seen[next], true) {
-                todo.extend(self.calls[next].iter().copied());
-            }
-        }
-        false
-    }
-
     fn order(&self) -> Vec<usize> {
         let mut order = Vec::new();
-        let mut seen = vec![false; self.calls.len()];
-        for root in 0..self.calls.len() {
+        let mut seen = vec![false; self.reached.len()];
+        for root in 0..self.reached.len() {
             if !self.reached[root] || seen[root] {
                 continue;
             }
@@ -494,7 +480,7 @@ impl Usage {
             let mut stack = vec![(root, 0)];
             seen[root] = true;
             while let Some((at, next)) = stack.pop() {
-                match self.calls[at].get(next) {
+                match self.calls.from(at).get(next) {
                     Some(&callee) => {
                         stack.push((at, next + 1));
                         if !std::mem::replace(&mut seen[callee], true) {

@@ -1,9 +1,7 @@
 //! Places and expressions.
 
 use super::name;
-use headrace_program::{
-    BinaryOp, CompareOp, Expr, ExprKind, FieldType, Function, Module, Place, Root, Type, UnaryOp, VariableKind,
-};
+use headrace_program::{BinaryOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
 
 /// What expressions of a function are printed with.
 #[derive(Clone, Copy)]
@@ -27,26 +25,12 @@ pub(super) fn constant(value: u64, ty: Type) -> String {
 impl Scope<'_> {
     /// A place, without a sign of reference.
     pub(super) fn place(&self, place: &Place) -> String {
-        let (mut text, mut record) = match place.root {
-            Root::Table(table) => return format!("TABLE_{}", self.module.tables[table.index()].name),
-            Root::Variable(variable) => {
-                let variable = &self.function.variables[variable.index()];
-                let record = match variable.kind {
-                    VariableKind::Record(id) => Some(id),
-                    _ => None,
-                };
-                (name(&variable.name), record)
-            }
+        let root = match place.root {
+            Root::Table(table) => format!("TABLE_{}", self.module.tables[table.index()].name),
+            Root::Variable(variable) => name(&self.function.variables[variable.index()].name),
         };
-        for &field in &place.path {
-            let Some(field) = record.map(|id| &self.module.record(id).fields[field as usize]) else { break };
-            text = format!("{text}.{}", name(&field.name));
-            record = match field.ty {
-                FieldType::Record(id) => Some(id),
-                _ => None,
-            };
-        }
-        text
+        let fields = self.module.fields(self.function, place).into_iter().flatten();
+        fields.fold(root, |text, field| format!("{text}.{}", name(&field.name)))
     }
 
     /// An index or count as `usize`.
@@ -78,17 +62,7 @@ impl Scope<'_> {
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("!{}", self.operand(x)),
             ExprKind::Binary(op, a, b) => self.binary(*op, expr.ty, a, b),
-            ExprKind::Compare(op, a, b) => {
-                let symbol = match op {
-                    CompareOp::Equal => "==",
-                    CompareOp::NotEqual => "!=",
-                    CompareOp::Less => "<",
-                    CompareOp::LessEqual => "<=",
-                    CompareOp::Greater => ">",
-                    CompareOp::GreaterEqual => ">=",
-                };
-                format!("{} {symbol} {}", self.operand(a), self.operand(b))
-            }
+            ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
             ExprKind::Convert(x) => format!("{} as {}", self.operand(x), expr.ty),
             ExprKind::Reinterpret(x) if expr.ty.is_real() => format!("{}::from_bits({})", expr.ty, self.expr(x)),
             ExprKind::Reinterpret(x) => format!("{}.to_bits()", self.operand(x)),
@@ -110,18 +84,9 @@ impl Scope<'_> {
             return format!("{x}.{method}({})", self.expr(b));
         }
         let symbol = match op {
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
             BinaryOp::And if ty == Type::Bool => "&&",
             BinaryOp::Or if ty == Type::Bool => "||",
-            BinaryOp::And => "&",
-            BinaryOp::Or => "|",
-            BinaryOp::Xor => "^",
-            BinaryOp::ShiftLeft => "<<",
-            BinaryOp::ShiftRight => ">>",
+            op => op.symbol(),
         };
         format!("{x} {symbol} {y}")
     }

@@ -4,11 +4,10 @@
 //! parameters that the operation has.
 
 use super::name;
-use crate::operation::{Function, Parameter, STRINGS, functions, parameters, streams, withholds};
+use crate::operation::{Function, Lengths, Operation, Parameter, STRINGS, functions, parameters, streams, withholds};
 use headrace_ir::Network;
 use headrace_library::Role;
-use headrace_library::catalog::{Framing, OperationSpec};
-use headrace_library::sizes::Sizes;
+use headrace_library::catalog::OperationSpec;
 use headrace_program::names::{camel_case, identifier};
 use std::fmt::Write as _;
 
@@ -20,11 +19,6 @@ pub(super) fn module_name(spec: &OperationSpec) -> String {
 /// The name of its type.
 pub(super) fn type_name(spec: &OperationSpec) -> String {
     camel_case(&identifier(&spec.name).to_lowercase())
-}
-
-/// The constant of a role.
-fn constant(name: &str) -> &str {
-    name.trim_start_matches("HEADRACE_")
 }
 
 /// The name of a string in signatures.
@@ -140,7 +134,7 @@ fn method(text: &mut String, spec: &OperationSpec, function: Function) {
         let optional = is_optional(spec, port.role);
         signature.push(if optional { format!("{own}: Option<&[u8]>") } else { format!("{own}: &[u8]") });
         let value = if optional { own.to_owned() } else { format!("Some({own})") };
-        let _ = writeln!(given, "        strings[message::{}] = {value};", constant(role));
+        let _ = writeln!(given, "        strings[message::{role}] = {value};");
     }
     let (result, value) = match outputs.as_slice() {
         [] => ("()".to_owned(), "()".to_owned()),
@@ -187,59 +181,42 @@ fn method(text: &mut String, spec: &OperationSpec, function: Function) {
 
 /// The table that says which ports an operation has.
 fn table(text: &mut String, spec: &OperationSpec, network: &Network) {
-    let number = |is_output: bool, wanted: Option<&str>| -> Option<usize> {
-        let ports = if is_output { &network.outputs } else { &network.inputs };
-        wanted.and_then(|wanted| ports.iter().position(|port| port.name == wanted))
-    };
+    let operation = Operation::of(spec, network);
     let shown = |number: Option<usize>| number.map_or("None".to_owned(), |number| format!("Some({number})"));
     let mut strings = String::new();
-    for (role, own, _) in STRINGS {
-        let is_output = role.is_output();
-        let port = if is_output { spec.output(role) } else { spec.input(role) };
-        let found = port.and_then(|port| Some((port, number(is_output, Some(&port.name))?)));
-        let Some((port, at)) = found else {
-            let _ = writeln!(strings, "        None, // {}", constant(own));
+    for ((_, role, _), string) in STRINGS.iter().zip(&operation.strings) {
+        let Some(string) = string else {
+            let _ = writeln!(strings, "        None, // {role}");
             continue;
         };
-        let lengths = lengths(&port.sizes);
+        let lengths: Vec<String> = string.lengths.iter().map(range).collect();
         let _ = writeln!(
             strings,
-            "        Some(Port {{ port: {at}, sizes: {}, lengths: &[{}] }}), // {}",
-            shown(number(is_output, port.companion.as_deref())),
-            lengths.join(", "),
-            constant(own)
+            "        Some(Port {{ port: {}, sizes: {}, lengths: &[{}] }}), // {role}",
+            string.port,
+            shown(string.sizes),
+            lengths.join(", ")
         );
     }
-    let control = |role: Role| {
-        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
-        shown(number(role.is_output(), port.map(|port| port.name.as_str())))
-    };
-    let most_words = spec.input(Role::Blocks).map_or(0, |port| port.sizes.max().min(u32::MAX.into()));
-    let core = if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 };
     let _ = write!(
         text,
         "\nstatic OPERATION: Operation = Operation {{\n    strings: [\n{strings}    ],\n    \
-         rekey: {},\n    decrypt: {},\n    reseed: {},\n    blocks: {},\n    verified: {},\n    most_words: {most_words},\n    block_bytes: {core},\n    decrypts: {},\n    \
+         rekey: {},\n    decrypt: {},\n    reseed: {},\n    blocks: {},\n    verified: {},\n    most_words: {},\n    block_bytes: {},\n    decrypts: {},\n    \
          single_chunk: {},\n    withholds: {},\n}};\n",
-        control(Role::Rekey),
-        control(Role::Decrypt),
-        control(Role::Reseed),
-        control(Role::Blocks),
-        control(Role::Verified),
-        spec.decrypt.unwrap_or(false),
-        spec.single_chunk,
-        withholds(spec)
+        shown(operation.rekey),
+        shown(operation.decrypt),
+        shown(operation.reseed),
+        shown(operation.blocks),
+        shown(operation.verified),
+        operation.most_words,
+        operation.block_bytes,
+        operation.decrypts,
+        operation.single_chunk,
+        operation.withholds
     );
 }
 
-/// The ranges that make up the legal lengths of a string.
-fn lengths(sizes: &Sizes) -> Vec<String> {
-    let range = |min: u64, max: u64, multiple: u64| {
-        let max = if max == u64::MAX { "u64::MAX".into() } else { max.to_string() };
-        format!("Lengths {{ min: {min}, max: {max}, multiple: {multiple} }}")
-    };
-    match sizes {
-        Sizes::OneOf(sizes) => sizes.iter().map(|size| range(*size, *size, 1)).collect(),
-        Sizes::Range { min, max, multiple } => vec![range(*min, *max, *multiple)],
-    }
+fn range(Lengths { min, max, multiple }: &Lengths) -> String {
+    let max = if *max == u64::MAX { "u64::MAX".into() } else { max.to_string() };
+    format!("Lengths {{ min: {min}, max: {max}, multiple: {multiple} }}")
 }

@@ -3,11 +3,12 @@
 use crate::c::Options;
 use crate::c::ctype;
 use crate::c::functions::{self, Printed};
-use crate::c::names::{Names, identifier};
+use crate::c::names::Names;
 use crate::c::plan::{Plan, element_text, initializer};
 use crate::c::scheduler::{ActionFunctions, Wiring, comment};
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Actor, Int, Value};
+use headrace_program::names::identifier;
 use std::collections::{HashMap, HashSet};
 
 pub(super) struct ActorText {

@@ -3,12 +3,12 @@
 use super::{Fifo, Writer, news};
 use crate::c::code::Code;
 use crate::c::ctype;
-use crate::c::names::identifier;
 use crate::c::plan::Plan;
 use crate::c::scheduler::convert_through;
 use crate::c::value;
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Connection, Endpoint, Scalar, Type};
+use headrace_program::names::identifier;
 
 /// What a function of a boundary port is called and moves.
 struct PortFunction {

@@ -6,12 +6,14 @@ mod boundary;
 
 use crate::c::PrintedLoop;
 use crate::c::ctype;
-use crate::c::names::{Names, identifier};
+use crate::c::names::Names;
 use crate::c::plan::{Plan, Tables};
 use crate::c::scheduler::{Reader, Ring, Wiring, scheduler};
 use crate::c::{Options, PlaceTable};
 use actors::{actor_functions, actor_init, actor_types, has_init};
+use headrace_analysis::topology;
 use headrace_ir::{Connection, Endpoint, InstanceId, Mapping, Network};
+use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -318,65 +320,6 @@ impl Writer<'_> {
         out.push_str(&format!("    {align}struct {ty} i{at}; /* {} */\n", instance.name));
     }
 
-    /// Instances in an order in which tokens flow: sources first, loops cut where they come back.
-    pub(super) fn order(&self) -> Vec<usize> {
-        let n = self.network.instances.len();
-        let mut successors = vec![Vec::new(); n];
-        let mut starts = Vec::new();
-        for connection in &self.network.connections {
-            match (connection.source, connection.target) {
-                (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) => {
-                    successors[source.index()].push(target.index());
-                }
-                (Endpoint::Boundary(_), Endpoint::Instance(target, _)) => starts.push(target.index()),
-                _ => {}
-            }
-        }
-        starts.extend(0..n);
-        let mut seen = vec![false; n];
-        let mut order = Vec::with_capacity(n);
-        for start in starts {
-            if std::mem::replace(&mut seen[start], true) {
-                continue;
-            }
-            let mut stack = vec![(start, 0)];
-            while let Some((at, next)) = stack.pop() {
-                match successors[at].get(next) {
-                    Some(&successor) => {
-                        stack.push((at, next + 1));
-                        if !std::mem::replace(&mut seen[successor], true) {
-                            stack.push((successor, 0));
-                        }
-                    }
-                    None => order.push(at),
-                }
-            }
-        }
-        order.reverse();
-        order
-    }
-
-    /// Instances that a firing of this one concerns.
-    pub(super) fn neighbours(&self, instance: usize) -> Vec<usize> {
-        let mut all = Vec::new();
-        for connection in &self.network.connections {
-            match (connection.source, connection.target) {
-                (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) => {
-                    if source.index() == instance {
-                        all.push(target.index());
-                    }
-                    if target.index() == instance {
-                        all.push(source.index());
-                    }
-                }
-                (Endpoint::Boundary(_), _) | (_, Endpoint::Boundary(_)) => {}
-            }
-        }
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
     fn functions(
         &self,
         plans: &[Plan<'_>],
@@ -460,7 +403,7 @@ impl Writer<'_> {
         if !self.options.count_firings {
             text.push_str("        if (control->budget == 0) {\n            control->limited = 1;\n            break;\n        }\n        control->budget--;\n");
         }
-        for at in self.order() {
+        for at in topology::sources_first(self.network) {
             text.push_str(&self.visit(at, &runs[at], None));
         }
         text.push_str("        if (control->limited != 0) {\n            break;\n        }\n    }\n");

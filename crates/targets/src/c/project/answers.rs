@@ -1,7 +1,7 @@
 //! The test of a project: known answers as arrays, run through the interface in whole messages and in pieces.
 
 use super::answers_of_many;
-use super::shape::{Function, Parameter, STRINGS, functions, parameters, streams};
+use super::shape::{Function, Parameter, STRINGS, constant, functions, parameters, streams};
 use super::{KnownAnswer, Recording, operation_prefix};
 use crate::c::ctype;
 use headrace_ir::{Int, Network, Scalar};
@@ -146,7 +146,7 @@ pub(super) fn of_operations(
         let secrets: Vec<String> = STRINGS
             .iter()
             .filter(|(role, ..)| secrets.clone().any(|port| port.role == *role))
-            .map(|(_, constant, _)| format!("[{constant}] = true"))
+            .map(|(_, role, _)| format!("[{}] = true", constant(role)))
             .collect();
         let secrets = if secrets.is_empty() { "false".into() } else { secrets.join(", ") };
         let _ = write!(
@@ -156,10 +156,10 @@ pub(super) fn of_operations(
         for (at, answer) in &mine {
             let given: Vec<String> = STRINGS
                 .iter()
-                .filter_map(|(role, constant, _)| {
+                .filter_map(|(role, own, _)| {
                     let expected = answer.expected.as_ref();
                     let string = answer.strings.get(role).or_else(|| expected?.get(role))?;
-                    Some(format!("[{constant}] = {{{}, {}}}", label(*at, *role), string.len()))
+                    Some(format!("[{}] = {{{}, {}}}", constant(own), label(*at, *role), string.len()))
                 })
                 .collect();
             let given = if given.is_empty() { "{0}".into() } else { given.join(", ") };
@@ -315,7 +315,8 @@ fn arguments(spec: &OperationSpec, function: Function) -> String {
     parameters(spec, function).iter().map(argument).collect()
 }
 
-fn argument(Parameter { constant, port, .. }: &Parameter<'_>) -> String {
+fn argument(Parameter { constant: role, port, .. }: &Parameter<'_>) -> String {
+    let constant = constant(role);
     if port.role.is_output() {
         format!(", got[{constant}], sizeof got[0], &got_bytes[{constant}]")
     } else {

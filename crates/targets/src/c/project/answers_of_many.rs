@@ -1,7 +1,7 @@
 //! The part of a test that gives many messages at once: the known answers, and long messages of many lengths, which must give
 //! what they give one by one, with helpers and without.
 
-use super::shape::{Function, Parameter, functions, parameters};
+use super::shape::{Function, Parameter, constant, functions, parameters};
 use headrace_library::catalog::OperationSpec;
 use std::fmt::Write as _;
 
@@ -90,11 +90,14 @@ pub(super) fn of_operation(op: &str, spec: &OperationSpec, n_answers: usize) -> 
         return None;
     }
     let listed = |one: bool| -> String {
-        let argument = |Parameter { constant, port, .. }: &Parameter<'_>| match (port.role.is_output(), one) {
-            (true, false) => format!(", many_got[{constant}], many_room[{constant}], many_got_bytes[{constant}]"),
-            (false, false) => format!(", many_given[{constant}], many_given_bytes[{constant}]"),
-            (true, true) => format!(", got[{constant}], sizeof got[0], &got_bytes[{constant}]"),
-            (false, true) => format!(", many_given[{constant}][i], many_given_bytes[{constant}][i]"),
+        let argument = |Parameter { constant: role, port, .. }: &Parameter<'_>| {
+            let constant = constant(role);
+            match (port.role.is_output(), one) {
+                (true, false) => format!(", many_got[{constant}], many_room[{constant}], many_got_bytes[{constant}]"),
+                (false, false) => format!(", many_given[{constant}], many_given_bytes[{constant}]"),
+                (true, true) => format!(", got[{constant}], sizeof got[0], &got_bytes[{constant}]"),
+                (false, true) => format!(", many_given[{constant}][i], many_given_bytes[{constant}][i]"),
+            }
         };
         parameters(spec, Function::Many).iter().map(argument).collect()
     };

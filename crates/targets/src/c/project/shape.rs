@@ -9,10 +9,10 @@
 
 use super::{network_prefix, operation_prefix};
 pub(super) use crate::operation::{Function, Parameter, STRINGS, functions, parameters, streams, withholds};
+use crate::operation::{Lengths, Operation};
 use headrace_ir::Network;
 use headrace_library::Role;
-use headrace_library::catalog::{Framing, OperationSpec};
-use headrace_library::sizes::Sizes;
+use headrace_library::catalog::OperationSpec;
 use std::fmt::Write as _;
 
 pub(super) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
@@ -165,72 +165,58 @@ pub(super) fn source(name: &str, spec: &OperationSpec, network: &Network) -> Str
     text
 }
 
+/// The constant of a role in C.
+pub(super) fn constant(role: &str) -> String {
+    format!("HEADRACE_{role}")
+}
+
 /// The table that says which ports an operation has.
 fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network: &Network) {
-    let number = |is_output: bool, wanted: Option<&str>| -> String {
-        let ports = if is_output { &network.outputs } else { &network.inputs };
-        let at = wanted.and_then(|wanted| ports.iter().position(|port| port.name == wanted));
-        at.map_or("HEADRACE_NO_PORT".into(), |at| at.to_string())
-    };
+    let operation = Operation::of(spec, network);
+    let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
     let mut roles = Vec::new();
-    for (role, constant, _) in STRINGS {
-        let is_output = role.is_output();
-        let Some(port) = (if is_output { spec.output(role) } else { spec.input(role) }) else {
+    for ((_, role, _), string) in STRINGS.iter().zip(&operation.strings) {
+        let constant = constant(role);
+        let Some(string) = string else {
             let _ = writeln!(strings, "            [{constant}] = {{HEADRACE_NO_PORT, HEADRACE_NO_PORT, 0, NULL}},");
             continue;
         };
         roles.push(format!("1u << {constant}"));
-        let lengths = lengths(&port.sizes);
-        let _ = write!(
-            text,
-            "\nstatic const struct headrace_lengths {op}_{}[] = {{{}}};\n",
-            constant.to_lowercase(),
-            lengths.join(", ")
-        );
+        let list = format!("{op}_{}", constant.to_lowercase());
+        let lengths: Vec<String> = string.lengths.iter().map(range).collect();
+        let _ = write!(text, "\nstatic const struct headrace_lengths {list}[] = {{{}}};\n", lengths.join(", "));
         let _ = writeln!(
             strings,
-            "            [{constant}] = {{{}, {}, {}, {op}_{}}},",
-            number(is_output, Some(&port.name)),
-            number(is_output, port.companion.as_deref()),
-            lengths.len(),
-            constant.to_lowercase()
+            "            [{constant}] = {{{}, {}, {}, {list}}},",
+            string.port,
+            number(string.sizes),
+            lengths.len()
         );
     }
-    let control = |role: Role| {
-        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
-        number(role.is_output(), port.map(|port| port.name.as_str()))
-    };
-    let most_words = spec.input(Role::Blocks).map_or(0, |port| port.sizes.max().min(u32::MAX.into()));
-    let core = if spec.framing == Framing::Core { spec.block_bytes.unwrap_or(0) } else { 0 };
     let _ = write!(
         text,
         "\nstatic const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
-         .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {most_words}u,\n    .block_bytes = {core},\n    .decrypts = {},\n    \
+         .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {}u,\n    .block_bytes = {},\n    .decrypts = {},\n    \
          .single_chunk = {},\n    .withholds = {},\n}};\n",
         network_prefix(name, spec),
         if roles.is_empty() { "0".into() } else { roles.join(" | ") },
-        control(Role::Rekey),
-        control(Role::Decrypt),
-        control(Role::Reseed),
-        control(Role::Blocks),
-        control(Role::Verified),
-        spec.decrypt.unwrap_or(false),
-        spec.single_chunk,
-        withholds(spec)
+        number(operation.rekey),
+        number(operation.decrypt),
+        number(operation.reseed),
+        number(operation.blocks),
+        number(operation.verified),
+        operation.most_words,
+        operation.block_bytes,
+        operation.decrypts,
+        operation.single_chunk,
+        operation.withholds
     );
 }
 
-/// The ranges that make up the legal lengths of a string.
-fn lengths(sizes: &Sizes) -> Vec<String> {
-    let range = |min: u64, max: u64, multiple: u64| {
-        let max = if max == u64::MAX { "UINT64_MAX".into() } else { max.to_string() };
-        format!("{{{min}, {max}, {multiple}}}")
-    };
-    match sizes {
-        Sizes::OneOf(sizes) => sizes.iter().map(|size| range(*size, *size, 1)).collect(),
-        Sizes::Range { min, max, multiple } => vec![range(*min, *max, *multiple)],
-    }
+fn range(Lengths { min, max, multiple }: &Lengths) -> String {
+    let max = if *max == u64::MAX { "UINT64_MAX".into() } else { max.to_string() };
+    format!("{{{min}, {max}, {multiple}}}")
 }
 
 /// A function: its strings by role, and the call of the one that does the work.
@@ -238,7 +224,8 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
     let listed = parameters(spec, function);
     let context = format!("&{op}_operation, &context->message, &context->network");
     let (mut given, mut rooms) = (String::new(), String::new());
-    for Parameter { constant, name, port } in &listed {
+    for Parameter { constant: role, name, port } in &listed {
+        let constant = constant(role);
         if port.role.is_output() {
             let _ = writeln!(rooms, "        [{constant}] = {{{name}, {name}_room, {name}_bytes}},");
         } else {

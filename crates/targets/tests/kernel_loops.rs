@@ -11,10 +11,11 @@ mod random;
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
     Alone, CFunction, LoopNames, MACHINES, Machine, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
-    print_best, print_loop, tables, with_sums,
+    print_best, print_loop, tables, with_copies, with_sums,
 };
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
+use headrace_transform::passes::copied_last::copied_last;
 use headrace_transform::passes::split_sums::split_sums;
 use random::Random;
 use std::fmt::Write as _;
@@ -220,21 +221,37 @@ fn pieces_do_what_loops_mean() {
 
 #[test]
 fn sums_that_were_taken_out_do_what_loops_mean() {
-    let bits = [(64, true), (6, true), (12, false)];
-    let cases = bits.map(|(bits, periodic)| {
-        let body = loops::summed(bits, periodic);
-        let split = split_sums(&body).expect("all that is carried is a sum");
-        assert_eq!((split.running.len(), split.totals.len()), (1, 1));
-        assert_eq!(split.running[0].period.is_some(), periodic, "{bits} bits");
-        Case { name: format!("sums by a counter of {bits} bits"), body }
-    });
+    let bits = [(64, true), (6, true), (12, false)]
+        .into_iter()
+        .flat_map(|(bits, periodic)| [false, true].map(|before| (bits, periodic, before)));
+    let cases: Vec<Case> = bits
+        .map(|(bits, periodic, before)| {
+            let body = loops::summed(bits, periodic, before);
+            let copied = copied_last(&body);
+            assert_eq!(copied.as_ref().map_or(0, |split| split.copied.len()), usize::from(before));
+            let split =
+                split_sums(copied.as_ref().map_or(&body, |split| &split.body)).expect("all that is carried is a sum");
+            assert_eq!(split.running[0].before, before);
+            assert_eq!((split.running.len(), split.totals.len()), (1, 1));
+            assert_eq!(split.running[0].period.is_some(), periodic, "{bits} bits");
+            Case { name: format!("sums by a counter of {bits} bits, {before}"), body }
+        })
+        .collect();
     // Totals are wider on machines of 512 bits; all others are the same.
     for machine in machines().into_iter().filter(|machine| ["v128", "avx512"].contains(&machine.name)) {
         let cases = printed(&cases, machine, |body, machine, names| {
-            let split = split_sums(body).ok_or_else(|| Unsuited("no sums".into()))?;
-            let first = format!("{}_first", names.function);
+            let copied = copied_last(body);
+            let left = copied.as_ref().map_or(body, |copied| &copied.body);
+            let split = split_sums(left).ok_or_else(|| Unsuited("no sums".into()))?;
+            let [first, sums] = ["first", "sums"].map(|name| format!("{}_{name}", names.function));
             let first = passes(&split.independent, &LoopNames { function: &first, ..*names });
-            Ok(with_sums(&split, &first, None, machine, names))
+            match copied {
+                None => Ok(with_sums(&split, &first, None, machine, names)),
+                Some(copied) => {
+                    let sums = with_sums(&split, &first, None, machine, &LoopNames { function: &sums, ..*names });
+                    Ok(with_copies(&copied, &sums, names))
+                }
+            }
         });
         for compiler in compilers() {
             compare(&cases, machine, 300, compiler);

@@ -474,16 +474,18 @@ pub fn shuffled(random: &mut Random, n: u32) -> Vec<u32> {
 }
 
 /// Blocks masked with a running sum of entries, at places that a counter of some bits tells, and a sum of the blocks. Places
-/// come again every 32 passes, or not.
-pub fn summed(counter_bits: u32, periodic: bool) -> Loop {
+/// come again every 32 passes, or not. Blocks are masked with the sum before their entry is added, which is also sent on, or
+/// after it.
+pub fn summed(counter_bits: u32, periodic: bool, before: bool) -> Loop {
     const ENTRIES: usize = 24;
     let mut l = Bytes::new(16);
     let n = l.object("n", counter_bits, 1);
     let list = l.object("list", 8, 16 * ENTRIES);
     let (sum, total) = (l.object("sum", 8, 16), l.object("total", 8, 16));
-    let before = l.entry(n, 0);
+    let sent = l.object("sent", 8, 20);
+    let start = l.entry(n, 0);
     let one = l.graph.number(1, counter_bits);
-    let count = l.graph.sum(before, one);
+    let count = l.graph.sum(start, one);
     let zero = l.graph.number(0, counter_bits);
     let negative = l.graph.difference(zero, count);
     let lowest = l.graph.and(count, negative);
@@ -505,18 +507,21 @@ pub fn summed(counter_bits: u32, periodic: bool) -> Loop {
         let number = l.graph.number(at as u128, 16);
         let index = l.graph.sum(place, number);
         let entry = l.graph.entry(list, index, 8);
-        let kept = l.entry(sum, at);
-        let next = l.graph.xor(kept, entry);
+        let mask = l.entry(sum, at);
+        let next = l.graph.xor(mask, entry);
         l.carried.push(Carried { object: sum, index: at, next, carry: Carry::True });
+        if before {
+            l.carried.push(Carried { object: sent, index: at + 4, next, carry: Carry::True });
+        }
         let token = l.byte(at as u64);
         let kept = l.entry(total, at);
         let added = l.graph.xor(kept, token);
         l.carried.push(Carried { object: total, index: at, next: added, carry: Carry::True });
-        let masked = l.graph.xor(token, next);
+        let masked = l.graph.xor(token, if before { mask } else { next });
         let masked = l.graph.sum(masked, token);
         l.put(masked, false);
     }
     l.carried.push(Carried { object: n, index: 0, next: count, carry: Carry::Counter { counter: 0, lo: 0 } });
-    l.counters.push(Counter { start: before, step: 1 });
+    l.counters.push(Counter { start, step: 1 });
     l.finish()
 }

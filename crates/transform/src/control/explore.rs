@@ -73,6 +73,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         }
         let mut automaton = explorer.automaton();
         super::loops::find(&mut automaton, network);
+        super::congruence::read_once(&mut automaton);
         return Ok(automaton);
     }
     Err(NotFused::new("the control varies without an end", network.span))

@@ -23,9 +23,11 @@
 //! | `keys`, `liveness` | what tells one state from another |
 //! | `decisive` | what samples have to compute |
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
+//! | `congruence` | elements that are equal whenever a loop begins |
 //! | `typical` | an automaton that is too large, for as many samples as fit |
 
 pub mod automaton;
+mod congruence;
 mod decisive;
 mod execute;
 mod explore;

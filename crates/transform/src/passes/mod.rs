@@ -3,6 +3,7 @@
 pub mod byte_layers;
 pub mod byte_tables;
 pub mod bytes_together;
+pub mod copied_last;
 pub mod late_terms_last;
 pub mod linear;
 pub mod outer_complements;

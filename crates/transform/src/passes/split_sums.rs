@@ -9,7 +9,7 @@
 //! and a *running sum* is what tokens are made from, of entries of a list that no pass changes, at places that counters tell:
 //!
 //! ```text
-//! r := r ^ l[f(n)]; y := g(x, r)
+//! r := r ^ l[f(n)]; y := g(x, r)        or before the addition:        y := g(x, r); r := r ^ l[f(n)]
 //! ```
 //!
 //! A loop with such sums becomes three: places of entries for each pass, which counters tell; the loop without sums, for
@@ -52,9 +52,11 @@ pub struct Running {
     pub index: Loop,
     /// Where most of these places come again, and this is the only such sum.
     pub period: Option<Period>,
-    /// The input port on which [`SplitSums::independent`] gets the sum after the pass: one that the network does not have.
+    /// The input port on which [`SplitSums::independent`] gets the sum: one that the network does not have.
     /// With a period it gets what has been added since the period began, and the element holds what the sum was then.
     pub port: usize,
+    /// Whether that is the sum before the pass, and not after it.
+    pub before: bool,
 }
 
 /// A sum of tokens.
@@ -106,13 +108,14 @@ pub fn split_sums(body: &Loop) -> Option<SplitSums> {
         }
         let (list, place) = sum.entry(body)?;
         let port = body.consumes.len() + running.len();
-        written.extend(sum.next.iter().enumerate().map(|(at, &next)| (next, (port, at))));
+        let (read, before) = sum.read(body, &own);
+        written.extend(read.into_iter().map(|(node, at)| (node, (port, at))));
         let index = index_loop(body, place)?;
         let period = period::period(&index).filter(|found| {
             let length = body.objects[list.0 as usize].length;
             found.places.iter().all(|&place| place + BYTES <= length)
         });
-        running.push(Running { sum: sum.place, list, index, period, port });
+        running.push(Running { sum: sum.place, list, index, period, port, before });
     }
     if running.iter().any(|one| own.contains(&one.list)) {
         return None;
@@ -173,6 +176,25 @@ impl Sum {
         let in_order = |(at, added)| made.get(added) == Some(&(is_output, port, first + at));
         let all = self.added.iter().enumerate().all(in_order) && ports.get(port)?.1 == 8;
         all.then_some(Total { sum: self.place, is_output, port, first })
+    }
+
+    /// What passes read of it, with the positions in it, and whether that is the sum before their addition. Who reads both finds
+    /// one left.
+    fn read(&self, body: &Loop, own: &HashSet<ObjectId>) -> (Vec<(NodeId, usize)>, bool) {
+        let graph = &body.graph;
+        let after: Vec<(NodeId, usize)> = self.next.iter().enumerate().map(|(at, &next)| (next, at)).collect();
+        let others = body.carried.iter().filter(|one| !own.contains(&one.object)).map(|one| one.next);
+        let roots = body.outputs.iter().map(|output| output.2).chain(others);
+        let entry = |id: NodeId| match *graph.op(id) {
+            Op::Entry { object, index } if object == self.place.object => {
+                let at = usize::try_from(graph.constant(index)?).ok()?.checked_sub(self.place.first)?;
+                (at < BYTES).then_some((id, at))
+            }
+            _ => None,
+        };
+        let inside = graph.reachable_but(roots, |id| self.next.contains(&id));
+        let before: Vec<(NodeId, usize)> = inside.into_iter().filter_map(entry).collect();
+        if before.is_empty() { (after, false) } else { (before, true) }
     }
 
     /// As a sum of entries: the list, and the place of the first byte.

@@ -13,6 +13,7 @@ use crate::c::kernel::{
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
+use headrace_transform::passes::copied_last::copied_last;
 use headrace_transform::passes::select_instructions::{Choice, SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
@@ -116,7 +117,10 @@ impl<'a> Outside<'a> {
 }
 
 /// Ways to run a loop that some machines have, in no order; `all`: also those that are estimated to be slower than others.
-fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
+pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
+    if let Some(split) = copied_last(body) {
+        return taken::copied(&split, all, outside);
+    }
     let base = outside.base;
     let mut versions = Vec::new();
     let layers = with_layers(body, outside);

@@ -1,10 +1,22 @@
 //! Loops that were taken apart, with what is independent in them in wide registers.
 
-use super::loops::{Outside, Version, blocks, blocks_with_held};
+use super::loops::{Outside, Version, blocks, blocks_with_held, ways};
 use crate::c::kernel::{self, CFunction, Machine};
+use headrace_transform::passes::copied_last::CopiedLast;
 use headrace_transform::passes::split_recurrence::SplitLoop;
 use headrace_transform::passes::split_sums::SplitSums;
 use std::collections::BTreeSet;
+
+/// A loop without what is copied after all passes, in all ways.
+pub(super) fn copied(split: &CopiedLast, all: bool, outside: Outside) -> Vec<Version> {
+    let base = format!("{}_kept", outside.base);
+    let print = |(at, version): (usize, Version)| {
+        let function = format!("{}_copied{at}", outside.base);
+        let function = kernel::with_copies(split, &version.function, &outside.named(&function));
+        Version { function, ..version }
+    };
+    ways(&split.body, all, Outside { base: &base, ..outside }).into_iter().enumerate().map(print).collect()
+}
 
 /// A loop that was taken apart: what is independent of it, and what goes on.
 pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Version> {

@@ -30,6 +30,7 @@
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
 //! | `split_sums` | sums over passes beside what is left of a loop without them |
+//! | `copied` | elements that become what others are, after all passes |
 //! | `many` | passes that need each other, for many messages at once |
 //! | `renamed` | names of a loop that is made of another |
 //! | `skipped` | what passes leave that are not run here |
@@ -41,6 +42,7 @@ mod bitslice;
 mod blocks;
 mod called;
 mod calls;
+mod copied;
 mod expression;
 mod formulas;
 mod frame;
@@ -70,6 +72,7 @@ mod words;
 
 pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks, blocks_with_held};
+pub use copied::with_copies;
 pub use frame::{CFunction, LoopNames};
 pub use lanes::lanes;
 pub use machine::{MACHINES, Machine, NEON, supported};

@@ -141,14 +141,12 @@ fn running_sums(body: &Loop, running: &Running, k: usize, places: &str, names: &
     let _ = writeln!(text.begin, "  __m128i sum{k}_ = _mm_loadu_si128((const __m128i *)&{sum});");
     let _ = writeln!(text.end, "  _mm_storeu_si128((__m128i *)&{sum}, sum{k}_);");
     let _ = writeln!(text.places, "    {ty} at{k}_[{PASSES}];\n    {places}(s, at{k}_, all);");
+    let add = format!("        sum{k}_ = _mm_xor_si128(sum{k}_, _mm_loadu_si128((const __m128i *)&{entry}));\n");
+    let store = format!("        _mm_storeu_si128((__m128i *)(sums{k}_ + {BYTES} * j), sum{k}_);\n");
+    let (first, second) = if running.before { (store, add) } else { (add, store) };
     let _ = write!(
         text.before,
-        "      uint8_t sums{k}_[{STEP} * {BYTES}];
-      for (size_t j = 0; j < n; j++) {{
-        sum{k}_ = _mm_xor_si128(sum{k}_, _mm_loadu_si128((const __m128i *)&{entry}));
-        _mm_storeu_si128((__m128i *)(sums{k}_ + {BYTES} * j), sum{k}_);
-      }}
-"
+        "      uint8_t sums{k}_[{STEP} * {BYTES}];\n      for (size_t j = 0; j < n; j++) {{\n{first}{second}      }}\n"
     );
 }
 
@@ -174,14 +172,20 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
         bits => format!("({counter_type})(({value}) & {})", literal(mask(bits), bits.next_power_of_two().max(64))),
     };
     let last = PERIOD - 1;
+    // Where passes read the sum before their addition, nothing is the first of them.
+    let lead = usize::from(running.before);
     // Sums of entries from the beginning of a period on, but the last one. There are two, so that the last of the next
     // period can be written while this one is read.
     let _ = write!(
         text.begin,
-        "  _Alignas(64) uint8_t period_[2][{BYTES} * {PERIOD}];
+        "  _Alignas(64) uint8_t period_[2][{BYTES} * {}];
   __m128i known_ = _mm_setzero_si128();
-"
+",
+        PERIOD + lead
     );
+    if running.before {
+        text.begin.push_str("  _mm_store_si128((__m128i *)period_[0], known_);\n");
+    }
     for (at, place) in period.places.iter().enumerate() {
         let _ = write!(
             text.begin,
@@ -189,22 +193,24 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
   _mm_store_si128((__m128i *)(period_[0] + {}), known_);
 ",
             entry(&place.to_string()),
-            BYTES * at
+            BYTES * (lead + at)
         );
     }
     let before = |sum: &str| {
         format!(
-            "if (at_) {sum} = _mm_xor_si128({sum}, _mm_load_si128((const __m128i *)(period_[0] + {BYTES} * (at_ - 1))));"
+            "if (at_) {sum} = _mm_xor_si128({sum}, _mm_load_si128((const __m128i *)(period_[0] + {BYTES} * (at_ - {}))));",
+            1 - lead
         )
     };
     let _ = write!(
         text.begin,
-        "  memcpy(period_[1], period_[0], {BYTES} * {last});
+        "  memcpy(period_[1], period_[0], {BYTES} * {known});
   __m128i sum_ = _mm_loadu_si128((const __m128i *)&{sum});
   size_t at_ = {last} - ({open}u - (size_t){counter}) % {PERIOD}u;
   {begun}
   unsigned turn_ = 0;
 ",
+        known = last + lead,
         open = period.open,
         begun = before("sum_"),
     );
@@ -225,7 +231,7 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
         at_open = counted(&format!("first_ + ({last} - at_)")),
         at_end = counted("first_ + all"),
         first = entry("open_[0]"),
-        row = BYTES * last,
+        row = BYTES * (last + lead),
     );
     let _ = write!(
         text.before,
@@ -243,7 +249,7 @@ fn periodic_sums(body: &Loop, running: &Running, period: &Period, names: &LoopNa
       }}
 ",
         next = entry("open_[begun_]"),
-        row = BYTES * last,
+        row = BYTES * (last + lead),
     );
     let _ = write!(text.end, "  {}\n  _mm_storeu_si128((__m128i *)&{sum}, sum_);\n", before("sum_"));
 }

@@ -68,6 +68,13 @@ for tool in "$@"; do
                 qemu-user) || echo "AArch64: not installed; what needs it is not run" >&2 ;;
     clang)
         command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
+    llvm)
+        # The oldest and the newest of Debian 12; steps of the tests run with them, and say so where they cannot.
+        for version in 16 19; do
+            { command -v clang-$version && command -v llvm-link-$version; } >/dev/null 2>&1 ||
+                (install "LLVM IR is compiled and run by LLVM $version" clang-$version llvm-$version) ||
+                echo "LLVM $version: not installed; what needs it is not run" >&2
+        done ;;
     c++)
         command -v c++ >/dev/null 2>&1 ||
             install "a C++ compiler compiles the adapters of libraries in C++" g++ ;;

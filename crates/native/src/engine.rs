@@ -136,6 +136,28 @@ impl Batch {
         Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
     }
 
+    /// Takes networks from a shared library that has a `struct headrace_network` for each, `PREFIX_network`, however it was
+    /// made. Run-time errors have no places then.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such library, or one of the tables is not in it.
+    ///
+    /// # Safety
+    ///
+    /// The library must be what it says that it is: its tables are trusted.
+    pub unsafe fn load(path: &Path, networks: &[(&str, u32)]) -> Result<Batch, NativeError> {
+        let library = open(path)?;
+        let tables = networks.iter().map(|(prefix, _)| table(&library, prefix)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Batch {
+            library: Arc::new(library),
+            tables,
+            partitions: vec![None; networks.len()],
+            places: vec![Vec::new(); networks.len()],
+            fifo_tokens: networks.iter().map(|(_, fifo_tokens)| *fifo_tokens).collect(),
+        })
+    }
+
     /// An engine for one of the networks, which must be the one that was compiled at this position.
     ///
     /// # Errors

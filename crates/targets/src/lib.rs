@@ -5,6 +5,8 @@
 //! in `project`, what an operation offers in any language in `operation`.
 
 pub mod c;
+mod layout;
+pub mod llvm;
 mod operation;
 pub mod project;
 pub mod rust;
@@ -57,6 +59,15 @@ pub const ALL: &[Target] = &[
         fuses: true,
         of_network: c::project::of_network,
         of_operations: c::project::of_operations,
+    },
+    Target {
+        name: "llvm",
+        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C; scheduled, not fused",
+        tools: &["clang-19", "clang-16", "clang"],
+        test: "make -C {} test",
+        fuses: false,
+        of_network: llvm::project::of_network,
+        of_operations: llvm::project::of_operations,
     },
     Target {
         name: "rust",

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 /// The test of a network: what the recording says goes in, piece by piece as there is room, and what comes out must be
 /// what the recording says. Without a recording the network must come to rest without input.
-pub(super) fn of_network(head: &str, name: &str, network: &Network, recording: Option<&Recording>) -> String {
+pub(crate) fn of_network(head: &str, name: &str, network: &Network, recording: Option<&Recording>) -> String {
     let mut text = format!("{head}#include \"{name}.h\"\n\n#include <stdio.h>\n#include <string.h>\n\n");
     let Some(recording) = recording else {
         let _ = write!(
@@ -108,7 +108,7 @@ fn bytes(text: &mut String, label: &str, bytes: &[u8]) {
     text.push_str(if bytes.is_empty() { "0};\n" } else { "};\n" });
 }
 
-pub(super) fn of_operations(
+pub(crate) fn of_operations(
     head: &str,
     name: &str,
     operations: &[(&OperationSpec, &Network)],

@@ -1,30 +1,44 @@
-//! Build files and README of a project.
+//! Build files and README of a project in C, of which some sources may be modules in LLVM IR.
 
-use super::Files;
+use crate::project::Files;
 
 /// What needs threads, where it is part of a project.
 const HELPERS: &str = "src/headrace_helpers.c";
 
 /// Adds what builds, tests, installs and explains a project of the sources that `files` has.
-pub(super) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
-    let sources: Vec<String> =
-        files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".c")).cloned().collect();
-    let headers: Vec<String> =
-        files.keys().filter(|path| path.starts_with("src/") && path.ends_with(".h")).cloned().collect();
+pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
+    let ending = |ending: &str| -> Vec<String> {
+        files.keys().filter(|path| path.starts_with("src/") && path.ends_with(ending)).cloned().collect()
+    };
+    let (sources, headers, modules) = (ending(".c"), ending(".h"), ending(".ll"));
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
     let threads = sources.iter().any(|path| path == HELPERS);
-    files.insert("CMakeLists.txt".into(), cmake(&made, name, &sources, &headers, threads).into_bytes());
+    files.insert("CMakeLists.txt".into(), cmake(&made, name, &sources, &headers, &modules, threads).into_bytes());
     files.insert(
         format!("{name}-config.cmake.in"),
         format!("{made}@PACKAGE_INIT@\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{name}-targets.cmake\")\n").into_bytes(),
     );
     files.insert(format!("{name}.pc.in"), pkg_config(name, threads).into_bytes());
-    files.insert("Makefile".into(), makefile(&made, name, &objects, &headers, threads).into_bytes());
-    files.insert("README.md".into(), readme(name, command, about, threads).into_bytes());
+    files.insert("Makefile".into(), makefile(&made, name, &objects, &headers, &modules, threads).into_bytes());
+    files.insert("README.md".into(), readme(name, command, about, &modules, threads).into_bytes());
 }
 
-fn cmake(made: &str, name: &str, sources: &[String], headers: &[String], threads: bool) -> String {
+/// What compiles modules, which CMake has no language for.
+const CMAKE_MODULES: &str = "
+if(NOT CMAKE_C_COMPILER_ID MATCHES Clang OR CMAKE_C_COMPILER_VERSION VERSION_LESS 15)
+  message(FATAL_ERROR \"LLVM IR is compiled by clang of version 15 or newer: -DCMAKE_C_COMPILER=clang-19\")
+endif()
+foreach(module ${MODULES})
+  add_custom_command(OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${module}.o
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/src
+    COMMAND ${CMAKE_C_COMPILER} -O3 -fPIC -Wno-override-module -c ${CMAKE_CURRENT_SOURCE_DIR}/${module} -o ${CMAKE_CURRENT_BINARY_DIR}/${module}.o
+    DEPENDS ${module} VERBATIM)
+  list(APPEND MODULE_OBJECTS ${CMAKE_CURRENT_BINARY_DIR}/${module}.o)
+endforeach()
+";
+
+fn cmake(made: &str, name: &str, sources: &[String], headers: &[String], modules: &[String], threads: bool) -> String {
     let others: Vec<&str> = sources.iter().map(String::as_str).filter(|path| *path != HELPERS).collect();
     let helpers = if threads {
         format!(
@@ -40,7 +54,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 include(CTest)
 
-add_library({name} {sources})
+{modules}add_library({name} {sources}{module_objects})
 set_target_properties({name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
 target_include_directories({name} PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/src> $<INSTALL_INTERFACE:${{CMAKE_INSTALL_INCLUDEDIR}}/{name}>)
 find_library(MATH_LIBRARY m)
@@ -65,7 +79,12 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}-config.cmake ${{CMAKE_CURRENT
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/pkgconfig)
 ",
         sources = others.join(" "),
-        headers = headers.join(" ")
+        headers = headers.join(" "),
+        modules = match modules {
+            [] => String::new(),
+            modules => format!("set(MODULES {}){CMAKE_MODULES}\n", modules.join(" ")),
+        },
+        module_objects = if modules.is_empty() { "" } else { " ${MODULE_OBJECTS}" }
     )
 }
 
@@ -85,10 +104,45 @@ Cflags: -I${{includedir}}
     )
 }
 
-fn makefile(made: &str, name: &str, objects: &[String], headers: &[String], threads: bool) -> String {
+/// What a Makefile begins with where there are modules: a clang that takes them, and the tools beside it.
+const MAKE_MODULES: &str = "CLANG ?= $(shell for clang in clang clang-19 clang-18 clang-17 clang-16; do \\
+    $$clang -dumpversion 2>/dev/null | grep -q '^\\(1[5-9]\\|[2-9][0-9]\\)' && echo $$clang && break; done)
+ifeq ($(CLANG),)
+$(error LLVM IR is compiled by clang of version 15 or newer; CLANG says which)
+endif
+CC = $(CLANG)
+LLVM_LINK ?= $(subst clang,llvm-link,$(CLANG))
+LLI ?= $(subst clang,lli,$(CLANG))
+";
+
+fn makefile(
+    made: &str,
+    name: &str,
+    objects: &[String],
+    headers: &[String],
+    modules: &[String],
+    threads: bool,
+) -> String {
     let threads = if threads { " -pthread" } else { "" };
+    let compiled: Vec<String> =
+        objects.iter().cloned().chain(modules.iter().map(|path| path.replace(".ll", ".module.o"))).collect();
+    let (first, rules) = if modules.is_empty() {
+        ("", String::new())
+    } else {
+        let bitcode: Vec<String> = objects.iter().map(|path| path.replace(".o", ".bc")).collect();
+        let rules = format!(
+            "\n%.module.o: %.ll\n\t$(CC) -Wno-override-module $(CFLAGS) -c $< -o $@\n\n\
+             BITCODE = test/test.bc {}\nMODULES = {}\n\n%.bc: %.c $(HEADERS)\n\t$(CC) $(ALL_CFLAGS) -emit-llvm -c $< -o $@\n\n\
+             test/whole.bc: $(BITCODE) $(MODULES)\n\t$(LLVM_LINK) $(BITCODE) $(MODULES) -o $@\n\n\
+             .PHONY: lli\nlli: test/whole.bc\n\t$(LLI) test/whole.bc\n",
+            bitcode.join(" "),
+            modules.join(" ")
+        );
+        (MAKE_MODULES, rules)
+    };
+    let bitcode = if modules.is_empty() { "" } else { " $(BITCODE) test/whole.bc" };
     format!(
-        "{made}CFLAGS ?= -O3
+        "{made}{first}CFLAGS ?= -O3
 ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(CFLAGS)
 OBJECTS = {objects}
 HEADERS = {headers}
@@ -105,16 +159,24 @@ test: test/test
 
 %.o: %.c $(HEADERS)
 \t$(CC) $(ALL_CFLAGS) -c $< -o $@
-
+{rules}
 clean:
-\trm -f $(OBJECTS) lib{name}.a test/test
+\trm -f $(OBJECTS) lib{name}.a test/test{bitcode}
 ",
-        objects = objects.join(" "),
+        objects = compiled.join(" "),
         headers = headers.join(" ")
     )
 }
 
-fn readme(name: &str, command: &str, about: &str, threads: bool) -> String {
+/// What users of modules want to know.
+const README_MODULES: &str = "
+`src/*.ll` are modules in LLVM IR, one for each network, for clang, opt and llc of version 15 or newer: they name no machine
+and may be optimised and linked as you like. The header beside each declares its functions. What stands around them is C.
+`make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
+";
+
+fn readme(name: &str, command: &str, about: &str, modules: &[String], threads: bool) -> String {
+    let modules = if modules.is_empty() { "" } else { README_MODULES };
     let helpers = if threads {
         "\n`headrace_helpers.c` has POSIX threads for those who want to hand them to long messages; everything else does without it.\n"
     } else {
@@ -131,7 +193,7 @@ No heap, no global state, no dependency beyond the C library. Build and test wit
 make test
 cmake -B build && cmake --build build && ctest --test-dir build
 ```
-{helpers}
+{modules}{helpers}
 `make clean test/test CFLAGS='-O2 -DHEADRACE_CONSTANT_TIME' && valgrind -q ./test/test` reports every branch and address that
 depends on a secret: those of a variant that is declared constant-time are none.
 

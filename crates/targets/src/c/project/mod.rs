@@ -4,10 +4,10 @@
 //! [`of_network`] wraps one network. [`of_operations`] wraps the operations of a parameter set in the functions that its
 //! shape asks for, with a test on the set's known answers (`shape` prints the interface, `answers` the test).
 
-mod answers;
+pub(crate) mod answers;
 mod answers_of_many;
-mod build_files;
-mod shape;
+pub(crate) mod build_files;
+pub(crate) mod shape;
 
 use super::{Options, emit, emit_with, fused};
 pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, is_supported};
@@ -19,7 +19,7 @@ use headrace_transform::control::{Automaton, Limits, automaton_of};
 use rayon::prelude::*;
 
 /// What projects of operations ship with beside the headers of every program.
-const MESSAGES: &[(&str, &str)] = &[
+pub(crate) const MESSAGES: &[(&str, &str)] = &[
     ("src/headrace_message.h", include_str!("../../../../../runtime/c/headrace_message.h")),
     ("src/headrace_whole.h", include_str!("../../../../../runtime/c/headrace_whole.h")),
     ("src/headrace_message.c", include_str!("../../../../../runtime/c/headrace_message.c")),
@@ -128,16 +128,16 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 
-fn head(options: &Options) -> String {
+pub(crate) fn head(options: &Options) -> String {
     format!("/* Made by `{}`. Changes here will be lost. */\n", options.command.replace("*/", "* /"))
 }
 
-fn in_source_folder(files: Files) -> Files {
+pub(crate) fn in_source_folder(files: Files) -> Files {
     files.into_iter().map(|(path, bytes)| (format!("src/{path}"), bytes)).collect()
 }
 
 /// A name as C takes it.
-fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let replaced = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
     let name: String = replaced.collect();
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name }
@@ -154,6 +154,6 @@ pub fn operation_prefix(name: &str, spec: &OperationSpec) -> String {
 }
 
 /// The prefix of the network of an operation.
-fn network_prefix(name: &str, spec: &OperationSpec) -> String {
+pub(crate) fn network_prefix(name: &str, spec: &OperationSpec) -> String {
     format!("{}_network", operation_prefix(name, spec))
 }

@@ -15,7 +15,7 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use std::fmt::Write as _;
 
-pub(super) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
+pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
     let guard = format!("{}_H", name.to_uppercase());
     let mut text = format!(
         "{head}/* {}. What the functions return stands in headrace_message.h. */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace_message.h\"\n",
@@ -150,7 +150,7 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
 }
 
 /// The functions of an operation, to be put behind its network.
-pub(super) fn source(name: &str, spec: &OperationSpec, network: &Network) -> String {
+pub(crate) fn source(name: &str, spec: &OperationSpec, network: &Network) -> String {
     let mut text = format!("\n#include \"{name}.h\"\n#include \"headrace_whole.h\"\n");
     let op = operation_prefix(name, spec);
     table(&mut text, name, &op, spec, network);

@@ -1,0 +1,108 @@
+//! Projects: modules, with what C programmers need to call them around each.
+//!
+//! The interface of operations, its test and the build files are those of the C target: only the networks are not in C.
+
+use super::{glue, module};
+use crate::c::project::{MESSAGES, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
+use crate::c::{Options, RUNTIME, prefix_for};
+use crate::project::{Files, KnownAnswer, Recording, Told};
+use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
+use headrace_lowering::lower;
+use headrace_program::Module;
+use headrace_source::Diagnostic;
+
+/// What modules call, in C.
+pub const CALLS: &[(&str, &str)] = &[
+    ("headrace_calls.h", include_str!("../../../../runtime/llvm/headrace_calls.h")),
+    ("headrace_calls.c", include_str!("../../../../runtime/llvm/headrace_calls.c")),
+];
+
+/// The files of a network: its module `PREFIX.ll`, its header and its table, without the runtime.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn emit(network: &Network, prefix: &str, options: &Options) -> Result<Files, Vec<Diagnostic>> {
+    let lowered = lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })?;
+    Ok(printed(&lowered, prefix, options))
+}
+
+fn printed(lowered: &Module, prefix: &str, options: &Options) -> Files {
+    let head = head(options);
+    let line = format!("; Made by `{}`. Changes here will be lost.\n", options.command.replace('\n', " "));
+    let mut files = Files::new();
+    files.insert(format!("{prefix}.ll"), module::module(&line, lowered, prefix).into_bytes());
+    files.insert(format!("{prefix}.h"), glue::header(&head, lowered, prefix).into_bytes());
+    files.insert(format!("{prefix}.c"), glue::table(&head, lowered, prefix).into_bytes());
+    files
+}
+
+fn runtime() -> impl Iterator<Item = (String, Vec<u8>)> {
+    let wanted = RUNTIME.iter().filter(|(name, _)| *name == "headrace.h").chain(CALLS);
+    wanted.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()))
+}
+
+/// A project for a network.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn of_network(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
+    let name = options.prefix.clone().unwrap_or_else(|| prefix_for(network));
+    let mut files = emit(network, &name, options)?;
+    files.extend(runtime());
+    let mut files = in_source_folder(files);
+    let test = answers::of_network(&head(options), &name, network, recording);
+    files.insert("test/test.c".into(), test.into_bytes());
+    let about = format!("The network `{}` as a module in LLVM IR.", network.name);
+    build_files::add(&mut files, &name, &options.command, &about);
+    Ok(files)
+}
+
+/// A project for operations of one parameter set, each with its network: the functions that C programmers expect.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn of_operations(
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    known: &[KnownAnswer],
+    options: &Options,
+    told: &Told<'_>,
+) -> Result<Files, Vec<Diagnostic>> {
+    let name = identifier(name);
+    let mut files: Files = runtime().collect();
+    let mut problems = Vec::new();
+    for (spec, network) in operations {
+        told(spec, None);
+        let prefix = network_prefix(&name, spec);
+        match emit(network, &prefix, options) {
+            Ok(mut emitted) => {
+                // What calls a network stands where compilers see through its table.
+                let source = emitted.entry(format!("{prefix}.c")).or_default();
+                source.extend(shape::source(&name, spec, network).into_bytes());
+                files.extend(emitted);
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut files = in_source_folder(files);
+    files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    let head = head(options);
+    files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
+    files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, known).into_bytes());
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let about = format!("{title}: {} in LLVM IR, with an interface in C.", listed.join(", "));
+    build_files::add(&mut files, &name, &options.command, &about);
+    Ok(files)
+}

@@ -29,7 +29,7 @@ fn versions() -> Vec<&'static str> {
 /// Builds a project and runs its test both ways; gives what the tests said.
 fn built_and_run(folder: &Path, what: &[&str]) -> String {
     let name = Path::new(what[0]).file_name().expect("a name");
-    let project = folder.join(name);
+    let project = folder.join("projects").join(name);
     let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
     run(build.current_dir(folder).arg("build").args(what).args(["--target", "llvm", "-o"]).arg(&project));
     let mut said = String::new();
@@ -37,7 +37,7 @@ fn built_and_run(folder: &Path, what: &[&str]) -> String {
         let clang = format!("CLANG=clang-{version}");
         for goal in ["test", "lli"] {
             let mut make = Command::new("make");
-            said += &run(make.current_dir(&project).args(["-s", goal, &clang, "CFLAGS=-O1"]));
+            said += &run(make.current_dir(&project).args(["-s", "-j2", goal, &clang, "CFLAGS=-O1"]));
         }
         run(Command::new("make").current_dir(&project).args(["-s", "clean", &clang]));
     }

@@ -6,7 +6,7 @@
 use super::alias::{Access, BOOL_RANGE, Tags};
 use super::types::{Structure, memory, value};
 use crate::layout::Layouts;
-use headrace_program::{Expr, FieldType, Function, FunctionId, Label, Module, Place, Root, Type, VariableKind};
+use headrace_program::{Expr, Field, FieldType, Function, FunctionId, Label, Module, Place, Root, Type, VariableKind};
 use std::fmt::Write as _;
 
 /// What all functions of a module are printed with.
@@ -167,18 +167,14 @@ impl<'a> Code<'a> {
             Root::Table(table) => return module.tables[table.index()].element,
             Root::Variable(variable) => &self.function.variables[variable.index()],
         };
-        let mut record = match variable.kind {
-            VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => return ty,
-            VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => return element,
-            VariableKind::Record(id) => id,
-        };
-        for &field in &place.path {
-            match module.record(record).fields[field as usize].ty {
-                FieldType::Scalar(ty) | FieldType::Array(ty, _) => return ty,
-                FieldType::Record(id) => record = id,
-            }
+        match variable.kind {
+            VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => ty,
+            VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => element,
+            VariableKind::Record(_) => match module.fields(self.function, place).last() {
+                Some(Some(Field { ty: FieldType::Scalar(ty) | FieldType::Array(ty, _), .. })) => *ty,
+                _ => Type::Bool,
+            },
         }
-        Type::Bool
     }
 
     /// Where an element lies.

@@ -5,6 +5,7 @@
 #[path = "../../interp/tests/text/mod.rs"]
 mod text;
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod sidecar;
 
 #[path = "support/conformance.rs"]

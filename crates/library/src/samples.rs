@@ -7,7 +7,7 @@ use crate::catalog::{Framing, OperationSpec};
 use crate::framing::{Message, MessageWriter, PortData, Tokens};
 use crate::ports::{PortSpec, Role};
 
-/// Messages one after another, and of each the tokens of each input port.
+/// Messages one after another, whole or in parts, and of each part the tokens of each input port.
 pub type Stream = Vec<Vec<Vec<u128>>>;
 
 /// Lengths in bytes around multiples of `block`, and a long one.
@@ -60,23 +60,36 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
         None => vec![16, 64, 128, 136],
     };
     // Also message after message under one key, of which only the text is there.
-    let kinds: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
+    let plain: &[bool] = if spec.inputs.iter().any(may_be_empty) { &[false, true] } else { &[false] };
+    // A host that verifies may be told the tag last.
+    let tag_last: &[bool] = if spec.input(Role::TagIn).is_some() { &[true, false] } else { &[false] };
+    let kinds = |&tag_last: &bool| plain.iter().map(move |&plain| Kind { plain, tag_last });
+    let kinds: Vec<Kind> = tag_last.iter().flat_map(kinds).collect();
     let mut streams = Vec::new();
     // Whole messages come first, so that what is known of states is what those know.
     for cut in [false, true] {
-        for (&block, &plain) in blocks.iter().flat_map(|block| kinds.iter().map(move |plain| (block, plain))) {
+        for (&block, &kind) in blocks.iter().flat_map(|block| kinds.iter().map(move |kind| (block, kind))) {
             let (whole, in_chunks, left_over) = turns(spec, block);
             let (others, all) = match cut {
                 false => (whole.clone(), [whole, left_over].concat()),
                 true => (in_chunks.clone(), [whole, in_chunks].concat()),
             };
-            streams.push(stream(spec, block, &ports, &all, plain));
+            streams.push(stream(spec, block, &ports, &all, kind));
             // What a network is given first tells what it does from then on: any message may be the first.
             let first = (usize::from(!cut)..others.len()).map(|at| &others[at..others.len().min(at + FIRST_MESSAGES)]);
-            streams.extend(first.map(|turns| stream(spec, block, &ports, turns, plain)));
+            streams.extend(first.map(|turns| stream(spec, block, &ports, turns, kind)));
         }
     }
     streams
+}
+
+/// How the messages of a stream are given.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    /// They keep their key and have the text only.
+    plain: bool,
+    /// The tag to be verified comes when nothing more can be done with what comes before it.
+    tag_last: bool,
 }
 
 /// A message of a stream.
@@ -157,8 +170,11 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
     turns.map(message).filter(|message| message.check(spec, false).is_empty()).collect()
 }
 
-/// Messages of some turns; `plain` ones keep their key and have the text only.
-fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], plain: bool) -> Stream {
+/// Messages of some turns.
+fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind: Kind) -> Stream {
+    let Kind { plain, tag_last } = kind;
+    let tag = spec.input(Role::TagIn).filter(|_| tag_last);
+    let of_tag = |name: &str| tag.is_some_and(|tag| tag.name == name || tag.companion.as_deref() == Some(name));
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
     for &Turn { number: turn, length, in_chunks } in turns {
@@ -188,16 +204,42 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], plai
                 continue;
             }
         }
-        let mut tokens_of_message: Vec<Vec<u128>> = vec![Vec::new(); ports.len()];
+        let mut parts: Vec<Vec<Vec<u128>>> = vec![vec![Vec::new(); ports.len()]; 1 + usize::from(tag.is_some())];
         for PortData { port, tokens } in pieces.into_iter().flatten() {
             let Some(at) = ports.iter().position(|name| *name == port) else { continue };
-            let all = &mut tokens_of_message[at];
+            let all = &mut parts[usize::from(of_tag(&port))][at];
             match tokens {
                 Tokens::Bytes(bytes) => all.extend(bytes.into_iter().map(u128::from)),
                 Tokens::Words(words) => all.extend(words.into_iter().map(u128::from)),
             }
         }
-        stream.push(tokens_of_message);
+        stream.extend(parts);
     }
     stream
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::tests::library_with;
+
+    #[test]
+    fn tags_come_with_their_messages_and_after_them() {
+        let library = library_with(&[]);
+        let verifying = library.operations().iter().find_map(|spec| Some((spec, spec.input(Role::TagIn)?)));
+        let (spec, tag) = verifying.expect("an operation that verifies");
+        let input = spec.input(Role::Input).expect("it has a text");
+        let companion = |port: &PortSpec| port.companion.clone().unwrap_or_else(|| port.name.clone());
+        let ports = [companion(input), companion(tag)];
+        let (mut together, mut apart) = (0, 0);
+        for part in streams(spec, ports.iter().map(String::as_str)).iter().flatten() {
+            match (part[0].is_empty(), part[1].is_empty()) {
+                (false, false) => together += 1,
+                (true, false) => apart += 1,
+                (false, true) => {}
+                (true, true) => panic!("a part of nothing"),
+            }
+        }
+        assert!(together > 20 && apart > 20, "{together} {apart}");
+    }
 }

@@ -11,7 +11,7 @@
 use super::automaton::{Automaton, CountedLoop, Trips};
 use super::rounds::merged;
 use super::schedule::token_width;
-use super::together::{Element, Together, Way, deciding, ways};
+use super::together::{Element, Together, Way, deciding, is_straight, ways};
 use crate::kernel::graph::mask;
 use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
 use headrace_ir::Network;
@@ -37,7 +37,7 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         .iter()
         .map(|state| {
             let mut out = Vec::new();
-            ways(&state.step, &mut Vec::new(), &mut out);
+            ways(&state.step, is_straight, &mut Vec::new(), &mut out);
             out
         })
         .collect();

@@ -24,6 +24,7 @@
 //! | `decisive` | what samples have to compute |
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
 //! | `congruence` | elements that are equal whenever a loop begins |
+//! | `repeated` | kernels that lead back to their state and write lists at computed places |
 //! | `typical` | an automaton that is too large, for as many samples as fit |
 
 pub mod automaton;
@@ -41,6 +42,7 @@ mod loops;
 mod memory;
 mod numbers;
 mod places;
+mod repeated;
 mod repetition;
 mod rounds;
 mod schedule;
@@ -53,6 +55,7 @@ pub use automaton::{
 };
 pub use explore::{Limits, Sample, automaton_of};
 pub use loops::once;
+pub use repeated::{Repeated, repeated, together};
 
 use headrace_source::Span;
 

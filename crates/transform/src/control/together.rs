@@ -17,21 +17,29 @@ pub(super) struct Way<'a> {
     pub target: usize,
 }
 
-/// The ways that lead out of a state, but for those whose kernels are more than stores and tokens.
-pub(super) fn ways<'a>(step: &'a Step, decisions: &mut Vec<(NodeId, bool)>, out: &mut Vec<Way<'a>>) {
+/// Whether a kernel is no more than stores and tokens.
+pub(super) fn is_straight(kernel: &Kernel) -> bool {
+    kernel.effects.iter().all(|effect| matches!(effect, Effect::Store { .. } | Effect::Output { .. }))
+}
+
+/// The ways that lead out of a state with kernels that are wanted.
+pub(super) fn ways<'a>(
+    step: &'a Step,
+    wanted: fn(&Kernel) -> bool,
+    decisions: &mut Vec<(NodeId, bool)>,
+    out: &mut Vec<Way<'a>>,
+) {
     match step {
         Step::Branch { before, condition, then, otherwise } if before.is_empty() => {
             for (side, holds) in [(then, true), (otherwise, false)] {
                 decisions.push((*condition, holds));
-                ways(side, decisions, out);
+                ways(side, wanted, decisions, out);
                 decisions.pop();
             }
         }
-        Step::Wait(awaited) => awaited.iter().for_each(|one| ways(&one.step, decisions, out)),
+        Step::Wait(awaited) => awaited.iter().for_each(|one| ways(&one.step, wanted, decisions, out)),
         Step::Go { kernel, target } => {
-            let straight =
-                kernel.effects.iter().all(|effect| matches!(effect, Effect::Store { .. } | Effect::Output { .. }));
-            if straight {
+            if wanted(kernel) {
                 out.push(Way { decisions: decisions.clone(), kernel, target: *target });
             }
         }
@@ -153,7 +161,7 @@ impl Together {
         for effect in &way.kernel.effects {
             match effect {
                 Effect::Store { object, .. } if only.is_some_and(|only| !only.contains(object)) => {}
-                Effect::Output { .. } if only.is_some() => {}
+                Effect::Output { .. } | Effect::Load { .. } if only.is_some() => {}
                 Effect::Store { object, index, value } => {
                     let at = graph.constant(*index)?;
                     let value = self.node(graph, *value, memo)?;

@@ -8,6 +8,16 @@ use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, NodeId};
 use std::fmt::Write as _;
 
+/// What is written for a number of passes that is not known before.
+pub(super) struct Room {
+    /// Counts them: `passes`, in a block that is open.
+    pub text: String,
+    /// Arguments of who runs them: the context, and where tokens are and go.
+    pub arguments: String,
+    /// Has ports go on by them.
+    pub takes: String,
+}
+
 /// Statements that come before a loop, in one place of the text.
 struct Counting<'w> {
     writer: &'w Writer<'w>,
@@ -21,39 +31,14 @@ impl Writer<'_> {
     /// Runs a loop as often as tokens, room and counters allow; `many` is what a context that stops before it says.
     pub(super) fn counted(&self, counted: &CountedLoop, number: usize, state: usize, many: Option<usize>) -> String {
         let prefix = self.prefix;
-        let mut text = String::from(
-            "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
-        );
-        let consumes = counted.body.consumes.iter().zip(&self.network.inputs).filter(|(consumes, _)| consumes.0 > 0);
-        let produces = counted.body.produces.iter().zip(&self.network.outputs).filter(|(produces, _)| produces.0 > 0);
-        let (mut arguments, mut takes) = (String::from("s"), String::new());
-        for ((n, _), port) in consumes {
-            let name = &port.name;
-            let _ = write!(
-                text,
-                "            (void){prefix}_there_{name}(s, {n});\n            passes = s->in_{name}_there / {n} < passes ? s->in_{name}_there / {n} : passes;\n"
-            );
-            let _ = write!(arguments, ", s->in_{name}");
-            let _ = write!(
-                takes,
-                "                s->in_{name} += passes * {n};\n                s->in_{name}_there -= passes * {n};\n"
-            );
-        }
-        for ((n, width), port) in produces {
-            let (ty, name) = (element_type(*width), &port.name);
-            let _ = write!(
-                text,
-                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name});\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n"
-            );
-            let _ = write!(arguments, ", to_{name}");
-            let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
-        }
+        let tokens = |ports: &[(u64, u32)]| ports.iter().map(|port| port.0).collect::<Vec<u64>>();
+        let Room { mut text, arguments, takes } =
+            self.room(&tokens(&counted.body.consumes), &tokens(&counted.body.produces));
         let last = counted.rounds.as_ref().and_then(|rounds| rounds.last.as_ref());
         let fewest = match &counted.rounds {
             None => {
-                let graph = &counted.body.graph;
-                let counting = Counting { writer: self, graph, tables: format!("{prefix}_loop_{number}_table") };
-                counted.trips.iter().for_each(|trip| text.push_str(&counting.bound(trip, "passes")));
+                let tables = format!("{prefix}_loop_{number}_table");
+                text.push_str(&self.bounds(&counted.body.graph, tables, &counted.trips));
                 1
             }
             // What rounds count has gone on by then.
@@ -85,6 +70,43 @@ impl Writer<'_> {
         }
         let _ = write!(text, "                goto at_{state};\n            }}\n        }}\n");
         text
+    }
+
+    /// Counts the passes that tokens, room and the run allow, where one takes and makes so many tokens of each port.
+    pub(super) fn room(&self, consumes: &[u64], produces: &[u64]) -> Room {
+        let prefix = self.prefix;
+        let mut text = String::from(
+            "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
+        );
+        let (mut arguments, mut takes) = (String::from("s"), String::new());
+        for (n, port) in consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
+            let name = &port.name;
+            let _ = write!(
+                text,
+                "            (void){prefix}_there_{name}(s, {n});\n            passes = s->in_{name}_there / {n} < passes ? s->in_{name}_there / {n} : passes;\n"
+            );
+            let _ = write!(arguments, ", s->in_{name}");
+            let _ = write!(
+                takes,
+                "                s->in_{name} += passes * {n};\n                s->in_{name}_there -= passes * {n};\n"
+            );
+        }
+        for (n, port) in produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0) {
+            let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let _ = write!(
+                text,
+                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name});\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n"
+            );
+            let _ = write!(arguments, ", to_{name}");
+            let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
+        }
+        Room { text, arguments, takes }
+    }
+
+    /// Makes `passes` no more than counters allow.
+    pub(super) fn bounds(&self, graph: &Graph, tables: String, trips: &[Trips]) -> String {
+        let counting = Counting { writer: self, graph, tables };
+        trips.iter().map(|trip| counting.bound(trip, "passes")).collect()
     }
 
     /// Makes `passes` those that the ways allow, and has their counters go on.

@@ -21,6 +21,7 @@
 //! | `budget` | ways of running loops that are left out of a text that is too long |
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
+//! | `repeated` | kernels that change lists at places which they compute, pass after pass |
 //! | `divided` | loops that several threads run |
 //! | `early` | tokens that are put out as soon as can be |
 //! | `ahead` | loops that other threads run before it is their turn |
@@ -40,6 +41,7 @@ mod leave;
 mod loops;
 mod many;
 mod ports;
+mod repeated;
 mod report;
 mod selected;
 mod shapes;

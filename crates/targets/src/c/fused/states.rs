@@ -5,6 +5,7 @@ use super::apart::apart;
 use super::early::outputs_early;
 use super::kernels::KernelFunctions;
 use super::loops::Loops;
+use super::repeated::RepeatedFunctions;
 use super::stops::Stops;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
@@ -44,6 +45,8 @@ impl Writer<'_> {
         let mut functions = KernelFunctions::below(loops.support());
         let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
+        let repeated = headrace_transform::control::repeated(self.automaton, self.network);
+        let mut repeating = RepeatedFunctions::default();
         let stops = self.stops();
         let places = Stops::of(self.automaton);
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
@@ -70,6 +73,9 @@ impl Writer<'_> {
                     text.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
                     n_loops += 1;
                 }
+                for one in &repeated[number] {
+                    text.push_str(&self.repeated(one, number, &mut repeating));
+                }
                 text.push_str("        {\n");
                 let place = Place { state: number, depth: 3 };
                 self.step(&state.step, place, &[], &mut functions, &mut text);
@@ -87,7 +93,7 @@ impl Writer<'_> {
             text,
             "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
-        (functions.text + &text, functions.found)
+        (functions.text + &repeating.text + &text, functions.found)
     }
 
     fn step(&self, step: &Step, place: Place, before: &[Effect], functions: &mut KernelFunctions, text: &mut String) {

@@ -247,6 +247,8 @@ impl Expressions<'_> {
         }
         let text = if self.copied.contains(&object) {
             format!("{}[{}]", copy_name(&kept.name), self.position(index))
+        } else if let Some(near) = self.outside.names.element_near(object, index) {
+            near
         } else if let Some((first, rest)) = self.behind(index, kept.length) {
             // Compilers put what they add into an address where it stands apart.
             format!("(&{})[{}]", self.outside.names.element(kept, &first.to_string()), self.value(rest))

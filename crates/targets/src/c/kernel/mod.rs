@@ -90,7 +90,7 @@ pub use trial::{Alone, ON_TRIAL, Trials, trial};
 pub use words::Unsuited;
 
 use headrace_source::Span;
-use headrace_transform::kernel::{Object, TableId};
+use headrace_transform::kernel::{NodeId, Object, ObjectId, TableId};
 
 /// How what lies outside of a kernel is written in C.
 pub trait Names {
@@ -115,6 +115,11 @@ pub trait Names {
     /// An element of an object that lives from kernel to kernel: an expression that can be assigned to. Elements have the
     /// type [`element_type`] and lie one beside the other.
     fn element(&self, object: &Object, index: &str) -> String;
+
+    /// The same where there is a shorter way to an element than by its number.
+    fn element_near(&self, _object: ObjectId, _index: NodeId) -> Option<String> {
+        None
+    }
 
     /// The array that holds a table.
     fn table(&self, table: TableId) -> String;

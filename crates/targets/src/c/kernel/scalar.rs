@@ -262,7 +262,7 @@ impl<'a> Printer<'a> {
         match step {
             Step::Load { id, .. } if !self.plan.dependents.contains_key(id) => {}
             Step::Load { id, object, index } => {
-                self.need(*index);
+                self.need_place(*object, *index);
                 let text = self.element(*object, *index);
                 let name = loaded_name(*id);
                 let text = if self.shared_loads.contains(id) {
@@ -274,7 +274,7 @@ impl<'a> Printer<'a> {
                 self.forget(&[*id]);
             }
             Step::Store { object, index, value } => {
-                self.need(*index);
+                self.need_place(*object, *index);
                 self.need(*value);
                 let text = format!("{} = {};", self.element(*object, *index), self.stored(*object, *value));
                 self.line(&text);
@@ -331,7 +331,7 @@ impl<'a> Printer<'a> {
         // Where the element has no bits above the width, C cuts.
         let width = self.outside.objects[object.0 as usize].width;
         match width {
-            8 | 16 | 32 | 64 => self.values.shifted(value, 0, width),
+            8 | 16 | 32 | 64 if self.outside.graph.width(value) == width => self.values.shifted(value, 0, width),
             _ => self.values.value(value),
         }
     }
@@ -368,6 +368,9 @@ impl<'a> Printer<'a> {
     }
 
     fn element(&self, object: ObjectId, index: NodeId) -> String {
+        if let Some(near) = self.outside.names.element_near(object, index) {
+            return near;
+        }
         self.known_element(object, &self.values.position(index))
     }
 
@@ -398,6 +401,13 @@ impl<'a> Printer<'a> {
             for id in old {
                 self.values.locals.remove(&id);
             }
+        }
+    }
+
+    /// Defines the variables that an element at a place that is not known reads.
+    fn need_place(&mut self, object: ObjectId, index: NodeId) {
+        if self.outside.names.element_near(object, index).is_none() {
+            self.need(index);
         }
     }
 

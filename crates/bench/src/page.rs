@@ -2,7 +2,7 @@
 
 use crate::report::{STYLE, escape};
 use crate::results::{Results, Row, Status};
-use crate::tables::{figure, machine};
+use crate::tables::{figure, figure_of, machine};
 use plotters::prelude::*;
 use std::fmt::Write as _;
 
@@ -65,7 +65,6 @@ fn verdicts(page: &mut String, results: &Results) {
         count(Status::NotMeasured),
         count(Status::Error)
     );
-    let number = |value: Option<f64>| value.map_or("–".into(), figure);
     for verdict in &results.verdicts {
         let class = match verdict.status {
             Status::Goal | Status::Must => "yes",
@@ -86,10 +85,10 @@ fn verdicts(page: &mut String, results: &Results) {
             escape(&verdict.operation),
             escape(&verdict.variant),
             verdict.bytes,
-            number(verdict.ours),
+            figure_of(verdict.ours),
             escape(&verdict.other),
-            number(verdict.others),
-            number(verdict.ratio),
+            figure_of(verdict.others),
+            figure_of(verdict.ratio),
             escape(&verdict.must),
             escape(&verdict.goal),
             verdict.status.word()
@@ -137,24 +136,26 @@ fn operation(page: &mut String, rows: &[&Row], streams: u32) -> Result<(), Strin
     };
     let size = if sizes.contains(&(16 << 10)) { 16 << 10 } else { sizes.last().copied().unwrap_or(0) };
     let mut at_size: Vec<&&Row> = rows.iter().filter(|row| row.bytes == size).collect();
-    at_size.sort_by(|a, b| a.cycles_per_byte_median.total_cmp(&b.cycles_per_byte_median));
+    // Those without the figure come last.
+    let order = |row: &Row| row.cycles_per_byte_median.unwrap_or(f64::INFINITY);
+    at_size.sort_by(|a, b| order(a).total_cmp(&order(b)));
     let _ = write!(
         page,
         "<h2>{}</h2>\n<table><thead><tr><th>{size} bytes</th><th>compiled by</th><th class=\"n\">cycles/byte</th><th class=\"n\">best</th><th class=\"n\">MB/s</th><th class=\"n\">spread</th><th>MB/s</th></tr></thead><tbody>\n",
         escape(&title)
     );
-    let fastest = at_size.iter().map(|row| row.mb_per_s_median).fold(0.0, f64::max);
+    let fastest = at_size.iter().filter_map(|row| row.mb_per_s_median).fold(0.0, f64::max);
     for row in at_size {
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td class=\"off\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1} %</td><td class=\"graph\"><div class=\"bar\" style=\"width:{:.1}%\"></div></td></tr>",
             escape(&label(row)),
             escape(&row.engine),
-            figure(row.cycles_per_byte_median),
-            figure(row.cycles_per_byte_best),
-            figure(row.mb_per_s_median),
+            figure_of(row.cycles_per_byte_median),
+            figure_of(row.cycles_per_byte_best),
+            figure_of(row.mb_per_s_median),
             100.0 * row.spread,
-            100.0 * row.mb_per_s_median / fastest
+            row.mb_per_s_median.map_or(0.0, |speed| 100.0 * speed / fastest)
         );
     }
     page.push_str("</tbody></table>\n");
@@ -174,15 +175,15 @@ type Line = (String, bool, Vec<(f64, f64)>);
 
 /// Cycles a byte over sizes, both logarithmic: a line for each implementation.
 fn over_sizes(rows: &[&Row], least: f64, most: f64) -> Result<String, Box<dyn std::error::Error>> {
-    let figures =
-        || rows.iter().map(|row| row.cycles_per_byte_median).filter(|value| value.is_finite() && *value > 0.0);
+    let figures = || rows.iter().filter_map(|row| row.cycles_per_byte_median).filter(|value| *value > 0.0);
     let (low, high) = (figures().fold(f64::INFINITY, f64::min), figures().fold(0.0, f64::max));
     if low > high {
         return Ok(String::new());
     }
     let mut lines: Vec<Line> = Vec::new();
     for row in rows.iter().filter(|row| row.separate_cycles.is_empty()) {
-        let point = (row.bytes as f64, row.cycles_per_byte_median);
+        let Some(cycles) = row.cycles_per_byte_median else { continue };
+        let point = (row.bytes as f64, cycles);
         let name = format!("{}, {}", label(row), row.engine);
         match lines.iter_mut().find(|(known, ..)| *known == name) {
             Some((_, _, points)) => points.push(point),
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn a_page_has_a_plot_for_an_operation_with_sizes() {
         let row = |bytes, implementation: &str| Row {
-            cycles_per_byte_median: 2.0,
+            cycles_per_byte_median: Some(2.0),
             ..Row::new(
                 Subject {
                     primitive: "x<y".into(),
@@ -282,7 +283,7 @@ mod tests {
                     ..Subject::default()
                 },
                 vec![1e-6],
-                1e9,
+                Some(1e9),
             )
         };
         let results = Results {

@@ -92,8 +92,8 @@ pub struct Machine {
     pub architecture: String,
     /// Cores that may be used.
     pub cores: usize,
-    /// What cycles are counted by, in hertz.
-    pub clock_hz: f64,
+    /// What cycles are counted by, in hertz; none where no clock is known.
+    pub clock_hz: Option<f64>,
     /// Where that clock is read.
     pub clock_source: String,
     /// What the seconds of the rows are.
@@ -136,20 +136,24 @@ pub struct Row {
     pub implementation: String,
     /// Target and instruction set, or compiler and its flags.
     pub engine: String,
-    /// Bytes a run.
+    /// Bytes a run; 0 where something else counts.
     pub bytes: u64,
     /// Independent streams.
     pub streams: u32,
     /// Threads.
     pub threads: u32,
-    /// Cycles a byte of the fastest run.
-    pub cycles_per_byte_best: f64,
+    /// Cycles a byte of the fastest run, where bytes and cycles are counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cycles_per_byte_best: Option<f64>,
     /// Cycles a byte, median.
-    pub cycles_per_byte_median: f64,
-    /// Megabytes (10^6) a second of the fastest run.
-    pub mb_per_s_best: f64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cycles_per_byte_median: Option<f64>,
+    /// Megabytes (10^6) a second of the fastest run, where bytes are counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mb_per_s_best: Option<f64>,
     /// Megabytes a second, median.
-    pub mb_per_s_median: f64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mb_per_s_median: Option<f64>,
     /// Distance between the quartiles of the times, as a part of the median.
     pub spread: f64,
     /// How the output was checked, for ours; for peers too where it was.
@@ -213,10 +217,12 @@ pub struct Subject {
 }
 
 impl Row {
-    /// The row of a subject that took these times on one thread, cycles being counted by a clock of `clock_hz`.
-    pub fn new(subject: Subject, seconds: Vec<f64>, clock_hz: f64) -> Self {
+    /// The row of a subject that took these times on one thread, cycles being counted by a clock of `clock_hz`, if by any.
+    pub fn new(subject: Subject, seconds: Vec<f64>, clock_hz: Option<f64>) -> Self {
         let (best, middle) = (crate::measure::least(&seconds), crate::measure::median(&seconds));
         let bytes = subject.bytes as f64;
+        let cycles = |seconds: f64| clock_hz.and_then(|clock_hz| per_byte(seconds * clock_hz, bytes));
+        let megabytes = |seconds: f64| (bytes > 0.0).then(|| bytes / seconds / 1e6);
         Row {
             primitive: subject.primitive,
             operation: subject.operation,
@@ -226,10 +232,10 @@ impl Row {
             bytes: subject.bytes,
             streams: 1,
             threads: 1,
-            cycles_per_byte_best: best * clock_hz / bytes,
-            cycles_per_byte_median: middle * clock_hz / bytes,
-            mb_per_s_best: bytes / best / 1e6,
-            mb_per_s_median: bytes / middle / 1e6,
+            cycles_per_byte_best: cycles(best),
+            cycles_per_byte_median: cycles(middle),
+            mb_per_s_best: megabytes(best),
+            mb_per_s_median: megabytes(middle),
             spread: crate::measure::spread(&seconds),
             verified: subject.verified,
             firings_per_s_median: None,
@@ -243,17 +249,23 @@ impl Row {
     /// The row of a subject whose runs took these times and cycles, for `streams` messages of `subject.bytes` each.
     pub fn of_times(subject: Subject, times: &crate::contest::Times, streams: u32) -> Self {
         let all_bytes = subject.bytes as f64 * f64::from(streams);
-        let row = Row::new(subject, times.seconds.clone(), f64::NAN);
+        let row = Row::new(subject, times.seconds.clone(), None);
+        let together = |megabytes: Option<f64>| megabytes.map(|megabytes| megabytes * f64::from(streams));
         Row {
             streams,
-            cycles_per_byte_best: crate::measure::least(&times.cycles) / all_bytes,
-            cycles_per_byte_median: crate::measure::median(&times.cycles) / all_bytes,
-            mb_per_s_best: row.mb_per_s_best * f64::from(streams),
-            mb_per_s_median: row.mb_per_s_median * f64::from(streams),
+            cycles_per_byte_best: per_byte(crate::measure::least(&times.cycles), all_bytes),
+            cycles_per_byte_median: per_byte(crate::measure::median(&times.cycles), all_bytes),
+            mb_per_s_best: together(row.mb_per_s_best),
+            mb_per_s_median: together(row.mb_per_s_median),
             spread: crate::measure::spread(&times.cycles),
             ..row
         }
     }
+}
+
+/// What is no number, because nothing was counted, is no figure either: JSON has no way to write it.
+fn per_byte(cycles: f64, bytes: f64) -> Option<f64> {
+    Some(cycles / bytes).filter(|figure| figure.is_finite())
 }
 
 /// To six digits, which is more than a clock tells.
@@ -281,17 +293,30 @@ mod tests {
     #[test]
     fn a_row_has_figures_from_its_times() {
         let subject = Subject { bytes: 1_000_000, ..Subject::default() };
-        let row = Row::new(subject, vec![0.5, 0.25, 1.0], 2e9);
-        assert_eq!(row.mb_per_s_best, 4.0);
-        assert_eq!(row.mb_per_s_median, 2.0);
-        assert_eq!(row.cycles_per_byte_median, 1000.0);
-        assert_eq!(row.cycles_per_byte_best, 500.0);
+        let row = Row::new(subject, vec![0.5, 0.25, 1.0], Some(2e9));
+        assert_eq!(row.mb_per_s_best, Some(4.0));
+        assert_eq!(row.mb_per_s_median, Some(2.0));
+        assert_eq!(row.cycles_per_byte_median, Some(1000.0));
+        assert_eq!(row.cycles_per_byte_best, Some(500.0));
+    }
+
+    #[test]
+    fn what_has_no_bytes_has_no_figures_for_them_and_is_read_again() {
+        let machine = Machine { clock_hz: None, ..crate::machine::describe(&[], std::path::Path::new(".")) };
+        let row = Row::new(Subject::default(), vec![0.5, 0.25, 1.0], Some(2e9));
+        assert_eq!((row.cycles_per_byte_median, row.mb_per_s_median), (None, None));
+        let times = crate::contest::Times { seconds: vec![0.5], cycles: Vec::new() };
+        let uncounted = Row::of_times(Subject { bytes: 1_000_000, ..Subject::default() }, &times, 2);
+        assert_eq!((uncounted.cycles_per_byte_best, uncounted.mb_per_s_best), (None, Some(4.0)));
+        let results = Results { machine, rows: vec![row, uncounted], ratios: Vec::new(), verdicts: Vec::new() };
+        let text = results.to_json();
+        assert_eq!(Results::from_json(&text), Ok(results));
     }
 
     #[test]
     fn json_goes_there_and_back() {
         let machine = crate::machine::describe(&[], std::path::Path::new("."));
-        let row = Row::new(Subject { bytes: 1, ..Subject::default() }, vec![0.5], 2e9);
+        let row = Row::new(Subject { bytes: 1, ..Subject::default() }, vec![0.5], Some(2e9));
         let ratio = Ratio {
             name: "a / b".into(),
             engine: "gcc".into(),

@@ -30,6 +30,11 @@ pub fn figure(value: f64) -> String {
     }
 }
 
+/// The same for one that may not be there.
+pub fn figure_of(value: Option<f64>) -> String {
+    figure(value.unwrap_or(f64::NAN))
+}
+
 /// A whole number with thin groups of three digits.
 fn group(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -58,9 +63,9 @@ pub fn rows(rows: &[Row]) -> String {
             row.variant,
             row.implementation,
             row.engine,
-            figure(row.mb_per_s_median),
-            figure(row.mb_per_s_best),
-            figure(row.cycles_per_byte_median),
+            figure_of(row.mb_per_s_median),
+            figure_of(row.mb_per_s_best),
+            figure_of(row.cycles_per_byte_median),
             100.0 * row.spread
         );
     }
@@ -91,7 +96,6 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
     let mut text = String::from(
         "| row | operation | bytes | ours, cycles/byte | best other | cycles/byte | ratio | must | goal | |\n|---|---|--:|--:|---|--:|--:|---|---|---|\n",
     );
-    let number = |value: Option<f64>| value.map_or("–".into(), figure);
     for verdict in verdicts {
         let _ = writeln!(
             text,
@@ -101,10 +105,10 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
             verdict.operation,
             if verdict.streams > 1 { format!("{} × ", verdict.streams) } else { String::new() },
             verdict.bytes,
-            number(verdict.ours),
+            figure_of(verdict.ours),
             verdict.other,
-            number(verdict.others),
-            number(verdict.ratio),
+            figure_of(verdict.others),
+            figure_of(verdict.ratio),
             verdict.must,
             verdict.goal,
             verdict.status.word(),
@@ -121,10 +125,10 @@ pub fn machine(results: &Results) -> String {
         machine.caches.iter().map(|cache| format!("L{} {} {}", cache.level, cache.kind, cache.size)).collect();
     let versions: Vec<&str> = machine.versions.values().map(String::as_str).collect();
     format!(
-        "{}, {} cores, {:.2} GHz ({}), {}; {}; {}. Measured {} at commit {}; what counts is {}.\n",
+        "{}, {} cores, {} ({}), {}; {}; {}. Measured {} at commit {}; what counts is {}.\n",
         machine.cpu,
         machine.cores,
-        machine.clock_hz / 1e9,
+        machine.clock_hz.map_or("no clock".into(), |hertz| format!("{:.2} GHz", hertz / 1e9)),
         machine.clock_source,
         caches.join(", "),
         machine.system,

@@ -82,10 +82,11 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
             variant,
             implementation: "headrace".into(),
             engine,
-            bytes: 64,
+            // It is the whole that takes time, whatever the message has.
+            bytes: 0,
             verified: None,
         };
-        measured.rows.push(Row::new(subject, seconds, f64::NAN));
+        measured.rows.push(Row::new(subject, seconds, None));
     }
     Ok(measured)
 }

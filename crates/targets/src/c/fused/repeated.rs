@@ -3,8 +3,9 @@
 //! What is written as a byte and read as one soon after goes through memory, and so does all else, because any byte that
 //! comes out may lie anywhere. So such lists are copied to words of the function for the time of many passes, which nothing
 //! else points to, and back. Where a place is a counter and a number, the counter's low bits are the same in each pass: as
-//! long as they are zero nothing is carried beyond them, and the place is a number from one that the whole pass has. A pass
-//! that is short is put together with the next ones, as far as a counter allows.
+//! long as they are zero nothing is carried beyond them, and the place is a number from one that the whole pass has. Passes
+//! are put together, which makes the low bits more: when they are all bits of the counter, places are known before. It is
+//! known early then which elements that are read have been written just before, and processors guess less about it.
 
 use super::states::go_to;
 use super::{KernelNames, Writer};
@@ -25,11 +26,8 @@ const MOST_ELEMENTS: usize = 2048;
 /// How often elements are read and written for each one of a list before copies are worth while.
 const USES: u64 = 10;
 
-/// Elements near a counter that a pass reads and writes; of one that has fewer, several are put together.
-const ENOUGH: usize = 32;
-
-/// Effects of what is put together.
-const MOST_EFFECTS: usize = 400;
+/// Effects of what is put together: as much as the nearest memory holds of instructions beside others.
+const MOST_EFFECTS: usize = 1_600;
 
 /// What runs passes of kernels, by what it does.
 #[derive(Default)]
@@ -61,8 +59,10 @@ struct Near {
     index: u128,
     /// What it is when a pass begins.
     entry: NodeId,
-    /// How many bits.
+    /// How many bits stay.
     bits: u32,
+    /// How many it has, or places are told by.
+    width: u32,
 }
 
 impl Near {
@@ -87,7 +87,7 @@ impl Near {
             Op::Add(counter, number) if low_bits(counter) == self.entry => graph.constant(number)? & mask(width),
             _ => return None,
         };
-        (width >= self.bits && distance <= mask(self.bits)).then_some((width, distance))
+        (distance <= mask(self.bits)).then_some((width, distance))
     }
 }
 
@@ -159,7 +159,7 @@ impl Writer<'_> {
                 "{each}s->{name}[at_] = ({narrow})wide_{name}[at_];\n    }}\n    hr_wipe(wide_{name}, sizeof wide_{name});\n"
             );
             for bits in plan.sums(id) {
-                let Some(Near { object, index, .. }) = plan.near else { continue };
+                let Some(Near { object, index, .. }) = plan.near.filter(|near| near.bits < bits) else { continue };
                 let counter = &self.automaton.object(object).name;
                 let _ = writeln!(
                     near,
@@ -194,46 +194,44 @@ impl Plan {
         let n_uses = wide.iter().map(uses).sum::<u64>().max(1);
         let least_passes = (USES * n_elements as u64).div_ceil(n_uses).max(2);
         let one = Plan { graph: graph.clone(), kernel: kernel.clone(), n_passes: 1, wide, near: None, least_passes };
-        one.with_several(objects)
+        Some(one.with_several(objects))
     }
 
-    /// As many passes at once as it takes for enough elements to lie near a counter.
-    fn with_several(mut self, objects: &[Object]) -> Option<Plan> {
+    /// As many passes at once as there may be, until no bit of a counter changes.
+    fn with_several(self, objects: &[Object]) -> Plan {
+        let mut best = Plan { near: self.nearest(), ..self };
+        let one = Plan { graph: best.graph.clone(), kernel: best.kernel.clone(), wide: best.wide.clone(), ..best };
         let mut n_passes = 1;
-        let mut best: Option<(usize, Plan)> = None;
-        loop {
-            let mut graph = self.graph.clone();
-            let kernel = match n_passes {
-                1 => self.kernel.clone(),
-                _ => match control::together(&mut graph, objects, &self.kernel, n_passes) {
-                    Some(kernel) if kernel.effects.len() <= MOST_EFFECTS => kernel,
-                    _ => break,
-                },
-            };
-            let plan = Plan { graph, kernel, n_passes, wide: self.wide.clone(), near: None, ..self };
-            let Some((n_near, near)) = plan.nearest() else { break };
-            let better = best.as_ref().is_none_or(|(n, _)| n_near > *n);
-            if better {
-                best = Some((n_near, Plan { near: Some(near), ..plan }));
-            }
-            if n_near >= ENOUGH {
+        while !best.near.is_some_and(|near| near.bits == near.width) && !counters(&one.graph, &one.kernel).is_empty() {
+            n_passes *= 2;
+            let mut graph = one.graph.clone();
+            let Some(kernel) = control::together(&mut graph, objects, &one.kernel, n_passes) else { break };
+            if kernel.effects.len() > MOST_EFFECTS {
                 break;
             }
-            n_passes *= 2;
+            let plan = Plan { graph, kernel, n_passes, wide: one.wide.clone(), ..one };
+            if let Some(near) = plan.nearest() {
+                best = Plan { near: Some(near), ..plan };
+            }
         }
-        self.n_passes = 1;
-        Some(best.map_or(self, |(_, plan)| plan))
+        best
     }
 
-    /// The counter near which most elements lie, if there are some, and how many do.
-    fn nearest(&self) -> Option<(usize, Near)> {
-        let counters = counters(&self.graph, &self.kernel);
+    /// The counter near which most elements lie, if there are some.
+    fn nearest(&self) -> Option<Near> {
+        let counters = counters(&self.graph, &self.kernel).into_iter().filter(|near| near.bits > 0);
         let n_near = |near: &Near| {
             let of_wide = places(&self.graph, &self.kernel).filter(|(object, _)| self.wide.contains(object));
             of_wide.filter(|&(_, index)| near.distance(&self.graph, index).is_some()).count()
         };
-        let best = counters.into_iter().map(|near| (n_near(&near), near)).max_by_key(|(n, _)| *n);
-        best.filter(|(n, _)| *n > 0)
+        let best = counters.map(|near| (n_near(&near), near)).max_by_key(|(n, _)| *n);
+        let (_, mut near) = best.filter(|(n, _)| *n > 0)?;
+        // Bits that no place is told by may be what they are.
+        let of_wide = places(&self.graph, &self.kernel).filter(|(object, _)| self.wide.contains(object));
+        let widths = of_wide.filter_map(|(_, index)| Some(near.distance(&self.graph, index)?.0));
+        near.width = widths.max()?.min(near.width);
+        near.bits = near.bits.min(near.width);
+        Some(near)
     }
 
     /// Of how many bits the sums are near which elements of a list lie.
@@ -293,12 +291,16 @@ fn counters(graph: &Graph, kernel: &Kernel) -> Vec<Near> {
     }
     let counters = stores.into_iter().filter(|((object, _), _)| !elsewhere.contains(object));
     let counters = counters.filter_map(|((object, index), next)| {
-        let Op::Add(entry, step) = *graph.op(next) else { return None };
+        // Where it has come round, nothing is added.
+        let (entry, step) = match *graph.op(next) {
+            Op::Add(entry, step) => (entry, graph.constant(step)?),
+            _ => (next, 0),
+        };
         let Op::Entry { object: own, index: at } = *graph.op(entry) else { return None };
-        let step = graph.constant(step)?;
-        let bits = step.trailing_zeros().min(graph.width(entry));
+        let width = graph.width(entry);
+        let bits = step.trailing_zeros().min(width);
         let is_own = own == object && graph.constant(at) == Some(index);
-        (is_own && bits > 0 && graph.width(entry) <= 32).then_some(Near { object, index, entry, bits })
+        (is_own && width <= 32).then_some(Near { object, index, entry, bits, width })
     });
     counters.collect()
 }
@@ -339,9 +341,12 @@ impl Names for WideNames<'_> {
         if !self.plan.wide.contains(&object) {
             return None;
         }
-        let (bits, distance) = self.plan.near?.distance(&self.plan.graph, index)?;
+        let near = self.plan.near?;
+        let (bits, distance) = near.distance(&self.plan.graph, index)?;
         let name = &self.objects[object.0 as usize].name;
-        Some(format!("near{bits}_{name}[{distance}]"))
+        // Where all bits of the sum are zero the place is known.
+        let from = if bits <= near.bits { format!("wide_{name}") } else { format!("near{bits}_{name}") };
+        Some(format!("{from}[{distance}]"))
     }
 
     fn table(&self, table: TableId) -> String {

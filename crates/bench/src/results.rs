@@ -257,7 +257,7 @@ impl Row {
             cycles_per_byte_median: per_byte(crate::measure::median(&times.cycles), all_bytes),
             mb_per_s_best: together(row.mb_per_s_best),
             mb_per_s_median: together(row.mb_per_s_median),
-            spread: crate::measure::spread(&times.cycles),
+            spread: if times.cycles.is_empty() { row.spread } else { crate::measure::spread(&times.cycles) },
             ..row
         }
     }

@@ -202,7 +202,7 @@ impl Plan {
         let mut best = Plan { near: self.nearest(), ..self };
         let one = Plan { graph: best.graph.clone(), kernel: best.kernel.clone(), wide: best.wide.clone(), ..best };
         let mut n_passes = 1;
-        while !best.near.is_some_and(|near| near.bits == near.width) && !counters(&one.graph, &one.kernel).is_empty() {
+        while best.near.is_none_or(|near| near.bits < near.width) && !counters(&one.graph, &one.kernel).is_empty() {
             n_passes *= 2;
             let mut graph = one.graph.clone();
             let Some(kernel) = control::together(&mut graph, objects, &one.kernel, n_passes) else { break };

@@ -75,6 +75,10 @@ for tool in "$@"; do
                 (install "LLVM IR is compiled and run by LLVM $version" clang-$version llvm-$version) ||
                 echo "LLVM $version: not installed; what needs it is not run" >&2
         done ;;
+    node)
+        # Packages in WebAssembly are tested with it; what needs it says so where it is missing.
+        command -v node >/dev/null 2>&1 || (install "Node.js runs packages in WebAssembly" nodejs) ||
+            echo "Node.js: not installed; what needs it is not run" >&2 ;;
     c++)
         command -v c++ >/dev/null 2>&1 ||
             install "a C++ compiler compiles the adapters of libraries in C++" g++ ;;

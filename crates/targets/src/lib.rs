@@ -10,6 +10,7 @@ pub mod llvm;
 mod operation;
 pub mod project;
 pub mod rust;
+pub mod wasm;
 
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -77,5 +78,14 @@ pub const ALL: &[Target] = &[
         fuses: false,
         of_network: rust::project::of_network,
         of_operations: rust::project::of_operations,
+    },
+    Target {
+        name: "wasm",
+        about: "WebAssembly modules with classes and types around them, as an npm package without dependencies; scheduled, not fused",
+        tools: &["node", "nodejs"],
+        test: "npm --prefix {} test",
+        fuses: false,
+        of_network: wasm::project::of_network,
+        of_operations: wasm::project::of_operations,
     },
 ];

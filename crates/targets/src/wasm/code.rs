@@ -1,0 +1,172 @@
+//! A function as it grows: lines, types and addresses.
+
+use super::memory::{Frame, Memory};
+use headrace_program::{Expr, FieldType, Function, Module, Place, Root, Type, VariableKind};
+
+/// What all functions of a module are printed with.
+pub(super) struct Shared<'a> {
+    pub(super) module: &'a Module,
+    pub(super) memory: &'a Memory,
+}
+
+/// The function that is printed.
+pub(super) struct Code<'a> {
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) function: &'a Function,
+    pub(super) frame: Frame,
+    pub(super) out: String,
+    pub(super) depth: usize,
+    n_blocks: u32,
+    /// Locals of the printer's own.
+    pub(super) locals: Vec<String>,
+    /// Labels of the loops around, with their numbers.
+    pub(super) around: Vec<(headrace_program::Label, u32)>,
+}
+
+/// Where something lies: an address that is computed, and a constant beside it.
+pub(super) struct Address {
+    pub(super) base: String,
+    pub(super) offset: u32,
+}
+
+/// The type of a value.
+pub(super) fn value(ty: Type) -> &'static str {
+    match ty {
+        Type::U64 | Type::I64 => "i64",
+        Type::F32 => "f32",
+        Type::F64 => "f64",
+        _ => "i32",
+    }
+}
+
+impl<'a> Code<'a> {
+    pub(super) fn new(shared: &'a Shared<'a>, function: &'a Function) -> Self {
+        Code {
+            shared,
+            function,
+            frame: super::memory::frame(function),
+            out: String::new(),
+            depth: 2,
+            n_blocks: 0,
+            locals: Vec::new(),
+            around: Vec::new(),
+        }
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        self.out.push_str(&"  ".repeat(self.depth));
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// A line that opens a form, which [`Code::close`] ends.
+    pub(super) fn open(&mut self, text: &str) {
+        self.line(text);
+        self.depth += 1;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.depth -= 1;
+        self.line(")");
+    }
+
+    /// A number for the blocks of a statement.
+    pub(super) fn number(&mut self) -> u32 {
+        self.n_blocks += 1;
+        self.n_blocks
+    }
+
+    /// Where a record, array or field begins, and the type of what is there or of its elements.
+    pub(super) fn locate(&self, place: &Place) -> (Address, Type) {
+        let Shared { module, memory } = *self.shared;
+        let variable = match place.root {
+            Root::Table(table) => {
+                let address = Address { base: "(i32.const 0)".to_owned(), offset: memory.tables[table.index()] };
+                return (address, module.tables[table.index()].element);
+            }
+            Root::Variable(variable) => &self.function.variables[variable.index()],
+        };
+        let base = format!("(local.get ${})", variable.name);
+        let mut record = match variable.kind {
+            VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => return (Address { base, offset: 0 }, ty),
+            VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => {
+                return (Address { base, offset: 0 }, element);
+            }
+            VariableKind::Record(id) => id,
+        };
+        let mut offset = 0;
+        let mut ty = Type::Bool;
+        for &field in &place.path {
+            offset += memory.layouts.record(record).offsets[field as usize];
+            match module.record(record).fields[field as usize].ty {
+                FieldType::Scalar(own) | FieldType::Array(own, _) => ty = own,
+                FieldType::Record(id) => record = id,
+            }
+        }
+        (Address { base, offset }, ty)
+    }
+
+    /// Where an element lies.
+    pub(super) fn element(&self, place: &Place, index: &Expr) -> (Address, Type) {
+        let (Address { base, offset }, ty) = self.locate(place);
+        let bytes = ty.bytes();
+        if let Some(index) = index.constant()
+            && let Ok(at) = u32::try_from(u64::from(offset) + index * u64::from(bytes))
+        {
+            return (Address { base, offset: at }, ty);
+        }
+        let mut index = self.expr(index);
+        if bytes > 1 {
+            index = format!("(i32.shl {index} (i32.const {}))", bytes.trailing_zeros());
+        }
+        let base = if base == "(i32.const 0)" { index } else { format!("(i32.add {base} {index})") };
+        (Address { base, offset }, ty)
+    }
+
+    /// The memory instruction of a type.
+    pub(super) fn load(ty: Type, Address { base, offset }: &Address) -> String {
+        let name = match ty {
+            Type::Bool | Type::U8 => "i32.load8_u",
+            Type::I8 => "i32.load8_s",
+            Type::U16 => "i32.load16_u",
+            Type::I16 => "i32.load16_s",
+            Type::U32 | Type::I32 => "i32.load",
+            Type::U64 | Type::I64 => "i64.load",
+            Type::F32 => "f32.load",
+            Type::F64 => "f64.load",
+        };
+        format!("({name}{} {base})", shown(*offset))
+    }
+
+    pub(super) fn store(ty: Type, Address { base, offset }: &Address, operand: &str) -> String {
+        let name = match ty {
+            Type::Bool | Type::U8 | Type::I8 => "i32.store8",
+            Type::U16 | Type::I16 => "i32.store16",
+            Type::U32 | Type::I32 => "i32.store",
+            Type::U64 | Type::I64 => "i64.store",
+            Type::F32 => "f32.store",
+            Type::F64 => "f64.store",
+        };
+        format!("({name}{} {base} {operand})", shown(*offset))
+    }
+}
+
+fn shown(offset: u32) -> String {
+    if offset == 0 { String::new() } else { format!(" offset={offset}") }
+}
+
+impl Address {
+    /// So many bytes behind it.
+    pub(super) fn plus(&self, bytes: u32) -> Address {
+        Address { base: self.base.clone(), offset: self.offset + bytes }
+    }
+
+    /// The whole address as a value.
+    pub(super) fn text(&self) -> String {
+        match (self.base.as_str(), self.offset) {
+            (base, 0) => base.to_owned(),
+            ("(i32.const 0)", offset) => format!("(i32.const {offset})"),
+            (base, offset) => format!("(i32.add {base} (i32.const {offset}))"),
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The interface of operations in JavaScript: a class for each, with the methods that its shape asks for, and its types.
+//!
+//! The work is done by `runtime/wasm/message.js`; what is printed here is a table of the ports, and thin methods. A method that
+//! takes one string takes it as it is, one that takes several takes an object; the same holds for what comes out.
+
+use crate::operation::{Function, Operation, Parameter, STRINGS, parameters, streams, withholds};
+use headrace_ir::Network;
+use headrace_library::Role;
+use headrace_library::catalog::OperationSpec;
+use headrace_program::Module;
+use headrace_program::names::{camel_case, identifier};
+use std::fmt::Write as _;
+
+/// The name of the files of an operation.
+pub(super) fn file_name(spec: &OperationSpec) -> String {
+    identifier(&spec.name).to_lowercase()
+}
+
+/// The name of its class.
+pub(super) fn class_name(spec: &OperationSpec) -> String {
+    camel_case(&file_name(spec))
+}
+
+/// `secret_nonce` as `secretNonce`, and no word of the language.
+fn string_name(name: &str) -> String {
+    if name == "in" {
+        return "input".to_owned();
+    }
+    let camel = camel_case(name);
+    camel[..1].to_lowercase() + &camel[1..]
+}
+
+fn number(role: Role) -> usize {
+    STRINGS.iter().position(|(known, ..)| *known == role).unwrap_or_default()
+}
+
+/// A generator that goes on may be given neither seed nor entropy.
+fn is_optional(spec: &OperationSpec, role: Role) -> bool {
+    spec.input(Role::Reseed).is_some() && matches!(role, Role::Seed | Role::Entropy)
+}
+
+/// A string of a method.
+pub(super) struct Own<'s> {
+    pub(super) name: String,
+    /// Its place in the order of strings.
+    pub(super) number: usize,
+    optional: bool,
+    parameter: Parameter<'s>,
+}
+
+/// A method of an operation.
+pub(super) struct Method<'s> {
+    pub(super) function: Function,
+    pub(super) name: &'static str,
+    pub(super) given: Vec<Own<'s>>,
+    pub(super) made: Vec<Own<'s>>,
+}
+
+impl Method<'_> {
+    /// Strings are arguments, and not properties of one.
+    pub(super) fn is_plain(&self) -> bool {
+        self.given.is_empty() || self.given.len() == 1 && !self.given[0].optional
+    }
+}
+
+/// The methods that an operation has.
+pub(super) fn methods(spec: &OperationSpec) -> Vec<Method<'_>> {
+    let method = |function: Function| -> Option<Method<'_>> {
+        let name = match function {
+            Function::Key => "key",
+            Function::Blocks => "blocks",
+            Function::Generate => "generate",
+            Function::Init => "init",
+            Function::Update => "update",
+            Function::Final => "finalize",
+            Function::Message => "message",
+            Function::Helped | Function::Many => return None,
+        };
+        // Those of blocks are what messages have.
+        let asked = if function == Function::Blocks { Function::Message } else { function };
+        let is_own = |role: Role| function != Function::Blocks || matches!(role, Role::Input | Role::Output);
+        let all = parameters(spec, asked).into_iter().filter(|parameter| is_own(parameter.port.role));
+        let all = all.map(|parameter| Own {
+            name: string_name(parameter.name),
+            number: number(parameter.port.role),
+            optional: is_optional(spec, parameter.port.role),
+            parameter,
+        });
+        let (made, given) = all.partition(|own| own.parameter.port.role.is_output());
+        Some(Method { function, name, given, made })
+    };
+    crate::operation::functions(spec).into_iter().filter_map(method).collect()
+}
+
+fn describe(spec: &OperationSpec, method: &Method<'_>) -> String {
+    let listed: Vec<String> =
+        method.given.iter().map(|own| format!("`{}` has {}", own.name, own.parameter.port.sizes)).collect();
+    let sizes = if listed.is_empty() { String::new() } else { format!(" {}.", listed.join("; ")) };
+    match method.function {
+        Function::Key => format!("Takes a key, which is used from the next message on.{sizes}"),
+        Function::Blocks => format!("Transforms whole blocks of {} bytes.", spec.block_bytes.unwrap_or(0)),
+        Function::Generate if spec.input(Role::Reseed).is_some() => format!(
+            "Makes `nWords` words. A seed begins anew; without one the generator goes on from where it is. Entropy, where there \
+             is some, is taken in; an error of code `REFUSED` asks for it.{sizes}"
+        ),
+        Function::Generate => format!("Makes `nWords` words.{sizes}"),
+        Function::Init => format!("Begins a message.{sizes}"),
+        Function::Update if streams(spec) => "Takes a piece of input; gives what comes out so far.".to_owned(),
+        Function::Update => "Takes a piece of input.".to_owned(),
+        Function::Final if spec.verifies => {
+            format!("Ends the message; an error of code `REFUSED` says that it is not authentic.{sizes}")
+        }
+        Function::Final => {
+            let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
+            format!("Ends the message, whose input must have had {input}. Gives the rest of what comes out.")
+        }
+        _ if withholds(spec) => format!(
+            "A whole message. An error of code `REFUSED` says that it is not what `{}` makes; nothing comes out then.{sizes}",
+            spec.inverse.as_deref().unwrap_or(&spec.name)
+        ),
+        _ => format!("A whole message: gives what comes out.{sizes}"),
+    }
+}
+
+fn comment(text: &str) -> String {
+    text.replace("*/", "* /").replace('\n', " ")
+}
+
+/// The ports of a network, as its class takes them.
+pub(super) fn ports(module: &Module) -> String {
+    let name = |id: headrace_program::FunctionId| &module.function(id).name;
+    let mut text = String::from("const INPUTS = [\n");
+    for port in &module.interface.inputs {
+        let _ = writeln!(
+            text,
+            "  {{ write: '{}', element: '{}', words: {} }},",
+            name(port.write),
+            port.element,
+            port.words
+        );
+    }
+    text.push_str("];\nconst OUTPUTS = [\n");
+    for port in &module.interface.outputs {
+        let _ = writeln!(
+            text,
+            "  {{ read: '{}', waiting: '{}', element: '{}', words: {} }},",
+            name(port.read),
+            name(port.waiting),
+            port.element,
+            port.words
+        );
+    }
+    text + "];\n"
+}
+
+/// The names of the natives that a module calls, by their numbers.
+pub(super) fn natives(module: &Module) -> String {
+    let names: Vec<String> = module.natives.iter().map(|native| format!("'{}'", native.name)).collect();
+    if names.is_empty() { String::new() } else { format!(", [{}]", names.join(", ")) }
+}
+
+/// The module with the class of an operation; the code of its network lies beside it.
+pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network, module: &Module) -> String {
+    let own = class_name(spec);
+    let mut text = format!(
+        "{head}// {}.\n\nimport {{ Operation }} from './message.js';\nimport {{ Network, load }} from './network.js';\n\n\
+         const code = await load(new URL('./{}.wasm', import.meta.url){});\n\n{}{}\n\
+         /** {}. It may hold secrets until `clear`. */\nexport class {own} extends Operation {{\n  constructor() {{\n    \
+         super(new Network(code, INPUTS, OUTPUTS), OPERATION);\n  }}\n",
+        spec.title.replace('\n', " "),
+        file_name(spec),
+        natives(module),
+        ports(module),
+        table(&Operation::of(spec, network)),
+        comment(&spec.title)
+    );
+    for method in methods(spec) {
+        let names: Vec<&str> = method.given.iter().map(|own| own.name.as_str()).collect();
+        let mut signature = if method.is_plain() {
+            names.join(", ")
+        } else if method.given.iter().all(|own| own.optional) {
+            format!("{{ {} }} = {{}}", names.join(", "))
+        } else {
+            format!("{{ {} }}", names.join(", "))
+        };
+        let strings: Vec<String> = method.given.iter().map(|own| format!("{}: {}", own.number, own.name)).collect();
+        let strings = if strings.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", strings.join(", ")) };
+        let made: Vec<String> = method.made.iter().map(|own| format!("{}: made[{}]", own.name, own.number)).collect();
+        let whole = |call: &str| match method.made.as_slice() {
+            [] => format!("    this.{call}({strings});\n"),
+            [one] => format!("    return this.{call}({strings})[{}];\n", one.number),
+            _ => format!("    const made = this.{call}({strings});\n    return {{ {} }};\n", made.join(", ")),
+        };
+        let body = match method.function {
+            Function::Key => "    this._key(key);\n".to_owned(),
+            Function::Blocks => "    return this._blocks(input);\n".to_owned(),
+            Function::Init => format!("    this._begin({strings});\n"),
+            Function::Update if method.made.is_empty() => "    this._update(input);\n".to_owned(),
+            Function::Update => "    return this._update(input);\n".to_owned(),
+            Function::Generate => {
+                signature = if signature.is_empty() { "nWords".to_owned() } else { format!("nWords, {signature}") };
+                format!("    return this._words(nWords, {strings});\n")
+            }
+            Function::Final => whole("_finalize"),
+            _ => whole("_whole"),
+        };
+        let _ = write!(
+            text,
+            "\n  /** {} */\n  {}({signature}) {{\n{body}  }}\n",
+            comment(&describe(spec, &method)),
+            method.name
+        );
+    }
+    text + "}\n"
+}
+
+/// The types of an operation.
+pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
+    let mut text = format!(
+        "{head}/** {}. It may hold secrets until `clear`. */\nexport declare class {} {{\n  constructor();\n",
+        comment(&spec.title),
+        class_name(spec)
+    );
+    for method in methods(spec) {
+        let typed = |own: &Own<'_>| format!("{}{}: Uint8Array", own.name, if own.optional { "?" } else { "" });
+        let given: Vec<String> = method.given.iter().map(typed).collect();
+        let mut parameters = Vec::new();
+        if method.function == Function::Generate {
+            parameters.push("nWords: number".to_owned());
+        }
+        if method.is_plain() {
+            parameters.extend(given);
+        } else {
+            let optional = if method.given.iter().all(|own| own.optional) { "?" } else { "" };
+            parameters.push(format!("strings{optional}: {{ {} }}", given.join("; ")));
+        }
+        let result = match method.made.as_slice() {
+            [] => "void".to_owned(),
+            [_] => "Uint8Array".to_owned(),
+            several => {
+                let listed: Vec<String> = several.iter().map(|own| format!("{}: Uint8Array", own.name)).collect();
+                format!("{{ {} }}", listed.join("; "))
+            }
+        };
+        let _ = write!(
+            text,
+            "\n  /** {} */\n  {}({}): {result};\n",
+            comment(&describe(spec, &method)),
+            method.name,
+            parameters.join(", ")
+        );
+    }
+    text + "\n  /** Overwrites the context, which may hold secrets: nothing can be done with it any more. */\n  clear(): void;\n}\n"
+}
+
+/// The table that says which ports an operation has.
+fn table(operation: &Operation) -> String {
+    let shown = |port: Option<usize>| port.map_or("null".to_owned(), |port| port.to_string());
+    let mut strings = String::new();
+    for (string, (_, own, _)) in operation.strings.iter().zip(STRINGS) {
+        let Some(string) = string else {
+            let _ = writeln!(strings, "    null, // {own}");
+            continue;
+        };
+        let lengths = string.lengths.iter().map(|lengths| {
+            // Beyond what arrays and numbers have, nothing bounds a length.
+            let max = if lengths.max >= 1 << 53 { "Infinity".to_owned() } else { lengths.max.to_string() };
+            format!("[{}, {max}, {}]", lengths.min, lengths.multiple)
+        });
+        let _ = writeln!(
+            strings,
+            "    {{ port: {}, sizes: {}, lengths: [{}] }}, // {own}",
+            string.port,
+            shown(string.sizes),
+            lengths.collect::<Vec<_>>().join(", ")
+        );
+    }
+    format!(
+        "const OPERATION = {{\n  strings: [\n{strings}  ],\n  rekey: {},\n  decrypt: {},\n  reseed: {},\n  blocks: {},\n  verified: {},\n  \
+         mostWords: {},\n  blockBytes: {},\n  decrypts: {},\n  singleChunk: {},\n}};\n",
+        shown(operation.rekey),
+        shown(operation.decrypt),
+        shown(operation.reseed),
+        shown(operation.blocks),
+        shown(operation.verified),
+        operation.most_words,
+        operation.block_bytes,
+        operation.decrypts,
+        operation.single_chunk
+    )
+}

@@ -1,0 +1,207 @@
+// Networks as WebAssembly modules: memory for contexts, tokens in and out, and the world outside.
+
+/** Why a run returned. */
+export const Status = Object.freeze({
+  /** Nothing can fire until tokens come or are taken. */
+  IDLE: 0,
+  /** The limit was reached. */
+  LIMIT: 1,
+  /** The host stopped the program. */
+  STOPPED: 2,
+  /** Calls nest too deep. */
+  TOO_DEEP: 3,
+});
+
+const ARRAYS = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  u64: BigUint64Array,
+  i8: Int8Array,
+  i16: Int16Array,
+  i32: Int32Array,
+  i64: BigInt64Array,
+  f32: Float32Array,
+  f64: Float64Array,
+};
+
+const PAGE = 65536;
+
+/** Reads and compiles a module that lies beside the calling one. */
+export async function load(url, natives = []) {
+  if (url.protocol === 'file:') {
+    const { readFile } = await import('node:fs/promises');
+    return new Code(await WebAssembly.compile(await readFile(url)), natives);
+  }
+  const response = await fetch(url);
+  if (!response.ok) {
+    throw new Error(`${url}: ${response.status}`);
+  }
+  return new Code(await WebAssembly.compile(await response.arrayBuffer()), natives);
+}
+
+/** A module with one memory, in which the contexts of all its networks lie. */
+class Code {
+  constructor(module, natives) {
+    this.natives = natives;
+    this.host = undefined;
+    const host = {
+      print: (address, n) => this.host?.print?.(this.bytes.slice(address, address + n)),
+      print_real: (value, bits) => this.host?.printReal?.(value, bits),
+      native: (number, address, n) => this.native(number, address, n),
+    };
+    this.exports = new WebAssembly.Instance(module, { host }).exports;
+    this.buffer = this.exports.buffer.value;
+    this.bufferBytes = this.exports.bufferBytes.value;
+    this.contextBytes = this.exports.contextBytes.value;
+    this.top = this.exports.stack.value;
+    this.end = this.exports.contexts.value;
+    this.free = [];
+    this.see();
+    // Contexts that nobody holds any more are overwritten and used again.
+    this.registry = new FinalizationRegistry((context) => this.release(context));
+  }
+
+  /** Memory moves when it grows. */
+  see() {
+    this.bytes = new Uint8Array(this.exports.memory.buffer);
+    this.view = new DataView(this.exports.memory.buffer);
+  }
+
+  take() {
+    let context = this.free.pop();
+    if (context === undefined) {
+      context = this.end;
+      this.end += this.contextBytes;
+      const lacking = this.end - this.exports.memory.buffer.byteLength;
+      if (lacking > 0) {
+        this.exports.memory.grow(Math.ceil(lacking / PAGE));
+        this.see();
+      }
+    }
+    return context;
+  }
+
+  release(context) {
+    this.exports.erase(context);
+    this.free.push(context);
+  }
+
+  native(number, address, n) {
+    const given = [];
+    for (let i = 0; i < n; i++) {
+      const at = address + 16 * i;
+      if (this.view.getInt32(at, true) === 0) {
+        given.push(this.view.getBigInt64(at + 8, true));
+      } else {
+        const start = this.view.getUint32(at + 8, true);
+        given.push(this.bytes.subarray(start, start + this.view.getUint32(at + 4, true)));
+      }
+    }
+    const result = this.host?.native?.(this.natives[number], given);
+    const stopped = result === undefined || result === null;
+    this.view.setInt32(this.exports.native.value, stopped ? 1 : 0, true);
+    return stopped ? 0n : BigInt.asIntN(64, BigInt(result));
+  }
+}
+
+/** The whole state of a network: write tokens, run it, read tokens. */
+export class Network {
+  #code;
+  #context;
+  #inputs;
+  #outputs;
+
+  /** `inputs` and `outputs` say of each port its functions, its elements, and how many a token has. */
+  constructor(code, inputs, outputs) {
+    this.#code = code;
+    this.#inputs = inputs;
+    this.#outputs = outputs;
+    this.#context = code.take();
+    code.registry.register(this, this.#context, this);
+    code.exports.prepare(this.#context);
+  }
+
+  #here() {
+    if (this.#context === undefined) {
+      throw new Error('the context was given back');
+    }
+    return this.#context;
+  }
+
+  /** Begins anew; nothing of what was before is left. */
+  restart() {
+    this.#code.exports.erase(this.#here());
+    this.#code.exports.prepare(this.#here());
+  }
+
+  /** Overwrites all state, which may hold secrets, and gives its memory back: nothing can be done with it any more. */
+  clear() {
+    if (this.#context !== undefined) {
+      this.#code.registry.unregister(this);
+      this.#code.release(this.#context);
+      this.#context = undefined;
+    }
+  }
+
+  /** Fires until nothing can fire, or until all instances had their turn `maxRounds` times; gives a `Status`. */
+  run(maxRounds = 0xffffffffffffffffn, host = undefined) {
+    const code = this.#code;
+    code.host = host;
+    try {
+      return code.exports.run(this.#here(), BigInt.asIntN(64, BigInt(maxRounds)));
+    } finally {
+      code.host = undefined;
+      code.exports.stack.value = code.top;
+    }
+  }
+
+  /** Writes tokens, an array of the elements of the port, and says for how many there was room. */
+  write(number, tokens) {
+    const port = this.#inputs[number];
+    const { buffer, bufferBytes, exports } = this.#code;
+    const Elements = ARRAYS[port.element];
+    const most = Math.floor(bufferBytes / (Elements.BYTES_PER_ELEMENT * port.words));
+    const all = Math.floor(tokens.length / port.words);
+    let written = 0;
+    while (written < all) {
+      const n = Math.min(all - written, most);
+      const part = tokens.subarray(written * port.words, (written + n) * port.words);
+      new Elements(exports.memory.buffer, buffer, n * port.words).set(part);
+      const taken = exports[port.write](this.#here(), buffer, n);
+      written += taken;
+      if (taken < n) {
+        break;
+      }
+    }
+    return written;
+  }
+
+  /** Takes at most `most` tokens that are there: an array of the elements of the port. */
+  read(number, most = Infinity) {
+    const port = this.#outputs[number];
+    const { buffer, bufferBytes, exports } = this.#code;
+    const Elements = ARRAYS[port.element];
+    const room = Math.floor(bufferBytes / (Elements.BYTES_PER_ELEMENT * port.words));
+    const waiting = Math.min(exports[port.waiting](this.#here()), most);
+    const tokens = new Elements(waiting * port.words);
+    for (let taken = 0; taken < waiting; ) {
+      const n = exports[port.read](this.#here(), buffer, Math.min(waiting - taken, room));
+      tokens.set(new Elements(exports.memory.buffer, buffer, n * port.words), taken * port.words);
+      taken += n;
+    }
+    return tokens;
+  }
+
+  /** Writes one number to an input of small integers; false when there is no room. */
+  writeWord(number, word) {
+    const { element } = this.#inputs[number];
+    return this.write(number, ARRAYS[element].of(element.endsWith('64') ? BigInt(word) : word)) === 1;
+  }
+
+  /** Takes one number from an output of small integers. */
+  readWord(number) {
+    const [word] = this.read(number, 1);
+    return word === undefined ? undefined : Number(word);
+  }
+}

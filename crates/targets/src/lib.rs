@@ -4,7 +4,11 @@
 //! target returns a map from path to bytes and does no IO. [`ALL`] is the list of them; what projects have in common stands
 //! in `project`, what an operation offers in any language in `operation`.
 
+mod answers;
+mod braces;
 pub mod c;
+pub mod cpp;
+mod descriptions;
 mod layout;
 pub mod llvm;
 mod operation;
@@ -87,5 +91,14 @@ pub const ALL: &[Target] = &[
         fuses: false,
         of_network: wasm::project::of_network,
         of_operations: wasm::project::of_operations,
+    },
+    Target {
+        name: "cpp",
+        about: "headers for C++20 without dependencies, and a CMake package; scheduled, not fused",
+        tools: &["g++", "clang++", "c++"],
+        test: "cmake -S {} -B {}/build && cmake --build {}/build && ctest --test-dir {}/build",
+        fuses: false,
+        of_network: cpp::project::of_network,
+        of_operations: cpp::project::of_operations,
     },
 ];

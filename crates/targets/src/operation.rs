@@ -75,6 +75,21 @@ pub(crate) fn functions(spec: &OperationSpec) -> Vec<Function> {
     functions
 }
 
+/// Of these, what languages have that do not share one message among processors, nor process several at once.
+pub(crate) fn methods(spec: &OperationSpec) -> Vec<Function> {
+    functions(spec).into_iter().filter(|function| !matches!(function, Function::Helped | Function::Many)).collect()
+}
+
+/// The name of a string in signatures, where `in` is a word of the language.
+pub(crate) fn string_name(name: &'static str) -> &'static str {
+    if name == "in" { "input" } else { name }
+}
+
+/// A generator that goes on may be given neither seed nor entropy.
+pub(crate) fn is_optional(spec: &OperationSpec, role: Role) -> bool {
+    spec.input(Role::Reseed).is_some() && matches!(role, Role::Seed | Role::Entropy)
+}
+
 /// The strings that a function takes and gives.
 pub(crate) fn parameters(spec: &OperationSpec, function: Function) -> Vec<Parameter<'_>> {
     let wanted = |role: Role| match function {

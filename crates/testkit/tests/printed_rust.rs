@@ -1,17 +1,15 @@
 //! Random networks printed in Rust: compiled together into one program, they must show what the interpreter shows.
 
-use headrace_interp::Order;
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
+#[path = "support/printed.rs"]
+mod printed;
+
 use headrace_program::{Module, effects};
 use headrace_targets::c::Options;
 use headrace_targets::rust::project::of_network;
-use headrace_testkit::differential::{Observed, interpreted, program, storage};
-use headrace_testkit::generate::{Case, Cuts, Knobs, generate};
-use std::collections::BTreeMap;
+use printed::{One, judge, networks, run};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
 /// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
 const CASES: u64 = 30;
@@ -35,33 +33,17 @@ fn hex(bytes: &[u8]) -> String {
 }
 "#;
 
-struct One {
-    case: Case,
-    network: Arc<Network>,
-    expected: Observed,
-}
-
-fn one(seed: u64) -> One {
-    let case = generate(seed, &Knobs::default());
-    let network = program::elaborate(&case, &Cuts::default()).unwrap_or_else(|verdict| panic!("{seed}: {verdict}"));
-    let network = Arc::new(network);
-    let expected = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, DEFAULT_FIFO_TOKENS, false)
-        .unwrap_or_else(|verdict| panic!("{seed}: {verdict}"));
-    One { case, network, expected }
-}
-
 /// The function that runs a network and shows what came of it.
-fn runner(at: usize, one: &One, module: &Module) -> String {
+fn runner(at: usize, one: &One) -> String {
+    let module = &one.module;
     let Module { interface, .. } = module;
     let host = if effects::reach_host(module)[interface.run.index()] { ", &mut host" } else { "" };
     let mut text = format!(
         "\nfn run_{at}() {{\n    let mut context = Box::new(network_{at}::Context::new());\n    let mut host = Collected(Vec::new());\n    let _ = &mut host;\n"
     );
     let (mut moves, mut shows) = (String::new(), String::new());
-    for (number, (port, declared)) in interface.inputs.iter().zip(&one.network.inputs).enumerate() {
-        let stream = one.case.inputs.iter().find(|stream| stream.port == declared.name);
-        let bytes: Vec<u8> =
-            stream.map_or(Vec::new(), |stream| stream.tokens.iter().flat_map(|v| storage(v, declared.ty)).collect());
+    for (number, port) in interface.inputs.iter().enumerate() {
+        let bytes = one.input(number);
         let values = bytes.chunks_exact(port.element.bytes() as usize).map(|bytes| {
             let value = port.element.extend(bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)));
             if port.element.is_signed() { (value as i64).to_string() } else { value.to_string() }
@@ -94,25 +76,9 @@ fn runner(at: usize, one: &One, module: &Module) -> String {
     text
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
-    (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("digits")).collect()
-}
-
-/// Lines by the actor that printed them.
-fn lines(printed: &[u8]) -> BTreeMap<String, Vec<String>> {
-    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for line in String::from_utf8_lossy(printed).lines() {
-        let (actor, rest) = line.split_once(':').unwrap_or(("", line));
-        out.entry(actor.to_owned()).or_default().push(rest.to_owned());
-    }
-    out
-}
-
 #[test]
 fn printed_rust_shows_what_the_interpreter_shows() {
-    let asked = std::env::var("HEADRACE_PRINTED_CASES").ok().and_then(|text| text.parse().ok());
-    let first = std::env::var("HEADRACE_PRINTED_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let all: Vec<One> = (first..first + asked.unwrap_or(CASES)).map(one).collect();
+    let all = networks(CASES);
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).expect("it is writable");
     let mut main = format!("mod host;\n{HARNESS}");
@@ -122,8 +88,7 @@ fn printed_rust_shows_what_the_interpreter_shows() {
             of_network(&one.network, None, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
         write(&format!("network_{at}.rs"), &files["src/network.rs"]);
         write("host.rs", &files["src/host.rs"]);
-        let module = headrace_lowering::lower(&one.network, &headrace_lowering::Options::default()).expect("lowered");
-        main = format!("mod network_{at};\n{main}{}", runner(at, one, &module));
+        main = format!("mod network_{at};\n{main}{}", runner(at, one));
         let _ = writeln!(calls, "        run_{at}();");
     }
     let _ = write!(
@@ -133,20 +98,7 @@ fn printed_rust_shows_what_the_interpreter_shows() {
     // Of the harness, not of what is printed.
     main.insert_str(0, "#![allow(unused_mut)]\n");
     write("main.rs", main.as_bytes());
-    let said = compiled_and_run(folder.path());
-    let mut n_shown = 0;
-    for line in said.lines() {
-        let mut words = line.split(' ');
-        let mut word = || words.next().unwrap_or_default();
-        let (at, what, shown) = (word().parse::<usize>().expect("a number"), word().to_owned(), bytes(word()));
-        let seed = first + at as u64;
-        n_shown += shown.len();
-        match what.parse::<usize>() {
-            Ok(port) => assert_eq!(all[at].expected.outputs[port], shown, "seed {seed}, output {port}"),
-            Err(_) => assert_eq!(all[at].expected.printed, lines(&shown), "seed {seed}, what was printed"),
-        }
-    }
-    assert!(n_shown > 100, "only {n_shown} bytes were shown");
+    judge(&all, &compiled_and_run(folder.path()));
 }
 
 /// With checks of overflows, which printed code must never meet, and no warning.
@@ -154,9 +106,6 @@ fn compiled_and_run(folder: &Path) -> String {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let mut compile = Command::new(rustc);
     compile.current_dir(folder).args(["--edition", "2024", "-C", "debug-assertions", "-D", "warnings", "main.rs"]);
-    let output = compile.output().expect("rustc starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let output = Command::new(folder.join("main")).output().expect("what was compiled starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("digits")
+    run(&mut compile);
+    run(&mut Command::new(folder.join("main")))
 }

@@ -1,7 +1,7 @@
 //! The test of a crate: known answers of each operation, whole and in pieces; for a network, a recorded run.
 
-use super::shape::{is_optional, methods, module_name, string_name, type_name};
-use crate::operation::{Function, Parameter, STRINGS, parameters, streams};
+use super::shape::{module_name, type_name};
+use crate::operation::{Function, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name};
 use crate::project::{KnownAnswer, Recording};
 use headrace_ir::Network;
 use headrace_library::Role;

@@ -4,7 +4,10 @@
 //! parameters that the operation has.
 
 use super::name;
-use crate::operation::{Function, Lengths, Operation, Parameter, STRINGS, functions, parameters, streams, withholds};
+use crate::descriptions::{Spelling, describe};
+use crate::operation::{
+    Function, Lengths, Operation, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name,
+};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
@@ -19,21 +22,6 @@ pub(super) fn module_name(spec: &OperationSpec) -> String {
 /// The name of its type.
 pub(super) fn type_name(spec: &OperationSpec) -> String {
     camel_case(&identifier(&spec.name).to_lowercase())
-}
-
-/// The name of a string in signatures.
-pub(super) fn string_name(name: &'static str) -> &'static str {
-    if name == "in" { "input" } else { name }
-}
-
-/// A generator that goes on may be given neither seed nor entropy.
-pub(super) fn is_optional(spec: &OperationSpec, role: Role) -> bool {
-    spec.input(Role::Reseed).is_some() && matches!(role, Role::Seed | Role::Entropy)
-}
-
-/// The methods that are printed, of all that an operation may have.
-pub(super) fn methods(spec: &OperationSpec) -> Vec<Function> {
-    functions(spec).into_iter().filter(|function| !matches!(function, Function::Helped | Function::Many)).collect()
 }
 
 /// A module with the type of an operation; that of its network stands beside it.
@@ -65,48 +53,9 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> 
     text
 }
 
-fn describe(spec: &OperationSpec, function: Function) -> String {
-    let given = parameters(spec, function).into_iter().filter(|parameter| !parameter.port.role.is_output());
-    let listed: Vec<String> =
-        given.map(|parameter| format!("`{}` has {}", string_name(parameter.name), parameter.port.sizes)).collect();
-    let sizes = if listed.is_empty() { String::new() } else { format!(" {}.", listed.join("; ")) };
-    // A mode holds back two blocks and a byte at most, and padding adds one block.
-    let room = match spec.block_bytes {
-        Some(block) if streams(spec) => {
-            format!(" Room for {} bytes more than the input has is always enough.", 3 * block)
-        }
-        _ => String::new(),
-    };
-    match function {
-        Function::Key => format!("Takes a key, which is used from the next message on.{sizes}"),
-        Function::Blocks => {
-            let block = spec.block_bytes.unwrap_or(0);
-            format!("Transforms whole blocks of {block} bytes; `out` is as long as `input`.")
-        }
-        Function::Generate if is_optional(spec, Role::Entropy) => format!(
-            "Makes `n_words` words and says how many bytes they have. A seed begins anew; without one the generator goes on from where it is. \
-             Entropy, where there is some, is taken in; [`message::Error::Refused`] asks for it.{sizes}"
-        ),
-        Function::Generate => format!("Makes `n_words` words and says how many bytes they have.{sizes}"),
-        Function::Init => format!("Begins a message.{sizes}"),
-        Function::Update if streams(spec) => {
-            format!("Takes a piece of input and says how many bytes of output came.{room}")
-        }
-        Function::Update => "Takes a piece of input.".into(),
-        Function::Final if spec.verifies => {
-            format!("Ends the message; [`message::Error::Refused`] says that it is not authentic.{sizes}")
-        }
-        Function::Final => {
-            let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
-            format!("Ends the message, whose input must have had {input}. The rest comes out, and how long it is.")
-        }
-        _ if withholds(spec) => format!(
-            "A whole message. [`message::Error::Refused`] says that it is not what `{}` makes: `out` is cleared then.{sizes}",
-            spec.inverse.as_deref().unwrap_or(&spec.name)
-        ),
-        _ => format!("A whole message: says how many bytes came out.{room}{sizes}"),
-    }
-}
+/// How documentation in Rust spells what it refers to.
+const SPELLING: Spelling =
+    Spelling { refused: "[`message::Error::Refused`]", words: "n_words", code: |text| format!("`{text}`") };
 
 fn method(text: &mut String, spec: &OperationSpec, function: Function) {
     let listed = parameters(spec, function);
@@ -174,7 +123,7 @@ fn method(text: &mut String, spec: &OperationSpec, function: Function) {
     let _ = write!(
         text,
         "\n    /// {}\n    pub fn {own}({}) -> Result<{result}> {{\n{body}    }}\n",
-        describe(spec, function),
+        describe(spec, function, &SPELLING),
         signature.join(", ")
     );
 }

@@ -1,0 +1,128 @@
+//! Projects that `headrace build --target cpp` makes: both compilers take them without a warning, they give the known
+//! answers, and other projects find what they install.
+
+mod projects;
+
+use projects::{Folder, is_here};
+use std::path::Path;
+use std::process::Command;
+
+const WARNINGS: &str = "-DCMAKE_CXX_FLAGS=-O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror";
+
+/// Builds what CMake describes with a compiler, below the folder of the project.
+fn cmake(folder: &Folder, project: &Path, compiler: &str, more: &[&str]) -> std::path::PathBuf {
+    let build = project.join(format!("build-{compiler}"));
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(project).arg("-B").arg(&build).arg(format!("-DCMAKE_CXX_COMPILER={compiler}"));
+    folder.run(configure.arg(WARNINGS).args(more));
+    folder.run(Command::new("cmake").arg("--build").arg(&build));
+    build
+}
+
+/// The compilers that are here, as long as CMake is.
+fn compilers() -> Vec<&'static str> {
+    let here = |tool: &&str| is_here(tool);
+    if is_here("cmake") { ["g++", "clang++"].into_iter().filter(here).collect() } else { Vec::new() }
+}
+
+fn built_and_tested(folder: &Folder, compiler: &str, what: &[&str]) {
+    let project = folder.build("cpp", what);
+    let build = cmake(folder, &project, compiler, &[]);
+    let said = folder.run(Command::new("ctest").arg("--output-on-failure").arg("--test-dir").arg(&build));
+    assert!(said.contains("100% tests passed, 0 tests failed out of 1"), "{what:?}:\n{said}");
+}
+
+#[test]
+fn operations_of_every_shape_give_known_answers() {
+    let folder = Folder::new();
+    let compilers = compilers();
+    for (at, what) in [
+        &["aes128", "--operation", "encrypt", "--operation", "ctr", "--operation", "cbc-pad-decrypt"][..],
+        &["chacha20"],
+        &["sha256"],
+        &["aes128-cmac"],
+        &["aes128-ccm"],
+        &["ascon-aead128"],
+        &["ctr-drbg-aes128"],
+        &["hex"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        // Both compilers for all of them take too long.
+        if let Some(compiler) = compilers.get(at % compilers.len().max(1)) {
+            built_and_tested(&folder, compiler, what);
+        }
+    }
+}
+
+#[test]
+fn networks_do_what_the_interpreter_does() {
+    let folder = Folder::new();
+    let wide = "actor Wide() uint(size=100) In, int(size=7) Small ==> uint(size=100) Out, bool Odd:
+        int(size=130) sum := -1;
+        action In:[x], Small:[y] ==> Out:[sum / 3], Odd:[(sum & 1) = 1]
+        do sum := sum * 5 + (x << 9) - y; end
+    end";
+    folder.write("Wide.cal", wide);
+    let tells = "actor Tells() uint(size=8) In ==> uint(size=8) Out:
+        action In:[x] ==> Out:[x + 1] do println(x); end
+    end";
+    folder.write("Tells.cal", tells);
+    for compiler in compilers() {
+        built_and_tested(&folder, compiler, &["Wide.cal"]);
+        built_and_tested(&folder, compiler, &["Tells.cal"]);
+        for name in ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"] {
+            built_and_tested(&folder, compiler, &[&projects::conformance(name)]);
+        }
+    }
+}
+
+/// A project of somebody else.
+const USER: &str = "cmake_minimum_required(VERSION 3.16)
+project(user LANGUAGES CXX)
+find_package(headrace_sha256 REQUIRED)
+add_executable(user user.cpp)
+target_link_libraries(user PRIVATE headrace::sha256)
+";
+
+const PROGRAM: &str = r#"
+#include <headrace/sha256.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+int main() {
+    using headrace::sha256::bytes_of;
+    auto hash = std::make_unique<headrace::sha256::Hash>();
+    std::array<std::uint8_t, 32> digest{};
+    hash->message(bytes_of("abc"), digest);
+    for (const std::uint8_t byte : digest) {
+        std::printf("%02x", byte);
+    }
+    try {
+        hash->message(bytes_of("abc"), std::span(digest).first(31));
+    } catch (const headrace::sha256::Error& error) {
+        std::printf(" %d", error.reason() == headrace::sha256::Reason::room);
+    }
+}
+"#;
+
+#[test]
+fn other_projects_find_what_is_installed() {
+    let folder = Folder::new();
+    for compiler in compilers() {
+        let project = folder.build("cpp", &["sha256"]);
+        let build = cmake(&folder, &project, compiler, &[]);
+        let prefix = project.join(format!("prefix-{compiler}"));
+        folder.run(Command::new("cmake").arg("--install").arg(&build).arg("--prefix").arg(&prefix));
+        folder.write("CMakeLists.txt", USER);
+        folder.write("user.cpp", PROGRAM);
+        let root = project.ancestors().nth(2).expect("the folder").to_owned();
+        let user = cmake(&folder, &root, compiler, &[&format!("-DCMAKE_PREFIX_PATH={}", prefix.display())]);
+        let said = folder.run(&mut Command::new(user.join("user")));
+        // FIPS 180-4, the example of one block.
+        assert_eq!(said, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad 1");
+    }
+}

@@ -1,0 +1,142 @@
+//! Places and expressions.
+
+use super::name;
+use crate::braces::is_enclosed;
+use headrace_program::{BinaryOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
+
+/// What expressions of a function are printed with.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) module: &'a Module,
+    pub(super) function: &'a Function,
+}
+
+/// The type of values and elements.
+pub(super) fn ctype(ty: Type) -> &'static str {
+    match ty {
+        Type::Bool => "bool",
+        Type::U8 => "std::uint8_t",
+        Type::U16 => "std::uint16_t",
+        Type::U32 => "std::uint32_t",
+        Type::U64 => "std::uint64_t",
+        Type::I8 => "std::int8_t",
+        Type::I16 => "std::int16_t",
+        Type::I32 => "std::int32_t",
+        Type::I64 => "std::int64_t",
+        Type::F32 => "float",
+        Type::F64 => "double",
+    }
+}
+
+/// A constant of a type, as it stands in a list of its elements.
+pub(super) fn item(value: u64, ty: Type) -> String {
+    match ty {
+        Type::Bool => (value != 0).to_string(),
+        Type::F64 => format!("std::bit_cast<double>(UINT64_C({value:#x}))"),
+        Type::F32 => format!("std::bit_cast<float>({:#x}u)", value as u32),
+        Type::I32 if value as i32 == i32::MIN => "INT32_MIN".to_owned(),
+        Type::I64 if value as i64 == i64::MIN => "INT64_MIN".to_owned(),
+        Type::I64 if (value as i64) < 0 => format!("-INT64_C({})", (value as i64).unsigned_abs()),
+        Type::I64 => format!("INT64_C({value})"),
+        ty if ty.is_signed() => (value as i64).to_string(),
+        Type::U64 => format!("UINT64_C({value:#x})"),
+        Type::U32 if value > 1024 => format!("{value:#x}u"),
+        Type::U32 => format!("{value}u"),
+        _ => format!("{value:#x}"),
+    }
+}
+
+/// A constant of a type, which may stand anywhere.
+pub(super) fn constant(value: u64, ty: Type) -> String {
+    let text = item(value, ty);
+    match ty {
+        Type::U8 | Type::U16 | Type::I8 | Type::I16 => format!("{}{{{}}}", ctype(ty), ty.extend(value) as i64),
+        _ if text.starts_with('-') => format!("({text})"),
+        _ => text,
+    }
+}
+
+impl Scope<'_> {
+    /// A place.
+    pub(super) fn place(&self, place: &Place) -> String {
+        let root = match place.root {
+            Root::Table(table) => format!("TABLE_{}_x", self.module.tables[table.index()].name),
+            Root::Variable(variable) => name(&self.function.variables[variable.index()].name),
+        };
+        let fields = self.module.fields(self.function, place).into_iter().flatten();
+        fields.fold(root, |text, field| format!("{text}.{}", name(&field.name)))
+    }
+
+    /// An element of an array.
+    pub(super) fn element(&self, place: &Place, index: &Expr) -> String {
+        format!("{}[{}]", self.place(place), self.expr(index))
+    }
+
+    /// Where an element of an array lies; it may be the one after the last.
+    pub(super) fn pointer(&self, place: &Place, index: &Expr) -> String {
+        let data = format!("{}.data()", self.place(place));
+        if index.constant() == Some(0) { data } else { format!("{data} + {}", self.operand(index)) }
+    }
+
+    /// An expression that may stand anywhere.
+    pub(super) fn operand(&self, expr: &Expr) -> String {
+        let text = self.expr(expr);
+        let plain = match &expr.kind {
+            ExprKind::Constant(_)
+            | ExprKind::Read(_)
+            | ExprKind::Element(..)
+            | ExprKind::Reinterpret(_)
+            | ExprKind::Convert(_) => true,
+            ExprKind::Binary(op, ..) => wrapping(*op, expr.ty).is_some(),
+            _ => false,
+        };
+        if plain || is_enclosed(&text) { text } else { format!("({text})") }
+    }
+
+    /// An expression that stands by itself.
+    pub(super) fn expr(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Constant(value) => constant(*value, expr.ty),
+            ExprKind::Read(place) => self.place(place),
+            ExprKind::Element(place, index) => self.element(place, index),
+            ExprKind::Unary(UnaryOp::Negate, x) if expr.ty.is_signed() => format!("wrapping_negate({})", self.expr(x)),
+            ExprKind::Unary(UnaryOp::Negate, x) if expr.ty.is_int() => format!("0u - {}", self.operand(x)),
+            ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
+            ExprKind::Unary(UnaryOp::Not, x) if expr.ty == Type::Bool => format!("!{}", self.operand(x)),
+            ExprKind::Unary(UnaryOp::Not, x) => format!("~{}", self.operand(x)),
+            ExprKind::Binary(op, a, b) => self.binary(*op, expr.ty, a, b),
+            ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
+            ExprKind::Convert(x) => format!("static_cast<{}>({})", ctype(expr.ty), self.expr(x)),
+            ExprKind::Reinterpret(x) => format!("std::bit_cast<{}>({})", ctype(expr.ty), self.expr(x)),
+            ExprKind::Select(c, a, b) => {
+                format!("{} ? {} : {}", self.operand(c), self.operand(a), self.operand(b))
+            }
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, ty: Type, a: &Expr, b: &Expr) -> String {
+        if let Some(function) = wrapping(op, ty) {
+            return format!("{function}({}, {})", self.expr(a), self.expr(b));
+        }
+        let (x, y) = (self.operand(a), self.operand(b));
+        match op {
+            BinaryOp::And if ty == Type::Bool => format!("{x} && {y}"),
+            BinaryOp::Or if ty == Type::Bool => format!("{x} || {y}"),
+            BinaryOp::Xor if ty == Type::Bool => format!("{x} != {y}"),
+            // Narrow integers are computed as `int`.
+            _ if ty.is_int() && !ty.is_computed() => format!("static_cast<{}>({x} {} {y})", ctype(ty), op.symbol()),
+            _ => format!("{x} {} {y}", op.symbol()),
+        }
+    }
+}
+
+/// The function that computes what overflows of signed integers mean, which C++ leaves open.
+fn wrapping(op: BinaryOp, ty: Type) -> Option<&'static str> {
+    match op {
+        _ if !ty.is_signed() => None,
+        BinaryOp::Add => Some("wrapping_add"),
+        BinaryOp::Sub => Some("wrapping_subtract"),
+        BinaryOp::Mul => Some("wrapping_multiply"),
+        _ => None,
+    }
+}

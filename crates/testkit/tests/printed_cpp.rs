@@ -1,0 +1,134 @@
+//! Random networks printed in C++: compiled together into one program by each compiler found here, they must show what the
+//! interpreter shows.
+
+#[path = "support/printed.rs"]
+mod printed;
+
+use headrace_program::{Type, effects};
+use headrace_targets::c::Options;
+use headrace_targets::cpp::project::of_network;
+use printed::{One, is_here, judge, networks, run};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
+const CASES: u64 = 30;
+
+/// What every program has beside its networks.
+const HARNESS: &str = r#"
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+static void show(const char* what, const std::vector<std::uint8_t>& bytes) {
+    std::printf("%s ", what);
+    for (const std::uint8_t byte : bytes) {
+        std::printf("%02x", byte);
+    }
+    std::printf("\n");
+}
+
+/// A host of any network, which collects what is printed.
+template <class Host, class Argument>
+struct Collected final : Host {
+    std::vector<std::uint8_t> printed;
+
+    void print(std::span<const std::uint8_t> bytes) override { printed.insert(printed.end(), bytes.begin(), bytes.end()); }
+    void print_real(double, int) override {}
+    std::optional<std::int64_t> native(std::string_view, std::span<Argument>) override { return std::nullopt; }
+};
+"#;
+
+fn ctype(ty: Type) -> String {
+    let sign = if ty.is_signed() { "" } else { "u" };
+    format!("std::{sign}int{}_t", ty.bits())
+}
+
+/// The function that runs a network and shows what came of it.
+fn runner(at: usize, one: &One) -> String {
+    let interface = &one.module.interface;
+    let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
+    for (number, port) in interface.inputs.iter().enumerate() {
+        let bytes: String = one.input(number).iter().map(|byte| format!("{byte},")).collect();
+        let (ty, write) = (ctype(port.element), &one.module.function(port.write).name);
+        let _ = write!(
+            begin,
+            "    const std::vector<std::uint8_t> stored_{number}{{{bytes}}};\n    \
+             std::vector<{ty}> in_{number}(stored_{number}.size() / sizeof({ty}));\n    \
+             if (!stored_{number}.empty()) std::memcpy(in_{number}.data(), stored_{number}.data(), stored_{number}.size());\n    \
+             std::span<const {ty}> left_{number}(in_{number});\n"
+        );
+        let _ = write!(
+            moves,
+            "        n = context->{write}(left_{number});\n        left_{number} = left_{number}.subspan(n * {});\n        moved += n;\n",
+            port.words
+        );
+    }
+    let is_hosted = effects::reach_host(&one.module)[interface.run.index()];
+    let host = if is_hosted { ", host" } else { "" };
+    let _ = writeln!(moves, "        if (context->run(UINT64_MAX{host}) != Status::idle) std::exit(3);");
+    for (number, port) in interface.outputs.iter().enumerate() {
+        let (ty, read) = (ctype(port.element), &one.module.function(port.read).name);
+        let _ = writeln!(begin, "    std::vector<std::uint8_t> out_{number};");
+        let _ = write!(
+            moves,
+            "        {{\n            std::array<{ty}, {0} * 40> tokens{{}};\n            n = context->{read}(tokens);\n            \
+             const auto* first = reinterpret_cast<const std::uint8_t*>(tokens.data());\n            \
+             out_{number}.insert(out_{number}.end(), first, first + n * {0} * sizeof({ty}));\n            moved += n;\n        }}\n",
+            port.words
+        );
+        let _ = writeln!(shows, "    show(\"{at} {number}\", out_{number});");
+    }
+    format!(
+        "\nstatic void run_{at}() {{\n    using namespace network_{at};\n    auto context = std::make_unique<network_{at}::Context>();\n    \
+         Collected<network_{at}::Host, network_{at}::Argument> host;\n{begin}    std::size_t moved = 0;\n    do {{\n        moved = 0;\n        \
+         [[maybe_unused]] std::size_t n = 0;\n{moves}    }} while (moved != 0);\n{shows}    show(\"{at} printed\", host.printed);\n}}\n"
+    )
+}
+
+/// Writes the headers of a network in a folder and a namespace of its own.
+fn write_network(folder: &Path, at: usize, one: &One) {
+    let files = of_network(&one.network, None, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let own = folder.join(format!("network_{at}"));
+    std::fs::create_dir(&own).expect("it is writable");
+    for (path, text) in &files {
+        let Some((space, path)) = path.strip_prefix("include/headrace/").and_then(|path| path.split_once('/')) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(text).replace(&format!("headrace::{space}"), &format!("network_{at}"));
+        std::fs::write(own.join(path), text).expect("it is writable");
+    }
+}
+
+#[test]
+fn printed_cpp_shows_what_the_interpreter_shows() {
+    let all = networks(CASES);
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (mut includes, mut functions, mut calls) = (String::new(), String::new(), String::new());
+    for (at, one) in all.iter().enumerate() {
+        write_network(folder.path(), at, one);
+        let _ = writeln!(includes, "#include \"network_{at}/network.hpp\"");
+        let _ = writeln!(calls, "    run_{at}();");
+        functions.push_str(&runner(at, one));
+    }
+    let main = format!("{includes}{HARNESS}{functions}\nint main() {{\n{calls}}}\n");
+    std::fs::write(folder.path().join("main.cpp"), main).expect("it is writable");
+    for compiler in ["g++", "clang++"].into_iter().filter(|compiler| is_here(compiler)) {
+        let mut compile = Command::new(compiler);
+        compile.current_dir(folder.path()).args([
+            "-std=c++20",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Wconversion",
+            "-Werror",
+        ]);
+        // What C++ leaves undefined must not happen, which needs no library of the compiler; indices are held to their arrays.
+        compile.args(["-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds,bool"]);
+        compile.args(["-fsanitize-undefined-trap-on-error", "-D_GLIBCXX_ASSERTIONS"]);
+        run(compile.args(["-o", compiler, "main.cpp"]));
+        judge(&all, &run(&mut Command::new(folder.path().join(compiler))));
+    }
+}

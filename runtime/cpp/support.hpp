@@ -1,0 +1,108 @@
+// What printed networks need of C++, and the world outside of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+namespace headrace {
+
+static_assert(sizeof(int) == 4, "integers of 32 bits are computed as int");
+
+/// Why a run returned.
+enum class Status : std::uint32_t {
+    /// Nothing can fire until tokens come or are taken.
+    idle,
+    /// The limit was reached.
+    limit,
+    /// The host stopped the program.
+    stopped,
+    /// Calls nest too deep.
+    too_deep,
+};
+
+/// An argument of a native procedure: a number, or a list of bytes that the native may change.
+using Argument = std::variant<std::int64_t, std::span<std::uint8_t>>;
+
+/// What networks that print or call native procedures need.
+class Host {
+public:
+    virtual ~Host() = default;
+
+    /// Shows bytes.
+    virtual void print(std::span<const std::uint8_t> bytes) = 0;
+
+    /// Shows the shortest decimal that reads back the same in a format of 16, 32 or 64 bits.
+    virtual void print_real(double value, int bits) = 0;
+
+    /// A native procedure: its result, or nothing when the program is to stop.
+    virtual std::optional<std::int64_t> native(std::string_view name, std::span<Argument> arguments) = 0;
+};
+
+/// Overwrites an object, also where nothing reads it any more.
+template <class T>
+void overwrite(T& object) noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+#if defined(__GNUC__)
+    std::memset(static_cast<void*>(&object), 0, sizeof object);
+    // What lies there might be read here, as far as the compiler knows.
+    __asm__ __volatile__("" : : "r"(&object) : "memory");
+#else
+    volatile unsigned char* at = reinterpret_cast<volatile unsigned char*>(&object);
+    for (std::size_t n = 0; n < sizeof object; ++n) {
+        at[n] = 0;
+    }
+#endif
+}
+
+/// The same of bytes.
+inline void overwrite_bytes(std::span<std::uint8_t> bytes) noexcept {
+    for (std::uint8_t& byte : bytes) {
+        *const_cast<volatile std::uint8_t*>(&byte) = 0;
+    }
+}
+
+inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+/// Copies elements, as if through a third array.
+template <class T>
+void copy_elements(T* to, const T* from, std::uint32_t count) {
+    if (count != 0) {
+        std::memmove(to, from, count * sizeof(T));
+    }
+}
+
+template <class T>
+constexpr T wrapping_add(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+}
+
+template <class T>
+constexpr T wrapping_subtract(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) - static_cast<U>(b)));
+}
+
+template <class T>
+constexpr T wrapping_multiply(T a, T b) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) * static_cast<U>(b)));
+}
+
+template <class T>
+constexpr T wrapping_negate(T a) {
+    return wrapping_subtract(T{0}, a);
+}
+
+}  // namespace headrace

@@ -66,6 +66,12 @@ for tool in "$@"; do
         { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } >/dev/null 2>&1 ||
             (install "code for AArch64 is compiled and run under QEMU" gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
                 qemu-user) || echo "AArch64: not installed; what needs it is not run" >&2 ;;
+    java)
+        # Tests of projects in Java run with it, and say so where they cannot.
+        command -v javac >/dev/null 2>&1 ||
+            (install "projects in Java are compiled and run" openjdk-17-jdk-headless) ||
+            (install "projects in Java are compiled and run" default-jdk-headless) ||
+            echo "Java: not installed; what needs it is not run" >&2 ;;
     clang)
         command -v clang >/dev/null 2>&1 || install "measurements are made with gcc and with clang" clang ;;
     llvm)

@@ -1,4 +1,5 @@
-//! Which functions reach the host: printers whose languages hand it on from function to function need to know.
+//! What functions do through those that they call: printers need to know which reach the host, where a language hands it on
+//! from function to function, and which may be under way several times, where what a function works in lies in the state.
 
 use crate::{Module, Stmt};
 
@@ -25,4 +26,39 @@ fn block_reaches(block: &[Stmt], reach: &[bool]) -> bool {
         Stmt::Call { function, .. } => reach.get(function.index()).copied().unwrap_or(false),
         _ => statement.blocks().into_iter().any(|block| block_reaches(block, reach)),
     })
+}
+
+/// For each function: it calls itself, through others or at once.
+pub fn recursive(module: &Module) -> Vec<bool> {
+    let calls: Vec<Vec<usize>> = module
+        .functions
+        .iter()
+        .map(|function| {
+            let mut found = Vec::new();
+            calls(&function.body, &mut found);
+            found.sort_unstable();
+            found.dedup();
+            found
+        })
+        .collect();
+    let reaches_itself = |from: usize| {
+        let mut seen = vec![false; calls.len()];
+        let mut left = calls[from].clone();
+        while let Some(next) = left.pop() {
+            if next < seen.len() && !std::mem::replace(&mut seen[next], true) {
+                left.extend(&calls[next]);
+            }
+        }
+        seen[from]
+    };
+    (0..calls.len()).map(reaches_itself).collect()
+}
+
+fn calls(block: &[Stmt], found: &mut Vec<usize>) {
+    for statement in block {
+        if let Stmt::Call { function, .. } = statement {
+            found.push(function.index());
+        }
+        statement.blocks().into_iter().for_each(|block| calls(block, found));
+    }
 }

@@ -9,6 +9,7 @@ mod braces;
 pub mod c;
 pub mod cpp;
 mod descriptions;
+pub mod java;
 mod layout;
 pub mod llvm;
 mod operation;
@@ -100,5 +101,14 @@ pub const ALL: &[Target] = &[
         fuses: false,
         of_network: cpp::project::of_network,
         of_operations: cpp::project::of_operations,
+    },
+    Target {
+        name: "java",
+        about: "a Maven project for Java 17 without dependencies, and a provider of the JCA; scheduled, not fused",
+        tools: &["javac"],
+        test: "make -C {} test",
+        fuses: false,
+        of_network: java::project::of_network,
+        of_operations: java::project::of_operations,
     },
 ];

@@ -1,0 +1,165 @@
+//! Target `java`: a Maven project for Java 17 that needs nothing but the JDK, with the primitive as a provider of the JCA.
+//!
+//! Everything is settled by `lowering`; what is printed here is a lowered program in Java's words.
+//!
+//! | file | what is printed there |
+//! | --- | --- |
+//! | `expression` | places and expressions |
+//! | `function` | statements and functions |
+//! | `parts`, `size` | functions that are too large for one method |
+//! | `reach` | which statements Java takes to end, so that it takes what follows |
+//! | `network` | records, tables, and how the outside reaches a network |
+//! | `shape` | the interface of an operation of the library |
+//! | `provider` | the services of the JCA that are made of operations |
+//! | `answers` | the test on known answers |
+//! | `project` | the project around it |
+//!
+//! Java has neither unsigned integers nor arithmetic narrower than `int`. Integers of 32 and 64 bits are `int` and `long`
+//! whatever their sign, and the operators that tell signs apart are chosen by the type. Narrower ones are stored in arrays
+//! of `byte` and `short`; everywhere else they are an `int` of just their value.
+
+mod answers;
+mod expression;
+mod function;
+mod network;
+mod parts;
+pub mod project;
+mod provider;
+mod reach;
+mod shape;
+mod size;
+
+/// Words that Java keeps for itself, and names that printed classes use or inherit.
+const RESERVED: &[&str] = &[
+    "Arrays",
+    "AssertionError",
+    "Context",
+    "Double",
+    "Float",
+    "Host",
+    "Integer",
+    "Long",
+    "Network",
+    "Object",
+    "OptionalLong",
+    "Override",
+    "StandardCharsets",
+    "Status",
+    "String",
+    "SuppressWarnings",
+    "System",
+    "Tables",
+    "_",
+    "abstract",
+    "assert",
+    "boolean",
+    "break",
+    "byte",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "clear",
+    "clone",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "equals",
+    "extends",
+    "false",
+    "final",
+    "finalize",
+    "finally",
+    "float",
+    "for",
+    "get",
+    "getClass",
+    "getWord",
+    "goto",
+    "hashCode",
+    "if",
+    "implements",
+    "import",
+    "instanceof",
+    "int",
+    "interface",
+    "long",
+    "native",
+    "new",
+    "notify",
+    "notifyAll",
+    "null",
+    "package",
+    "permits",
+    "private",
+    "protected",
+    "public",
+    "put",
+    "putWord",
+    "record",
+    "restart",
+    "return",
+    "sealed",
+    "short",
+    "static",
+    "strictfp",
+    "super",
+    "switch",
+    "synchronized",
+    "this",
+    "throw",
+    "throws",
+    "toString",
+    "transient",
+    "true",
+    "try",
+    "var",
+    "void",
+    "volatile",
+    "wait",
+    "while",
+    "yield",
+];
+
+/// A name that Java takes. What printers add of their own ends in two underscores, and no name of a program does then.
+fn name(text: &str) -> String {
+    if RESERVED.contains(&text) || text.ends_with("__") { format!("{text}__") } else { text.to_owned() }
+}
+
+/// A literal of a text.
+fn literal(text: &str) -> String {
+    let mut out = String::from("\"");
+    for unit in text.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(b'"') => out.push_str("\\\""),
+            Ok(b'\\') => out.push_str("\\\\"),
+            Ok(b'\n') => out.push_str("\\n"),
+            Ok(byte @ b' '..=b'~') => out.push(char::from(byte)),
+            // Not `\u`, which is replaced before literals are read: a line could end there.
+            Ok(byte) => out.push_str(&format!("\\{byte:03o}")),
+            Err(_) => out.push_str(&format!("\\u{unit:04x}")),
+        }
+    }
+    out + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{literal, name};
+
+    #[test]
+    fn names_stay_apart() {
+        assert_eq!(name("round"), "round");
+        assert_eq!(name("switch"), "switch__");
+        assert_eq!(name("switch__"), "switch____");
+    }
+
+    #[test]
+    fn texts_stay_in_their_literals() {
+        assert_eq!(literal("a\"\\\n\u{0}é€\u{1f600}"), r#""a\"\\\n\000\351\u20ac\ud83d\ude00""#);
+    }
+}

@@ -1,0 +1,237 @@
+//! Projects: what is printed for networks, with a Maven description, a Makefile for those without it, a test and a README.
+
+use super::network::METHOD_BYTES;
+use super::shape::{class_name, operation, package};
+use super::{answers, network, provider};
+use crate::braces::free_of_records;
+use crate::c::Options;
+use crate::project::{Files, KnownAnswer, Recording, Told};
+use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
+use headrace_lowering::lower;
+use headrace_program::Module;
+use headrace_source::Diagnostic;
+
+macro_rules! runtime {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../runtime/java/", $name)))),*]
+    };
+}
+
+/// What networks need, and what operations need beside it.
+const OF_NETWORKS: [(&str, &str); 3] = runtime!["Host.java", "Status.java", "Tables.java"];
+const OF_OPERATIONS: [(&str, &str); 11] = runtime![
+    "CipherService.java",
+    "DigestService.java",
+    "Flow.java",
+    "MacService.java",
+    "MessageException.java",
+    "Network.java",
+    "Operation.java",
+    "RandomService.java",
+    "Room.java",
+    "Services.java",
+    "Span.java",
+];
+const OF_TESTS: [(&str, &str); 4] =
+    runtime!["test/Answer.java", "test/Made.java", "test/Services.java", "test/Streams.java"];
+
+/// The files of a project, which lie in folders that are named as its package.
+struct Project {
+    package: String,
+    files: Files,
+}
+
+impl Project {
+    fn new(name: &str) -> Self {
+        let mut project = Self { package: package(name), files: Files::new() };
+        OF_NETWORKS.iter().for_each(|(path, text)| project.main(path, text));
+        project
+    }
+
+    /// A file below a folder of sources. What it says of the package `headrace` it says of that of the project.
+    fn add(&mut self, root: &str, path: &str, text: &str) {
+        let own = text
+            .replace("package headrace", &format!("package {}", self.package))
+            .replace("import headrace.", &format!("import {}.", self.package));
+        let folder = self.package.replace('.', "/");
+        self.files.insert(format!("src/{root}/java/{folder}/{path}"), own.into_bytes());
+    }
+
+    fn main(&mut self, path: &str, text: &str) {
+        self.add("main", path, text);
+    }
+
+    fn test(&mut self, path: &str, text: &str) {
+        self.add("test", path, text);
+    }
+
+    fn finish(mut self, about: &str, command: &str, test: &str, usage: &str) -> Files {
+        let name = self.package.trim_start_matches("headrace.").to_owned();
+        let mut add = |path: &str, text: String| self.files.insert(path.into(), text.into_bytes());
+        add("pom.xml", pom(&name, about));
+        add("Makefile", makefile(&format!("{}.{test}", self.package)));
+        add("README.md", readme(&name, about, command, usage));
+        self.files
+    }
+}
+
+fn head(options: &Options) -> String {
+    format!("// Made by `{}`. Changes here will be lost.\n\npackage headrace;\n\n", options.command.replace('\n', " "))
+}
+
+fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn pom(name: &str, about: &str) -> String {
+    format!(
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<project xmlns="http://maven.apache.org/POM/4.0.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://maven.apache.org/POM/4.0.0 http://maven.apache.org/xsd/maven-4.0.0.xsd">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>headrace</groupId>
+  <artifactId>{name}</artifactId>
+  <version>0.1.0</version>
+  <description>{}</description>
+  <properties>
+    <maven.compiler.release>17</maven.compiler.release>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+</project>
+"#,
+        escaped(about)
+    )
+}
+
+/// What needs a JDK and nothing else.
+fn makefile(test: &str) -> String {
+    format!(
+        "# For those without Maven: needs a JDK alone.\n\
+         JAVAC = javac\nJAVA = java\nJAVACFLAGS = -Xlint:all -Werror\n\
+         SOURCES := $(shell find src -name '*.java')\n\n\
+         test: build/compiled\n\t$(JAVA) -cp build/classes {test}\n\n\
+         build/compiled: $(SOURCES)\n\trm -rf build\n\tmkdir -p build/classes\n\
+         \t$(JAVAC) --release 17 -encoding UTF-8 $(JAVACFLAGS) -d build/classes $(SOURCES)\n\
+         \tfor folder in src/*/resources; do if [ -d $$folder ]; then cp -R $$folder/. build/classes; fi; done\n\
+         \ttouch $@\n\n\
+         clean:\n\trm -rf build\n\n.PHONY: test clean\n"
+    )
+}
+
+fn readme(name: &str, about: &str, command: &str, usage: &str) -> String {
+    format!(
+        "# {name}\n\n{about} Made by `{command}`.\n\n\
+         Java 17, no dependency. All state of a network, and all arrays that it works in, are in one object, which is overwritten\n\
+         when it is destroyed; copies that the virtual machine makes when it moves objects are not reached.\n\n\
+         {usage}```\nmvn test      # or, with a JDK alone:\nmake test\n```\n"
+    )
+}
+
+/// A project for a network: its class is `Context`.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn of_network(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
+    of_network_in_methods(network, recording, options, METHOD_BYTES)
+}
+
+/// The same with methods of about so many bytes of code at most; for tests of functions that become several methods.
+///
+/// # Errors
+///
+/// As of the function above.
+pub fn of_network_in_methods(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+    most: u32,
+) -> Result<Files, Vec<Diagnostic>> {
+    let lowered = lowered(network, options)?;
+    let short = network.name.rsplit('.').next().unwrap_or(&network.name);
+    let about = format!("The network `{}` as a class.", network.name);
+    let head = head(options);
+    let mut project = Project::new(short);
+    let class = free_of_records(&lowered, "Context");
+    project.main(&format!("{class}.java"), &network::network(&head, &lowered, &class, false, most));
+    project.test("RecordedTest.java", &answers::of_network(&head, &lowered, &class, recording));
+    project.test("test/Streams.java", OF_TESTS[3].1);
+    Ok(project.finish(&about, &options.command, "RecordedTest", ""))
+}
+
+/// A project for operations of one parameter set, each with its network: a class for each, and a provider of the JCA.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub fn of_operations(
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    known: &[KnownAnswer],
+    options: &Options,
+    told: &Told<'_>,
+) -> Result<Files, Vec<Diagnostic>> {
+    let head = head(options);
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let about = format!("{title}: {} in Java.", listed.join(", "));
+    let mut project = Project::new(name);
+    let mut problems = Vec::new();
+    for (spec, found) in operations {
+        told(spec, None);
+        let own = class_name(spec);
+        match lowered(found, options) {
+            Ok(module) => {
+                let class = free_of_records(&module, &format!("{own}Network"));
+                project.main(&format!("{class}.java"), &network::network(&head, &module, &class, true, METHOD_BYTES));
+                project.main(&format!("{own}.java"), &operation(&head, spec, found, &class));
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    OF_OPERATIONS.iter().for_each(|(path, text)| project.main(path, text));
+    OF_TESTS.iter().for_each(|(path, text)| project.test(path, text));
+    let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
+    let services = provider::services(&specs);
+    let mut usage = String::new();
+    if !services.is_empty() {
+        let own = provider::provider_class(name);
+        project.main(&format!("{own}.java"), &provider::provider(&head, name, title, &services));
+        let class = format!("{}.{own}", project.package);
+        project.files.insert(
+            "src/main/resources/META-INF/services/java.security.Provider".into(),
+            format!("{class}\n").into_bytes(),
+        );
+        usage = usage_of(&class, &services);
+    }
+    project.test("KnownAnswersTest.java", &answers::of_operations(&head, name, &specs, &services));
+    let text = crate::answers::text(specs.into_iter(), known);
+    project.files.insert("src/test/resources/known_answers.txt".into(), text.into_bytes());
+    Ok(project.finish(&about, &options.command, "KnownAnswersTest", &usage))
+}
+
+/// How programs reach the services.
+fn usage_of(class: &str, services: &[provider::Service<'_>]) -> String {
+    let rows: String = services
+        .iter()
+        .map(|service| {
+            let names: Vec<String> = service.names.iter().map(|name| format!("`{name}`")).collect();
+            format!("| `{}` | {} |\n", service.kind.name(), names.join(", "))
+        })
+        .collect();
+    format!(
+        "Programs that are written against the JCA use it without knowing it when its provider comes first:\n\n\
+         ```java\njava.security.Security.insertProviderAt(new {class}(), 1);\n```\n\n| service | names |\n| --- | --- |\n{rows}\n"
+    )
+}

@@ -1,0 +1,216 @@
+//! The provider of a project: services of the JCA that are made of operations, under the names that programs ask for.
+//!
+//! Names follow from those of the parameter set and the operation. JCA compares them without regard to case.
+
+use super::shape::class_name;
+use crate::operation::streams;
+use headrace_library::Role;
+use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::manifest::Shape;
+use headrace_library::sizes::Sizes;
+use headrace_program::names::{camel_case, identifier};
+use std::fmt::Write as _;
+
+/// A service.
+pub(super) struct Service<'s> {
+    pub(super) kind: Kind,
+    /// Names under which it is found.
+    pub(super) names: Vec<String>,
+    pub(super) spec: &'s OperationSpec,
+    /// The operation that undoes it, of a cipher.
+    pub(super) inverse: &'s OperationSpec,
+}
+
+/// What a service is in the JCA.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Cipher,
+    Digest,
+    Mac,
+    Random,
+}
+
+impl Kind {
+    /// What the JCA calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Cipher => "Cipher",
+            Kind::Digest => "MessageDigest",
+            Kind::Mac => "Mac",
+            Kind::Random => "SecureRandom",
+        }
+    }
+}
+
+fn exactly(spec: &OperationSpec, role: Role) -> Option<u64> {
+    let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
+    match port.map(|port| &port.sizes) {
+        Some(Sizes::OneOf(sizes)) if sizes.len() == 1 => sizes.first().copied(),
+        Some(Sizes::Range { min, max, .. }) if min == max => Some(*min),
+        _ => None,
+    }
+}
+
+/// The name without the bits of its key, and these: `aes128` is `aes`, of 128.
+fn without_key_bits(spec: &OperationSpec, name: &str) -> Option<(String, u64)> {
+    let bits = 8 * exactly(spec, Role::Key)?;
+    let base = name.strip_suffix(&bits.to_string())?.trim_end_matches('-');
+    (!base.is_empty()).then(|| (base.to_owned(), bits))
+}
+
+/// A hyphen between digits is a slash in the names of NIST, and one between letters and digits is written there.
+fn names_of_hash(set: &str) -> Vec<String> {
+    let letters: Vec<char> = set.chars().collect();
+    let digits = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let first = (1..letters.len()).find(|&at| digits(at) && letters[at - 1].is_ascii_alphabetic());
+    let mut hyphened = String::new();
+    let mut joined = String::new();
+    for (at, &c) in letters.iter().enumerate() {
+        if Some(at) == first {
+            hyphened.push('-');
+        }
+        let c = if c == '-' && at > 0 && digits(at - 1) && digits(at + 1) { '/' } else { c };
+        hyphened.push(c);
+        joined.push(c);
+    }
+    vec![set.to_owned(), joined, hyphened]
+}
+
+fn names_of_mac(spec: &OperationSpec) -> Vec<String> {
+    let set = &spec.set;
+    let slashed = names_of_hash(set).swap_remove(1);
+    let mut names = vec![set.clone(), slashed.replace('-', "")];
+    if let Some((first, rest)) = set.split_once('-')
+        && let Some((base, _)) = without_key_bits(spec, first)
+    {
+        names.push(format!("{base}{}", rest.replace('-', "")));
+    }
+    names
+}
+
+/// `aes128/CBC/PKCS5Padding`, and the same with other names of the cipher.
+fn transformations(spec: &OperationSpec, cipher: &str, mode: &str) -> Vec<String> {
+    let (mode, padding) = match mode.strip_suffix("-pad") {
+        Some(mode) => (mode, "PKCS5Padding"),
+        None => (mode, "NoPadding"),
+    };
+    let mut ciphers = vec![cipher.to_owned()];
+    if let Some((base, bits)) = without_key_bits(spec, cipher) {
+        ciphers.extend([format!("{base}_{bits}"), base]);
+    }
+    ciphers.iter().map(|cipher| format!("{cipher}/{}/{padding}", mode.to_uppercase())).collect()
+}
+
+/// The service that an operation is, with what the JCA can say of it.
+fn service<'s>(spec: &'s OperationSpec, all: &[&'s OperationSpec]) -> Option<Service<'s>> {
+    let find = |name: &str| all.iter().copied().find(|other| other.name == name);
+    if spec.framing == Framing::Core || spec.input(Role::SecretNonce).is_some() {
+        return None;
+    }
+    // Only ciphers and generators are told something beside their messages.
+    let has_ad = spec.input(Role::Ad).is_some();
+    let made = |kind: Kind, names: Vec<String>| Some(Service { kind, names, spec, inverse: spec });
+    match spec.shape {
+        Shape::Hash if !has_ad && !spec.single_chunk => {
+            exactly(spec, Role::Output)?;
+            made(Kind::Digest, names_of_hash(&spec.set))
+        }
+        Shape::Mac if spec.output(Role::Tag).is_some() && !spec.single_chunk && !has_ad => {
+            exactly(spec, Role::Tag)?;
+            made(Kind::Mac, names_of_mac(spec))
+        }
+        Shape::Generator => {
+            // Only those that take in entropy are what programs expect.
+            spec.input(Role::Reseed)?;
+            made(Kind::Random, vec![spec.set.clone(), spec.set.replace('-', "_")])
+        }
+        Shape::StreamCipher if streams(spec) && !has_ad => made(Kind::Cipher, vec![spec.set.clone()]),
+        Shape::Aead => {
+            let inverse = find(spec.inverse.as_deref()?)?;
+            spec.output(Role::Tag)?;
+            exactly(spec, Role::Tag)?;
+            let mut names = vec![spec.set.clone()];
+            if let Some((cipher, mode)) = spec.set.split_once('-') {
+                names.extend(transformations(spec, cipher, mode));
+            }
+            Some(Service { kind: Kind::Cipher, names, spec, inverse })
+        }
+        Shape::BlockCipher if !spec.decrypts => {
+            let (mode, inverse) = match spec.name.strip_suffix("-encrypt") {
+                Some(mode) => (mode, find(spec.inverse.as_deref()?)?),
+                // A mode without directions undoes itself.
+                None if spec.inverse.as_ref().is_none_or(|inverse| *inverse == spec.name) => (spec.name.as_str(), spec),
+                None => return None,
+            };
+            let mut names = vec![format!("{}-{mode}", spec.set)];
+            names.extend(transformations(spec, &spec.set, mode));
+            Some(Service { kind: Kind::Cipher, names, spec, inverse })
+        }
+        _ => None,
+    }
+}
+
+/// All services that can be made of operations.
+pub(super) fn services<'s>(all: &[&'s OperationSpec]) -> Vec<Service<'s>> {
+    let mut services: Vec<Service<'s>> = all.iter().filter_map(|spec| service(spec, all)).collect();
+    for service in &mut services {
+        let mut seen = Vec::new();
+        service.names.retain(|name| {
+            let new = !seen.contains(&name.to_lowercase());
+            seen.push(name.to_lowercase());
+            new
+        });
+    }
+    services
+}
+
+/// The name of the class of the provider.
+pub(super) fn provider_class(set: &str) -> String {
+    format!("{}Provider", camel_case(&identifier(set).to_lowercase()))
+}
+
+/// The class of the provider.
+pub(super) fn provider(head: &str, set: &str, title: &str, services: &[Service<'_>]) -> String {
+    let own = provider_class(set);
+    let (mut lines, mut listed) = (String::new(), String::new());
+    for Service { kind, names, spec, inverse } in services {
+        let (class, other) = (class_name(spec), class_name(inverse));
+        let make = match kind {
+            Kind::Cipher => {
+                // What is no block cipher tells nobody of blocks.
+                let block = if spec.shape == Shape::BlockCipher { spec.block_bytes.unwrap_or(0) } else { 0 };
+                format!("new CipherService({class}::flow, {other}::flow, {block})")
+            }
+            Kind::Digest => format!("new DigestService({class}.flow())"),
+            Kind::Mac => format!("new MacService({class}.flow())"),
+            Kind::Random => format!("new RandomService(this, {class}.flow())"),
+        };
+        // Not as aliases: the JCA asks services whose own names lack mode and padding to set them.
+        for name in names {
+            let (kind, name) = (kind.name(), super::literal(name));
+            let _ = writeln!(lines, "        putService(new Services(this, \"{kind}\", () -> {make}, {name}));");
+        }
+        let named: Vec<String> = names.iter().map(|name| format!("{{@code {name}}}")).collect();
+        let _ = writeln!(listed, " *   <li>{}: {}", kind.name(), named.join(", "));
+    }
+    format!(
+        "{head}import java.security.Provider;\n\n/**\n * {title}, for programs that ask the JCA for it by name.\n *\n * <ul>\n{listed} * </ul>\n */\n\
+         public final class {own} extends Provider {{\n    private static final long serialVersionUID = 1L;\n\n    \
+         /** A provider, to be given to {{@link java.security.Security#insertProviderAt}} or with a name that is asked for. */\n    \
+         public {own}() {{\n        super(\"Headrace-{set}\", \"{}\", {});\n{lines}    }}\n}}\n",
+        env!("CARGO_PKG_VERSION"),
+        super::literal(title)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_of_hash;
+
+    #[test]
+    fn hashes_are_found_under_the_names_of_nist() {
+        assert_eq!(names_of_hash("sha256")[2], "sha-256");
+        assert_eq!(names_of_hash("sha512-256")[2], "sha-512/256");
+        assert_eq!(names_of_hash("sha3-256"), ["sha3-256", "sha3/256", "sha-3/256"]);
+    }
+}

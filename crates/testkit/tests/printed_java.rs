@@ -1,0 +1,123 @@
+//! Random networks printed in Java: compiled together into one program, they must show what the interpreter shows.
+
+#[path = "support/printed.rs"]
+mod printed;
+
+use headrace_program::{Type, effects};
+use headrace_targets::c::Options;
+use headrace_targets::java::project::{of_network, of_network_in_methods};
+use printed::{One, is_here, judge, networks, run};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
+const CASES: u64 = 60;
+
+fn element(ty: Type) -> &'static str {
+    match ty.bits() {
+        8 => "byte",
+        16 => "short",
+        32 => "int",
+        _ => "long",
+    }
+}
+
+/// A class that runs a network and shows what came of it.
+fn runner(at: usize, one: &One) -> String {
+    let interface = &one.module.interface;
+    let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
+    for (number, port) in interface.inputs.iter().enumerate() {
+        let digits: String = one.input(number).iter().map(|byte| format!("{byte:02x}")).collect();
+        let (ty, write) = (element(port.element), &one.module.function(port.write).name);
+        let _ = write!(
+            begin,
+            "        {ty}[] in_{number} = network_{at}.test.Streams.{ty}s(\"{digits}\");\n        int at_{number} = 0;\n"
+        );
+        let _ = write!(
+            moves,
+            "            n = context.{write}(in_{number}, at_{number}, (in_{number}.length - at_{number}) / {0});\n            \
+             at_{number} += n * {0};\n            moved += n;\n",
+            port.words
+        );
+    }
+    let is_hosted = effects::reach_host(&one.module)[interface.run.index()];
+    let host = if is_hosted { ", new Host()" } else { "" };
+    let _ = writeln!(moves, "            if (context.run(-1L{host}).ordinal() != 0) throw new AssertionError();");
+    for (number, port) in interface.outputs.iter().enumerate() {
+        let (ty, read) = (element(port.element), &one.module.function(port.read).name);
+        let _ = writeln!(begin, "        ByteArrayOutputStream out_{number} = new ByteArrayOutputStream();");
+        let _ = write!(
+            moves,
+            "            {ty}[] tokens_{number} = new {ty}[{0} * 40 + 3];\n            n = context.{read}(tokens_{number}, 3, 40);\n            \
+             for (int i = 0; i < n * {0}; i++) {{\n                for (int j = 0; j < {1}; j++) {{\n                    \
+             out_{number}.write((byte) (tokens_{number}[i + 3] >> 8 * j));\n                }}\n            }}\n            moved += n;\n",
+            port.words,
+            port.element.bytes()
+        );
+        let _ = writeln!(shows, "        Main.show(\"{at} {number} \", out_{number});");
+    }
+    format!(
+        "import java.io.ByteArrayOutputStream;\n\nfinal class Run{at} {{\n    static final ByteArrayOutputStream PRINTED = new ByteArrayOutputStream();\n\n    \
+         static final class Host implements network_{at}.Host {{\n        public void print(byte[] bytes, int from, int count) {{\n            \
+         PRINTED.write(bytes, from, count);\n        }}\n\n        public void printReal(double value, int bits) {{}}\n\n        \
+         public java.util.OptionalLong call(String name, Argument[] arguments) {{\n            return java.util.OptionalLong.empty();\n        }}\n    }}\n\n    \
+         static void run() {{\n        network_{at}.Context context = new network_{at}.Context();\n{begin}        int moved;\n        do {{\n            \
+         moved = 0;\n            int n;\n{moves}        }} while (moved != 0);\n{shows}        Main.show(\"{at} printed \", PRINTED);\n    }}\n}}\n"
+    )
+}
+
+/// Writes the classes of a network in a package of its own.
+fn write_network(folder: &Path, at: usize, one: &One) {
+    // Every other network in small methods.
+    let options = Options::default();
+    let files = if at % 2 == 0 {
+        of_network(&one.network, None, &options)
+    } else {
+        of_network_in_methods(&one.network, None, &options, 120)
+    };
+    let files = files.unwrap_or_else(|problems| panic!("{problems:?}"));
+    let main = files.keys().find_map(|path| path.strip_prefix("src/main/java/headrace/")).expect("a class");
+    let package = main.split('/').next().expect("a package").to_owned();
+    for (path, text) in &files {
+        let found = ["src/main/java/", "src/test/java/"].iter().find_map(|root| path.strip_prefix(root));
+        let Some(path) = found.and_then(|path| path.strip_prefix(&format!("headrace/{package}/"))) else { continue };
+        if path == "RecordedTest.java" {
+            continue;
+        }
+        let text = String::from_utf8_lossy(text).replace(&format!("headrace.{package}"), &format!("network_{at}"));
+        let path = folder.join(format!("network_{at}")).join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is writable");
+        std::fs::write(path, text).expect("it is writable");
+    }
+    std::fs::write(folder.join(format!("Run{at}.java")), runner(at, one)).expect("it is writable");
+}
+
+#[test]
+fn printed_java_shows_what_the_interpreter_shows() {
+    if !is_here("javac") || !is_here("java") {
+        return;
+    }
+    let all = networks(CASES);
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut calls = String::new();
+    for (at, one) in all.iter().enumerate() {
+        write_network(folder.path(), at, one);
+        let _ = writeln!(calls, "        Run{at}.run();");
+    }
+    let main = format!(
+        "final class Main {{\n    static void show(String what, java.io.ByteArrayOutputStream bytes) {{\n        \
+         System.out.println(what + java.util.HexFormat.of().formatHex(bytes.toByteArray()));\n    }}\n\n    \
+         public static void main(String[] arguments) {{\n{calls}    }}\n}}\n"
+    );
+    std::fs::write(folder.path().join("Main.java"), main).expect("it is writable");
+    let mut compile = Command::new("javac");
+    compile.current_dir(folder.path()).args(["--release", "17", "-Xlint:all", "-Werror", "-d", "classes", "Main.java"]);
+    run(&mut compile);
+    // Calls nest as deep as the program says, and no test waits for the virtual machine to warm up.
+    let mut java = Command::new("java");
+    judge(
+        &all,
+        &run(java.current_dir(folder.path()).args(["-Xss256m", "-XX:TieredStopAtLevel=1", "-cp", "classes", "Main"])),
+    );
+}

@@ -1,0 +1,113 @@
+package headrace;
+
+import java.security.InvalidAlgorithmParameterException;
+import java.security.InvalidKeyException;
+import java.security.Key;
+import java.security.ProviderException;
+import java.security.spec.AlgorithmParameterSpec;
+import java.util.Arrays;
+import javax.crypto.MacSpi;
+import javax.crypto.spec.IvParameterSpec;
+
+/** A message authentication code as a {@code Mac}. */
+final class MacService extends MacSpi {
+    private final Flow flow;
+    private Key key;
+    private byte[] iv;
+    private boolean open;
+
+    MacService(Flow flow) {
+        this.flow = flow;
+    }
+
+    @Override
+    protected int engineGetMacLength() {
+        return flow.operation.strings()[Operation.TAG].exactly();
+    }
+
+    @Override
+    protected void engineInit(Key key, AlgorithmParameterSpec spec)
+            throws InvalidKeyException, InvalidAlgorithmParameterException {
+        boolean hasIv = flow.operation.has(Operation.NONCE) || flow.operation.has(Operation.IV);
+        if (hasIv != spec instanceof IvParameterSpec || (spec != null && !hasIv)) {
+            throw new InvalidAlgorithmParameterException(hasIv ? "an IvParameterSpec is wanted" : "there is no nonce");
+        }
+        iv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : null;
+        if (hasIv && !flow.operation.allows(ivRole(), iv.length)) {
+            throw new InvalidAlgorithmParameterException("the nonce has a length that is not allowed");
+        }
+        this.key = key;
+        takeKey();
+    }
+
+    private int ivRole() {
+        return flow.operation.has(Operation.NONCE) ? Operation.NONCE : Operation.IV;
+    }
+
+    private void takeKey() throws InvalidKeyException {
+        byte[] bytes = key == null ? null : key.getEncoded();
+        if (bytes == null) {
+            throw new InvalidKeyException("the bytes of the key are not known");
+        }
+        open = false;
+        try {
+            flow.key(Span.of(bytes));
+        } catch (MessageException error) {
+            throw new InvalidKeyException(error.getMessage(), error);
+        } finally {
+            Arrays.fill(bytes, (byte) 0);
+        }
+    }
+
+    private void begin() throws MessageException {
+        if (!open) {
+            Span[] strings = Flow.strings();
+            strings[ivRole()] = Span.of(iv);
+            flow.begin(strings, 0);
+            open = true;
+        }
+    }
+
+    @Override
+    protected void engineUpdate(byte input) {
+        engineUpdate(new byte[] {input}, 0, 1);
+    }
+
+    @Override
+    protected void engineUpdate(byte[] input, int from, int count) {
+        try {
+            begin();
+            flow.update(new Span(input, from, count), Room.none());
+        } catch (MessageException error) {
+            open = false;
+            throw new ProviderException(error);
+        }
+    }
+
+    @Override
+    protected byte[] engineDoFinal() {
+        byte[] tag = new byte[engineGetMacLength()];
+        Room[] rooms = Flow.rooms();
+        rooms[Flow.TAG_ROOM] = new Room(tag, 0, tag.length);
+        try {
+            begin();
+            flow.end(Flow.strings(), rooms);
+        } catch (MessageException error) {
+            throw new ProviderException(error);
+        } finally {
+            open = false;
+        }
+        return tag;
+    }
+
+    @Override
+    protected void engineReset() {
+        if (open) {
+            try {
+                takeKey();
+            } catch (InvalidKeyException error) {
+                throw new ProviderException(error);
+            }
+        }
+    }
+}

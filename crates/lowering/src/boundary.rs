@@ -12,12 +12,12 @@ use headrace_ir::{Endpoint, IntType, Network, Port, Scalar};
 use headrace_program::{self as program, CompareOp, Expr, Place, Stmt, Type, VariableId, VariableKind};
 
 /// The type of the elements that tokens of a port are made of outside.
-fn outside(scalar: Scalar) -> Type {
+pub(crate) fn outside(scalar: Scalar) -> Type {
     if scalar == Scalar::Bool { Type::U8 } else { machine(scalar) }
 }
 
 /// True when every bit pattern of the storage is a value.
-fn full_width(scalar: Scalar) -> bool {
+pub(crate) fn full_width(scalar: Scalar) -> bool {
     match scalar {
         Scalar::Bool => false,
         Scalar::Int(ty) => ty.width as usize == 8 * scalar.storage_bytes(),
@@ -25,9 +25,9 @@ fn full_width(scalar: Scalar) -> bool {
     }
 }
 
-fn mark(f: &mut FunctionBuilder, context: VariableId, layout: &Layout, end: Endpoint) {
+fn mark(f: &mut FunctionBuilder, context: &Place, layout: &Layout, end: Endpoint) {
     if let Endpoint::Instance(instance, _) = end {
-        let place = Place::field(context, layout.news);
+        let place = context.clone().then(layout.news);
         f.push(Stmt::Store(place, Expr::u32(instance.index() as u32), Expr::bool(true)));
     }
 }
@@ -54,32 +54,8 @@ pub(crate) fn input(
             let context = code.f.record("context", layout.context);
             let tokens = code.f.parameter("tokens", VariableKind::Slice { element, mutable: false });
             let n_tokens = code.f.scalar_parameter("n_tokens", Type::U32);
-            for &connection in &targets {
-                let (field, ring) = &layout.fifos[connection];
-                let fifo = Place::field(context, *field);
-                let room = Expr::u32(ring.capacity).minus(code.ring_fill(&fifo));
-                let room = code.named("room", room);
-                let wanted = code.f.read(n_tokens);
-                let less = Expr::compare(CompareOp::Less, room.clone(), wanted);
-                code.push(Stmt::If(less, vec![Stmt::Assign(Place::variable(n_tokens), room)], Vec::new()));
-            }
-            let n = code.f.read(n_tokens);
-            for &connection in &targets {
-                let (field, ring) = &layout.fifos[connection];
-                let fifo = Place::field(context, *field);
-                let via = &network.connections[connection].via;
-                let plain = ring.scalar == port.ty && via.is_empty() && full_width(port.ty);
-                let source = Location { place: Place::variable(tokens), at: Some(Expr::u32(0)) };
-                if plain {
-                    // A burst of any size: what is known of the writer does not count.
-                    let ring = Ring { write_aligned: false, ..ring.clone() };
-                    code.ring_copy(&ring, &fifo, WRITTEN, &source, &n);
-                } else {
-                    write_converted(&mut code, ring, &fifo, tokens, &n, port.ty, via);
-                }
-                code.ring_advance(&fifo, WRITTEN, n.clone());
-                mark(&mut code.f, context, layout, network.connections[connection].target);
-            }
+            let context = Place::variable(context);
+            let n = write_tokens(&mut code, network, layout, &context, at, (tokens, Expr::u32(0)), n_tokens);
             code.push(Stmt::Return(Some(n)));
             code.finish(name, &about, Some(Type::U32)).id
         }
@@ -95,12 +71,57 @@ pub(crate) fn input(
     program::Input { name: port.name.clone(), element, words, write: function }
 }
 
+/// Writes tokens of an array, from one on, to an input port of the network whose context lies there, as many as there is room
+/// for; gives how many that was.
+pub(crate) fn write_tokens(
+    code: &mut Code<'_, '_>,
+    network: &Network,
+    layout: &Layout,
+    context: &Place,
+    at: usize,
+    (tokens, from): (VariableId, Expr),
+    n_tokens: VariableId,
+) -> Expr {
+    let scalar = network.inputs[at].ty;
+    let targets = (0..network.connections.len())
+        .filter(|&connection| network.connections[connection].source == Endpoint::Boundary(at));
+    let targets: Vec<usize> = targets.collect();
+    for &connection in &targets {
+        let (field, ring) = &layout.fifos[connection];
+        let fifo = context.clone().then(*field);
+        let room = Expr::u32(ring.capacity).minus(code.ring_fill(&fifo));
+        let room = code.named("room", room);
+        let wanted = code.f.read(n_tokens);
+        let less = Expr::compare(CompareOp::Less, room.clone(), wanted);
+        code.push(Stmt::If(less, vec![Stmt::Assign(Place::variable(n_tokens), room)], Vec::new()));
+    }
+    let n = code.f.read(n_tokens);
+    for &connection in &targets {
+        let (field, ring) = &layout.fifos[connection];
+        let fifo = context.clone().then(*field);
+        let via = &network.connections[connection].via;
+        let plain = ring.scalar == scalar && via.is_empty() && full_width(scalar);
+        let source =
+            Location { place: Place::variable(tokens), at: Some(from.clone().times(Expr::u32(words(scalar)))) };
+        if plain {
+            // A burst of any size: what is known of the writer does not count.
+            let ring = Ring { write_aligned: false, ..ring.clone() };
+            code.ring_copy(&ring, &fifo, WRITTEN, &source, &n);
+        } else {
+            write_converted(code, ring, &fifo, (tokens, &from), &n, scalar, via);
+        }
+        code.ring_advance(&fifo, WRITTEN, n.clone());
+        mark(&mut code.f, context, layout, network.connections[connection].target);
+    }
+    n
+}
+
 /// Token by token: what comes from outside may have bits beyond its width, which are cut off as by a store.
 fn write_converted(
     code: &mut Code<'_, '_>,
     ring: &Ring,
     fifo: &Place,
-    tokens: VariableId,
+    (tokens, from): (VariableId, &Expr),
     n: &Expr,
     scalar: Scalar,
     via: &[Scalar],
@@ -109,7 +130,7 @@ fn write_converted(
     code.f.assign(index, Expr::u32(0));
     let i = code.f.read(index);
     let ((), body) = code.inside(|code| {
-        let at = Some(i.clone().times(Expr::u32(words(scalar))));
+        let at = Some(from.clone().plus(i.clone()).times(Expr::u32(words(scalar))));
         let source = Location { place: Place::variable(tokens), at };
         let token = match scalar {
             Scalar::Bool => {
@@ -142,14 +163,8 @@ pub(crate) fn output(
     building: &mut Building,
 ) -> program::Output {
     let (element, words) = (outside(port.ty), words(port.ty));
-    let found = network.connections.iter().position(|connection| connection.target == Endpoint::Boundary(at));
-    let fill = |fifo: &Place| {
-        let index = |which: u32| Expr::read(fifo.clone().then(which), Type::U32);
-        index(WRITTEN).minus(index(READ))
-    };
     let (mut f, context) = with_context(layout);
-    let there = found.map_or(Expr::u32(0), |connection| fill(&Place::field(context, layout.fifos[connection].0)));
-    f.push(Stmt::Return(Some(there)));
+    f.push(Stmt::Return(Some(waiting_tokens(network, layout, &Place::variable(context), at))));
     let name = building.names.fresh(&format!("waiting_{}", port.name));
     let about = format!("tokens that wait at `{}`", port.name);
     let waiting = building.function(f.finish(name, &about, Some(Type::U32)));
@@ -157,36 +172,61 @@ pub(crate) fn output(
     let (mut f, context) = with_context(layout);
     let tokens = f.parameter("tokens", VariableKind::Slice { element, mutable: true });
     let n_tokens = f.scalar_parameter("n_tokens", Type::U32);
-    match found {
-        None => f.push(Stmt::Return(Some(Expr::u32(0)))),
-        Some(connection) => {
-            let (field, ring) = &layout.fifos[connection];
-            let fifo = Place::field(context, *field);
-            let there = f.named("there", fill(&fifo));
-            let wanted = f.read(n_tokens);
-            f.when(there.clone().less(wanted.clone()), |f| f.assign(n_tokens, there.clone()));
-            f.count("i", wanted.clone(), |f, i| {
-                let position = Expr::read(fifo.clone().then(READ), Type::U32).plus(i.clone());
-                let position = position.and(Expr::u32(ring.size - 1)).times(Expr::u32(words));
-                let ring_place = fifo.clone().then(TOKENS);
-                let to = i.times(Expr::u32(words));
-                let target = Place::variable(tokens);
-                if port.ty == Scalar::Bool {
-                    let value = Expr::element(ring_place, position, Type::Bool).to(Type::U8);
-                    f.push(Stmt::Store(target, to, value));
-                } else {
-                    let count = Expr::u32(words);
-                    f.push(Stmt::Copy { target, at: to, source: ring_place, from: position, count });
-                }
-            });
-            let next = Expr::read(fifo.clone().then(READ), Type::U32).plus(wanted.clone());
-            f.push(Stmt::Assign(fifo.then(READ), next));
-            mark(&mut f, context, layout, network.connections[connection].source);
-            f.push(Stmt::Return(Some(wanted)));
-        }
-    }
+    let context = Place::variable(context);
+    let n = read_tokens(&mut f, network, layout, &context, at, (tokens, Expr::u32(0)), n_tokens);
+    f.push(Stmt::Return(Some(n)));
     let name = building.names.fresh(&format!("read_{}", port.name));
     let about = format!("takes up to `n_tokens` tokens from `{}` and returns how many there were", port.name);
     let read = building.function(f.finish(name, &about, Some(Type::U32)));
     program::Output { name: port.name.clone(), element, words, read, waiting }
+}
+
+/// How many tokens wait at an output port of the network whose context lies there.
+pub(crate) fn waiting_tokens(network: &Network, layout: &Layout, context: &Place, at: usize) -> Expr {
+    let found = network.connections.iter().position(|connection| connection.target == Endpoint::Boundary(at));
+    found.map_or(Expr::u32(0), |connection| {
+        let fifo = context.clone().then(layout.fifos[connection].0);
+        let index = |which: u32| Expr::read(fifo.clone().then(which), Type::U32);
+        index(WRITTEN).minus(index(READ))
+    })
+}
+
+/// Takes tokens from an output port of the network whose context lies there to an array, from one on, as many as there are;
+/// gives how many that was.
+pub(crate) fn read_tokens(
+    f: &mut FunctionBuilder,
+    network: &Network,
+    layout: &Layout,
+    context: &Place,
+    at: usize,
+    (tokens, to): (VariableId, Expr),
+    n_tokens: VariableId,
+) -> Expr {
+    let found = network.connections.iter().position(|connection| connection.target == Endpoint::Boundary(at));
+    let Some(connection) = found else { return Expr::u32(0) };
+    let scalar = network.outputs[at].ty;
+    let words = words(scalar);
+    let (field, ring) = &layout.fifos[connection];
+    let fifo = context.clone().then(*field);
+    let there = f.named("there", waiting_tokens(network, layout, context, at));
+    let wanted = f.read(n_tokens);
+    f.when(there.clone().less(wanted.clone()), |f| f.assign(n_tokens, there.clone()));
+    f.count("i", wanted.clone(), |f, i| {
+        let position = Expr::read(fifo.clone().then(READ), Type::U32).plus(i.clone());
+        let position = position.and(Expr::u32(ring.size - 1)).times(Expr::u32(words));
+        let ring_place = fifo.clone().then(TOKENS);
+        let to = to.clone().plus(i).times(Expr::u32(words));
+        let target = Place::variable(tokens);
+        if scalar == Scalar::Bool {
+            let value = Expr::element(ring_place, position, Type::Bool).to(Type::U8);
+            f.push(Stmt::Store(target, to, value));
+        } else {
+            let count = Expr::u32(words);
+            f.push(Stmt::Copy { target, at: to, source: ring_place, from: position, count });
+        }
+    });
+    let next = Expr::read(fifo.clone().then(READ), Type::U32).plus(wanted.clone());
+    f.push(Stmt::Assign(fifo.then(READ), next));
+    mark(f, context, layout, network.connections[connection].source);
+    wanted
 }

@@ -1,7 +1,10 @@
 //! The module as it grows: tables, texts, records and names, each there once.
 
+use headrace_ir::Network;
 use headrace_program::names::Names;
-use headrace_program::{Field, FieldType, Function, FunctionId, NativeName, Record, RecordId, Table, TableId, Type};
+use headrace_program::{
+    Field, FieldType, Function, FunctionId, Interface, Module, NativeName, Record, RecordId, Table, TableId, Type,
+};
 use headrace_source::{Diagnostic, Span};
 use std::collections::HashMap;
 
@@ -68,6 +71,12 @@ impl Building {
             ],
         );
         building
+    }
+
+    /// The module of all that was lowered.
+    pub(crate) fn module(self, network: &Network, interface: Interface) -> Module {
+        let Building { records, tables, texts, natives, functions, .. } = self;
+        Module { name: network.name.clone(), records, tables, texts, natives, functions, interface }
     }
 
     pub(crate) fn record(&mut self, like: &str, about: &str, fields: Vec<Field>) -> RecordId {

@@ -18,6 +18,7 @@
 //! | `ring` | tokens to and from FIFOs |
 //! | `firing`, `scheduler` | what an action does, what fires when |
 //! | `network`, `boundary` | the context, and what the outside calls |
+//! | `fused` | control automata in the place of schedulers |
 
 mod boundary;
 mod building;
@@ -26,6 +27,7 @@ mod code;
 mod digits;
 mod firing;
 mod function;
+mod fused;
 mod integer;
 mod machine;
 mod network;
@@ -44,6 +46,7 @@ mod wide_procedures;
 use headrace_ir::Network;
 use headrace_program::Module;
 use headrace_source::Diagnostic;
+use headrace_transform::control::Automaton;
 
 /// What the caller wants.
 #[derive(Clone, Copy, Debug)]
@@ -65,4 +68,13 @@ impl Default for Options {
 /// What cannot be lowered, with its place.
 pub fn lower(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     network::lower(network, options)
+}
+
+/// Lowers a network with its control automaton, which runs instead of the scheduler wherever it can.
+///
+/// # Errors
+///
+/// What an automaton has that is not lowered yet, as a sentence without a full stop: [`lower`] is there for such networks.
+pub fn lower_fused(network: &Network, automaton: &Automaton, options: &Options) -> Result<Module, String> {
+    fused::lower(network, automaton, options)
 }

@@ -29,36 +29,18 @@ pub(crate) struct Layout {
     pub(crate) fifos: Vec<(u32, Ring)>,
 }
 
+/// A network with its scheduler.
+pub(crate) struct Scheduled<'a> {
+    pub(crate) plans: Vec<Plan<'a>>,
+    pub(crate) layout: Layout,
+    pub(crate) init: FunctionId,
+    pub(crate) run: FunctionId,
+    pub(crate) lacks_room: FunctionId,
+}
+
 pub(crate) fn lower(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     let mut building = Building::new();
-    let rings: Vec<Ring> =
-        network.connections.iter().map(|connection| ring(network, connection, options, &mut building)).collect();
-    if !building.diagnostics.is_empty() {
-        return Err(building.diagnostics);
-    }
-    let plans: Vec<Plan<'_>> = network.actors.iter().map(|actor| Plan::new(actor, &mut building)).collect();
-    let mut schedulers: HashMap<(usize, Wiring), Lowered> = HashMap::new();
-    let mut runs = Vec::new();
-    for (at, instance) in network.instances.iter().enumerate() {
-        let actor = instance.actor.index();
-        let (wiring, connections) = wiring(network, InstanceId(at as u32), &rings);
-        let lowered = match schedulers.get(&(actor, wiring.clone())) {
-            Some(known) => known.clone(),
-            None => {
-                let lowered = scheduler(&plans[actor], &mut building, &wiring);
-                schedulers.insert((actor, wiring), lowered.clone());
-                lowered
-            }
-        };
-        runs.push((lowered, connections));
-    }
-    if !building.diagnostics.is_empty() {
-        return Err(building.diagnostics);
-    }
-    let layout = lay_out(network, &plans, rings, &mut building);
-    let init = init(network, &plans, &layout, &mut building);
-    let run = run(network, &layout, &runs, &mut building);
-    let lacks_room = lacks_room(network, &plans, &layout, &mut building);
+    let Scheduled { plans, layout, init, run, lacks_room } = scheduled(network, options, &mut building)?;
     let mut interface =
         Interface { context: layout.context, init, run, lacks_room, inputs: Vec::new(), outputs: Vec::new() };
     for (at, port) in network.inputs.iter().enumerate() {
@@ -67,11 +49,47 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Module, Vec<
     for (at, port) in network.outputs.iter().enumerate() {
         interface.outputs.push(boundary::output(network, &layout, at, port, &mut building));
     }
+    if building.diagnostics.is_empty() { Ok(building.module(network, interface)) } else { Err(building.diagnostics) }
+}
+
+/// Lowers a network with its scheduler into a module, but for the functions that move tokens over its boundary.
+pub(crate) fn scheduled<'a>(
+    network: &'a Network,
+    options: &Options,
+    building: &mut Building,
+) -> Result<Scheduled<'a>, Vec<Diagnostic>> {
+    let rings: Vec<Ring> =
+        network.connections.iter().map(|connection| ring(network, connection, options, building)).collect();
     if !building.diagnostics.is_empty() {
-        return Err(building.diagnostics);
+        return Err(std::mem::take(&mut building.diagnostics));
     }
-    let Building { records, tables, texts, natives, functions, .. } = building;
-    Ok(Module { name: network.name.clone(), records, tables, texts, natives, functions, interface })
+    let plans: Vec<Plan<'_>> = network.actors.iter().map(|actor| Plan::new(actor, building)).collect();
+    let mut schedulers: HashMap<(usize, Wiring), Lowered> = HashMap::new();
+    let mut runs = Vec::new();
+    for (at, instance) in network.instances.iter().enumerate() {
+        let actor = instance.actor.index();
+        let (wiring, connections) = wiring(network, InstanceId(at as u32), &rings);
+        let lowered = match schedulers.get(&(actor, wiring.clone())) {
+            Some(known) => known.clone(),
+            None => {
+                let lowered = scheduler(&plans[actor], building, &wiring);
+                schedulers.insert((actor, wiring), lowered.clone());
+                lowered
+            }
+        };
+        runs.push((lowered, connections));
+    }
+    if !building.diagnostics.is_empty() {
+        return Err(std::mem::take(&mut building.diagnostics));
+    }
+    let layout = lay_out(network, &plans, rings, building);
+    let init = init(network, &plans, &layout, building);
+    let run = run(network, &layout, &runs, building);
+    let lacks_room = lacks_room(network, &plans, &layout, building);
+    if !building.diagnostics.is_empty() {
+        return Err(std::mem::take(&mut building.diagnostics));
+    }
+    Ok(Scheduled { plans, layout, init, run, lacks_room })
 }
 
 fn ring(network: &Network, connection: &Connection, options: &Options, building: &mut Building) -> Ring {

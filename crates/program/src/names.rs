@@ -1,11 +1,12 @@
 //! Identifiers: letters, digits and underscores, none twice in a scope, none that a language keeps for itself.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The names of one scope.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    used: HashSet<String>,
+    /// Each with the number that is tried first for another one like it.
+    used: HashMap<String, u32>,
 }
 
 /// Letters, digits and underscores only, beginning with a letter.
@@ -46,18 +47,26 @@ pub fn camel_case(name: &str) -> String {
 impl Names {
     /// A scope in which these words are taken.
     pub fn without(words: &[&str]) -> Self {
-        Self { used: words.iter().map(|word| (*word).to_owned()).collect() }
+        Self { used: words.iter().map(|word| ((*word).to_owned(), 2)).collect() }
     }
 
     /// A name like this one that the scope does not have yet.
     pub fn fresh(&mut self, like: &str) -> String {
         let base = identifier(like);
-        let mut name = base.clone();
-        let mut number = 2;
-        while !self.used.insert(name.clone()) {
-            name = format!("{base}_{number}");
+        let Some(&first) = self.used.get(&base) else {
+            self.used.insert(base.clone(), 2);
+            return base;
+        };
+        let mut number = first;
+        let name = loop {
+            let name = format!("{base}_{number}");
             number += 1;
-        }
+            if !self.used.contains_key(&name) {
+                break name;
+            }
+        };
+        self.used.insert(name.clone(), 2);
+        self.used.insert(base, number);
         name
     }
 }

@@ -47,8 +47,8 @@ pub struct Target {
     pub tools: &'static [&'static str],
     /// What builds and tests a project; `{}` stands for its folder.
     pub test: &'static str,
-    /// Control automata of operations are printed, with loops that can be tuned.
-    pub fuses: bool,
+    /// Several ways of running loops are printed, which can be tuned.
+    pub tunes: bool,
     /// Makes a project for a network.
     pub of_network: OfNetwork,
     /// Makes a project for operations.
@@ -62,7 +62,7 @@ pub const ALL: &[Target] = &[
         about: "C11 without heap, globals or undefined behaviour; make, CMake and pkg-config",
         tools: &["gcc", "clang", "cc"],
         test: "make -C {} test",
-        fuses: true,
+        tunes: true,
         of_network: c::project::of_network,
         of_operations: c::project::of_operations,
     },
@@ -77,10 +77,10 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "rust",
-        about: "a crate without the standard library, heap, unsafe code or dependencies; scheduled, not fused",
+        about: "a crate without the standard library, heap, unsafe code or dependencies",
         tools: &["cargo"],
         test: "cargo test --manifest-path {}/Cargo.toml",
-        fuses: false,
+        tunes: false,
         of_network: rust::project::of_network,
         of_operations: rust::project::of_operations,
     },

@@ -1,8 +1,12 @@
 //! What projects are made of, whatever the language: files, runs of networks, known answers.
 
-use headrace_library::Role;
+use crate::c::fused;
+use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_library::{Role, samples};
 use headrace_source::Span;
+use headrace_transform::control::{Automaton, Limits, automaton_of};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Files by path.
@@ -37,6 +41,31 @@ pub struct NotFused {
     pub reason: String,
     /// What is to blame, if that is one place.
     pub span: Option<Span>,
+}
+
+/// The control automaton of an operation, as far as typical messages go.
+///
+/// # Errors
+///
+/// Why there is none that is worth printing.
+pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result<Automaton, NotFused> {
+    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+    let automaton = automaton_of(network, &samples, &Limits::default())
+        .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
+    fused::fitting(automaton)
+        .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
+}
+
+/// Bytes of the stacks on which operations are compiled: deep networks need more than threads usually have.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Does something for each of several operations, on all processors, in their order.
+pub(crate) fn on_all_processors<O: Sync, T: Send>(operations: &[O], of: impl Fn(&O) -> T + Sync + Send) -> Vec<T> {
+    match rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build() {
+        Ok(threads) => threads.install(|| operations.par_iter().map(of).collect()),
+        // Without threads to be had, one after the other.
+        Err(_) => operations.iter().map(of).collect(),
+    }
 }
 
 /// Is called after each operation, with the reason where it was to be fused and is not.

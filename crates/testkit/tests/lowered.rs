@@ -14,9 +14,10 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::{Answer, CallInput, Plan, Verdict, cases};
 use headrace_library::vectors::VectorFile;
-use headrace_lowering::{Options, lower};
+use headrace_lowering::{Options, lower, lower_fused};
 use headrace_program::{Module, verify};
 use headrace_source::SourceMap;
+use headrace_targets::project::automaton_of_operation;
 use headrace_testkit::differential::{Stopped, difference, interpreted, observe, program};
 use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
 use headrace_testkit::lowered::LoweredEngine;
@@ -33,13 +34,21 @@ const CASES: u64 = 150;
 fn lowered(network: &Network, fifo_tokens: u32) -> Result<Module, String> {
     let module = lower(network, &Options { fifo_tokens })
         .map_err(|problems| problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; "))?;
+    verified(module)
+}
+
+fn verified(module: Module) -> Result<Module, String> {
     let problems = verify(&module);
     if problems.is_empty() { Ok(module) } else { Err(format!("{problems:#?}")) }
 }
 
 fn compare(network: &Arc<Network>, streams: &[Stream], fifo_tokens: u32) -> Result<(), String> {
     let module = lowered(network, fifo_tokens)?;
-    let mut engine = LoweredEngine::new(network, &module).map_err(|fault| fault.to_string())?;
+    compare_module(network, &module, streams, fifo_tokens)
+}
+
+fn compare_module(network: &Arc<Network>, module: &Module, streams: &[Stream], fifo_tokens: u32) -> Result<(), String> {
+    let mut engine = LoweredEngine::new(network, module).map_err(|fault| fault.to_string())?;
     let mut shown = observe(&mut engine, network, streams).map_err(|stopped| match stopped {
         Stopped::Trapped(message) => message,
         Stopped::RanAway => "ran away".to_owned(),
@@ -132,6 +141,52 @@ const MOST_BYTES: usize = 300;
 /// Operations of the library, every one in a while, on known answers: as many as the time allows.
 #[test]
 fn operations_of_the_library_give_known_answers() {
+    operations_give_known_answers(As::Scheduled);
+}
+
+#[test]
+fn operations_give_known_answers_as_automata() {
+    operations_give_known_answers(As::Automaton);
+}
+
+#[test]
+fn operations_give_known_answers_where_automata_are_left() {
+    operations_give_known_answers(As::PartOfAutomaton);
+}
+
+/// What operations are lowered as.
+#[derive(Clone, Copy)]
+enum As {
+    Scheduled,
+    Automaton,
+    /// With states that nobody explored, where the scheduler goes on.
+    PartOfAutomaton,
+}
+
+impl As {
+    /// The verified module, where the operation has an automaton that is lowered.
+    fn module(self, spec: &OperationSpec, network: &Network) -> Result<Option<Module>, String> {
+        if matches!(self, As::Scheduled) {
+            return lowered(network, DEFAULT_FIFO_TOKENS).map(Some);
+        }
+        let Ok(automaton) = automaton_of_operation(spec, network) else { return Ok(None) };
+        let n_states = automaton.states.len();
+        let automaton = match self {
+            As::PartOfAutomaton => automaton.typical(n_states * 2 / 3, usize::MAX),
+            _ => Some(automaton),
+        };
+        let Some(automaton) = automaton else { return Ok(None) };
+        match lower_fused(network, &automaton, &Options::default()) {
+            Ok(module) => verified(module).map(Some),
+            Err(why) => {
+                println!("{}: {why}", spec.full_name());
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn operations_give_known_answers(how: As) {
     let asked = std::env::var("HEADRACE_LOWERED_SECONDS").ok().and_then(|text| text.parse().ok());
     let deadline = Instant::now() + Duration::from_secs(asked.unwrap_or(SECONDS));
     let (failures, n_operations, n_answers) = on_large_stack(move || {
@@ -145,7 +200,7 @@ fn operations_of_the_library_give_known_answers() {
                 break;
             }
             let spec = &operations[at * step % operations.len()];
-            match known_answers(&shipped, spec) {
+            match known_answers(&shipped, spec, how) {
                 Ok(n) => {
                     n_answers += n;
                     n_operations += usize::from(n > 0);
@@ -161,7 +216,7 @@ fn operations_of_the_library_give_known_answers() {
 }
 
 /// The first answers of short messages; gives how many there were.
-fn known_answers(shipped: &Shipped, spec: &OperationSpec) -> Result<usize, String> {
+fn known_answers(shipped: &Shipped, spec: &OperationSpec, how: As) -> Result<usize, String> {
     let manifest = shipped.library.manifests().iter().find(|manifest| manifest.folder == spec.folder);
     let Some(manifest) = manifest else { return Ok(0) };
     let mut found = Vec::new();
@@ -194,7 +249,7 @@ fn known_answers(shipped: &Shipped, spec: &OperationSpec) -> Result<usize, Strin
         return Ok(0);
     }
     let network = shipped.network(spec, &variant.name)?;
-    let module = lowered(&network, DEFAULT_FIFO_TOKENS)?;
+    let Some(module) = how.module(spec, &network)? else { return Ok(0) };
     let step = (found.len() / 3).max(1);
     let mut n = 0;
     for case in found.iter().step_by(step).take(3) {

@@ -1,7 +1,9 @@
 //! From networks to code without FIFOs, guards and firings.
 //!
-//! [`control`] executes the control of a network and makes an automaton of what it may do; its edges are [`kernel`]s.
+//! [`control`] executes the control of a network and makes an automaton of what it may do; its edges are [`kernel`]s,
+//! which [`statements`] puts in order for printers.
 
 pub mod control;
 pub mod kernel;
 pub mod passes;
+pub mod statements;

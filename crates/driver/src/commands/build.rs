@@ -38,7 +38,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         let wrong = arguments.target.escape_debug();
         return Err(Failure::usage(format!("`{wrong}` is no target; there are {}", known.join(", "))));
     };
-    if arguments.tune && !target.fuses {
+    if arguments.tune && !target.tunes {
         return Err(Failure::usage(format!("target {} prints no loops that could be tuned", target.name)));
     }
     let network = arguments.network.as_deref().ok_or_else(|| Failure::usage("NETWORK is missing"))?;

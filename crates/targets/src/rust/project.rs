@@ -2,10 +2,10 @@
 
 use super::{answers, module, shape};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told};
+use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, automaton_of_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::lower;
+use headrace_lowering::{lower, lower_fused};
 use headrace_program::Module;
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
@@ -21,6 +21,24 @@ fn head(options: &Options) -> String {
 
 fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
+}
+
+/// The network of an operation with its control automaton, or with its scheduler and the reason for that.
+fn of_operation(
+    spec: &OperationSpec,
+    network: &Network,
+    options: &Options,
+) -> (Result<Module, Vec<Diagnostic>>, Option<NotFused>) {
+    if !options.fused {
+        return (lowered(network, options), None);
+    }
+    let own = headrace_lowering::Options { fifo_tokens: options.fifo_tokens };
+    let fused = automaton_of_operation(spec, network)
+        .and_then(|automaton| lower_fused(network, &automaton, &own).map_err(|reason| NotFused { reason, span: None }));
+    match fused {
+        Ok(module) => (Ok(module), None),
+        Err(refused) => (lowered(network, options), Some(refused)),
+    }
 }
 
 /// The name of a crate.
@@ -97,15 +115,16 @@ pub fn of_operations(
     let mut problems = Vec::new();
     let mut modules = String::from("mod host;\nmod message;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
-    for (spec, network) in operations {
-        told(spec, None);
+    let lowered = on_all_processors(operations, |(spec, network)| {
+        let (module, refused) = of_operation(spec, network, options);
+        told(spec, refused);
+        module.map(|module| module::module(&head, &module, true))
+    });
+    for (printed, (spec, network)) in lowered.into_iter().zip(operations) {
         let own = shape::module_name(spec);
         let file = identifier(&spec.name).to_lowercase();
-        match lowered(network, options) {
-            Ok(lowered) => {
-                let text = module::module(&head, &lowered, true);
-                files.insert(format!("src/{file}_network.rs"), text.into_bytes());
-            }
+        match printed {
+            Ok(text) => _ = files.insert(format!("src/{file}_network.rs"), text.into_bytes()),
             Err(found) => problems.extend(found),
         }
         files.insert(format!("src/{own}.rs"), shape::operation(&head, spec, network).into_bytes());

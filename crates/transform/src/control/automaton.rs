@@ -215,6 +215,32 @@ pub struct Path {
 }
 
 impl Step {
+    /// Whether it may come to something that nobody explored.
+    pub fn leaves(&self) -> bool {
+        match self {
+            Step::Branch { then, otherwise, .. } => then.leaves() || otherwise.leaves(),
+            Step::Wait(awaited) => awaited.iter().any(|awaited| awaited.step.leaves()),
+            Step::Go { .. } | Step::End => false,
+            Step::Leave => true,
+        }
+    }
+
+    fn most_awaited(&self, most: &mut [u64]) {
+        match self {
+            Step::Branch { then, otherwise, .. } => {
+                then.most_awaited(most);
+                otherwise.most_awaited(most);
+            }
+            Step::Wait(awaited) => {
+                for one in awaited {
+                    most[one.port] = most[one.port].max(one.tokens);
+                    one.step.most_awaited(most);
+                }
+            }
+            Step::Go { .. } | Step::End | Step::Leave => {}
+        }
+    }
+
     /// Every kernel of the tree with its target.
     pub fn kernels<'a>(&'a self, visit: &mut dyn FnMut(&'a Kernel, usize)) {
         match self {
@@ -233,6 +259,26 @@ impl Automaton {
     /// The object that a number stands for.
     pub fn object(&self, id: ObjectId) -> &Object {
         &self.objects[id.0 as usize]
+    }
+
+    /// The largest number of tokens that must be there at once, for each of so many input ports.
+    pub fn most_awaited(&self, n_inputs: usize) -> Vec<u64> {
+        let mut most = vec![0; n_inputs];
+        self.states.iter().for_each(|state| state.step.most_awaited(&mut most));
+        most
+    }
+
+    /// The largest number of tokens that a kernel makes, for each of so many output ports.
+    pub fn most_produced(&self, n_outputs: usize) -> Vec<u64> {
+        let mut most = vec![0; n_outputs];
+        for state in &self.states {
+            state.step.kernels(&mut |kernel, _| {
+                for (most, &n) in most.iter_mut().zip(&kernel.produces) {
+                    *most = (*most).max(n);
+                }
+            });
+        }
+        most
     }
 
     /// Number of kernels.

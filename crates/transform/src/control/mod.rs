@@ -25,6 +25,7 @@
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
+//! | `left` | the way back to the run-time scheduler |
 //! | `typical` | an automaton that is too large, for as many samples as fit |
 
 pub mod automaton;
@@ -36,6 +37,7 @@ mod expression;
 mod facts;
 mod follow;
 mod keys;
+mod left;
 mod lists;
 mod liveness;
 mod loops;

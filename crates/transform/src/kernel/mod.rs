@@ -25,6 +25,13 @@ pub struct Object {
     pub persistent: bool,
 }
 
+impl Object {
+    /// Whether it has memory from kernel to kernel.
+    pub fn lives_on(&self) -> bool {
+        self.persistent && self.length > 0
+    }
+}
+
 /// What a kernel does, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {

@@ -1,15 +1,11 @@
 //! The way back to the run-time scheduler: the network is given the state that the automaton stands for.
 
 use super::Writer;
-use super::states::is_field;
 use crate::c::ctype;
-use headrace_ir::{Connection, Endpoint, InstanceId, Scalar};
-use headrace_transform::control::{ControlState, Holds};
+use headrace_ir::{InstanceId, Scalar};
+use headrace_transform::control::Holds;
 use headrace_transform::kernel::ObjectId;
 use std::fmt::Write as _;
-
-/// Tokens that are moved at once, at most, for a FIFO to begin where they begin.
-const MOST_MOVED: usize = 1024;
 
 /// Numbers of a row in a table of C.
 fn row<N: std::fmt::Display>(numbers: impl IntoIterator<Item = N>) -> String {
@@ -29,7 +25,7 @@ impl Writer<'_> {
         for state in states {
             for &(object, index, value) in &state.known {
                 let field = self.automaton.object(object);
-                if !is_field(field) || index >= field.length {
+                if !field.lives_on() || index >= field.length {
                     continue;
                 }
                 let slot = slots.iter().position(|slot| *slot == (object, index)).unwrap_or_else(|| {
@@ -46,13 +42,13 @@ impl Writer<'_> {
             states.iter().map(|state| format!("    {{{}}},\n", row(state.fsm.iter().map(|fsm| fsm.0)))).collect();
         // Tokens read and written of the FIFOs that ever hold some.
         let used: Vec<usize> = (0..self.network.connections.len())
-            .filter(|&connection| states.iter().any(|state| self.written(state, connection) > 0))
+            .filter(|&connection| states.iter().any(|state| state.written(self.network, connection) > 0))
             .collect();
         let tokens: Vec<String> = states
             .iter()
             .map(|state| {
                 let counts = used.iter().map(|&connection| {
-                    let written = self.written(state, connection);
+                    let written = state.written(self.network, connection);
                     format!("{{{}, {written}}}", written - state.fills[connection])
                 });
                 format!("    {{{}}},\n", row(counts))
@@ -101,7 +97,7 @@ impl Writer<'_> {
             );
         }
         for (number, object) in self.automaton.objects.iter().enumerate() {
-            if !is_field(object) {
+            if !object.lives_on() {
                 continue;
             }
             let (target, ty) = match self.automaton.holds[number] {
@@ -137,33 +133,6 @@ impl Writer<'_> {
         }
         text.push_str("}\n\n");
         text
-    }
-
-    /// Tokens that are as good as written to a FIFO: those that one port writes have the same count. It is one that the actors
-    /// can have come to by themselves, because they move many tokens at once where these begin at multiples of their number.
-    fn written(&self, state: &ControlState, connection: usize) -> usize {
-        let source = self.network.connections[connection].source;
-        let siblings = || self.network.connections.iter().zip(&state.fills).filter(|(other, _)| other.source == source);
-        let least = siblings().map(|(_, fill)| *fill).max().unwrap_or(0);
-        let step = self.moved(source, true);
-        let reached = |&written: &usize| {
-            let read =
-                |(one, fill): (&Connection, &usize)| (written - fill).is_multiple_of(self.moved(one.target, false));
-            written.is_multiple_of(step) && siblings().all(read)
-        };
-        (least..=least + MOST_MOVED).find(reached).unwrap_or(least)
-    }
-
-    /// What divides all numbers of tokens that an actor moves at an end of a FIFO.
-    fn moved(&self, end: Endpoint, is_source: bool) -> usize {
-        let Endpoint::Instance(instance, port) = end else { return 1 };
-        let actor = self.network.actor_of(instance);
-        let numbers = actor.actions.iter().chain(&actor.initializers).flat_map(|action| {
-            let outputs = action.produces.iter().filter(|one| is_source && one.port == port).map(|one| one.tokens());
-            let inputs = action.consumes.iter().filter(|one| !is_source && one.port == port).map(|one| one.tokens());
-            outputs.chain(inputs).collect::<Vec<_>>()
-        });
-        usize::try_from(numbers.fold(0, num_integer::gcd)).unwrap_or(1).max(1)
     }
 
     fn ty_of(&self, instance: InstanceId, variable: usize) -> (Scalar, bool) {

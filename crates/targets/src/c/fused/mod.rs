@@ -11,7 +11,6 @@
 //! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
 //! | `states` | the automaton: decisions and kernels |
 //! | `stops` | where a run may stop and begin |
-//! | `apart` | kernels as parts that do not need each other |
 //! | `kernels` | long kernels as functions, which states share |
 //! | `selected` | kernels with instructions |
 //! | `staged` | kernels of which a part is with instructions |
@@ -23,18 +22,15 @@
 //! | `counted` | how often it is |
 //! | `repeated` | kernels that change lists at places which they compute, pass after pass |
 //! | `divided` | loops that several threads run |
-//! | `early` | tokens that are put out as soon as can be |
 //! | `ahead` | loops that other threads run before it is their turn |
 //! | `many` | loops of many messages at once |
 //! | `report` | what was printed for loops, for readers |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod ahead;
-mod apart;
 mod budget;
 mod counted;
 mod divided;
-mod early;
 mod kernels;
 mod layered;
 mod leave;

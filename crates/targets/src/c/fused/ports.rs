@@ -8,7 +8,7 @@ use super::Writer;
 use super::many::ManyLoops;
 use crate::c::kernel::element_type;
 use headrace_ir::Port;
-use headrace_transform::control::{Holds, Step};
+use headrace_transform::control::Holds;
 use std::fmt::Write as _;
 
 /// Tokens of a buffer at least.
@@ -28,53 +28,19 @@ fn streams(port: &Port) -> bool {
 }
 
 impl Writer<'_> {
-    /// The largest number of tokens that must be there at once, for each input port.
-    fn most_awaited(&self) -> Vec<u64> {
-        fn walk(step: &Step, most: &mut [u64]) {
-            match step {
-                Step::Branch { then, otherwise, .. } => {
-                    walk(then, most);
-                    walk(otherwise, most);
-                }
-                Step::Wait(awaited) => {
-                    for one in awaited {
-                        most[one.port] = most[one.port].max(one.tokens);
-                        walk(&one.step, most);
-                    }
-                }
-                Step::Go { .. } | Step::End | Step::Leave => {}
-            }
-        }
-        let mut most = vec![0; self.network.inputs.len()];
-        self.automaton.states.iter().for_each(|state| walk(&state.step, &mut most));
-        most
-    }
-
-    /// The largest number of tokens that a kernel makes, for each output port.
-    fn most_produced(&self) -> Vec<u64> {
-        let mut most = vec![0; self.network.outputs.len()];
-        for state in &self.automaton.states {
-            state.step.kernels(&mut |kernel, _| {
-                for (most, &n) in most.iter_mut().zip(&kernel.produces) {
-                    *most = (*most).max(n);
-                }
-            });
-        }
-        most
-    }
-
     /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the message
     /// itself fills.
     pub(super) fn port_fields(&self) -> String {
         let (mut text, mut behind) = (String::new(), String::new());
-        for (ty, name, size) in buffers(&self.network.inputs, self.most_awaited()) {
+        for (ty, name, size) in buffers(&self.network.inputs, self.automaton.most_awaited(self.network.inputs.len())) {
             let _ = write!(
                 text,
                 "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n    const {ty} *in_{name}_rest; /* what the caller has beyond the buffer */\n    size_t in_{name}_rest_there;\n"
             );
             let _ = writeln!(behind, "    {ty} in_{name}_buffer[{size}];");
         }
-        for (ty, name, size) in buffers(&self.network.outputs, self.most_produced()) {
+        for (ty, name, size) in buffers(&self.network.outputs, self.automaton.most_produced(self.network.outputs.len()))
+        {
             let _ = write!(
                 text,
                 "    {ty} *out_{name}; /* room of the caller */\n    size_t out_{name}_room;\n    size_t out_{name}_first; /* of the buffer */\n    size_t out_{name}_there;\n"
@@ -87,7 +53,10 @@ impl Writer<'_> {
     pub(super) fn ports(&self) -> String {
         let prefix = self.prefix;
         let mut text = String::new();
-        for ((ty, name, size), port) in buffers(&self.network.inputs, self.most_awaited()).zip(&self.network.inputs) {
+        for ((ty, name, size), port) in
+            buffers(&self.network.inputs, self.automaton.most_awaited(self.network.inputs.len()))
+                .zip(&self.network.inputs)
+        {
             let more = if streams(port) {
                 format!(" || (s->in_{name}_rest_there != 0 && {prefix}_more_{name}(s, n_tokens))")
             } else {
@@ -153,7 +122,9 @@ static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned cha
 "
             );
         }
-        for ((ty, name, size), port) in buffers(&self.network.outputs, self.most_produced()).zip(&self.network.outputs)
+        for ((ty, name, size), port) in
+            buffers(&self.network.outputs, self.automaton.most_produced(self.network.outputs.len()))
+                .zip(&self.network.outputs)
         {
             let (room, made) = match streams(port) {
                 true => (

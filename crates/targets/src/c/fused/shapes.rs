@@ -5,7 +5,6 @@
 
 use super::kernels::{ARM, X86, way};
 use super::loops::Version;
-use super::states::is_field;
 use super::{Writer, object_type};
 use crate::c::kernel::{self, CFunction, LoopNames, element_type};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
@@ -83,7 +82,7 @@ impl Writer<'_> {
                 continue;
             }
             known.insert(self.key(body), number);
-            let is_whole = |id: &ObjectId| is_field(self.automaton.object(*id));
+            let is_whole = |id: &ObjectId| self.automaton.object(*id).lives_on();
             let own = shape(body).filter(|own| own.objects.iter().all(is_whole));
             let next = all.len();
             let at = match &own {

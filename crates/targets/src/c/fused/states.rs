@@ -1,15 +1,14 @@
 //! The automaton as switches in loops: each case is a state.
 
 use super::Writer;
-use super::apart::apart;
-use super::early::outputs_early;
 use super::kernels::KernelFunctions;
 use super::loops::Loops;
 use super::repeated::RepeatedFunctions;
 use super::stops::Stops;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
-use headrace_transform::kernel::{Effect, Kernel, Object};
+use headrace_transform::kernel::{Effect, Kernel};
+use headrace_transform::statements::{apart, outputs_early};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -232,9 +231,4 @@ pub(super) fn go_to(target: usize, from: usize) -> String {
         true => format!("goto at_{target};"),
         false => format!("s->state = {target};\ngoto other;"),
     }
-}
-
-/// Whether an object is a field of the context.
-pub(super) fn is_field(object: &Object) -> bool {
-    object.persistent && object.length > 0
 }

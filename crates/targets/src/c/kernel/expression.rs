@@ -3,9 +3,10 @@
 //! Values are computed in `uint32_t`, `uint64_t` or `u128`, the smallest that holds the width. A printed value is *clean*
 //! when the bits above its width are zero; what is not is masked where somebody needs it clean, and only there.
 
-use super::pieces::{Outside, Piece, Place};
+use super::Outside;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{NodeId, ObjectId, Op};
+use headrace_transform::statements::{Piece, Place};
 use std::collections::{HashMap, HashSet};
 
 /// Bits of the type that computes with a width.

@@ -1,12 +1,11 @@
 //! What stands around the passes of a loop that run side by side: groups of them, the rest at the end, counters, and what
 //! goes on to the next call.
 
-use super::Names;
 use super::expression::{Expressions, literal};
 use super::machine::Machine;
-use super::pieces::Outside;
 use super::scalar::{element_type, statements};
 use super::words::{Layout, WordLoop};
+use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Carry, Effect, Evidence, Loop, Object, TableId};

@@ -20,20 +20,20 @@ pub(super) use many::many_lanes;
 
 use self::ternary::Ternary;
 use self::together::{OVERLAP, TOGETHER};
-use super::Names;
 use super::agreement::LANES;
 use super::expression::{Expressions, literal, word_type};
 use super::frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
-use super::pieces::{Outside, Piece};
 use super::rows::Rows;
 use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vector_support};
 use super::words::{Late, Layout, Unsuited, WordLoop};
+use super::{Names, Outside};
 use headrace_boolean::nibble_tables::NibbleTables;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, Op, TableId};
 use headrace_transform::passes::bytes_together::bytes_together;
 use headrace_transform::passes::several_passes::several_passes_that_count;
+use headrace_transform::statements::Piece;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 

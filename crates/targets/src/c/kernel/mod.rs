@@ -2,9 +2,7 @@
 //!
 //! | file | what is settled there |
 //! | --- | --- |
-//! | `pieces` | what a node reads when it is printed: loads of several bytes, shifted and masked values, byte swaps |
 //! | `expression` | one node as a C expression |
-//! | `place` | where in a list of effects a node gets its local variable |
 //! | `scalar` | a list of effects as statements |
 //! | `machine` | what a CPU can do |
 //! | `words` | a loop whose passes run side by side, in machine words |
@@ -52,8 +50,6 @@ mod machine;
 mod many;
 mod merged;
 mod passes;
-mod pieces;
-mod place;
 mod prelude;
 mod recurrence;
 mod renamed;
@@ -91,6 +87,7 @@ pub use words::Unsuited;
 
 use headrace_source::Span;
 use headrace_transform::kernel::{NodeId, Object, ObjectId, TableId};
+use headrace_transform::statements::{self as settled, Together};
 
 /// How what lies outside of a kernel is written in C.
 pub trait Names {
@@ -132,3 +129,20 @@ pub trait Names {
         String::new()
     }
 }
+
+impl Together for dyn Names + '_ {
+    fn input_bytes(&self, port: u32, offset: i64, n: u32) -> bool {
+        Names::input_bytes(self, port, offset, n).is_some()
+    }
+
+    fn output_bytes(&self, port: u32, offset: u64, n: u32) -> bool {
+        Names::output_bytes(self, port, offset, n).is_some()
+    }
+
+    fn is_near(&self, object: ObjectId, index: NodeId) -> bool {
+        self.element_near(object, index).is_some()
+    }
+}
+
+/// What lies outside of a kernel that is printed.
+type Outside<'a> = settled::Outside<'a, dyn Names + 'a>;

@@ -9,14 +9,12 @@ mod answers_of_many;
 pub(crate) mod build_files;
 pub(crate) mod shape;
 
-use super::{Options, emit, emit_with, fused};
-pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, is_supported};
+use super::{Options, emit, emit_with};
+use crate::project::on_all_processors;
+pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, automaton_of_operation, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_library::samples;
 use headrace_source::Diagnostic;
-use headrace_transform::control::{Automaton, Limits, automaton_of};
-use rayon::prelude::*;
 
 /// What projects of operations ship with beside the headers of every program.
 pub(crate) const MESSAGES: &[(&str, &str)] = &[
@@ -51,9 +49,6 @@ pub fn of_network(
     Ok(files)
 }
 
-/// Bytes of the stacks on which operations are compiled: deep networks need more than threads usually have.
-const STACK_BYTES: usize = 64 << 20;
-
 /// A project for operations of one parameter set, each with its network. Operations that have no
 /// interface in C must be left out; [`is_supported`] says which. They are compiled on all processors; `told` is called
 /// after each, with the reason where it was to be fused and is not.
@@ -86,11 +81,7 @@ pub fn of_operations(
         told(spec, refused);
         emission
     };
-    let emissions: Vec<_> = match rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build() {
-        Ok(threads) => threads.install(|| operations.par_iter().map(emitted).collect()),
-        // Without threads to be had, one after the other.
-        Err(_) => operations.iter().map(emitted).collect(),
-    };
+    let emissions = on_all_processors(operations, emitted);
     for (emission, (spec, network)) in emissions.into_iter().zip(operations) {
         match emission {
             Ok(mut emission) => {
@@ -113,19 +104,6 @@ pub fn of_operations(
     let about = format!("{title}: {} in C.", listed.join(", "));
     build_files::add(&mut files, &name, &options.command, &about);
     Ok(files)
-}
-
-/// The control automaton of an operation, as far as typical messages go.
-///
-/// # Errors
-///
-/// Why there is none that is worth printing.
-pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result<Automaton, NotFused> {
-    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
-    let automaton = automaton_of(network, &samples, &Limits::default())
-        .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
-    fused::fitting(automaton)
-        .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 
 pub(crate) fn head(options: &Options) -> String {

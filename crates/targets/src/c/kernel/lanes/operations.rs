@@ -1,11 +1,11 @@
 //! One operation on vectors: each lane computes for its pass.
 
-use super::super::pieces::Piece;
 use super::super::vectors::vector_support;
 use super::super::words::Unsuited;
 use super::Printer;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{NodeId, Op};
+use headrace_transform::statements::Piece;
 
 impl Printer<'_> {
     pub(super) fn vector(&self, id: NodeId) -> String {

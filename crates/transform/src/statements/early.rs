@@ -3,12 +3,12 @@
 //! An actor that reads a list at places which depend on it, and puts out what it read when all of it is there, leaves a kernel
 //! with many values that wait. Compilers keep those in memory: they cannot know that output lies apart from the list.
 
-use headrace_transform::kernel::{Effect, Graph, NodeId, Op};
+use crate::kernel::{Effect, Graph, NodeId, Op};
 use std::collections::HashMap;
 
 /// The same effects with outputs moved up, behind the last element that they need. Nothing passes what may end the run or is
 /// not done each time; outputs that need no element stay where they are.
-pub(super) fn outputs_early(graph: &Graph, effects: &[Effect]) -> Vec<Effect> {
+pub fn outputs_early(graph: &Graph, effects: &[Effect]) -> Vec<Effect> {
     let mut result = Vec::with_capacity(effects.len());
     let stays = |effect: &Effect| matches!(effect, Effect::Check { .. } | Effect::While { .. } | Effect::If { .. });
     for stretch in effects.split_inclusive(stays) {
@@ -53,8 +53,8 @@ fn last_loads(graph: &Graph, effects: &[Effect], loads: &HashMap<u32, usize>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::ObjectId;
     use headrace_source::Span;
-    use headrace_transform::kernel::ObjectId;
 
     /// Two elements are read and stored over, then three tokens put out: of each of them, and of neither.
     fn effects(graph: &mut Graph) -> Vec<Effect> {

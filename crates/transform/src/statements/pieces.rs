@@ -4,14 +4,14 @@
 //! first taken apart into what a machine has: bytes that lie one beside the other are one load, bytes of one value in
 //! reverse order are a byte swap, and parts of one value that move by the same distance are one shift and one mask.
 
-use super::Names;
-use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Graph, NodeId, Object, ObjectId, Op};
+use super::Together;
+use crate::kernel::graph::mask;
+use crate::kernel::{Graph, NodeId, Object, ObjectId, Op};
 use std::collections::HashSet;
 
 /// Where bytes lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum Place {
     /// Tokens of an input port.
     Port(u32),
     /// Elements of an object.
@@ -20,27 +20,57 @@ pub(super) enum Place {
 
 /// A part of a value that is put together with `|`. All move what they read to its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub enum Piece {
     /// Constant bits.
     Const(u128),
     /// Bytes from memory.
-    Load { place: Place, first: i64, n_bytes: u32, big: bool, at: u32 },
+    Load {
+        /// Where they lie.
+        place: Place,
+        /// The first of them.
+        first: i64,
+        /// How many.
+        n_bytes: u32,
+        /// The first is the most significant.
+        big: bool,
+        /// Bits below.
+        at: u32,
+    },
     /// A value moved left by `shift` (negative: right); only the bits of the mask are taken.
-    Moved { source: NodeId, shift: i32, mask: u128 },
+    Moved {
+        /// The value.
+        source: NodeId,
+        /// Bits to the left.
+        shift: i32,
+        /// What is taken, after it moved.
+        mask: u128,
+    },
     /// The bytes of `n_bits` bits of a value from `lo` on in reverse order.
-    Swapped { source: NodeId, lo: u32, n_bits: u32, at: u32 },
+    Swapped {
+        /// The value.
+        source: NodeId,
+        /// The lowest of the bits.
+        lo: u32,
+        /// How many.
+        n_bits: u32,
+        /// Bits below.
+        at: u32,
+    },
 }
 
 /// What lies outside and can be asked for bytes.
-pub(super) struct Outside<'a> {
+pub struct Outside<'a, N: ?Sized> {
+    /// The values.
     pub graph: &'a Graph,
+    /// What [`ObjectId`]s are.
     pub objects: &'a [Object],
-    pub names: &'a dyn Names,
+    /// Which tokens lie one beside the other, and what else the printer knows of what lies outside.
+    pub names: &'a N,
     /// Objects that change between the first statement and the last: what they held is read before, byte by byte.
     pub stored: HashSet<ObjectId>,
 }
 
-impl Outside<'_> {
+impl<N: Together + ?Sized> Outside<'_, N> {
     /// Where a byte lies in memory, if it stays there.
     pub fn byte(&self, id: NodeId) -> Option<(Place, i64)> {
         if self.graph.width(id) != 8 {
@@ -61,7 +91,7 @@ impl Outside<'_> {
     /// Whether bytes from there on have one address after the other.
     pub fn lie_together(&self, place: Place, first: i64, n: u32) -> bool {
         match place {
-            Place::Port(port) => self.names.input_bytes(port, first, n).is_some(),
+            Place::Port(port) => self.names.input_bytes(port, first, n),
             Place::Object(_) => true,
         }
     }

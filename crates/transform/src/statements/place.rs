@@ -1,8 +1,9 @@
 //! Where in a list of effects a node gets its local variable: at the first place from which all that read it can see it.
 
+use super::Together;
 use super::pieces::{Outside, Place};
+use crate::kernel::{Effect, NodeId, ObjectId, Op};
 use headrace_source::Span;
-use headrace_transform::kernel::{Effect, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
 
 /// A step of a block: its scope and its position there.
@@ -14,19 +15,50 @@ pub(super) struct Point {
 
 /// Something that is written where it is known when the text is made.
 #[derive(Clone, Debug)]
-pub(super) enum Write {
+pub enum Write {
     /// A token or an element.
-    One { place: Place, index: u64, value: NodeId },
+    One {
+        /// Where it goes.
+        place: Place,
+        /// Which token or element.
+        index: u64,
+        /// What.
+        value: NodeId,
+    },
     /// Neighbouring bytes, which are those of a value from bit `lo` on.
-    Bytes { place: Place, first: u64, n_bytes: u32, big: bool, source: NodeId, lo: u32 },
+    Bytes {
+        /// Where they go.
+        place: Place,
+        /// The first of them.
+        first: u64,
+        /// How many.
+        n_bytes: u32,
+        /// The first is the most significant.
+        big: bool,
+        /// The value.
+        source: NodeId,
+        /// Its lowest bit that is written.
+        lo: u32,
+    },
     /// Neighbouring elements, which are bytes that lie side by side from `at` on where nothing is written: in one piece, so
     /// that who reads them in one piece finds them that way.
-    Copy { place: Place, first: u64, n_bytes: usize, from: Place, at: i64 },
+    Copy {
+        /// Where they go.
+        place: Place,
+        /// The first of them.
+        first: u64,
+        /// How many.
+        n_bytes: usize,
+        /// Where they lie.
+        from: Place,
+        /// The first of them there.
+        at: i64,
+    },
 }
 
 impl Write {
     /// The value that must be known, if any.
-    pub fn source(&self) -> Option<NodeId> {
+    pub(super) fn source(&self) -> Option<NodeId> {
         match self {
             Write::One { value, .. } => Some(*value),
             Write::Bytes { source, .. } => Some(*source),
@@ -34,6 +66,7 @@ impl Write {
         }
     }
 
+    /// Where it is written.
     pub fn place(&self) -> Place {
         match self {
             Write::One { place, .. } | Write::Bytes { place, .. } | Write::Copy { place, .. } => *place,
@@ -129,7 +162,12 @@ pub(super) struct Scopes {
 
 impl Scopes {
     /// Makes a block of effects that stands in a step.
-    pub fn block(&mut self, outside: &Outside, effects: &[Effect], around: Option<Point>) -> Block {
+    pub fn block<N: Together + ?Sized>(
+        &mut self,
+        outside: &Outside<'_, N>,
+        effects: &[Effect],
+        around: Option<Point>,
+    ) -> Block {
         let mut block = self.open(around);
         self.add_steps(outside, effects, &mut block);
         block
@@ -140,7 +178,7 @@ impl Scopes {
         Block { scope: self.around.len() - 1, steps: Vec::new() }
     }
 
-    fn add_steps(&mut self, outside: &Outside, effects: &[Effect], block: &mut Block) {
+    fn add_steps<N: Together + ?Sized>(&mut self, outside: &Outside<'_, N>, effects: &[Effect], block: &mut Block) {
         let mut written: Vec<(Place, u64, NodeId)> = Vec::new();
         for effect in effects {
             match effect {
@@ -208,7 +246,7 @@ impl Scopes {
 }
 
 /// Ends a run of writes: the last to each place counts, and neighbouring bytes of one value go together.
-fn flush(outside: &Outside, written: &mut Vec<(Place, u64, NodeId)>, block: &mut Block) {
+fn flush<N: Together + ?Sized>(outside: &Outside<'_, N>, written: &mut Vec<(Place, u64, NodeId)>, block: &mut Block) {
     if written.is_empty() {
         return;
     }
@@ -234,7 +272,7 @@ fn flush(outside: &Outside, written: &mut Vec<(Place, u64, NodeId)>, block: &mut
     block.steps.push(Step::Writes(writes));
 }
 
-fn copied(outside: &Outside, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+fn copied<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
     let &(place, first, value) = run.first()?;
     let Place::Object(object) = place else { return None };
     let (from, at) = outside.byte(value)?;
@@ -246,7 +284,7 @@ fn copied(outside: &Outside, run: &[(Place, u64, NodeId)]) -> Option<(usize, Wri
     (n_bytes >= COPIED && whole).then_some((n_bytes, Write::Copy { place, first, n_bytes, from, at }))
 }
 
-fn together(outside: &Outside, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+fn together<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
     let graph = outside.graph;
     let byte = |value: NodeId| match graph.op(value) {
         Op::Extract(source, lo) if graph.width(value) == 8 => Some((*source, *lo)),
@@ -272,7 +310,7 @@ fn together(outside: &Outside, run: &[(Place, u64, NodeId)]) -> Option<(usize, W
     let (big, n) = (down >= up, down.max(up));
     for size in [16_u32, 8, 4, 2] {
         let lie_together = match place {
-            Place::Port(port) => outside.names.output_bytes(port, first, size).is_some(),
+            Place::Port(port) => outside.names.output_bytes(port, first, size),
             Place::Object(_) => true,
         };
         if size as usize <= n && lie_together {
@@ -302,7 +340,7 @@ pub(super) struct Plan {
 const LARGEST_EXPRESSION: u32 = 24;
 
 impl Plan {
-    pub fn new(outside: &Outside, scopes: &Scopes, block: &Block) -> Plan {
+    pub fn new<N: Together + ?Sized>(outside: &Outside<'_, N>, scopes: &Scopes, block: &Block) -> Plan {
         let graph = outside.graph;
         let mut uses: Vec<(Point, NodeId)> = Vec::new();
         collect(block, &mut uses);

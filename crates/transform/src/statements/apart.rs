@@ -4,7 +4,7 @@
 //! of somebody else. Taken apart, what takes long is one function for all of them. Parts read what the kernel began with,
 //! so a part that reads an element comes before the one that writes it.
 
-use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
+use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Values of a part that is worth a function of its own.
@@ -14,7 +14,7 @@ const LONG: usize = 150;
 type Element = (ObjectId, Option<u128>);
 
 /// Effects that share no values with those in other parts, in an order in which they can be done one after another.
-pub(super) fn apart(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Vec<Vec<Effect>> {
+pub fn apart(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Vec<Vec<Effect>> {
     separate(graph, objects, effects).unwrap_or_else(|| vec![effects.to_vec()])
 }
 

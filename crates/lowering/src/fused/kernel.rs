@@ -1,0 +1,598 @@
+//! A list of effects as statements of a function that takes the context.
+//!
+//! Tokens that are read are copied to an array of the function first, and those that are made are copied from one at the end:
+//! languages that check indices do so once for all, and no store can be taken to change what is read.
+
+use super::layout::element;
+use super::value::{Value, word_type};
+use super::{Fused, Reason};
+use crate::building::Building;
+use crate::function::FunctionBuilder;
+use crate::integer::wrap;
+use crate::machine::class;
+use headrace_ir::{IntType, Scalar};
+use headrace_program::{Expr, Label, Place, Root, Stmt, Type, VariableId};
+use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId};
+use headrace_transform::statements::{Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// A port number that stands for a value which is asked for.
+const ASKED: u32 = u32::MAX;
+
+/// Which ports carry bytes.
+pub(super) struct Bytes {
+    pub inputs: Vec<bool>,
+    pub outputs: Vec<bool>,
+}
+
+impl Together for Bytes {
+    fn input_bytes(&self, port: u32, _offset: i64, _n: u32) -> bool {
+        self.inputs[port as usize]
+    }
+
+    fn output_bytes(&self, port: u32, _offset: u64, _n: u32) -> bool {
+        self.outputs.get(port as usize) == Some(&true)
+    }
+}
+
+/// Tokens of a port that a kernel reads or makes.
+#[derive(Clone)]
+struct Window {
+    /// Where in the buffer offsets are counted from.
+    at: Expr,
+    /// The array of the function that they are in, and the offset of the first of them; nothing where there is one only.
+    array: Option<(VariableId, u64)>,
+    /// Runs of them: the first, and how many.
+    runs: Vec<(u64, u64)>,
+}
+
+/// The graph of a kernel and what its objects are.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    pub graph: &'a Graph,
+    pub objects: &'a [Object],
+}
+
+/// A function as it grows.
+pub(super) struct KernelCode<'a, 'b> {
+    pub f: FunctionBuilder,
+    pub building: &'b mut Building,
+    fused: &'a Fused<'a>,
+    context: VariableId,
+    values: Values<'a>,
+    /// Values that have variables here.
+    variables: HashMap<NodeId, Value>,
+    loaded: HashMap<u32, Value>,
+    /// Arrays of this function for objects, and for what objects held at the beginning.
+    lists: HashMap<ObjectId, VariableId>,
+    copies: HashMap<ObjectId, VariableId>,
+    /// Elements that are variables while passes of a loop run.
+    kept: HashMap<(ObjectId, u64), Vec<VariableId>>,
+    guarded: HashSet<NodeId>,
+    /// Objects that effects store to.
+    stored: HashSet<ObjectId>,
+    inputs: HashMap<u32, Window>,
+    outputs: HashMap<u32, Window>,
+    /// The loops around.
+    loops: Vec<Label>,
+    /// The value that was asked for.
+    asked: Option<Value>,
+    /// What is returned where an index is outside of its list.
+    failed: Option<Expr>,
+    /// An index may be.
+    pub checks: bool,
+}
+
+impl<'a, 'b> KernelCode<'a, 'b> {
+    /// A function without statements; what it returns where an index is outside of its list.
+    pub fn new(fused: &'a Fused<'a>, building: &'b mut Building, values: Values<'a>, failed: Option<Expr>) -> Self {
+        let mut f = FunctionBuilder::new();
+        let context = f.record("context", fused.fields.context);
+        Self {
+            f,
+            building,
+            fused,
+            context,
+            values,
+            variables: HashMap::new(),
+            loaded: HashMap::new(),
+            lists: HashMap::new(),
+            copies: HashMap::new(),
+            kept: HashMap::new(),
+            guarded: HashSet::new(),
+            stored: HashSet::new(),
+            inputs: HashMap::new(),
+            outputs: HashMap::new(),
+            loops: Vec::new(),
+            asked: None,
+            failed,
+            checks: false,
+        }
+    }
+
+    pub(super) fn graph(&self) -> &'a Graph {
+        self.values.graph
+    }
+
+    pub(super) fn object(&self, object: ObjectId) -> &'a Object {
+        &self.values.objects[object.0 as usize]
+    }
+
+    pub(super) fn refuse(&self, what: &str) {
+        self.fused.refuse(Reason::from(what));
+    }
+
+    pub(super) fn field(&self, field: u32) -> Place {
+        Place::field(self.context, field)
+    }
+
+    /// The value of a field that is an index of a buffer.
+    pub(super) fn index(&self, field: u32) -> Expr {
+        Expr::read(self.field(field), Type::U32)
+    }
+
+    pub(super) fn named(&mut self, value: Expr) -> Expr {
+        self.f.named("v", value)
+    }
+
+    pub(super) fn has_variable(&self, id: NodeId) -> bool {
+        self.variables.contains_key(&id)
+    }
+
+    pub(super) fn variable_of(&self, id: NodeId) -> Option<Value> {
+        self.variables.get(&id).cloned()
+    }
+
+    pub(super) fn may_be_outside(&self, id: NodeId) -> bool {
+        self.guarded.contains(&id)
+    }
+
+    pub(super) fn loaded(&mut self, number: u32, width: u32) -> Value {
+        self.loaded.get(&number).cloned().unwrap_or_else(|| Value::number(0, width))
+    }
+
+    fn outside(&self) -> Outside<'a, Bytes> {
+        let Values { graph, objects } = self.values;
+        Outside { graph, objects, names: &self.fused.bytes, stored: HashSet::new() }
+    }
+
+    /// The pieces of a `Concat`.
+    pub(super) fn pieces(&self, parts: &[NodeId]) -> Vec<Piece> {
+        let mut outside = self.outside();
+        // What is stored to is never read where it lies.
+        outside.stored.clone_from(&self.stored);
+        outside.pieces(parts)
+    }
+
+    // --- variables ---
+
+    /// New variables for the words of a value of a width.
+    fn words(&mut self, like: &str, width: u32) -> Vec<VariableId> {
+        let ty = word_type(width);
+        (0..if width > 64 { 2 } else { 1 }).map(|_| self.f.scalar(like, ty)).collect()
+    }
+
+    fn read_words(&self, words: &[VariableId]) -> Value {
+        let low = self.f.read(words[0]);
+        Value { low, high: words.get(1).map(|&high| self.f.read(high)), clean: true }
+    }
+
+    fn assign_words(&mut self, words: &[VariableId], value: Value) {
+        let upper = value.upper();
+        self.f.assign(words[0], value.low);
+        if let Some(&high) = words.get(1) {
+            self.f.assign(high, upper);
+        }
+    }
+
+    /// A variable for a value.
+    fn define(&mut self, id: NodeId) {
+        let value = self.clean(id);
+        let constant = |word: &Expr| word.constant().is_some();
+        if constant(&value.low) && value.high.as_ref().is_none_or(constant) {
+            self.variables.insert(id, value);
+            return;
+        }
+        let words = self.words("v", self.graph().width(id));
+        self.assign_words(&words, value);
+        let value = self.read_words(&words);
+        self.variables.insert(id, value);
+    }
+
+    /// Lets elements be variables from here on: their values, and later what these have become.
+    pub(super) fn keep(&mut self, object: ObjectId, index: u64, value: Value) {
+        let words = self.words("kept", self.object(object).width);
+        self.assign_words(&words, value);
+        self.kept.insert((object, index), words);
+    }
+
+    // --- memory ---
+
+    fn place(&self, object: ObjectId) -> Place {
+        match (self.lists.get(&object), self.fused.fields.objects.get(object.0 as usize)) {
+            (Some(&list), _) => Place::variable(list),
+            (None, Some(&Some(field))) => self.field(field),
+            // Nothing has elements there.
+            (None, _) => self.field(u32::MAX),
+        }
+    }
+
+    fn read_place(&self, place: &Place, object: ObjectId, index: Expr) -> Value {
+        let width = self.object(object).width;
+        let ty = element(width);
+        if width > 64 {
+            let at = index.times(Expr::u32(2));
+            let low = Expr::element(place.clone(), at.clone(), ty);
+            return Value::two(low, Expr::element(place.clone(), at.plus(Expr::u32(1)), ty), true);
+        }
+        Value::one(Expr::element(place.clone(), index, ty).to(word_type(width)), true)
+    }
+
+    /// An element as it is now.
+    pub(super) fn element(&mut self, object: ObjectId, index: Expr) -> Value {
+        let kept = index.constant().and_then(|index| self.kept.get(&(object, index)));
+        match kept {
+            Some(words) => self.read_words(words),
+            None => self.read_place(&self.place(object), object, index),
+        }
+    }
+
+    /// An element as it was when the kernel began.
+    pub(super) fn element_at_beginning(&mut self, object: ObjectId, index: Expr) -> Value {
+        match self.copies.get(&object) {
+            Some(&copy) => self.read_place(&Place::variable(copy), object, index),
+            None => self.element(object, index),
+        }
+    }
+
+    /// Writes an element.
+    pub(super) fn store(&mut self, object: ObjectId, index: Expr, value: Value) {
+        if let Some(words) = index.constant().and_then(|index| self.kept.get(&(object, index))).cloned() {
+            return self.assign_words(&words, value);
+        }
+        let width = self.object(object).width;
+        let (place, ty) = (self.place(object), element(width));
+        if width <= 64 {
+            return self.f.push(Stmt::Store(place, index, value.low.to(ty)));
+        }
+        let at = self.once(index.times(Expr::u32(2)));
+        let upper = value.upper();
+        self.f.push(Stmt::Store(place.clone(), at.clone(), value.low.to(ty)));
+        self.f.push(Stmt::Store(place, at.plus(Expr::u32(1)), upper));
+    }
+
+    /// A value as an element of a width keeps it.
+    fn stored(&mut self, value: NodeId, width: u32) -> Value {
+        if matches!(width, 8 | 16 | 32 | 64 | 128) && self.graph().width(value) == width { self.node(value) } else { self.clean(value) }
+    }
+
+    /// An element of a constant table.
+    pub(super) fn element_of_table(&mut self, table: TableId, index: Expr) -> Value {
+        let table = self.graph().table(table);
+        let (width, ty) = (table.width, element(table.width));
+        let words = table.elements.iter().flat_map(|&value| {
+            let words = [value as u64, (value >> 64) as u64];
+            words.into_iter().take(if width > 64 { 2 } else { 1 })
+        });
+        let own = self.building.table(&table.name, ty, words.collect());
+        let place = Place { root: Root::Table(own), path: Vec::new() };
+        if width > 64 {
+            let at = index.times(Expr::u32(2));
+            let low = Expr::element(place.clone(), at.clone(), ty);
+            return Value::two(low, Expr::element(place, at.plus(Expr::u32(1)), ty), true);
+        }
+        Value::one(Expr::element(place, index, ty).to(word_type(width)), true)
+    }
+
+    // --- tokens ---
+
+    /// Begins to read and to make the tokens that effects and values need: `inputs` and `outputs` say where offsets are
+    /// counted from in the buffers.
+    pub(super) fn open(
+        &mut self,
+        effects: &[Effect],
+        more: &[NodeId],
+        inputs: &dyn Fn(&Self, usize) -> Expr,
+        outputs: &dyn Fn(&Self, usize) -> Expr,
+    ) {
+        let mut roots = more.to_vec();
+        let mut made: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+        Effect::walk(effects, &mut |effect| {
+            roots.extend(effect.uses());
+            if let Effect::Output { port, offset, .. } = effect {
+                made.entry(*port).or_default().insert(*offset);
+            }
+        });
+        let mut read: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+        for id in self.graph().reachable(roots) {
+            if let Op::Input { port, offset } = *self.graph().op(id) {
+                match u64::try_from(offset) {
+                    Ok(offset) => _ = read.entry(port).or_default().insert(offset),
+                    Err(_) => self.refuse("a token that was read before"),
+                }
+            }
+        }
+        for (port, offsets) in read {
+            let at = inputs(self, port as usize);
+            let at = self.f.named("from", at);
+            let ty = self.fused.fields.inputs[port as usize].element;
+            let window = self.window("tokens", ty, at, &offsets);
+            if let Some((array, first)) = window.array {
+                let source = self.field(self.fused.fields.inputs[port as usize].tokens);
+                for &(run, n) in &window.runs {
+                    self.f.push(Stmt::Copy {
+                        target: Place::variable(array),
+                        at: Expr::u32((run - first) as u32),
+                        source: source.clone(),
+                        from: window.at.clone().plus(Expr::u32(run as u32)),
+                        count: Expr::u32(n as u32),
+                    });
+                }
+            }
+            self.inputs.insert(port, window);
+        }
+        for (port, offsets) in made {
+            let at = outputs(self, port as usize);
+            let at = self.f.named("to", at);
+            let ty = self.fused.fields.outputs[port as usize].element;
+            let window = self.window("made", ty, at, &offsets);
+            self.outputs.insert(port, window);
+        }
+    }
+
+    fn window(&mut self, like: &str, ty: Type, at: Expr, offsets: &BTreeSet<u64>) -> Window {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for &offset in offsets {
+            match runs.last_mut() {
+                Some((first, n)) if *first + *n == offset => *n += 1,
+                _ => runs.push((offset, 1)),
+            }
+        }
+        let (first, end) = (runs.first().map_or(0, |run| run.0), runs.last().map_or(0, |run| run.0 + run.1));
+        let array = (end - first > 1).then(|| (self.f.array(like, ty, (end - first) as u32), first));
+        Window { at, array, runs }
+    }
+
+    /// Hands on the tokens that were made.
+    pub(super) fn close(&mut self) {
+        let mut outputs: Vec<(u32, Window)> = self.outputs.drain().collect();
+        outputs.sort_by_key(|output| output.0);
+        for (port, window) in outputs {
+            let Some((array, first)) = window.array else { continue };
+            let target = self.field(self.fused.fields.outputs[port as usize].tokens);
+            for (run, n) in window.runs {
+                self.f.push(Stmt::Copy {
+                    target: target.clone(),
+                    at: window.at.clone().plus(Expr::u32(run as u32)),
+                    source: Place::variable(array),
+                    from: Expr::u32((run - first) as u32),
+                    count: Expr::u32(n as u32),
+                });
+            }
+        }
+        self.inputs.clear();
+    }
+
+    /// A token of an input port.
+    pub(super) fn token(&mut self, port: u32, offset: i64) -> Value {
+        let buffer = &self.fused.fields.inputs[port as usize];
+        let (scalar, width) = (buffer.scalar, buffer.scalar.width());
+        let offset = offset.max(0) as u64;
+        let token = match self.inputs.get(&port) {
+            Some(Window { array: Some((array, first)), .. }) => self.f.at(*array, Expr::u32((offset - first) as u32)),
+            Some(Window { at, .. }) => {
+                let at = at.clone().plus(Expr::u32(offset as u32));
+                Expr::element(self.field(buffer.tokens), at, buffer.element)
+            }
+            None => Expr::int(buffer.element, 0),
+        };
+        let value = Value::one(token.to(word_type(width)), true);
+        match scalar {
+            Scalar::Int(IntType { signed: true, .. }) => value.masked(headrace_transform::kernel::graph::mask(width)),
+            _ => value,
+        }
+    }
+
+    fn put(&mut self, port: u32, offset: u64, value: Expr) {
+        let buffer = &self.fused.fields.outputs[port as usize];
+        let value = match buffer.scalar {
+            Scalar::Int(ty @ IntType { signed: true, .. }) => wrap(value.to(class(ty.width)), ty).to(buffer.element),
+            _ => value.to(buffer.element),
+        };
+        match self.outputs.get(&port) {
+            Some(Window { array: Some((array, first)), .. }) => {
+                let (array, at) = (*array, Expr::u32((offset - first) as u32));
+                self.f.store(array, at, value);
+            }
+            Some(Window { at, .. }) => {
+                let at = at.clone().plus(Expr::u32(offset as u32));
+                self.f.push(Stmt::Store(self.field(buffer.tokens), at, value));
+            }
+            None => {}
+        }
+    }
+
+    // --- statements ---
+
+    /// Does what effects say.
+    pub(super) fn effects(&mut self, effects: &[Effect]) {
+        let mut outside = self.outside();
+        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, false);
+        self.stored = outside.stored;
+        self.guarded = guarded;
+        self.block(&statements);
+    }
+
+    fn block(&mut self, block: &[Statement]) {
+        block.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn nested(&mut self, block: &[Statement]) -> Vec<Stmt> {
+        let outer = self.f.take();
+        self.block(block);
+        self.f.restore(outer)
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::List(object) => {
+                let own = self.object(*object);
+                let list = self.f.array("list", element(own.width), super::layout::stored_length(own).max(1) as u32);
+                self.lists.insert(*object, list);
+            }
+            Statement::Copy(object) => {
+                let own = self.object(*object);
+                let length = super::layout::stored_length(own) as u32;
+                let copy = self.f.array("copy", element(own.width), length);
+                self.f.push(Stmt::Copy {
+                    target: Place::variable(copy),
+                    at: Expr::u32(0),
+                    source: self.place(*object),
+                    from: Expr::u32(0),
+                    count: Expr::u32(length),
+                });
+                self.copies.insert(*object, copy);
+            }
+            Statement::Ahead(number, object) => {
+                let words = self.words("loaded", self.object(*object).width);
+                let value = self.read_words(&words);
+                self.loaded.insert(*number, value);
+            }
+            Statement::Define { id, .. } => self.define(*id),
+            Statement::Forget(ids) => ids.iter().for_each(|id| {
+                self.variables.remove(id);
+            }),
+            Statement::Load { id, object, index, .. } => self.load(*id, *object, *index),
+            Statement::Store { object, index, value } => {
+                let index = self.position(*index);
+                let index = self.once(index);
+                let value = self.stored(*value, self.object(*object).width);
+                self.store(*object, index, value);
+            }
+            Statement::Write(write) => self.write(write),
+            Statement::Loop(inner) => {
+                let label = self.f.label();
+                self.loops.push(label);
+                let body = self.nested(inner);
+                self.loops.pop();
+                self.f.push(Stmt::Loop(label, body));
+            }
+            Statement::Leave(condition) => {
+                let condition = self.condition(*condition).negated();
+                if let Some(&label) = self.loops.last() {
+                    self.f.when(condition, |f| f.push(Stmt::Break(label)));
+                }
+            }
+            Statement::Check { condition, .. } => {
+                let condition = self.condition(*condition).negated();
+                self.checks = true;
+                let failed = self.failed.clone();
+                self.f.when(condition, |f| f.push(Stmt::Return(failed)));
+            }
+            Statement::If(condition, then, otherwise) => {
+                let condition = self.condition(*condition);
+                let (then, otherwise) = (self.nested(then), self.nested(otherwise));
+                match (then.is_empty(), otherwise.is_empty()) {
+                    (true, true) => {}
+                    (true, false) => self.f.push(Stmt::If(condition.negated(), otherwise, then)),
+                    _ => self.f.push(Stmt::If(condition, then, otherwise)),
+                }
+            }
+        }
+    }
+
+    fn load(&mut self, id: u32, object: ObjectId, index: NodeId) {
+        let index = self.position(index);
+        let index = self.once(index);
+        let value = self.element(object, index);
+        let known = self.loaded.get(&id).cloned();
+        let value = match known {
+            Some(ahead) => {
+                let words = [Some(ahead.low.clone()), ahead.high.clone()];
+                for (word, value) in
+                    words.into_iter().flatten().zip([Some(value.low), value.high].into_iter().flatten())
+                {
+                    if let headrace_program::ExprKind::Read(place) = word.kind {
+                        self.f.push(Stmt::Assign(place, value));
+                    }
+                }
+                ahead
+            }
+            None => {
+                let words = self.words("loaded", self.object(object).width);
+                self.assign_words(&words, value);
+                self.read_words(&words)
+            }
+        };
+        self.loaded.insert(id, value);
+    }
+
+    fn write(&mut self, write: &Write) {
+        match *write {
+            Write::One { place: Memory::Port(ASKED), value, .. } => {
+                let value = self.clean(value);
+                self.asked = Some(self.plain(value));
+            }
+            Write::One { place: Memory::Port(port), index, value } => {
+                let value = self.clean(value).low;
+                self.put(port, index, value);
+            }
+            Write::One { place: Memory::Object(object), index, value } => {
+                let value = self.stored(value, self.object(object).width);
+                self.store(object, Expr::u32(index as u32), value);
+            }
+            Write::Copy { place, first, n_bytes, from, at } => self.copy(place, first, n_bytes as u64, from, at),
+            Write::Bytes { place, first, n_bytes, big, source, lo } => {
+                let value = self.bits_from(source, lo, 8 * n_bytes);
+                let value = self.plain(value);
+                for i in 0..n_bytes {
+                    let at = 8 * if big { n_bytes - 1 - i } else { i };
+                    let word = if at < 64 { value.low.clone() } else { value.upper() };
+                    let byte = word.shifted_right(at % 64);
+                    let index = first + u64::from(i);
+                    match place {
+                        Memory::Port(port) => self.put(port, index, byte),
+                        Memory::Object(object) => {
+                            self.store(object, Expr::u32(index as u32), Value::one(byte, false));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies bytes that lie together.
+    fn copy(&mut self, place: Memory, first: u64, n: u64, from: Memory, at: i64) {
+        let array = match from {
+            Memory::Port(port) => match self.inputs.get(&port) {
+                Some(Window { array: Some((array, least)), .. }) => Some((Place::variable(*array), at as u64 - least)),
+                _ => None,
+            },
+            Memory::Object(object) => Some((self.place(object), at as u64)),
+        };
+        if let (Memory::Object(object), Some((source, from))) = (place, array)
+            && !(first..first + n).any(|index| self.kept.contains_key(&(object, index)))
+        {
+            let (at, from, count) = (Expr::u32(first as u32), Expr::u32(from as u32), Expr::u32(n as u32));
+            return self.f.push(Stmt::Copy { target: self.place(object), at, source, from, count });
+        }
+        for i in 0..n {
+            let value = match from {
+                Memory::Port(port) => self.token(port, at + i as i64),
+                Memory::Object(object) => self.element(object, Expr::u32((at as u64 + i) as u32)),
+            };
+            match place {
+                Memory::Port(port) => self.put(port, first + i, value.low),
+                Memory::Object(object) => self.store(object, Expr::u32((first + i) as u32), value),
+            }
+        }
+    }
+
+    /// The value of a node behind effects: its words can be read more than once.
+    pub(super) fn value_after(&mut self, effects: &[Effect], id: NodeId) -> Value {
+        let mut effects = effects.to_vec();
+        effects.push(Effect::Output { port: ASKED, offset: 0, value: id });
+        self.effects(&effects);
+        self.asked.take().unwrap_or_else(|| Value::number(0, self.graph().width(id)))
+    }
+}

@@ -1,0 +1,344 @@
+//! Loops: functions that run passes, and how many passes there are to run.
+
+use super::kernel::{KernelCode, Values};
+use super::value::{Value, or};
+use super::{Functions, Fused};
+use crate::building::Building;
+use crate::function::FunctionBuilder;
+use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, Stmt, Type, VariableId};
+use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
+use headrace_transform::kernel::graph::mask;
+use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
+use headrace_transform::statements::{Kept, Passes};
+
+/// Most passes that are run at once.
+const MOST: u64 = 1 << 30;
+
+/// What takes the context alone.
+fn on_context() -> Vec<Argument> {
+    vec![Argument::Reference(Place::variable(super::CONTEXT))]
+}
+
+impl Fused<'_> {
+    /// A function that runs so many passes: tokens of the last are at the end of those of all.
+    pub(super) fn passes(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> FunctionId {
+        let passes = Passes::of(body);
+        let values = Values { graph: &passes.graph, objects: &passes.objects };
+        let mut code = KernelCode::new(self, building, values, None);
+        let n = code.f.scalar_parameter("n_passes", Type::U32);
+        let first_kept = passes.first_kept();
+        // What is kept is read before the first pass.
+        for (i, kept) in passes.kept.iter().enumerate() {
+            for word in kept.words() {
+                let value = code.kept_word(kept, word);
+                code.keep(ObjectId((first_kept + i) as u32), word as u64, value);
+            }
+        }
+        let inputs = cursors(&mut code, "in", &body.consumes, |code, port| {
+            let buffer = &self.fields.inputs[port];
+            code.index(buffer.first)
+        });
+        let outputs = cursors(&mut code, "out", &body.produces, |code, port| {
+            let buffer = &self.fields.outputs[port];
+            code.index(buffer.first).plus(code.index(buffer.there))
+        });
+        let at = |cursors: &[Option<VariableId>], code: &KernelCode<'_, '_>, port: usize| {
+            cursors[port].map_or(Expr::u32(0), |cursor| code.f.read(cursor))
+        };
+        let outer = code.f.take();
+        code.open(&passes.effects, &[], &|code, port| at(&inputs, code, port), &|code, port| at(&outputs, code, port));
+        code.effects(&passes.effects);
+        code.close();
+        for (cursors, ports) in [(&inputs, &body.consumes), (&outputs, &body.produces)] {
+            for (&cursor, &(tokens, _)) in cursors.iter().zip(ports) {
+                if let Some(cursor) = cursor {
+                    let next = code.f.read(cursor).plus(Expr::u32(tokens as u32));
+                    code.f.assign(cursor, next);
+                }
+            }
+        }
+        let left = code.f.read(n);
+        code.f.assign(n, left.clone().minus(Expr::u32(1)));
+        let block = code.f.restore(outer);
+        let label = code.f.label();
+        code.f.push(Stmt::While(label, Expr::compare(CompareOp::NotEqual, left, Expr::u32(0)), block));
+        for (i, kept) in passes.kept.iter().enumerate() {
+            let object = ObjectId((first_kept + i) as u32);
+            for word in kept.words() {
+                code.store_kept_word(kept, object, word);
+            }
+        }
+        let KernelCode { f, building, .. } = code;
+        functions.add(building, f, "loop", "runs passes of a loop", None)
+    }
+
+    /// Runs a loop as often as tokens, room and counters allow, and ends the function with what comes after it if that was
+    /// often enough to be worth it.
+    pub(super) fn counted(
+        &self,
+        counted: &CountedLoop,
+        state: usize,
+        f: &mut FunctionBuilder,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) {
+        let body = &counted.body;
+        let run = self.passes(body, building, functions);
+        let fields = &self.fields;
+        let u64_of = |n: u64| Expr::int(Type::U64, n);
+        let context = |field: u32| Place::field(super::CONTEXT, field);
+        let index = |field: u32| Expr::read(context(field), Type::U32);
+        let budget = Expr::read(context(fields.budget), Type::U64);
+        let passes = f.scalar("passes", Type::U64);
+        f.assign(passes, u64_of(MOST));
+        let read = f.read(passes);
+        let at_most = |f: &mut FunctionBuilder, bound: Expr| {
+            let bound = f.named("bound", bound);
+            f.when(bound.clone().less(read.clone()), |f| f.assign(passes, bound));
+        };
+        f.when(budget.clone().less(u64_of(MOST)), |f| f.assign(passes, budget.clone().plus(u64_of(1))));
+        for (&(n, _), buffer) in body.consumes.iter().zip(&fields.inputs).filter(|(port, _)| port.0 > 0) {
+            let there = Expr::binary(BinaryOp::Div, index(buffer.there), Expr::u32(n as u32));
+            at_most(f, there.to(Type::U64));
+        }
+        for (port, (&(n, _), buffer)) in body.produces.iter().zip(&fields.outputs).enumerate() {
+            if n == 0 {
+                continue;
+            }
+            self.ask_for_room(f, port, n);
+            let room = Expr::u32(buffer.size).minus(index(buffer.first)).minus(index(buffer.there));
+            at_most(f, Expr::binary(BinaryOp::Div, room, Expr::u32(n as u32)).to(Type::U64));
+        }
+        let (fewest, ends) = match &counted.rounds {
+            None => {
+                for trip in &counted.trips {
+                    let bound = self.trips(&body.graph, trip, building, functions);
+                    let argument = Argument::Value(read.clone());
+                    f.call(Some(passes), bound, [on_context(), vec![argument]].concat());
+                }
+                (1, None)
+            }
+            // What rounds count has gone on by then.
+            Some(rounds) => {
+                let ends = rounds.last.as_ref().map(|_| f.scalar("ends", Type::Bool));
+                self.rounds(rounds, passes, ends, f, building, functions);
+                (0, rounds.last.as_ref().zip(ends))
+            }
+        };
+        let count = read.clone().to(Type::U32);
+        f.when(Expr::compare(CompareOp::Greater, read.clone(), u64_of(fewest)), |f| {
+            f.call(None, run, [on_context(), vec![Argument::Value(count.clone())]].concat());
+            for (&(n, _), buffer) in body.consumes.iter().zip(&fields.inputs).filter(|(port, _)| port.0 > 0) {
+                let moved = f.named("moved", count.clone().times(Expr::u32(n as u32)));
+                f.push(Stmt::Assign(context(buffer.first), index(buffer.first).plus(moved.clone())));
+                f.push(Stmt::Assign(context(buffer.there), index(buffer.there).minus(moved)));
+            }
+            for (&(n, _), buffer) in body.produces.iter().zip(&fields.outputs).filter(|(port, _)| port.0 > 0) {
+                let moved = count.clone().times(Expr::u32(n as u32));
+                f.push(Stmt::Assign(context(buffer.there), index(buffer.there).plus(moved)));
+            }
+            let spent = budget.clone().minus(read.clone().minus(u64_of(1)));
+            f.push(Stmt::Assign(context(fields.budget), spent));
+            if let Some((last, ends)) = ends {
+                let ends = f.read(ends);
+                f.when(ends, |f| f.push(Stmt::Return(Some(Expr::u32(last.target as u32)))));
+            }
+            f.push(Stmt::Return(Some(Expr::u32(state as u32))));
+        });
+    }
+
+    /// A function that makes a number of times not more than a bound allows.
+    fn trips(&self, graph: &Graph, trip: &Trips, building: &mut Building, functions: &mut Functions) -> FunctionId {
+        let values = Values { graph, objects: &self.automaton.objects };
+        let mut code = KernelCode::new(self, building, values, None);
+        let times = code.f.scalar_parameter("times", Type::U64);
+        code.bound(trip, times);
+        let result = code.f.read(times);
+        code.f.push(Stmt::Return(Some(result)));
+        let KernelCode { f, building, .. } = code;
+        functions.add(
+            building,
+            f,
+            "bound",
+            "how often something can be done, if not more often than said",
+            Some(Type::U64),
+        )
+    }
+
+    /// Makes `passes` those that the ways allow, and has their counters go on.
+    fn rounds(
+        &self,
+        rounds: &Rounds,
+        passes: VariableId,
+        ends: Option<VariableId>,
+        f: &mut FunctionBuilder,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) {
+        let ways: Vec<FunctionId> =
+            rounds.ways.iter().map(|way| self.round(&rounds.graph, way, building, functions)).collect();
+        let all = f.read(passes);
+        let left = f.scalar("left", Type::U64);
+        let before = f.scalar("before", Type::U64);
+        f.assign(left, all.clone());
+        let take = |f: &mut FunctionBuilder, way: FunctionId| {
+            let argument = Argument::Value(f.read(left));
+            f.call(Some(left), way, [on_context(), vec![argument]].concat());
+        };
+        let label = f.label();
+        let outer = f.take();
+        for (number, &way) in ways.iter().enumerate() {
+            take(f, way);
+            // Only what another way does makes the first one possible again.
+            if number == 0 {
+                let now = f.read(left);
+                f.assign(before, now);
+            }
+        }
+        let (now, then) = (f.read(left), f.read(before));
+        let none = now.clone().equals(Expr::int(Type::U64, 0));
+        f.when(none.or(now.clone().equals(then.clone())), |f| f.push(Stmt::Break(label)));
+        let body = f.restore(outer);
+        f.push(Stmt::Loop(label, body));
+        if let Some((last, ends)) = rounds.last.as_ref().zip(ends) {
+            f.assign(before, now.clone());
+            let way = self.round(&rounds.graph, &last.way, building, functions);
+            take(f, way);
+            f.assign(ends, Expr::compare(CompareOp::NotEqual, now.clone(), then));
+        }
+        f.assign(passes, all.minus(now));
+    }
+
+    /// A function that takes a way as often as it can be taken within so many passes, and gives how many are left.
+    fn round(&self, graph: &Graph, way: &Round, building: &mut Building, functions: &mut Functions) -> FunctionId {
+        let mut graph = graph.clone();
+        let mut effects = Vec::new();
+        for update in &way.updates {
+            if let Next::Value(value) = update.next {
+                let index = graph.number(update.index as u128, 32);
+                effects.push(Effect::Store { object: update.object, index, value });
+            }
+        }
+        let values = Values { graph: &graph, objects: &self.automaton.objects };
+        let mut code = KernelCode::new(self, building, values, None);
+        let left = code.f.scalar_parameter("left", Type::U64);
+        let times = code.f.scalar("times", Type::U64);
+        let u64_of = |n: u64| Expr::int(Type::U64, n);
+        let all = code.f.read(left);
+        let most = Expr::binary(BinaryOp::Div, all.clone(), u64_of(way.passes));
+        let most = code.f.named("most", most);
+        let most = match way.once {
+            true => Expr::select(most.equals(u64_of(0)), u64_of(0), u64_of(1)),
+            false => most,
+        };
+        code.f.assign(times, most);
+        way.trips.iter().for_each(|trip| code.bound(trip, times));
+        let read = code.f.read(times);
+        let outer = code.f.take();
+        code.effects(&effects);
+        for update in &way.updates {
+            if let Next::Step(step) = update.next {
+                code.step(update.object, update.index as u32, step, &read);
+            }
+        }
+        let next = all.clone().minus(read.clone().times(u64_of(way.passes)));
+        code.f.assign(left, next);
+        let block = code.f.restore(outer);
+        code.f.push(Stmt::If(Expr::compare(CompareOp::NotEqual, read, u64_of(0)), block, Vec::new()));
+        code.f.push(Stmt::Return(Some(all)));
+        let KernelCode { f, building, .. } = code;
+        functions.add(building, f, "round", "counts passes of a way, and says how many are left", Some(Type::U64))
+    }
+}
+
+/// Where each port that passes use is read or written.
+fn cursors(
+    code: &mut KernelCode<'_, '_>,
+    like: &str,
+    ports: &[(u64, u32)],
+    at: impl Fn(&KernelCode<'_, '_>, usize) -> Expr,
+) -> Vec<Option<VariableId>> {
+    let cursor = |(port, &(tokens, _)): (usize, &(u64, u32))| {
+        (tokens > 0).then(|| {
+            let cursor = code.f.scalar(like, Type::U32);
+            let begin = at(code, port);
+            code.f.assign(cursor, begin);
+            cursor
+        })
+    };
+    ports.iter().enumerate().map(cursor).collect()
+}
+
+impl KernelCode<'_, '_> {
+    /// What is kept of an object, before the first pass.
+    fn kept_word(&mut self, kept: &Kept, word: usize) -> Value {
+        let element = |code: &mut Self, at: usize| code.element(kept.object, Expr::u32(at as u32));
+        if kept.in_word == 1 {
+            return element(self, word);
+        }
+        let n = kept.in_word as u32;
+        let whole = (0..n).fold(Expr::u32(0), |whole, i| {
+            let byte = element(self, kept.in_word * word + i as usize).low.to(Type::U32);
+            or(whole, byte.shifted_left(8 * if kept.big { n - 1 - i } else { i }))
+        });
+        Value::one(whole, true)
+    }
+
+    /// What has become of it, after the last pass: it is read as an element of `from`.
+    fn store_kept_word(&mut self, kept: &Kept, from: ObjectId, word: usize) {
+        let value = self.element(from, Expr::u32(word as u32));
+        if kept.in_word == 1 {
+            return self.store(kept.object, Expr::u32(word as u32), value);
+        }
+        let n = kept.in_word as u32;
+        for i in 0..n {
+            let byte = value.low.clone().shifted_right(8 * if kept.big { n - 1 - i } else { i });
+            let at = Expr::u32((kept.in_word * word) as u32 + i);
+            self.store(kept.object, at, Value::one(byte, false));
+        }
+    }
+
+    /// Makes a number of times not more than a bound allows.
+    fn bound(&mut self, trip: &Trips, times: VariableId) {
+        let now = self.f.read(times);
+        let zero = Expr::int(Type::U64, 0);
+        let value = self.value_after(&[], trip.node());
+        if let Trips::Unless(_, holds) = trip {
+            let met = Expr::compare(CompareOp::NotEqual, value.low.clone(), Expr::int(value.low.ty, 0));
+            let stops = if *holds { met.negated() } else { met };
+            return self.f.when(stops, |f| f.assign(times, zero));
+        }
+        if value.high.is_some() {
+            return self.refuse("a counter of more than 64 bits");
+        }
+        let value = value.low.to(Type::U64);
+        let (limit, step, above) = match trip {
+            Trips::Above { limit, step, .. } => (*limit, *step, true),
+            Trips::Below { limit, step, .. } => (*limit, *step, false),
+            Trips::Unless(..) => return,
+        };
+        let (Ok(limit), Ok(step)) = (u64::try_from(limit), u64::try_from(step)) else {
+            return self.refuse("a counter of more than 64 bits");
+        };
+        let [limit, step, one] = [limit, step, 1].map(|n| Expr::int(Type::U64, n));
+        let (more, less) = if above { (value, limit) } else { (limit, value) };
+        let difference = more.clone().minus(less.clone()).minus(one.clone());
+        let counted = Expr::binary(BinaryOp::Div, difference, step).plus(one);
+        // Where nothing is above, what was counted is not used.
+        let any = less.less(more);
+        let bound = self.f.named("bound", Expr::select(any, counted, zero));
+        self.f.when(bound.clone().less(now), |f| f.assign(times, bound));
+    }
+
+    /// Adds to an element so often.
+    fn step(&mut self, object: ObjectId, index: u32, step: u128, times: &Expr) {
+        let width = self.object(object).width;
+        if width > 64 {
+            return self.refuse("a counter of more than 64 bits");
+        }
+        let value = self.element(object, Expr::u32(index)).low.to(Type::U64);
+        let next = value.plus(times.clone().times(Expr::int(Type::U64, step as u64)));
+        let next = Value::one(next, false).masked(mask(width)).cast(super::value::word(width));
+        self.store(object, Expr::u32(index), next);
+    }
+}

@@ -1,0 +1,269 @@
+//! Networks as their control automata: kernels instead of firings.
+//!
+//! The context holds the state of the automaton, what its kernels keep, tokens that wait at the boundary, and, where the
+//! automaton may come to something that nobody explored, the network with its scheduler: it is given the state then, and goes
+//! on from there. Where an index would be outside of its list, which is an error of the program, nothing happens any more.
+//!
+//! A state is a function that does what is to be done and gives the number of the next. What several states do, and loops, are
+//! functions of their own, each there once.
+//!
+//! | file | what is settled there |
+//! | --- | --- |
+//! | `layout` | the fields of the context |
+//! | `ports` | tokens over the boundary |
+//! | `kernel` | effects as statements: variables, elements, tokens |
+//! | `value`, `wide` | nodes as expressions, of up to 64 bits and of up to 128 |
+//! | `loops` | passes, and how many there are |
+//! | `states` | decisions, and which state is next |
+//! | `leave` | the state of the automaton as that of the network |
+
+mod kernel;
+mod layout;
+mod leave;
+mod loops;
+mod ports;
+mod states;
+mod value;
+mod wide;
+
+use crate::Options;
+use crate::building::Building;
+use crate::function::FunctionBuilder;
+use crate::network::{Scheduled, scheduled};
+use headrace_ir::Network;
+use headrace_program::{Argument, CompareOp, Expr, FunctionId, Interface, Module, Place, Stmt, Type, VariableId};
+use headrace_transform::control::{Automaton, Holds};
+use kernel::Bytes;
+use layout::Fields;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// The context, in functions that take it first.
+const CONTEXT: VariableId = VariableId(0);
+
+/// What the function of a state gives beside numbers of states: input is missing, room is missing, the network with its
+/// scheduler goes on, or an index was outside of its list.
+const DRY: u32 = u32::MAX;
+const FULL: u32 = u32::MAX - 1;
+const LEFT: u32 = u32::MAX - 2;
+const FAILED: u32 = u32::MAX - 3;
+
+/// Why an automaton is not lowered.
+type Reason = String;
+
+/// What all of it is lowered from.
+struct Fused<'a> {
+    network: &'a Network,
+    automaton: &'a Automaton,
+    fields: Fields,
+    bytes: Bytes,
+    /// For each output, what makes room for its tokens.
+    rooms: Vec<FunctionId>,
+    /// The first thing that programs do not have.
+    refused: RefCell<Option<Reason>>,
+}
+
+impl Fused<'_> {
+    fn refuse(&self, reason: Reason) {
+        self.refused.borrow_mut().get_or_insert(reason);
+    }
+}
+
+/// Functions that have been lowered, by what they do.
+#[derive(Default)]
+struct Functions {
+    known: HashMap<String, FunctionId>,
+    /// What gives the network with its scheduler the state.
+    leave: Option<FunctionId>,
+}
+
+impl Functions {
+    /// A function, or one that does the same.
+    fn add(
+        &mut self,
+        building: &mut Building,
+        f: FunctionBuilder,
+        like: &str,
+        about: &str,
+        result: Option<Type>,
+    ) -> FunctionId {
+        let mut function = f.finish(String::new(), "", result);
+        let key = format!("{function:?}");
+        *self.known.entry(key).or_insert_with(|| {
+            function.name = building.names.fresh(like);
+            function.about = about.to_owned();
+            building.function(function)
+        })
+    }
+}
+
+/// Lowers a network with its control automaton.
+///
+/// # Errors
+///
+/// What an automaton has that is not lowered yet, as a sentence without a full stop.
+pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options) -> Result<Module, Reason> {
+    let mut building = Building::new();
+    let leaves = automaton.states.iter().any(|state| state.step.leaves());
+    let scheduled = leaves.then(|| scheduled(network, options, &mut building)).transpose();
+    let scheduled = scheduled.map_err(|_| "its scheduler cannot be lowered".to_owned())?;
+    if scheduled.as_ref().is_some_and(|scheduled| scheduled.plans.is_empty()) {
+        return Err("it has no actors".to_owned());
+    }
+    let record = scheduled.as_ref().map(|scheduled| scheduled.layout.context);
+    let fields = Fields::new(network, automaton, record, &mut building)?;
+    let is_byte = |ports: &[headrace_ir::Port]| ports.iter().map(|port| port.ty.width() == 8).collect();
+    let bytes = Bytes { inputs: is_byte(&network.inputs), outputs: is_byte(&network.outputs) };
+    let refused = RefCell::default();
+    let mut fused = Fused { network, automaton, fields, bytes, rooms: Vec::new(), refused };
+    fused.rooms = fused.room_functions(&mut building);
+    let mut functions = Functions::default();
+    let place = fused.fields.scheduled.map(|field| Place::field(CONTEXT, field));
+    let inner = scheduled.as_ref().zip(place.as_ref());
+    functions.leave = inner.map(|(scheduled, place)| fused.leave(scheduled, place, &mut building));
+    let states: Vec<FunctionId> =
+        (0..automaton.states.len()).map(|number| fused.state(number, &mut building, &mut functions)).collect();
+    if let Some(reason) = fused.refused.take() {
+        return Err(reason);
+    }
+    let init = fused.init(&mut building);
+    let run = fused.run(&states, scheduled.as_ref(), &mut functions, &mut building);
+    let lacks_room = fused.lacks_room(inner, &mut building);
+    let inputs = (0..network.inputs.len()).map(|at| fused.input(at, scheduled.as_ref(), &mut building)).collect();
+    let outputs = (0..network.outputs.len()).map(|at| fused.output(at, scheduled.as_ref(), &mut building)).collect();
+    if !building.diagnostics.is_empty() {
+        return Err("its boundary cannot be lowered".to_owned());
+    }
+    let interface = Interface { context: fused.fields.context, init, run, lacks_room, inputs, outputs };
+    Ok(building.module(network, interface))
+}
+
+impl Fused<'_> {
+    fn begin(&self) -> FunctionBuilder {
+        let mut f = FunctionBuilder::new();
+        f.record("context", self.fields.context);
+        f
+    }
+
+    /// Values of elements that do not begin at zero.
+    fn init(&self, building: &mut Building) -> FunctionId {
+        let mut f = self.begin();
+        let automaton = self.automaton;
+        for (number, object) in automaton.objects.iter().enumerate() {
+            let Some(field) = self.fields.objects[number] else { continue };
+            // Tokens are written before they are read.
+            if matches!(automaton.holds[number], Holds::Fifo(_)) {
+                continue;
+            }
+            let place = Place::field(CONTEXT, field);
+            let ty = layout::element(object.width);
+            let words = automaton.initial[number].iter().flat_map(|&value| {
+                let words = [value as u64, (value >> 64) as u64];
+                words.into_iter().take(if object.width > 64 { 2 } else { 1 })
+            });
+            let words: Vec<u64> = words.collect();
+            let Some(&first) = words.first() else { continue };
+            if words.iter().all(|&word| word == 0) {
+                continue;
+            }
+            let count = Expr::u32(words.len() as u32);
+            if words.iter().all(|&word| word == first) {
+                let value = Expr::int(ty, first);
+                f.push(Stmt::Fill { target: place, at: Expr::u32(0), count, value });
+            } else {
+                let table = building.table(&format!("initial_{}", object.name), ty, words);
+                let source = Place::table(table);
+                f.push(Stmt::Copy { target: place, at: Expr::u32(0), source, from: Expr::u32(0), count });
+            }
+        }
+        let name = building.names.fresh("begin");
+        building.function(f.finish(name, "prepares a context that is zero throughout", None))
+    }
+
+    /// Goes from state to state until input or room is missing, or so many steps were done.
+    fn run(
+        &self,
+        states: &[FunctionId],
+        scheduled: Option<&Scheduled<'_>>,
+        functions: &mut Functions,
+        building: &mut Building,
+    ) -> FunctionId {
+        let hand_over = scheduled.map(|scheduled| (self.hand_over(scheduled, functions, building), scheduled.run));
+        let mut f = self.begin();
+        let most = f.scalar_parameter("max_steps", Type::U64);
+        let most = f.read(most);
+        let field = |field: u32| Place::field(CONTEXT, field);
+        let flag = |at: u32| Expr::read(field(at), Type::Bool);
+        let idle = || Stmt::Return(Some(Expr::u32(Interface::IDLE)));
+        let fields = &self.fields;
+        f.when(flag(fields.failed), |f| f.push(idle()));
+        f.push(Stmt::Assign(field(fields.budget), most.clone()));
+        f.push(Stmt::Assign(field(fields.full), Expr::bool(false)));
+        let next = f.scalar("next", Type::U32);
+        let now = f.read(next);
+        let label = f.label();
+        let outer = f.take();
+        let budget = Expr::read(field(fields.budget), Type::U64);
+        let none = budget.clone().equals(Expr::int(Type::U64, 0));
+        f.when(none, |f| f.push(Stmt::Return(Some(Expr::u32(Interface::LIMIT)))));
+        f.push(Stmt::Assign(field(fields.budget), budget.minus(Expr::int(Type::U64, 1))));
+        f.assign(next, Expr::u32(DRY));
+        let cases = states.iter().enumerate().map(|(number, &state)| {
+            let arguments = vec![Argument::Reference(Place::variable(CONTEXT))];
+            (number as u32, vec![Stmt::Call { result: Some(next), function: state, arguments }])
+        });
+        let cases = cases.collect();
+        f.push(Stmt::Switch(Expr::read(field(fields.state), Type::U32), cases, Vec::new()));
+        f.when(now.clone().at_least(Expr::u32(FAILED)), |f| {
+            if hand_over.is_some() {
+                f.when(now.clone().equals(Expr::u32(LEFT)), |f| f.push(Stmt::Break(label)));
+            }
+            f.push(Stmt::Assign(field(fields.full), now.clone().equals(Expr::u32(FULL))));
+            f.push(Stmt::Assign(field(fields.failed), now.clone().equals(Expr::u32(FAILED))));
+            f.push(idle());
+        });
+        f.push(Stmt::Assign(field(fields.state), now));
+        let body = f.restore(outer);
+        match hand_over {
+            None => f.push(Stmt::Loop(label, body)),
+            Some((hand_over, run)) => {
+                f.when(flag(fields.left).negated(), |f| f.push(Stmt::Loop(label, body)));
+                let moved = f.scalar("moved", Type::U32);
+                let status = f.scalar("status", Type::U32);
+                let label = f.label();
+                let outer = f.take();
+                let context = || Argument::Reference(Place::variable(CONTEXT));
+                let inner = fields.scheduled.map_or_else(context, |at| Argument::Reference(field(at)));
+                f.call(Some(moved), hand_over, vec![context()]);
+                f.call(Some(status), run, vec![inner, Argument::Value(most)]);
+                let ended = f.read(status);
+                let ends = Expr::compare(CompareOp::NotEqual, ended.clone(), Expr::u32(Interface::IDLE));
+                f.when(ends, |f| f.push(Stmt::Return(Some(ended))));
+                f.call(Some(moved), hand_over, vec![context()]);
+                let all = f.read(moved).equals(Expr::u32(0));
+                f.when(all, |f| f.push(idle()));
+                let body = f.restore(outer);
+                f.push(Stmt::Loop(label, body));
+            }
+        }
+        let name = building.names.fresh("steps");
+        building.function(f.finish(name, "goes on until nothing can", Some(Type::U32)))
+    }
+
+    fn lacks_room(&self, inner: Option<(&Scheduled<'_>, &Place)>, building: &mut Building) -> FunctionId {
+        let mut f = self.begin();
+        if let Some((scheduled, place)) = inner {
+            let lacks = f.scalar("lacks", Type::Bool);
+            let left = Expr::read(Place::field(CONTEXT, self.fields.left), Type::Bool);
+            f.when(left, |f| {
+                f.call(Some(lacks), scheduled.lacks_room, vec![Argument::Reference(place.clone())]);
+                let lacks = f.read(lacks);
+                f.push(Stmt::Return(Some(lacks)));
+            });
+        }
+        let full = Expr::read(Place::field(CONTEXT, self.fields.full), Type::Bool);
+        f.push(Stmt::Return(Some(full)));
+        let name = building.names.fresh("waits_for_room");
+        building.function(f.finish(name, "whether what can be done waits for room", Some(Type::Bool)))
+    }
+}

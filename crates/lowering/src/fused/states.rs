@@ -1,0 +1,166 @@
+//! A function for each state: decisions and kernels, and which state comes next.
+
+use super::kernel::{KernelCode, Values};
+use super::{CONTEXT, DRY, FAILED, FULL, Functions, Fused, LEFT};
+use crate::building::Building;
+use crate::function::FunctionBuilder;
+use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
+use headrace_transform::control::{Awaited, Step};
+use headrace_transform::kernel::{Effect, Kernel, NodeId};
+use headrace_transform::statements::{apart, outputs_early};
+
+/// What a decision gives where an index was outside of its list.
+const OUTSIDE: u32 = 2;
+
+/// A state that is being lowered.
+struct State<'s, 'a, 'b> {
+    fused: &'s Fused<'a>,
+    f: FunctionBuilder,
+    building: &'b mut Building,
+    functions: &'b mut Functions,
+}
+
+impl Fused<'_> {
+    /// The function of a state.
+    pub(super) fn state(&self, number: usize, building: &mut Building, functions: &mut Functions) -> FunctionId {
+        let mut f = FunctionBuilder::new();
+        f.record("context", self.fields.context);
+        let own = &self.automaton.states[number];
+        for counted in &own.loops {
+            self.counted(counted, number, &mut f, building, functions);
+        }
+        let mut state = State { fused: self, f, building, functions };
+        state.step(&own.step, &[]);
+        let State { f, building, functions, .. } = state;
+        let about = if own.description.is_empty() { "a state" } else { &own.description };
+        functions.add(building, f, &format!("state_{number}"), about, Some(Type::U32))
+    }
+}
+
+impl State<'_, '_, '_> {
+    fn give(&mut self, next: u32) {
+        self.f.push(Stmt::Return(Some(Expr::u32(next))));
+    }
+
+    fn when(&mut self, condition: Expr, next: u32) {
+        self.f.when(condition, |f| f.push(Stmt::Return(Some(Expr::u32(next)))));
+    }
+
+    fn call(&mut self, result: Option<headrace_program::VariableId>, function: FunctionId) {
+        self.f.call(result, function, vec![Argument::Reference(Place::variable(CONTEXT))]);
+    }
+
+    fn inside(&mut self, step: &Step, before: &[Effect]) -> Vec<Stmt> {
+        let outer = self.f.take();
+        self.step(step, before);
+        self.f.restore(outer)
+    }
+
+    /// Every way through a step ends the function.
+    fn step(&mut self, step: &Step, before: &[Effect]) {
+        match step {
+            Step::Branch { before: more, condition, then, otherwise } => {
+                let all: Vec<Effect> = before.iter().chain(more).cloned().collect();
+                // A port of the network that passes its tokens on at once does so with the kernel, which asks for room.
+                let is_output = |effect: &Effect| matches!(effect, Effect::Output { .. });
+                let needed: Vec<Effect> = all.iter().filter(|effect| !is_output(effect)).cloned().collect();
+                let decided = self.f.scalar("decided", Type::U32);
+                let (function, checks) = self.decision(&needed, *condition);
+                self.call(Some(decided), function);
+                let value = self.f.read(decided);
+                if checks {
+                    self.when(value.clone().equals(Expr::u32(OUTSIDE)), FAILED);
+                }
+                let (then, otherwise) = (self.inside(then, &all), self.inside(otherwise, &all));
+                self.f.push(Stmt::If(Expr::compare(CompareOp::NotEqual, value, Expr::u32(0)), then, otherwise));
+            }
+            Step::Wait(awaited) => {
+                for Awaited { port, tokens, step } in awaited {
+                    let there = Expr::read(Place::field(CONTEXT, self.fused.fields.inputs[*port].there), Type::U32);
+                    let block = self.inside(step, before);
+                    self.f.push(Stmt::If(there.at_least(Expr::u32(*tokens as u32)), block, Vec::new()));
+                }
+                self.give(DRY);
+            }
+            Step::Go { kernel, target } => self.kernel(kernel, *target, before),
+            Step::End => self.give(DRY),
+            Step::Leave => {
+                if let Some(leave) = self.functions.leave {
+                    self.call(None, leave);
+                }
+                self.give(LEFT);
+            }
+        }
+    }
+
+    /// The beginning of a kernel or decision: what it reads and makes.
+    fn opened(&mut self, effects: &[Effect], more: &[NodeId], failed: Expr) -> KernelCode<'_, '_> {
+        let automaton = self.fused.automaton;
+        let values = Values { graph: &automaton.graph, objects: &automaton.objects };
+        let mut code = KernelCode::new(self.fused, self.building, values, Some(failed));
+        let fields = &self.fused.fields;
+        code.open(effects, more, &|code, port| code.index(fields.inputs[port].first), &|code, port| {
+            code.index(fields.outputs[port].first).plus(code.index(fields.outputs[port].there))
+        });
+        code
+    }
+
+    /// A function that decides, and whether it checks indices.
+    fn decision(&mut self, effects: &[Effect], condition: NodeId) -> (FunctionId, bool) {
+        let mut code = self.opened(effects, &[condition], Expr::u32(OUTSIDE));
+        let value = code.value_after(effects, condition).low;
+        code.f.push(Stmt::Return(Some(value.to(Type::U32))));
+        let KernelCode { f, checks, .. } = code;
+        let about = "decides what comes next";
+        (self.functions.add(self.building, f, "decision", about, Some(Type::U32)), checks)
+    }
+
+    /// A function that does what effects say, and whether it checks indices.
+    fn effects(&mut self, effects: &[Effect]) -> (FunctionId, bool) {
+        let mut code = self.opened(effects, &[], Expr::bool(false));
+        code.effects(effects);
+        code.close();
+        if code.checks {
+            code.f.push(Stmt::Return(Some(Expr::bool(true))));
+        }
+        let KernelCode { f, checks, .. } = code;
+        let result = checks.then_some(Type::Bool);
+        (self.functions.add(self.building, f, "kernel", "what is done between two decisions", result), checks)
+    }
+
+    fn kernel(&mut self, kernel: &Kernel, target: usize, before: &[Effect]) {
+        let fused = self.fused;
+        for (port, &n) in kernel.produces.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let has_room = fused.ask_for_room(&mut self.f, port, n);
+            self.when(has_room.negated(), FULL);
+        }
+        let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
+        let all = outputs_early(&fused.automaton.graph, &all);
+        if !all.is_empty() {
+            for part in apart(&fused.automaton.graph, &fused.automaton.objects, &all) {
+                let (function, checks) = self.effects(&part);
+                if !checks {
+                    self.call(None, function);
+                    continue;
+                }
+                let fine = self.f.scalar("fine", Type::Bool);
+                self.call(Some(fine), function);
+                let fine = self.f.read(fine);
+                self.when(fine.negated(), FAILED);
+            }
+        }
+        let add = |f: &mut FunctionBuilder, field: u32, n: u64, less: bool| {
+            let place = Place::field(CONTEXT, field);
+            let (now, n) = (Expr::read(place.clone(), Type::U32), Expr::u32(n as u32));
+            f.push(Stmt::Assign(place, if less { now.minus(n) } else { now.plus(n) }));
+        };
+        for (&n, buffer) in kernel.consumes.iter().zip(&fused.fields.inputs).filter(|(n, _)| **n > 0) {
+            add(&mut self.f, buffer.first, n, false);
+            add(&mut self.f, buffer.there, n, true);
+        }
+        for (&n, buffer) in kernel.produces.iter().zip(&fused.fields.outputs).filter(|(n, _)| **n > 0) {
+            add(&mut self.f, buffer.there, n, false);
+        }
+        self.give(target as u32);
+    }
+}

@@ -68,10 +68,10 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "llvm",
-        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C; scheduled, not fused",
+        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C",
         tools: &["clang-19", "clang-16", "clang"],
         test: "make -C {} test",
-        fuses: false,
+        tunes: false,
         of_network: llvm::project::of_network,
         of_operations: llvm::project::of_operations,
     },

@@ -1,10 +1,12 @@
 //! What projects are made of, whatever the language: files, runs of networks, known answers.
 
-use crate::c::fused;
+use crate::c::{Options, fused};
 use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::{Role, samples};
-use headrace_source::Span;
+use headrace_lowering::{lower, lower_fused};
+use headrace_program::Module;
+use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Limits, automaton_of};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -54,6 +56,33 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
     fused::fitting(automaton)
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
+}
+
+/// A network lowered with its scheduler.
+///
+/// # Errors
+///
+/// What cannot be lowered, with its place.
+pub(crate) fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
+}
+
+/// The network of an operation lowered with its control automaton; or with its scheduler, and the reason for that.
+pub(crate) fn lowered_operation(
+    spec: &OperationSpec,
+    network: &Network,
+    options: &Options,
+) -> (Result<Module, Vec<Diagnostic>>, Option<NotFused>) {
+    if !options.fused {
+        return (lowered(network, options), None);
+    }
+    let own = headrace_lowering::Options { fifo_tokens: options.fifo_tokens };
+    let fused = automaton_of_operation(spec, network)
+        .and_then(|automaton| lower_fused(network, &automaton, &own).map_err(|reason| NotFused { reason, span: None }));
+    match fused {
+        Ok(module) => (Ok(module), None),
+        Err(refused) => (lowered(network, options), Some(refused)),
+    }
 }
 
 /// Bytes of the stacks on which operations are compiled: deep networks need more than threads usually have.

@@ -2,9 +2,9 @@
 
 #[path = "kernel/effects.rs"]
 mod effects;
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/loops.rs"]
 mod loops;
-#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/random.rs"]
 mod random;
 

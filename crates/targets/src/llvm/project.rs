@@ -5,10 +5,9 @@
 use super::{glue, module};
 use crate::c::project::{MESSAGES, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
 use crate::c::{Options, RUNTIME, prefix_for};
-use crate::project::{Files, KnownAnswer, Recording, Told};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::lower;
 use headrace_program::Module;
 use headrace_source::Diagnostic;
 
@@ -24,8 +23,7 @@ pub const CALLS: &[(&str, &str)] = &[
 ///
 /// What cannot be lowered, with its place.
 pub fn emit(network: &Network, prefix: &str, options: &Options) -> Result<Files, Vec<Diagnostic>> {
-    let lowered = lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })?;
-    Ok(printed(&lowered, prefix, options))
+    Ok(printed(&lowered(network, options)?, prefix, options))
 }
 
 fn printed(lowered: &Module, prefix: &str, options: &Options) -> Files {
@@ -80,10 +78,14 @@ pub fn of_operations(
     let name = identifier(name);
     let mut files: Files = runtime().collect();
     let mut problems = Vec::new();
-    for (spec, network) in operations {
-        told(spec, None);
+    let emitted = on_all_processors(operations, |(spec, network)| {
+        let (module, refused) = lowered_operation(spec, network, options);
+        told(spec, refused);
+        module.map(|module| printed(&module, &network_prefix(&name, spec), options))
+    });
+    for (emitted, (spec, network)) in emitted.into_iter().zip(operations) {
         let prefix = network_prefix(&name, spec);
-        match emit(network, &prefix, options) {
+        match emitted {
             Ok(mut emitted) => {
                 // What calls a network stands where compilers see through its table.
                 let source = emitted.entry(format!("{prefix}.c")).or_default();

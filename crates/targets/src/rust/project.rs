@@ -2,11 +2,9 @@
 
 use super::{answers, module, shape};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, automaton_of_operation, on_all_processors};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::{lower, lower_fused};
-use headrace_program::Module;
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
@@ -17,28 +15,6 @@ const MESSAGE: &str = include_str!("../../../../runtime/rust/message.rs");
 
 fn head(options: &Options) -> String {
     format!("// Made by `{}`. Changes here will be lost.\n\n", options.command.replace('\n', " "))
-}
-
-fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
-    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
-}
-
-/// The network of an operation with its control automaton, or with its scheduler and the reason for that.
-fn of_operation(
-    spec: &OperationSpec,
-    network: &Network,
-    options: &Options,
-) -> (Result<Module, Vec<Diagnostic>>, Option<NotFused>) {
-    if !options.fused {
-        return (lowered(network, options), None);
-    }
-    let own = headrace_lowering::Options { fifo_tokens: options.fifo_tokens };
-    let fused = automaton_of_operation(spec, network)
-        .and_then(|automaton| lower_fused(network, &automaton, &own).map_err(|reason| NotFused { reason, span: None }));
-    match fused {
-        Ok(module) => (Ok(module), None),
-        Err(refused) => (lowered(network, options), Some(refused)),
-    }
 }
 
 /// The name of a crate.
@@ -116,7 +92,7 @@ pub fn of_operations(
     let mut modules = String::from("mod host;\nmod message;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = of_operation(spec, network, options);
+        let (module, refused) = lowered_operation(spec, network, options);
         told(spec, refused);
         module.map(|module| module::module(&head, &module, true))
     });

@@ -89,7 +89,7 @@ pub const ALL: &[Target] = &[
         about: "WebAssembly modules with classes and types around them, as an npm package without dependencies; scheduled, not fused",
         tools: &["node", "nodejs"],
         test: "npm --prefix {} test",
-        fuses: false,
+        tunes: false,
         of_network: wasm::project::of_network,
         of_operations: wasm::project::of_operations,
     },

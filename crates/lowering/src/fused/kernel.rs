@@ -263,7 +263,11 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     /// A value as an element of a width keeps it.
     fn stored(&mut self, value: NodeId, width: u32) -> Value {
-        if matches!(width, 8 | 16 | 32 | 64 | 128) && self.graph().width(value) == width { self.node(value) } else { self.clean(value) }
+        if matches!(width, 8 | 16 | 32 | 64 | 128) && self.graph().width(value) == width {
+            self.node(value)
+        } else {
+            self.clean(value)
+        }
     }
 
     /// An element of a constant table.

@@ -136,7 +136,7 @@ impl Writer<'_> {
         }
         let names = WideNames { inner: self.names(Vec::new()), plan, objects: &self.automaton.objects };
         let kernel = &plan.kernel;
-        let effects = super::early::outputs_early(&plan.graph, &kernel.effects);
+        let effects = headrace_transform::statements::outputs_early(&plan.graph, &kernel.effects);
         let statements = kernel::statements(&plan.graph, &objects, &effects, &names, 4);
         let (mut parameters, mut next) = (format!("struct {prefix} *s"), String::new());
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {

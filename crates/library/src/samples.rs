@@ -53,6 +53,15 @@ fn bytes(n: u64, seed: u64) -> Vec<u8> {
 /// Typical messages of an operation as tokens of the input ports of its network, in the order of their names here; a port
 /// that the operation does not name gets none. Each stream begins with a network that has just been made.
 pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    all_streams(spec, ports, false)
+}
+
+/// As [`streams`], and in further ones what goes with a text has every length.
+pub fn thorough_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    all_streams(spec, ports, true)
+}
+
+fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>, thorough: bool) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
     let blocks: Vec<u64> = match spec.block_bytes {
         Some(block) => vec![block],
@@ -78,6 +87,10 @@ pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
             // What a network is given first tells what it does from then on: any message may be the first.
             let first = (usize::from(!cut)..others.len()).map(|at| &others[at..others.len().min(at + FIRST_MESSAGES)]);
             streams.extend(first.map(|turns| stream(spec, block, &ports, turns, kind)));
+            if thorough && !cut && !kind.plain {
+                let beside = beside(spec, block);
+                streams.extend(beside.iter().map(|turns| stream(spec, block, &ports, turns, kind)));
+            }
         }
     }
     streams
@@ -99,6 +112,8 @@ struct Turn {
     number: usize,
     /// Bytes of its text.
     length: u64,
+    /// Bytes of strings that go with the text and may be left out, if not those that the number says.
+    beside: Option<u64>,
     /// Whether it comes in several chunks.
     in_chunks: bool,
 }
@@ -106,14 +121,51 @@ struct Turn {
 /// Whole messages, those in chunks, and those that leave more over behind their last block.
 fn turns(spec: &OperationSpec, block: u64) -> (Vec<Turn>, Vec<Turn>, Vec<Turn>) {
     let lengths = input_lengths(spec, block);
-    let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
     let n = lengths.len();
     let turn = |lengths: Vec<u64>, first: usize, in_chunks: bool| -> Vec<Turn> {
         let numbered = lengths.into_iter().enumerate();
-        numbered.map(|(at, length)| Turn { number: first + at, length, in_chunks }).collect()
+        numbered.map(|(at, length)| Turn { number: first + at, length, beside: None, in_chunks }).collect()
     };
+    let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
     (turn(lengths.clone(), 0, false), turn(lengths, n, true), turn(left_over, 2 * n, false))
 }
+
+/// Messages of which what goes with the text has each length up to two blocks, one after another: as the first ones of a
+/// network, and with keys that are kept and renewed. Which length of the text each comes with is another one each time.
+fn beside(spec: &OperationSpec, block: u64) -> Vec<Vec<Turn>> {
+    let beside = spec.inputs.iter().find(|port| may_be_empty(port)).filter(|_| block <= MOST_REMAINDERS);
+    let (Some(text), Some(beside)) = (spec.input(Role::Input), beside) else { return Vec::new() };
+    let (texts, besides) = (all_lengths(text, 3 * block), all_lengths(beside, 2 * block));
+    let mut streams = Vec::new();
+    for (time, first) in (0..TEXTS_BESIDE).flat_map(|time| (0..besides.len()).map(move |first| (time, first))) {
+        let turn = |at: usize| Turn {
+            // The second of them keeps its key.
+            number: 1 + at,
+            length: texts[(first + (BESIDE_MESSAGES * time + at) * STEP) % texts.len()],
+            beside: Some(besides[(first + at * STEP) % besides.len()]),
+            in_chunks: false,
+        };
+        if !texts.is_empty() {
+            streams.push((0..BESIDE_MESSAGES).map(turn).collect());
+        }
+    }
+    streams
+}
+
+/// Every legal length that is at most so much more than the least.
+fn all_lengths(port: &PortSpec, more: u64) -> Vec<u64> {
+    let min = port.sizes.min();
+    (min..=port.sizes.max().min(min + more)).filter(|&length| port.sizes.allows(length)).collect()
+}
+
+/// Lengths of texts that each length of what goes with them comes with in each place.
+const TEXTS_BESIDE: usize = 3;
+
+/// Messages of such a stream.
+const BESIDE_MESSAGES: usize = 3;
+
+/// How many lengths further that of the next message is.
+const STEP: usize = 5;
 
 /// Bytes of a nonce where it may have any number.
 const NONCE_BYTES: u64 = 12;
@@ -131,7 +183,7 @@ fn may_be_empty(port: &PortSpec) -> bool {
 }
 
 /// Everything about the message of a turn but its input; `plain` ones have no string beside it that may be left out.
-fn head(spec: &OperationSpec, block: u64, turn: usize, plain: bool) -> Message {
+fn head(spec: &OperationSpec, block: u64, turn: usize, beside: Option<u64>, plain: bool) -> Message {
     let mut message = Message::new();
     message.words = [0, 1, 2, 7, 40][turn % 5];
     for port in &spec.inputs {
@@ -142,6 +194,7 @@ fn head(spec: &OperationSpec, block: u64, turn: usize, plain: bool) -> Message {
         let legal = match port.role {
             Role::Nonce if port.sizes.allows(NONCE_BYTES) => vec![NONCE_BYTES],
             _ if plain && may_be_empty(port) => vec![0],
+            _ if may_be_empty(port) && beside.is_some() => beside.into_iter().collect(),
             _ => lengths(port, block),
         };
         if let Some(&n) = legal.get(turn % legal.len().max(1)) {
@@ -161,7 +214,7 @@ pub fn messages(spec: &OperationSpec) -> Vec<Message> {
     let block = spec.block_bytes.unwrap_or(64);
     let turns = input_lengths(spec, block).into_iter().enumerate();
     let message = |(turn, length)| {
-        let mut message = head(spec, block, turn, false);
+        let mut message = head(spec, block, turn, None, false);
         if spec.input(Role::Input).is_some() {
             message.set(Role::Input, input(length, turn));
         }
@@ -177,8 +230,8 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
     let of_tag = |name: &str| tag.is_some_and(|tag| tag.name == name || tag.companion.as_deref() == Some(name));
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
-    for &Turn { number: turn, length, in_chunks } in turns {
-        let mut message = head(spec, block, turn, plain);
+    for &Turn { number: turn, length, beside, in_chunks } in turns {
+        let mut message = head(spec, block, turn, beside, plain);
         message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
         let Ok(begin) = writer.begin(&message) else { continue };
         let mut pieces = vec![begin];
@@ -222,6 +275,23 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
 mod tests {
     use super::*;
     use crate::catalog::tests::library_with;
+
+    #[test]
+    fn what_goes_with_a_text_has_every_length_in_every_place() {
+        let library = library_with(&[]);
+        let with_ad = |spec: &&OperationSpec| spec.inputs.iter().any(may_be_empty) && spec.input(Role::Input).is_some();
+        let spec = library.operations().iter().find(with_ad).expect("an operation with associated data");
+        let block = 16;
+        let streams = beside(spec, block);
+        for place in 0..BESIDE_MESSAGES {
+            let texts = |length: u64| {
+                let turns = streams.iter().map(|turns| turns[place]).filter(|turn| turn.beside == Some(length));
+                turns.map(|turn| turn.length).collect::<std::collections::BTreeSet<u64>>()
+            };
+            assert!((0..=2 * block).all(|length| texts(length).len() == TEXTS_BESIDE), "{place}");
+        }
+        assert!(streams.iter().all(|turns| turns[1].number % 3 == 2 && turns[2].number % 3 != 2));
+    }
 
     #[test]
     fn tags_come_with_their_messages_and_after_them() {

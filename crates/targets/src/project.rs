@@ -51,10 +51,16 @@ pub struct NotFused {
 ///
 /// Why there is none that is worth printing.
 pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result<Automaton, NotFused> {
-    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
-    let automaton = automaton_of(network, &samples, &Limits::default())
-        .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })?;
-    fused::fitting(automaton)
+    let ports = || network.inputs.iter().map(|port| port.name.as_str());
+    let found = |samples: &[samples::Stream]| {
+        automaton_of(network, samples, &Limits::default())
+            .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })
+    };
+    // Every length is worth its states where there is room for all of them.
+    if let Some(whole) = found(&samples::thorough_streams(spec, ports())).ok().filter(fused::fits) {
+        return Ok(whole);
+    }
+    fused::fitting(found(&samples::streams(spec, ports()))?)
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 

@@ -71,7 +71,7 @@ fn runner(at: usize, one: &One) -> String {
 fn write_network(folder: &Path, at: usize, one: &One) {
     // Every other network in small methods.
     let options = Options::default();
-    let files = if at % 2 == 0 {
+    let files = if at.is_multiple_of(2) {
         of_network(&one.network, None, &options)
     } else {
         of_network_in_methods(&one.network, None, &options, 120)

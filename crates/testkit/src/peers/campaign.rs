@@ -88,6 +88,8 @@ pub struct Report {
     pub with_peer: u64,
     /// Those that went through a fresh network on the judging engine as well.
     pub alone: u64,
+    /// Those that fused code did not do alone: it had left its automaton for the scheduler when they ended.
+    pub scheduled: u64,
     /// Chunks of their strings, where they were cut.
     pub chunks: u64,
     /// The peer; none if there is none.
@@ -286,6 +288,9 @@ fn all(
             under_way.push(drawn);
         }
         let came = through(&mut running, spec, &under_way, is_whole, report);
+        if plan.engine == Engine::Fused && has_fired(&mut running) {
+            report.scheduled += many;
+        }
         for (at, drawn) in under_way.iter().enumerate() {
             let number = n + at as u64;
             // The interpreter is slow.
@@ -323,6 +328,11 @@ fn all(
         n += many;
     }
     Ok(())
+}
+
+/// Whether a scheduler fires actions: automata count none.
+fn has_fired(running: &mut Running) -> bool {
+    running.engine().firings().iter().flatten().any(|&n| n > 0)
 }
 
 /// Sends messages one behind the other, and what came of each until one failed.

@@ -52,6 +52,9 @@ impl Report {
         if self.rejected > 0 {
             text.push_str(&format!(", {} rejected by both", self.rejected));
         }
+        if self.scheduled > 0 {
+            text.push_str(&format!(", {} with the scheduler", self.scheduled));
+        }
         if let Some(why) = &self.not_run {
             text.push_str(&format!("; not run: {why}"));
         }
@@ -70,6 +73,7 @@ impl Report {
             "rejected": self.rejected,
             "with_peer": self.with_peer,
             "alone": self.alone,
+            "scheduled": self.scheduled,
             "chunks": self.chunks,
             "peer": self.peer,
             "seconds": self.seconds,
@@ -86,7 +90,7 @@ impl Reports {
         let sum = |of: &dyn Fn(&Report) -> u64| self.0.iter().map(of).sum::<u64>();
         format!(
             "{} operations and variants, {} failed, {} not run to the end, {} without a peer; {} messages of {} blocks in {} chunks, {} \
-             compared with a peer, {} with the message alone",
+             compared with a peer, {} with the message alone, {} left to the scheduler by fused code",
             self.0.len(),
             count(&|report| !report.is_good()),
             count(&|report| report.is_good() && report.not_run.is_some()),
@@ -96,6 +100,7 @@ impl Reports {
             sum(&|report| report.chunks),
             sum(&|report| report.with_peer),
             sum(&|report| report.alone),
+            sum(&|report| report.scheduled),
         )
     }
 

@@ -96,9 +96,14 @@ const UNUSED: &str = "\
 
 ";
 
+/// Whether all of an automaton is printed, unless its text turns out too long.
+pub fn fits(automaton: &Automaton) -> bool {
+    automaton.states.len() <= MOST_STATES && automaton.n_effects() <= MOST_EFFECTS
+}
+
 /// As much of an automaton as is printed, if that is worth it.
 pub fn fitting(automaton: Automaton) -> Option<Automaton> {
-    if automaton.states.len() <= MOST_STATES && automaton.n_effects() <= MOST_EFFECTS {
+    if fits(&automaton) {
         return Some(automaton);
     }
     automaton.typical(TYPICAL, MOST_EFFECTS)

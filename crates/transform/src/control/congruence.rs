@@ -20,6 +20,8 @@
 use super::automaton::{Automaton, CountedLoop, Step, Trips};
 use super::together::Element;
 use crate::kernel::{Carry, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
+use crate::passes::copied_last::copied_last;
+use crate::passes::split_sums::split_sums;
 use std::collections::{HashMap, HashSet};
 
 /// Pairs of elements that one question may lead to.
@@ -34,18 +36,30 @@ const MOST_CARRIED: usize = 2_000;
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 50_000;
 
-/// Has the passes of all loops read one of elements that are equal.
-pub(crate) fn read_once(automaton: &mut Automaton) {
+/// Has the passes of loops read one of elements that are equal, where `gains` says of a loop as it is and as it becomes that it
+/// is worth it.
+pub(crate) fn read_once(automaton: &mut Automaton, gains: impl Fn(&Loop, &Loop) -> bool) {
     let mut found: Vec<(usize, usize, CountedLoop)> = Vec::new();
     let mut ways = Ways::of(automaton);
     for (at, state) in automaton.states.iter().enumerate() {
         for (number, counted) in state.loops.iter().enumerate() {
-            found.extend(read_once_in(counted, at, &mut ways).map(|made| (at, number, made)));
+            let made = read_once_in(counted, at, &mut ways).filter(|made| gains(&counted.body, &made.body));
+            found.extend(made.map(|made| (at, number, made)));
         }
     }
     for (state, number, made) in found {
         automaton.states[state].loops[number] = made;
     }
+}
+
+/// Whether the elements were in the way of taking sums apart. Elsewhere a loop keeps the form in which the network has it, since
+/// instructions are found in that form.
+pub(crate) fn sums_come_to_light(body: &Loop, made: &Loop) -> bool {
+    let has_sums = |body: &Loop| {
+        let copied = copied_last(body);
+        split_sums(copied.as_ref().map_or(body, |copied| &copied.body)).is_some()
+    };
+    !has_sums(body) && has_sums(made)
 }
 
 /// The loop of a state with one element for all that equal it; `None` where that changes nothing.
@@ -535,7 +549,7 @@ mod tests {
     #[test]
     fn loops_read_what_was_sent_where_it_was_kept() {
         let mut same = sent(|graph, token| [graph.not(token); 2]);
-        read_once(&mut same);
+        read_once(&mut same, |_, _| true);
         assert_eq!(reads(&same), [(ObjectId(0), 0)]);
         assert_eq!(same.states[1].loops[0].body.carried.len(), 2);
     }
@@ -543,7 +557,7 @@ mod tests {
     #[test]
     fn what_differs_when_a_loop_begins_is_read_as_it_is() {
         let mut different = sent(|graph, token| [graph.not(token), token]);
-        read_once(&mut different);
+        read_once(&mut different, |_, _| true);
         assert_eq!(reads(&different), [(ObjectId(0), 0), (ObjectId(1), 0)]);
     }
 }

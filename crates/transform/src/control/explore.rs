@@ -73,7 +73,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         }
         let mut automaton = explorer.automaton();
         super::loops::find(&mut automaton, network);
-        super::congruence::read_once(&mut automaton);
+        super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
         return Ok(automaton);
     }
     Err(NotFused::new("the control varies without an end", network.span))

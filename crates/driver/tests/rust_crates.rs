@@ -61,6 +61,11 @@ fn networks_do_what_the_interpreter_does() {
 #[test]
 fn natives_and_prints_reach_the_host() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let tells = "actor Tells() uint(size=8) In ==> uint(size=8) Out:
+        action In:[x] ==> Out:[x + 1] do println(x); end
+    end";
+    std::fs::write(folder.path().join("Tells.cal"), tells).expect("the folder is writable");
+    built_and_tested(folder.path(), &["Tells.cal"]);
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
     for name in ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"] {
         built_and_run(folder.path(), &[&programs.join(name).display().to_string()]);

@@ -6,7 +6,7 @@ use crate::project::{KnownAnswer, Recording};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
-use headrace_program::Module;
+use headrace_program::{Module, effects};
 use std::fmt::Write as _;
 
 /// What comes with every test of operations.
@@ -243,6 +243,21 @@ fn pieces(text: &mut String, spec: &OperationSpec) {
     attempt(text, spec, ", in pieces", &rooms, &body);
 }
 
+/// A host that shows nothing and has no natives.
+const SILENT: &str = "
+struct Silent;
+
+impl Host for Silent {
+    fn print(&mut self, _: &[u8]) {}
+
+    fn print_real(&mut self, _: f64, _: u32) {}
+
+    fn native(&mut self, _: &str, _: &mut [Argument<'_>]) -> Option<i64> {
+        None
+    }
+}
+";
+
 /// The test of a network: what went in and what must come out.
 pub(super) fn of_network(head: &str, crate_name: &str, module: &Module, recording: Option<&Recording>) -> String {
     let mut text = format!("{head}//! A run on the interpreter, again.\n");
@@ -258,9 +273,13 @@ pub(super) fn of_network(head: &str, crate_name: &str, module: &Module, recordin
         values.collect::<Vec<_>>().join(", ")
     };
     let (mut write, mut read, mut check) = (String::new(), String::new(), String::new());
+    let (uses, silent, host) = match effects::reach_host(module)[module.interface.run.index()] {
+        true => ("{Argument, Context, Host}", SILENT, ", &mut Silent"),
+        false => ("Context", "", ""),
+    };
     let _ = write!(
         text,
-        "\nuse {crate_name}::Context;\n\n#[test]\nfn recorded() {{\n    let mut context = Box::new(Context::new());\n"
+        "\nuse {crate_name}::{uses};\n{silent}\n#[test]\nfn recorded() {{\n    let mut context = Box::new(Context::new());\n"
     );
     for (at, (port, tokens)) in module.interface.inputs.iter().zip(&recording.inputs).enumerate() {
         let _ = writeln!(text, "    let mut in_{at}: &[{}] = &[{}];", port.element, elements(tokens, port.element));
@@ -285,7 +304,7 @@ pub(super) fn of_network(head: &str, crate_name: &str, module: &Module, recordin
     }
     let _ = write!(
         text,
-        "    loop {{\n        let mut moved = 0;\n{write}        context.run(u64::MAX);\n{read}        if moved == 0 {{\n            break;\n        }}\n    }}\n{check}}}\n"
+        "    loop {{\n        let mut moved = 0;\n{write}        context.run(u64::MAX{host});\n{read}        if moved == 0 {{\n            break;\n        }}\n    }}\n{check}}}\n"
     );
     text
 }

@@ -68,7 +68,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "llvm",
-        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C",
+        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C; scheduled, not fused",
         tools: &["clang-19", "clang-16", "clang"],
         test: "make -C {} test",
         tunes: false,
@@ -77,7 +77,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "rust",
-        about: "a crate without the standard library, heap, unsafe code or dependencies",
+        about: "a crate without the standard library, heap, unsafe code or dependencies; scheduled, not fused",
         tools: &["cargo"],
         test: "cargo test --manifest-path {}/Cargo.toml",
         tunes: false,

@@ -2,7 +2,7 @@
 
 use super::{answers, module, shape};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::identifier;
@@ -92,9 +92,8 @@ pub fn of_operations(
     let mut modules = String::from("mod host;\nmod message;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options);
-        told(spec, refused);
-        module.map(|module| module::module(&head, &module, true))
+        told(spec, None);
+        lowered(network, options).map(|module| module::module(&head, &module, true))
     });
     for (printed, (spec, network)) in lowered.into_iter().zip(operations) {
         let own = shape::module_name(spec);

@@ -59,21 +59,12 @@ fn operations_of_every_shape_give_known_answers() {
 #[test]
 fn networks_do_what_the_interpreter_does() {
     let folder = Folder::new();
-    let wide = "actor Wide() uint(size=100) In, int(size=7) Small ==> uint(size=100) Out, bool Odd:
-        int(size=130) sum := -1;
-        action In:[x], Small:[y] ==> Out:[sum / 3], Odd:[(sum & 1) = 1]
-        do sum := sum * 5 + (x << 9) - y; end
-    end";
-    folder.write("Wide.cal", wide);
-    let tells = "actor Tells() uint(size=8) In ==> uint(size=8) Out:
-        action In:[x] ==> Out:[x + 1] do println(x); end
-    end";
-    folder.write("Tells.cal", tells);
+    let (wide, tells) = (folder.write_wide(), folder.write_tells());
     for compiler in compilers() {
-        built_and_tested(&folder, compiler, &["Wide.cal"]);
-        built_and_tested(&folder, compiler, &["Tells.cal"]);
-        for name in ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"] {
-            built_and_tested(&folder, compiler, &[&projects::conformance(name)]);
+        built_and_tested(&folder, compiler, &wide);
+        built_and_tested(&folder, compiler, &tells);
+        for program in projects::conformance() {
+            built_and_tested(&folder, compiler, &[&program]);
         }
     }
 }

@@ -56,20 +56,11 @@ fn networks_do_what_the_interpreter_does() {
         return;
     }
     let folder = Folder::new();
-    let wide = "actor Wide() uint(size=100) In, int(size=7) Small ==> uint(size=100) Out, bool Odd:
-        int(size=130) sum := -1;
-        action In:[x], Small:[y] ==> Out:[sum / 3], Odd:[(sum & 1) = 1]
-        do sum := sum * 5 + (x << 9) - y; end
-    end";
-    folder.write("Wide.cal", wide);
-    let tells = "actor Tells() uint(size=8) In ==> uint(size=8) Out:
-        action In:[x] ==> Out:[x + 1] do println(x); end
-    end";
-    folder.write("Tells.cal", tells);
-    built_and_tested(&folder, &["Wide.cal"]);
-    built_and_tested(&folder, &["Tells.cal"]);
-    for name in ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"] {
-        built_and_tested(&folder, &[&projects::conformance(name)]);
+    let (wide, tells) = (folder.write_wide(), folder.write_tells());
+    built_and_tested(&folder, &wide);
+    built_and_tested(&folder, &tells);
+    for program in projects::conformance() {
+        built_and_tested(&folder, &[&program]);
     }
 }
 

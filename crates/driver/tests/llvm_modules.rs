@@ -1,24 +1,17 @@
 //! Projects that `headrace build --target llvm` makes: they compile without a warning and give the known answers, linked by
 //! clang and in `lli`, with the oldest LLVM that takes them and with the newest found here.
 
-use std::path::Path;
-use std::process::Command;
+#[expect(dead_code, reason = "each test uses a part of it")]
+mod projects;
 
-/// Runs a command, which must end well, and gives all that it said.
-fn run(command: &mut Command) -> String {
-    let output = command.output().expect("the command starts");
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}:\n{said}");
-    said
-}
+use projects::{Folder, is_here};
+use std::process::Command;
 
 /// Versions of LLVM whose clang and lli are here.
 fn versions() -> Vec<&'static str> {
-    let answers =
-        |tool: String| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     let found: Vec<&str> = ["16", "19"]
         .into_iter()
-        .filter(|version| ["clang", "llvm-link", "lli"].iter().all(|tool| answers(format!("{tool}-{version}"))))
+        .filter(|version| ["clang", "llvm-link", "lli"].iter().all(|tool| is_here(&format!("{tool}-{version}"))))
         .collect();
     if found.is_empty() {
         eprintln!("not run: neither LLVM 16 nor 19 is here (scripts/tools.sh llvm)");
@@ -27,19 +20,16 @@ fn versions() -> Vec<&'static str> {
 }
 
 /// Builds a project and runs its test both ways; gives what the tests said.
-fn built_and_run(folder: &Path, what: &[&str]) -> String {
-    let name = Path::new(what[0]).file_name().expect("a name");
-    let project = folder.join("projects").join(name);
-    let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
-    run(build.current_dir(folder).arg("build").args(what).args(["--target", "llvm", "-o"]).arg(&project));
+fn built_and_run(folder: &Folder, what: &[&str]) -> String {
+    let project = folder.build("llvm", what);
     let mut said = String::new();
     for version in versions() {
         let clang = format!("CLANG=clang-{version}");
         for goal in ["test", "lli"] {
             let mut make = Command::new("make");
-            said += &run(make.current_dir(&project).args(["-s", "-j2", goal, &clang, "CFLAGS=-O1"]));
+            said += &folder.run_in(&project, make.args(["-s", "-j2", goal, &clang, "CFLAGS=-O1"]));
         }
-        run(Command::new("make").current_dir(&project).args(["-s", "clean", &clang]));
+        folder.run_in(&project, Command::new("make").args(["-s", "clean", &clang]));
     }
     // That of the runtime says what clang compiles it for.
     let warned = said.lines().any(|line| line.contains("warning") && !line.contains("different data layouts"));
@@ -48,7 +38,7 @@ fn built_and_run(folder: &Path, what: &[&str]) -> String {
 }
 
 /// The same for a project with known answers.
-fn built_and_tested(folder: &Path, what: &[&str]) {
+fn built_and_tested(folder: &Folder, what: &[&str]) {
     let said = built_and_run(folder, what);
     let passed = said.lines().filter(|line| line.ends_with(" passed, 0 failed") && !line.contains(": 0 passed"));
     assert_eq!(passed.count(), 2 * versions().len(), "{what:?}:\n{said}");
@@ -56,7 +46,7 @@ fn built_and_tested(folder: &Path, what: &[&str]) {
 
 #[test]
 fn operations_of_every_shape_give_known_answers() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = Folder::new();
     for what in [
         &["aes128", "--operation", "encrypt", "--operation", "ctr", "--operation", "cbc-decrypt"][..],
         &["chacha20"],
@@ -65,46 +55,32 @@ fn operations_of_every_shape_give_known_answers() {
         &["ascon-aead128"],
         &["ctr-drbg-aes128"],
     ] {
-        built_and_tested(folder.path(), what);
+        built_and_tested(&folder, what);
     }
 }
 
 #[test]
 fn networks_do_what_the_interpreter_does() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let wide = "actor Wide() uint(size=100) In, int(size=7) Small ==> uint(size=100) Out, bool Odd:
-        int(size=130) sum := -1;
-        action In:[x], Small:[y] ==> Out:[sum / 3], Odd:[(sum & 1) = 1]
-        do sum := sum * 5 + (x << 9) - y; end
-    end";
-    std::fs::write(folder.path().join("Wide.cal"), wide).expect("the folder is writable");
-    let said = built_and_run(folder.path(), &["Wide.cal"]);
+    let folder = Folder::new();
+    let said = built_and_run(&folder, &folder.write_wide());
     assert_eq!(said.matches("the streams are those of the interpreter").count(), 2 * versions().len(), "{said}");
 }
 
 #[test]
 fn modules_may_be_optimised_before_it_is_known_what_they_are_for() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
-    run(build.current_dir(folder.path()).args(["build", "sha256", "--target", "llvm", "-o", "sha256"]));
+    let folder = Folder::new();
+    let project = folder.build("llvm", &["sha256"]);
+    let sources = project.join("src");
     // What one of them has optimised, an older one might not read.
     if let Some(version) = versions().last() {
         let mut optimise = Command::new(format!("opt-{version}"));
-        let optimise = optimise.current_dir(folder.path().join("sha256/src"));
-        run(optimise.args([
-            "-passes=verify,default<O2>",
-            "sha256_hash_network.ll",
-            "-S",
-            "-o",
-            "sha256_hash_network.ll",
-        ]));
+        let module = "sha256_hash_network.ll";
+        folder.run_in(&sources, optimise.args(["-passes=verify,default<O2>", module, "-S", "-o", module]));
         let mut make = Command::new("make");
-        let make = make.current_dir(folder.path().join("sha256"));
-        let said = run(make.args(["-s", "test", &format!("CLANG=clang-{version}")]));
+        let said = folder.run_in(&project, make.args(["-s", "test", &format!("CLANG=clang-{version}")]));
         assert!(said.contains(" passed, 0 failed"), "{said}");
         // Places of 32 bits, too.
         let mut compile = Command::new(format!("llc-{version}"));
-        let compile = compile.current_dir(folder.path().join("sha256/src"));
-        run(compile.args(["-mtriple=i386-linux-gnu", "sha256_hash_network.ll", "-o", "sha256_hash_network.s"]));
+        folder.run_in(&sources, compile.args(["-mtriple=i386-linux-gnu", module, "-o", "sha256_hash_network.s"]));
     }
 }

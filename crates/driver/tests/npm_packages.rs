@@ -1,28 +1,19 @@
 //! Packages that `headrace build --target wasm` makes: Node.js runs them, and they give the known answers.
 
-use std::path::Path;
+#[expect(dead_code, reason = "each test uses a part of it")]
+mod projects;
+
+use projects::{Folder, is_here};
 use std::process::Command;
 
-/// Runs a command, which must end well, and gives all that it said.
-fn run(command: &mut Command) -> String {
-    let output = command.output().expect("the command starts");
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}:\n{said}");
-    said
-}
-
 /// Builds a package and runs its test; says how many tests passed, which is nothing where there is no Node.js.
-fn built_and_tested(folder: &Path, what: &[&str]) -> Option<String> {
-    let name = Path::new(what[0]).file_name().expect("a name");
-    let project = folder.join("projects").join(name);
-    let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
-    run(build.current_dir(folder).arg("build").args(what).args(["--target", "wasm", "-o"]).arg(&project));
-    if !Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("not run: no node (scripts/tools.sh node)");
+fn built_and_tested(folder: &Folder, what: &[&str]) -> Option<String> {
+    let project = folder.build("wasm", what);
+    if !is_here("node") {
         return None;
     }
     let mut test = Command::new("node");
-    let said = run(test.current_dir(&project).args(["--test", "--test-reporter=tap", "test/test.js"]));
+    let said = folder.run_in(&project, test.args(["--test", "--test-reporter=tap", "test/test.js"]));
     assert!(said.contains("# fail 0"), "{what:?}:\n{said}");
     assert!(!said.contains("Warning"), "{what:?}:\n{said}");
     Some(said)
@@ -36,7 +27,7 @@ fn passed(said: &str) -> usize {
 
 #[test]
 fn operations_of_every_shape_give_known_answers() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = Folder::new();
     for (what, least) in [
         (&["aes128", "--operation", "encrypt", "--operation", "ctr", "--operation", "cbc-decrypt"][..], 3),
         (&["chacha20"], 1),
@@ -45,7 +36,7 @@ fn operations_of_every_shape_give_known_answers() {
         (&["ascon-aead128"], 2),
         (&["ctr-drbg-aes128"], 1),
     ] {
-        if let Some(said) = built_and_tested(folder.path(), what) {
+        if let Some(said) = built_and_tested(&folder, what) {
             assert!(passed(&said) >= least, "{what:?}:\n{said}");
         }
     }
@@ -53,22 +44,16 @@ fn operations_of_every_shape_give_known_answers() {
 
 #[test]
 fn networks_do_what_the_interpreter_does() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let wide = "actor Wide() uint(size=100) In, int(size=7) Small ==> uint(size=100) Out, bool Odd:
-        int(size=130) sum := -1;
-        action In:[x], Small:[y] ==> Out:[sum / 3], Odd:[(sum & 1) = 1]
-        do sum := sum * 5 + (x << 9) - y; end
-    end";
-    std::fs::write(folder.path().join("Wide.cal"), wide).expect("the folder is writable");
-    if let Some(said) = built_and_tested(folder.path(), &["Wide.cal"]) {
+    let folder = Folder::new();
+    if let Some(said) = built_and_tested(&folder, &folder.write_wide()) {
         assert_eq!(passed(&said), 1, "{said}");
     }
 }
 
 #[test]
 fn natives_and_prints_reach_the_host() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let host = "import { Context } from './projects/Host.cal/index.js';
+    let folder = Folder::new();
+    let host = "import { Context } from './projects/Host/index.js';
         const context = new Context();
         const said = [];
         const host = {
@@ -88,10 +73,10 @@ fn natives_and_prints_reach_the_host() {
         action In:[x] ==> Out:[x + 1]
         do println(\"got \" + x); Writer_write(x); end
     end";
-    std::fs::write(folder.path().join("Host.cal"), actor).expect("the folder is writable");
-    std::fs::write(folder.path().join("host.mjs"), host).expect("the folder is writable");
-    if built_and_tested(folder.path(), &["Host.cal"]).is_some() {
-        let said = run(Command::new("node").current_dir(folder.path()).arg("host.mjs"));
+    folder.write("Host.cal", actor);
+    folder.write("host.mjs", host);
+    if built_and_tested(&folder, &["Host.cal"]).is_some() {
+        let said = folder.run(Command::new("node").arg("host.mjs"));
         assert!(
             said.starts_with("0 got |5|\n|Writer_write(5)|got |6|\n|Writer_write(6) Int32Array(2) [ 6, 7 ]"),
             "{said}"

@@ -105,6 +105,17 @@ pub enum RealFormat {
     Double,
 }
 
+impl RealFormat {
+    /// How many bits it has.
+    pub fn bits(self) -> u32 {
+        match self {
+            RealFormat::Half => 16,
+            RealFormat::Single => 32,
+            RealFormat::Double => 64,
+        }
+    }
+}
+
 /// What is shown. Integers and booleans were turned into bytes before.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Print {

@@ -20,12 +20,37 @@ impl Folder {
         project
     }
 
-    /// Runs a command in the folder, which must end well, and gives what it said on its standard output.
+    /// Runs a command in the folder, which must end well, and gives all that it said.
     pub fn run(&self, command: &mut Command) -> String {
-        let output = command.current_dir(self.0.path()).output().expect("the command starts");
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{command:?}:\n{out}{err}");
-        out.into_owned()
+        self.run_in(self.0.path(), command)
+    }
+
+    /// The same in a project.
+    pub fn run_in(&self, project: &Path, command: &mut Command) -> String {
+        let output = command.current_dir(project).output().expect("the command starts");
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{command:?}:\n{said}");
+        said
+    }
+
+    /// An actor with wide and narrow numbers.
+    pub fn write_wide(&self) -> [&'static str; 1] {
+        let wide = "actor Wide() uint(size=100) In, int(size=7) Small ==> uint(size=100) Out, bool Odd:
+            int(size=130) sum := -1;
+            action In:[x], Small:[y] ==> Out:[sum / 3], Odd:[(sum & 1) = 1]
+            do sum := sum * 5 + (x << 9) - y; end
+        end";
+        self.write("Wide.cal", wide);
+        ["Wide.cal"]
+    }
+
+    /// An actor that prints.
+    pub fn write_tells(&self) -> [&'static str; 1] {
+        let tells = "actor Tells() uint(size=8) In ==> uint(size=8) Out:
+            action In:[x] ==> Out:[x + 1] do println(x); end
+        end";
+        self.write("Tells.cal", tells);
+        ["Tells.cal"]
     }
 
     /// A file in the folder.
@@ -34,9 +59,10 @@ impl Folder {
     }
 }
 
-/// A program of the conformance tests.
-pub fn conformance(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance").join(name).display().to_string()
+/// Programs of the conformance tests that print and call natives.
+pub fn conformance() -> [String; 3] {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
+    ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"].map(|name| programs.join(name).display().to_string())
 }
 
 /// Whether a tool is there; says so where it is not.

@@ -4,8 +4,7 @@ use super::expression::{Scope, ctype};
 use super::name;
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RealFormat, RecordId, Stmt, VariableId,
-    VariableKind,
+    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId, VariableKind,
 };
 
 /// Something that `break` leaves.
@@ -219,11 +218,7 @@ impl Braces for Printer<'_> {
             Print::Text(text) => format!("host_x.print(bytes_of(TEXTS_x[{}]));", scope.expr(text)),
             Print::Bytes(place, from, count) => format!("host_x.print({});", self.part(place, from, count)),
             Print::Real(value, format) => {
-                let bits = match format {
-                    RealFormat::Half => 16,
-                    RealFormat::Single => 32,
-                    RealFormat::Double => 64,
-                };
+                let bits = format.bits();
                 format!("host_x.print_real({}, {bits});", scope.expr(value))
             }
         };

@@ -5,8 +5,7 @@ use super::parts::{Exit, Parts, chunks, is_heavy};
 use super::{name, reach, size};
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RealFormat, Stmt, Type, VariableId,
-    VariableKind,
+    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
 };
 
 /// What functions work in: it is a part of the state, so that it can be cleared with it.
@@ -406,11 +405,7 @@ impl Braces for Printer<'_> {
             }
             Print::Bytes(place, from, count) => format!("host__.print({});", self.part(place, from, count)),
             Print::Real(value, format) => {
-                let bits = match format {
-                    RealFormat::Half => 16,
-                    RealFormat::Single => 32,
-                    RealFormat::Double => 64,
-                };
+                let bits = format.bits();
                 format!("host__.printReal({}, {bits});", self.expr(value))
             }
         };

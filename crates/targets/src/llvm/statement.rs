@@ -3,7 +3,7 @@
 use super::code::{Around, Code, Shared, Spot};
 use super::types::{given, memory, result as result_type, value};
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, NativeArgument, Place, Print, RealFormat, Stmt, Type, VariableId, VariableKind,
+    Argument, Expr, FunctionId, Label, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
 };
 
 impl Code<'_> {
@@ -265,11 +265,7 @@ impl Code<'_> {
                 self.line(&format!("call void @headrace_print(ptr %.host, ptr {}, i32 {count})", spot.pointer));
             }
             Print::Real(own, format) => {
-                let bits = match format {
-                    RealFormat::Half => 16,
-                    RealFormat::Single => 32,
-                    RealFormat::Double => 64,
-                };
+                let bits = format.bits();
                 let operand = self.value(own);
                 self.line(&format!("call void @headrace_print_real(ptr %.host, double {operand}, i32 {bits})"));
             }

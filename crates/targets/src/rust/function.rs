@@ -3,8 +3,7 @@
 use super::expression::Scope;
 use super::name;
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RealFormat, Root, Stmt, Type, VariableId,
-    VariableKind,
+    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, Type, VariableId, VariableKind,
 };
 use std::fmt::Write as _;
 
@@ -299,11 +298,7 @@ impl Printer<'_> {
             Print::Text(text) => format!("host.print(TEXTS[{}].as_bytes());", scope.index(text)),
             Print::Bytes(place, from, count) => format!("host.print(&{});", self.part(place, from, count)),
             Print::Real(value, format) => {
-                let bits = match format {
-                    RealFormat::Half => 16,
-                    RealFormat::Single => 32,
-                    RealFormat::Double => 64,
-                };
+                let bits = format.bits();
                 format!("host.print_real({}, {bits});", scope.expr(value))
             }
         };

@@ -2,9 +2,7 @@
 
 use super::code::{Address, Code, value};
 use super::memory::NATIVE;
-use headrace_program::{
-    Argument, Expr, FunctionId, Label, NativeArgument, Place, Print, RealFormat, Stmt, Type, VariableId,
-};
+use headrace_program::{Argument, Expr, FunctionId, Label, NativeArgument, Place, Print, Stmt, Type, VariableId};
 
 /// Most bytes that are moved word by word: the instructions for memory are calls in today's engines.
 pub(super) const MOST_UNROLLED: u64 = 128;
@@ -251,11 +249,7 @@ impl Code<'_> {
                 format!("(call $host.print {} {})", address.text(), self.expr(count))
             }
             Print::Real(own, format) => {
-                let bits = match format {
-                    RealFormat::Half => 16,
-                    RealFormat::Single => 32,
-                    RealFormat::Double => 64,
-                };
+                let bits = format.bits();
                 format!("(call $host.print_real {} (i32.const {bits}))", self.expr(own))
             }
         };

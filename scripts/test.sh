@@ -12,6 +12,7 @@ compiled_seconds=${COMPILED_SECONDS:-100}
 sanitized=${SANITIZED_CASES:-40}
 timed=${CONSTANT_TIME_CLAIMS:-40}
 timed_seconds=${CONSTANT_TIME_SECONDS:-120}
+sanitized_seconds=${SANITIZED_SECONDS:-120}
 fused_seconds=${FUSED_SECONDS:-90}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
@@ -39,6 +40,15 @@ skip() { # skip NAME WHY
     echo "$1: not run: $2" >>"$report"
 }
 
+shuffled() { # shuffled SEED: the words of the input, a line each, in an order that the seed chooses
+    python3 -c '
+import random, sys
+words = sys.stdin.read().split()
+random.Random(int(sys.argv[1])).shuffle(words)
+print(*words, sep="\n")
+' "$1"
+}
+
 headrace="$target/checked/headrace"
 testkit="$target/checked/headrace-testkit"
 
@@ -61,12 +71,10 @@ step "known answers on the interpreter" "$headrace" test --on interp
 compiled_answers() {
     until=$(($(date +%s) + compiled_seconds))
     "$headrace" list primitives --json | python3 -c '
-import json, random, sys
+import json, sys
 rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
-sets = sorted({operation["set"] for operations in rows for operation in operations})
-random.Random(int(sys.argv[1])).shuffle(sets)
-print(*sets, sep="\n")
-' "${COMPILED_SEED:-1}" | while read -r set; do
+print(*sorted({operation["set"] for operations in rows for operation in operations}))
+' | shuffled "${COMPILED_SEED:-1}" | while read -r set; do
         [ "$(date +%s)" -lt "$until" ] || break
         said=$("$headrace" test "$set" --on native </dev/null 2>&1) || {
             echo "$said"
@@ -80,19 +88,28 @@ if command -v python3 >/dev/null 2>&1; then
 else
     skip "known answers in compiled code, a sample" "no python3"
 fi
-# Projects with their known answers under the sanitizers of the compiler: a parameter set of each shape.
+# Projects with their known answers under the sanitizers of the compiler: a parameter set of each shape, in an order that
+# the seed chooses, as far as time goes.
 sanitized_projects() {
     projects=$(mktemp -d)
     status=0
-    for set in aes128 aes128-gcm aes128-ccm hmac-sha256 sha3-256 chacha20 base64 lcg32 hash-drbg-sha256; do
+    until=$(($(date +%s) + sanitized_seconds))
+    for set in $(echo aes128 aes128-gcm aes128-ccm hmac-sha256 sha3-256 chacha20 base64 lcg32 hash-drbg-sha256 |
+        shuffled "${SANITIZED_SEED:-1}"); do
+        [ "$(date +%s)" -lt "$until" ] || break
         "$headrace" build $set --target c -o "$projects/$set" &&
             make --no-print-directory -s -j"$(nproc)" -C "$projects/$set" \
                 CFLAGS="-O1 -Wpedantic -fsanitize=address,undefined -fno-sanitize-recover=all" test || status=1
+        echo "$set"
     done
     rm -rf "$projects"
     return $status
 }
-step "projects in C under sanitizers" sanitized_projects
+if command -v python3 >/dev/null 2>&1; then
+    step "projects in C under sanitizers, a sample" sanitized_projects
+else
+    skip "projects in C under sanitizers, a sample" "no python3"
+fi
 # Projects for AArch64 with their known answers under QEMU: lanes, bits, tables in registers, plain code.
 on_aarch64() {
     projects=$(mktemp -d)

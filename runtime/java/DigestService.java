@@ -7,17 +7,11 @@ import java.security.ProviderException;
 /** A hash as a {@code MessageDigest}. */
 final class DigestService extends MessageDigestSpi {
     private final Flow flow;
-    private boolean open;
+    private final OpenMessage message;
 
     DigestService(Flow flow) {
         this.flow = flow;
-    }
-
-    private void begin() throws MessageException {
-        if (!open) {
-            flow.begin(Flow.strings(), 0);
-            open = true;
-        }
+        message = new OpenMessage(flow, Flow::strings);
     }
 
     @Override
@@ -32,13 +26,7 @@ final class DigestService extends MessageDigestSpi {
 
     @Override
     protected void engineUpdate(byte[] input, int from, int count) {
-        try {
-            begin();
-            flow.update(new Span(input, from, count), Room.none());
-        } catch (MessageException error) {
-            open = false;
-            throw new ProviderException(error);
-        }
+        message.update(input, from, count);
     }
 
     @Override
@@ -57,21 +45,11 @@ final class DigestService extends MessageDigestSpi {
         if (count < engineGetDigestLength()) {
             throw new DigestException("the digest has " + engineGetDigestLength() + " bytes");
         }
-        Room[] rooms = Flow.rooms();
-        rooms[Flow.OUTPUT_ROOM] = new Room(out, at, count);
-        try {
-            begin();
-            flow.end(Flow.strings(), rooms);
-        } catch (MessageException error) {
-            throw new ProviderException(error);
-        } finally {
-            open = false;
-        }
-        return rooms[Flow.OUTPUT_ROOM].used;
+        return message.end(Flow.OUTPUT_ROOM, new Room(out, at, count));
     }
 
     @Override
     protected void engineReset() {
-        open = false;
+        message.forget();
     }
 }

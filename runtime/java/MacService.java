@@ -12,12 +12,13 @@ import javax.crypto.spec.IvParameterSpec;
 /** A message authentication code as a {@code Mac}. */
 final class MacService extends MacSpi {
     private final Flow flow;
+    private final OpenMessage message;
     private Key key;
     private byte[] iv;
-    private boolean open;
 
     MacService(Flow flow) {
         this.flow = flow;
+        message = new OpenMessage(flow, this::strings);
     }
 
     @Override
@@ -49,7 +50,7 @@ final class MacService extends MacSpi {
         if (bytes == null) {
             throw new InvalidKeyException("the bytes of the key are not known");
         }
-        open = false;
+        message.forget();
         try {
             flow.key(Span.of(bytes));
         } catch (MessageException error) {
@@ -59,13 +60,10 @@ final class MacService extends MacSpi {
         }
     }
 
-    private void begin() throws MessageException {
-        if (!open) {
-            Span[] strings = Flow.strings();
-            strings[ivRole()] = Span.of(iv);
-            flow.begin(strings, 0);
-            open = true;
-        }
+    private Span[] strings() {
+        Span[] strings = Flow.strings();
+        strings[ivRole()] = Span.of(iv);
+        return strings;
     }
 
     @Override
@@ -75,34 +73,19 @@ final class MacService extends MacSpi {
 
     @Override
     protected void engineUpdate(byte[] input, int from, int count) {
-        try {
-            begin();
-            flow.update(new Span(input, from, count), Room.none());
-        } catch (MessageException error) {
-            open = false;
-            throw new ProviderException(error);
-        }
+        message.update(input, from, count);
     }
 
     @Override
     protected byte[] engineDoFinal() {
         byte[] tag = new byte[engineGetMacLength()];
-        Room[] rooms = Flow.rooms();
-        rooms[Flow.TAG_ROOM] = new Room(tag, 0, tag.length);
-        try {
-            begin();
-            flow.end(Flow.strings(), rooms);
-        } catch (MessageException error) {
-            throw new ProviderException(error);
-        } finally {
-            open = false;
-        }
+        message.end(Flow.TAG_ROOM, new Room(tag, 0, tag.length));
         return tag;
     }
 
     @Override
     protected void engineReset() {
-        if (open) {
+        if (message.hasBegun()) {
             try {
                 takeKey();
             } catch (InvalidKeyException error) {

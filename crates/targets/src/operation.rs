@@ -22,6 +22,16 @@ pub(crate) const STRINGS: [(Role, &str, &str); 12] = [
     (Role::Tag, "TAG", "tag"),
 ];
 
+/// The place of a string in [`STRINGS`]. Panics for roles that are not strings.
+pub(crate) fn string_number(role: Role) -> usize {
+    STRINGS.iter().position(|(known, ..)| *known == role).expect("ports that control messages are no strings")
+}
+
+/// The constant of a string. Panics for roles that are not strings.
+pub(crate) fn string_constant(role: Role) -> &'static str {
+    STRINGS[string_number(role)].1
+}
+
 /// A function of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
@@ -81,7 +91,7 @@ pub(crate) fn methods(spec: &OperationSpec) -> Vec<Function> {
 }
 
 /// The name of a string in signatures, where `in` is a word of the language.
-pub(crate) fn string_name(name: &'static str) -> &'static str {
+pub(crate) fn string_name(name: &str) -> &str {
     if name == "in" { "input" } else { name }
 }
 

@@ -3,7 +3,7 @@
 use super::expression::ctype;
 use super::name;
 use super::shape::{class_name, method_name, room};
-use crate::operation::{Function, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name};
+use crate::operation::{Function, Parameter, is_optional, methods, parameters, streams, string_constant, string_name};
 use crate::project::Recording;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
@@ -47,10 +47,6 @@ fn operation(text: &mut String, spec: &OperationSpec) {
     text.push_str("    }\n}\n\n");
 }
 
-fn number(role: Role) -> &'static str {
-    STRINGS.iter().find(|(known, ..)| *known == role).map_or("", |(_, constant, _)| constant)
-}
-
 /// What a function is given, and the strings that come out of it: their names, roles, and where lengths are told.
 struct Call {
     arguments: Vec<String>,
@@ -82,7 +78,7 @@ impl Call {
     fn made(&self, before: &str) -> String {
         let lengths = |at: &str| if self.outputs.len() == 1 { "n".to_owned() } else { format!("n.{at}") };
         let with = self.outputs.iter().map(|(own, constant, at)| {
-            let before = if *constant == number(Role::Output) { before } else { "" };
+            let before = if *constant == string_constant(Role::Output) { before } else { "" };
             format!(".with(\"{constant}\", {own}, {before}{})", lengths(at))
         });
         format!("return Made(){};", with.collect::<String>())
@@ -115,15 +111,17 @@ fn whole(text: &mut String, spec: &OperationSpec, function: Function) {
         Function::Generate => {
             all.arguments.insert(0, "answer.words()".to_owned());
             // As much as is known of what comes, and no more.
-            let known =
-                format!("test::Bytes(std::max<std::size_t>(1, answer.get(\"{}\").size()))", number(Role::Output));
+            let known = format!(
+                "test::Bytes(std::max<std::size_t>(1, answer.get(\"{}\").size()))",
+                string_constant(Role::Output)
+            );
             room = vec![("out", known)];
         }
         Function::Blocks => {
-            let input = format!("answer.get(\"{}\")", number(Role::Input));
+            let input = format!("answer.get(\"{}\")", string_constant(Role::Input));
             let body = [
                 format!("context->blocks({input}, out);"),
-                format!("return Made().with(\"{}\", out, out.size());", number(Role::Output)),
+                format!("return Made().with(\"{}\", out, out.size());", string_constant(Role::Output)),
             ];
             return attempt(text, spec, "", &[("out", format!("test::Bytes({input}.size())"))], &body);
         }
@@ -153,7 +151,7 @@ fn pieces(text: &mut String, spec: &OperationSpec) {
         body.push("std::size_t total = 0;".to_owned());
     }
     body.extend([
-        format!("std::span<const std::uint8_t> rest = answer.get(\"{}\");", number(Role::Input)),
+        format!("std::span<const std::uint8_t> rest = answer.get(\"{}\");", string_constant(Role::Input)),
         "for (std::size_t piece = 1; !rest.empty(); ++piece) {".to_owned(),
         "    const auto now = rest.first(std::min(rest.size(), piece));".to_owned(),
         format!("    {update}"),

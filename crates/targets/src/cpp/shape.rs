@@ -15,8 +15,13 @@ use headrace_program::names::{camel_case, identifier};
 use std::fmt::Write as _;
 
 /// How documentation in C++ spells what it refers to.
-const SPELLING: Spelling =
-    Spelling { refused: "`Reason::refused`", words: "n_words", code: |text| format!("`{text}`") };
+const SPELLING: Spelling = Spelling {
+    refused: "`Reason::refused`",
+    words: "n_words",
+    code: |text| format!("`{text}`"),
+    string: |name| string_name(name).to_owned(),
+    gives_output: false,
+};
 
 /// What the run time calls its own.
 const TAKEN: [&str; 7] = ["Argument", "Came", "Error", "Host", "Reason", "Status", "Detail"];

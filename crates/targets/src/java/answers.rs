@@ -6,7 +6,7 @@ use super::network::LITERAL_BYTES;
 use super::provider::{Kind, Service, provider_class};
 use super::shape::{class_name, method_name};
 use super::{literal, name};
-use crate::operation::{Function, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name};
+use crate::operation::{Function, Parameter, is_optional, methods, parameters, streams, string_constant, string_name};
 use crate::project::Recording;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
@@ -95,10 +95,6 @@ fn call(spec: &OperationSpec, function: Function) -> Call {
     call
 }
 
-fn constant(role: Role) -> &'static str {
-    STRINGS.iter().find(|(known, ..)| *known == role).map_or("", |(_, constant, _)| constant)
-}
-
 /// An attempt that ends in strings, or in an exception of what it does before.
 fn attempt(text: &mut String, spec: &OperationSpec, what: &str, body: &[String], outputs: &[(&str, &str)]) {
     let _ = writeln!(text, "                answer.judge(\"{}{what}\", () -> {{", spec.name);
@@ -120,8 +116,8 @@ fn whole(text: &mut String, spec: &OperationSpec, function: Function) {
     match function {
         Function::Generate => all.arguments.insert(0, "answer.words()".to_owned()),
         Function::Blocks => {
-            all.arguments = vec![format!("answer.get(\"{}\")", constant(Role::Input)), "out".to_owned()];
-            all.outputs = vec![("out", constant(Role::Output))];
+            all.arguments = vec![format!("answer.get(\"{}\")", string_constant(Role::Input)), "out".to_owned()];
+            all.outputs = vec![("out", string_constant(Role::Output))];
         }
         _ => {}
     }
@@ -130,10 +126,10 @@ fn whole(text: &mut String, spec: &OperationSpec, function: Function) {
         let body = [
             format!(
                 "ByteBuffer out = ByteBuffer.allocate(Math.max(1, answer.get(\"{}\").length));",
-                constant(Role::Output)
+                string_constant(Role::Output)
             ),
             format!("context.generate({});", all.arguments.join(", ")),
-            format!("return new Made().with(\"{}\", out);", constant(Role::Output)),
+            format!("return new Made().with(\"{}\", out);", string_constant(Role::Output)),
         ];
         let _ = write!(
             text,
@@ -153,7 +149,7 @@ fn pieces(text: &mut String, spec: &OperationSpec) {
     let out = if streams(spec) { ", out" } else { "" };
     let body = [
         format!("context.init({});", call(spec, Function::Init).arguments.join(", ")),
-        format!("byte[] input = answer.get(\"{}\");", constant(Role::Input)),
+        format!("byte[] input = answer.get(\"{}\");", string_constant(Role::Input)),
         "for (int at = 0, piece = 1; at < input.length; at += piece++) {".to_owned(),
         format!("    context.update(input, at, Math.min(piece, input.length - at){out});"),
         "}".to_owned(),

@@ -26,6 +26,7 @@ mod parts;
 pub mod project;
 mod provider;
 mod reach;
+mod runtime;
 mod shape;
 mod size;
 

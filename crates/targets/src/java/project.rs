@@ -1,6 +1,7 @@
 //! Projects: what is printed for networks, with a Maven description, a Makefile for those without it, a test and a README.
 
 use super::network::METHOD_BYTES;
+use super::runtime::{OF_KNOWN_ANSWERS, OF_NETWORKS, OF_OPERATIONS, OF_RECORDINGS};
 use super::shape::{class_name, operation, package};
 use super::{answers, network, provider};
 use crate::braces::free_of_records;
@@ -11,30 +12,6 @@ use headrace_library::catalog::OperationSpec;
 use headrace_lowering::lower;
 use headrace_program::Module;
 use headrace_source::Diagnostic;
-
-macro_rules! runtime {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../runtime/java/", $name)))),*]
-    };
-}
-
-/// What networks need, and what operations need beside it.
-const OF_NETWORKS: [(&str, &str); 3] = runtime!["Host.java", "Status.java", "Tables.java"];
-const OF_OPERATIONS: [(&str, &str); 11] = runtime![
-    "CipherService.java",
-    "DigestService.java",
-    "Flow.java",
-    "MacService.java",
-    "MessageException.java",
-    "Network.java",
-    "Operation.java",
-    "RandomService.java",
-    "Room.java",
-    "Services.java",
-    "Span.java",
-];
-const OF_TESTS: [(&str, &str); 4] =
-    runtime!["test/Answer.java", "test/Made.java", "test/Services.java", "test/Streams.java"];
 
 /// The files of a project, which lie in folders that are named as its package.
 struct Project {
@@ -163,7 +140,7 @@ pub fn of_network_in_methods(
     let class = free_of_records(&lowered, "Context");
     project.main(&format!("{class}.java"), &network::network(&head, &lowered, &class, false, most));
     project.test("RecordedTest.java", &answers::of_network(&head, &lowered, &class, recording));
-    project.test("test/Streams.java", OF_TESTS[3].1);
+    OF_RECORDINGS.iter().for_each(|(path, text)| project.test(path, text));
     Ok(project.finish(&about, &options.command, "RecordedTest", ""))
 }
 
@@ -201,7 +178,7 @@ pub fn of_operations(
         return Err(problems);
     }
     OF_OPERATIONS.iter().for_each(|(path, text)| project.main(path, text));
-    OF_TESTS.iter().for_each(|(path, text)| project.test(path, text));
+    OF_RECORDINGS.iter().chain(&OF_KNOWN_ANSWERS).for_each(|(path, text)| project.test(path, text));
     let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let services = provider::services(&specs);
     let mut usage = String::new();

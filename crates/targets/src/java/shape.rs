@@ -17,30 +17,14 @@ const SPELLING: Spelling = Spelling {
     refused: "{@link MessageException.Reason#REFUSED}",
     words: "words",
     code: |text| format!("{{@code {text}}}"),
+    string: |name| string_name(name).to_owned(),
+    gives_output: false,
 };
-
-/// The classes of the run time, whose names no operation takes.
-const TAKEN: [&str; 14] = [
-    "Host",
-    "Status",
-    "Tables",
-    "Network",
-    "MessageException",
-    "Operation",
-    "Span",
-    "Room",
-    "Flow",
-    "CipherService",
-    "DigestService",
-    "MacService",
-    "RandomService",
-    "Services",
-];
 
 /// The name of the class of an operation.
 pub(super) fn class_name(spec: &OperationSpec) -> String {
     let own = camel_case(&identifier(&spec.name).to_lowercase());
-    if TAKEN.contains(&own.as_str()) { format!("{own}Operation") } else { own }
+    if super::runtime::has_class(&own) { format!("{own}Operation") } else { own }
 }
 
 /// Where an output goes among those that may come at the end.

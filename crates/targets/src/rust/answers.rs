@@ -1,7 +1,9 @@
 //! The test of a crate: known answers of each operation, whole and in pieces; for a network, a recorded run.
 
 use super::shape::{module_name, type_name};
-use crate::operation::{Function, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name};
+use crate::operation::{
+    Function, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name, string_number,
+};
 use crate::project::{KnownAnswer, Recording};
 use headrace_ir::Network;
 use headrace_library::Role;
@@ -48,11 +50,6 @@ impl Answer {
     }
 }
 "#;
-
-/// The number of a string, in crates and tests.
-fn number(role: Role) -> usize {
-    STRINGS.iter().position(|(known, ..)| *known == role).unwrap_or_default()
-}
 
 fn literal(bytes: &[u8]) -> String {
     let mut text = "b\"".to_owned();
@@ -120,7 +117,7 @@ fn operation(text: &mut String, spec: &OperationSpec, answers: &[&KnownAnswer]) 
 
 fn given(spec: &OperationSpec, parameter: &Parameter<'_>) -> String {
     let role = parameter.port.role;
-    let number = number(role);
+    let number = string_number(role);
     if is_optional(spec, role) { format!("answer.strings[{number}]") } else { format!("answer.get({number})") }
 }
 
@@ -163,7 +160,7 @@ impl Call {
     fn strings(&self, before: &str) -> String {
         let strings = self.outputs.iter().map(|(own, role)| {
             let before = if *role == Role::Output { before } else { "" };
-            format!("({}, {own}[..{before}n_{own}].to_vec())", number(*role))
+            format!("({}, {own}[..{before}n_{own}].to_vec())", string_number(*role))
         });
         format!("vec![{}]", strings.collect::<Vec<_>>().join(", "))
     }
@@ -192,7 +189,10 @@ fn whole(text: &mut String, spec: &OperationSpec, function: Function) {
     let method = if function == Function::Generate {
         all.arguments.insert(0, "answer.words".to_owned());
         // As much as is known of what comes, and no more.
-        rooms = format!("            let mut out = vec![0xa5; answer.get({}).len().max(1)];\n", number(Role::Output));
+        rooms = format!(
+            "            let mut out = vec![0xa5; answer.get({}).len().max(1)];\n",
+            string_number(Role::Output)
+        );
         "generate"
     } else {
         "message"
@@ -207,7 +207,7 @@ fn whole(text: &mut String, spec: &OperationSpec, function: Function) {
 }
 
 fn blocks(text: &mut String, spec: &OperationSpec) {
-    let (input, output) = (number(Role::Input), number(Role::Output));
+    let (input, output) = (string_number(Role::Input), string_number(Role::Output));
     let rooms = format!("            let mut out = vec![0xa5; answer.get({input}).len()];\n");
     let body =
         format!("            context.blocks(answer.get({input}), &mut out)?;\n            Ok(vec![({output}, out)])\n");
@@ -235,7 +235,7 @@ fn pieces(text: &mut String, spec: &OperationSpec) {
          {update}\n                rest = more;\n                piece += 1;\n            }}\n            \
          let {} = context.finalize({})?;\n            Ok({})\n",
         call(spec, Function::Init).arguments.join(", "),
-        number(Role::Input),
+        string_number(Role::Input),
         last.pattern(),
         last.arguments.join(", "),
         last.strings(before)

@@ -54,8 +54,13 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> 
 }
 
 /// How documentation in Rust spells what it refers to.
-const SPELLING: Spelling =
-    Spelling { refused: "[`message::Error::Refused`]", words: "n_words", code: |text| format!("`{text}`") };
+const SPELLING: Spelling = Spelling {
+    refused: "[`message::Error::Refused`]",
+    words: "n_words",
+    code: |text| format!("`{text}`"),
+    string: |name| string_name(name).to_owned(),
+    gives_output: false,
+};
 
 fn method(text: &mut String, spec: &OperationSpec, function: Function) {
     let listed = parameters(spec, function);

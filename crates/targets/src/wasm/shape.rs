@@ -3,13 +3,23 @@
 //! The work is done by `runtime/wasm/message.js`; what is printed here is a table of the ports, and thin methods. A method that
 //! takes one string takes it as it is, one that takes several takes an object; the same holds for what comes out.
 
-use crate::operation::{Function, Operation, Parameter, STRINGS, parameters, streams, withholds};
+use crate::descriptions::{Spelling, describe};
+use crate::operation::{Function, Operation, Parameter, STRINGS, is_optional, parameters, string_number};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::Module;
 use headrace_program::names::{camel_case, identifier};
 use std::fmt::Write as _;
+
+/// How documentation in JavaScript spells what it refers to.
+const SPELLING: Spelling = Spelling {
+    refused: "an error of code `REFUSED`",
+    words: "nWords",
+    code: |text| format!("`{text}`"),
+    string: string_name,
+    gives_output: true,
+};
 
 /// The name of the files of an operation.
 pub(super) fn file_name(spec: &OperationSpec) -> String {
@@ -28,15 +38,6 @@ fn string_name(name: &str) -> String {
     }
     let camel = camel_case(name);
     camel[..1].to_lowercase() + &camel[1..]
-}
-
-fn number(role: Role) -> usize {
-    STRINGS.iter().position(|(known, ..)| *known == role).unwrap_or_default()
-}
-
-/// A generator that goes on may be given neither seed nor entropy.
-fn is_optional(spec: &OperationSpec, role: Role) -> bool {
-    spec.input(Role::Reseed).is_some() && matches!(role, Role::Seed | Role::Entropy)
 }
 
 /// A string of a method.
@@ -65,7 +66,7 @@ impl Method<'_> {
 
 /// The methods that an operation has.
 pub(super) fn methods(spec: &OperationSpec) -> Vec<Method<'_>> {
-    let method = |function: Function| -> Option<Method<'_>> {
+    let method = |function: Function| {
         let name = match function {
             Function::Key => "key",
             Function::Blocks => "blocks",
@@ -73,8 +74,7 @@ pub(super) fn methods(spec: &OperationSpec) -> Vec<Method<'_>> {
             Function::Init => "init",
             Function::Update => "update",
             Function::Final => "finalize",
-            Function::Message => "message",
-            Function::Helped | Function::Many => return None,
+            _ => "message",
         };
         // Those of blocks are what messages have.
         let asked = if function == Function::Blocks { Function::Message } else { function };
@@ -82,44 +82,14 @@ pub(super) fn methods(spec: &OperationSpec) -> Vec<Method<'_>> {
         let all = parameters(spec, asked).into_iter().filter(|parameter| is_own(parameter.port.role));
         let all = all.map(|parameter| Own {
             name: string_name(parameter.name),
-            number: number(parameter.port.role),
+            number: string_number(parameter.port.role),
             optional: is_optional(spec, parameter.port.role),
             parameter,
         });
         let (made, given) = all.partition(|own| own.parameter.port.role.is_output());
-        Some(Method { function, name, given, made })
+        Method { function, name, given, made }
     };
-    crate::operation::functions(spec).into_iter().filter_map(method).collect()
-}
-
-fn describe(spec: &OperationSpec, method: &Method<'_>) -> String {
-    let listed: Vec<String> =
-        method.given.iter().map(|own| format!("`{}` has {}", own.name, own.parameter.port.sizes)).collect();
-    let sizes = if listed.is_empty() { String::new() } else { format!(" {}.", listed.join("; ")) };
-    match method.function {
-        Function::Key => format!("Takes a key, which is used from the next message on.{sizes}"),
-        Function::Blocks => format!("Transforms whole blocks of {} bytes.", spec.block_bytes.unwrap_or(0)),
-        Function::Generate if spec.input(Role::Reseed).is_some() => format!(
-            "Makes `nWords` words. A seed begins anew; without one the generator goes on from where it is. Entropy, where there \
-             is some, is taken in; an error of code `REFUSED` asks for it.{sizes}"
-        ),
-        Function::Generate => format!("Makes `nWords` words.{sizes}"),
-        Function::Init => format!("Begins a message.{sizes}"),
-        Function::Update if streams(spec) => "Takes a piece of input; gives what comes out so far.".to_owned(),
-        Function::Update => "Takes a piece of input.".to_owned(),
-        Function::Final if spec.verifies => {
-            format!("Ends the message; an error of code `REFUSED` says that it is not authentic.{sizes}")
-        }
-        Function::Final => {
-            let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
-            format!("Ends the message, whose input must have had {input}. Gives the rest of what comes out.")
-        }
-        _ if withholds(spec) => format!(
-            "A whole message. An error of code `REFUSED` says that it is not what `{}` makes; nothing comes out then.{sizes}",
-            spec.inverse.as_deref().unwrap_or(&spec.name)
-        ),
-        _ => format!("A whole message: gives what comes out.{sizes}"),
-    }
+    crate::operation::methods(spec).into_iter().map(method).collect()
 }
 
 fn comment(text: &str) -> String {
@@ -207,7 +177,7 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network, mod
         let _ = write!(
             text,
             "\n  /** {} */\n  {}({signature}) {{\n{body}  }}\n",
-            comment(&describe(spec, &method)),
+            comment(&describe(spec, method.function, &SPELLING)),
             method.name
         );
     }
@@ -245,7 +215,7 @@ pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
         let _ = write!(
             text,
             "\n  /** {} */\n  {}({}): {result};\n",
-            comment(&describe(spec, &method)),
+            comment(&describe(spec, method.function, &SPELLING)),
             method.name,
             parameters.join(", ")
         );

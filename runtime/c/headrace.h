@@ -105,6 +105,24 @@ struct headrace_stream {
     uint32_t status;
 };
 
+/* Ports of each direction that `whole` is told of at most. */
+#define HEADRACE_PORTS 16
+
+/* All tokens of a message, for `whole`: of each input port where they lie and how many there are, and room for bytes of an
+   output port. Then how many are left of those of port `input`, and how much of the room. */
+struct headrace_windows {
+    const void *in[HEADRACE_PORTS];
+    size_t n_in[HEADRACE_PORTS];
+    uint8_t *out;
+    size_t n_out;
+    uint32_t input;
+    uint32_t output;
+};
+
+/* What `whole` returns: nothing has happened; or all of the message is over; or the network goes on with `run` and
+   `stream`. */
+enum headrace_whole { HEADRACE_WHOLE_NOT, HEADRACE_WHOLE_DONE, HEADRACE_WHOLE_ON };
+
 /* One network, for those who handle many: every function takes the context that `init` prepared. */
 struct headrace_network {
     const char *name;
@@ -131,6 +149,9 @@ struct headrace_network {
     void (*streams)(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count);
     /* Null, or: from here on helpers do a part of the work, until others are named, or none (null). `init` ends it too. */
     void (*help)(void *context, const struct headrace_helpers *helpers);
+    /* Null, or: a message as most are, all at once. Input and output do not overlap. Tokens that are left of ports other than
+       `input` wait in the context then, and so does output for other ports than `output`. */
+    uint32_t (*whole)(void *context, struct headrace_windows *windows);
 };
 
 /* --- integers --------------------------------------------------------------------------------------------------- */

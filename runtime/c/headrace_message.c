@@ -124,6 +124,11 @@ uint32_t headrace_message_final(const struct headrace_operation *op, struct head
     return hr_message_ended(op, message, result);
 }
 
+uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
+                                struct headrace_room out) {
+    return hr_message_pump(op, c, in, in_bytes, sent, &out);
+}
+
 void headrace_message_withhold(const struct headrace_operation *op, const struct headrace_room *rooms) {
     for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
         if (hr_message_is_there(op->strings[role].port)) {

@@ -253,18 +253,9 @@ HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct 
     return result;
 }
 
-/* All that follows the last input; `is_pumped` says that nothing has been put in since output was taken. */
-HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
-                                     const struct headrace_room *rooms, bool is_pumped) {
-    const bool has_tag = hr_message_is_there(op->strings[HEADRACE_TAG_IN].port);
-    uint32_t result = HEADRACE_OK;
-    if (has_tag) {
-        const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
-        result = hr_message_put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
-    }
-    if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
-        result = hr_message_pump(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
-    }
+/* All strings that come out when the input is over, if all went well before. */
+HR_FOLDED uint32_t hr_message_take_all(const struct headrace_operation *op, void *c, const struct headrace_room *rooms,
+                                       uint32_t result) {
     result = hr_message_take(op, c, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], result);
     result = hr_message_streams(op) ? result : hr_message_take(op, c, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
     result = hr_message_take(op, c, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
@@ -277,6 +268,21 @@ HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *
         result = verified ? HEADRACE_OK : HEADRACE_REFUSED;
     }
     return result;
+}
+
+/* All that follows the last input; `is_pumped` says that nothing has been put in since output was taken. */
+HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
+                                     const struct headrace_room *rooms, bool is_pumped) {
+    const bool has_tag = hr_message_is_there(op->strings[HEADRACE_TAG_IN].port);
+    uint32_t result = HEADRACE_OK;
+    if (has_tag) {
+        const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
+        result = hr_message_put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
+    }
+    if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
+        result = hr_message_pump(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
+    }
+    return hr_message_take_all(op, c, rooms, result);
 }
 
 /* Whether the tag to be verified has a legal length, where there is one. */
@@ -359,8 +365,98 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
     return hr_message_close_whole(op, message, c, strings, rooms, result);
 }
 
+/* Whether a message of an operation may be given to a network all at once: it says nothing but that the key is kept. */
+HR_FOLDED bool hr_message_is_plain(const struct headrace_operation *op) {
+    return op->network->whole != NULL && hr_message_is_there(op->rekey) && !hr_message_is_there(op->reseed) &&
+           !hr_message_is_there(op->blocks) && !hr_message_is_there(op->strings[HEADRACE_SEED].port) &&
+           !hr_message_is_there(op->strings[HEADRACE_ENTROPY].port);
+}
+
+/* Whether there is nothing to complain of, nor a reason to take pieces or copies. */
+HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const struct headrace_message *message,
+                                   const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    const struct headrace_bytes input = strings[HEADRACE_INPUT];
+    const struct headrace_room output = rooms[HEADRACE_OUTPUT];
+    return message->state == HR_KEYED && input.n_bytes <= HR_CHUNK_MOST &&
+           hr_message_allows(&op->strings[HEADRACE_INPUT], input.n_bytes) && hr_message_tag_fits(op, strings) &&
+           hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
+           hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) && hr_message_fits(op, strings, HEADRACE_AD) &&
+           !(hr_message_streams(op) && hr_message_overlap(input.bytes, input.n_bytes, output.bytes, output.room));
+}
+
+HR_FOLDED void hr_message_offer(struct headrace_windows *windows, uint32_t port, const void *tokens, size_t n_tokens) {
+    if (hr_message_is_there(port)) {
+        windows->in[port] = tokens;
+        windows->n_in[port] = n_tokens;
+    }
+}
+
+/* A string and its size, which is one chunk: longer ones are not for `whole`. */
+HR_FOLDED void hr_message_offer_string(const struct headrace_operation *op, struct headrace_windows *windows,
+                                       const struct headrace_bytes *strings, enum headrace_role role, uint32_t *size) {
+    if ((op->roles >> role & 1u) != 0) {
+        *size = HR_LAST_CHUNK | (uint32_t)strings[role].n_bytes;
+        hr_message_offer(windows, op->strings[role].size_port, size, 1);
+        hr_message_offer(windows, op->strings[role].port, strings[role].bytes, strings[role].n_bytes);
+    }
+}
+
+/* The rest of a message that `whole` began. */
+uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
+                                struct headrace_room out);
+
+/* A whole message at once, if the network takes it so. */
+HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                  const struct headrace_bytes *strings, const struct headrace_room *rooms, uint32_t *result) {
+    const struct headrace_network *const n = op->network;
+    const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
+    const struct headrace_bytes input = strings[HEADRACE_INPUT];
+    const struct headrace_room out = rooms[HEADRACE_OUTPUT];
+    struct headrace_windows windows = {0};
+    const uint8_t rekey = 0, decrypts = op->decrypts;
+    uint32_t sizes[6], dropped[16], began;
+    hr_message_offer(&windows, op->rekey, &rekey, 1);
+    hr_message_offer(&windows, op->decrypt, &decrypts, 1);
+    hr_message_offer_string(op, &windows, strings, HEADRACE_NONCE, &sizes[0]);
+    hr_message_offer_string(op, &windows, strings, HEADRACE_IV, &sizes[1]);
+    hr_message_offer_string(op, &windows, strings, HEADRACE_SECRET_NONCE, &sizes[2]);
+    hr_message_offer_string(op, &windows, strings, HEADRACE_AD, &sizes[3]);
+    hr_message_offer_string(op, &windows, strings, HEADRACE_INPUT, &sizes[4]);
+    hr_message_offer_string(op, &windows, strings, HEADRACE_TAG_IN, &sizes[5]);
+    windows.input = op->strings[HEADRACE_INPUT].port;
+    windows.output = hr_message_streams(op) ? output->port : HEADRACE_NO_PORT;
+    windows.out = hr_message_streams(op) ? out.bytes : NULL;
+    windows.n_out = hr_message_streams(op) ? out.room : 0;
+    began = n->whole(c, &windows);
+    if (began == HEADRACE_WHOLE_NOT) {
+        return false;
+    }
+    hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
+    hr_message_empty(&rooms[HEADRACE_OUTPUT]);
+    hr_message_empty(&rooms[HEADRACE_TAG]);
+    *result = HEADRACE_OK;
+    if (hr_message_streams(op)) {
+        *out.n_bytes = out.room - windows.n_out;
+    }
+    if (began == HEADRACE_WHOLE_ON || (hr_message_streams(op) && n->read(c, output->size_port, dropped, 16) == 16)) {
+        const size_t left = (op->roles >> HEADRACE_INPUT & 1u) != 0 ? windows.n_in[op->strings[HEADRACE_INPUT].port] : 0;
+        *result = headrace_message_go_on(op, c, input.bytes, input.n_bytes, input.n_bytes - left, out);
+    }
+    *result = hr_message_take_all(op, c, rooms, *result);
+    if (*result != HEADRACE_OK && op->withholds) {
+        headrace_message_withhold(op, rooms);
+    }
+    *result = hr_message_ended(op, message, *result);
+    return true;
+}
+
 HR_FOLDED uint32_t hr_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                     const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    uint32_t result;
+    if (hr_message_is_plain(op) && hr_message_is_usual(op, message, strings, rooms) &&
+        hr_message_at_once(op, message, c, strings, rooms, &result)) {
+        return result;
+    }
     return hr_message_whole_helped(op, message, c, NULL, strings, rooms);
 }
 

@@ -133,6 +133,7 @@ fn random_effects_do_what_they_mean() {
         let kernel = Kernel { effects: all.clone(), consumes: vec![0; PORTS.len()], produces };
         let elements = shows(&mut graph, &objects, PORTS.len(), PORTS.len());
         let automaton = Automaton {
+            parts: Vec::new(),
             graph: graph.clone(),
             holds: vec![Holds::Local; objects.len()],
             initial: world.objects.clone(),
@@ -178,6 +179,7 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) {
         let kernel = shows(&mut graph, &body.objects, inputs.len(), outputs.len());
         let counted = CountedLoop { body: body.clone(), trips: Vec::new(), kernels: 1, rounds: None };
         let automaton = Automaton {
+            parts: Vec::new(),
             graph,
             holds: vec![Holds::Local; body.objects.len()],
             initial: world.objects.clone(),

@@ -201,6 +201,19 @@ pub struct Automaton {
     pub states: Vec<ControlState>,
     /// What each sample came through, if there were samples.
     pub paths: Vec<Path>,
+    /// What each part of each sample came through.
+    pub parts: Vec<Part>,
+}
+
+/// What a part of a sample, such as a message, came through: from where the automaton rested to where it rested again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The state that it began in.
+    pub from: usize,
+    /// The state that it ended in.
+    pub to: usize,
+    /// All states between, with both: positions in [`Automaton::states`].
+    pub states: BTreeSet<usize>,
 }
 
 /// What a sample came through.

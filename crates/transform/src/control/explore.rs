@@ -1,7 +1,7 @@
 //! From a network to its automaton: states are explored until there are no new ones.
 
 use super::NotFused;
-use super::automaton::{Automaton, Awaited, Holds, Path, Step};
+use super::automaton::{Automaton, Awaited, Holds, Part, Path, Step};
 use super::execute::{State, Walk};
 use super::expression::bits_of_value;
 use super::keys::{General, Key, Shape};
@@ -165,6 +165,8 @@ pub(super) struct Explorer<'a> {
     pub trees: Vec<Tree>,
     /// What each sample comes through.
     pub paths: Vec<Path>,
+    /// What each part of each sample comes through.
+    pub parts: Vec<Part>,
 }
 
 impl<'a> Explorer<'a> {
@@ -198,6 +200,7 @@ impl<'a> Explorer<'a> {
             owners: Vec::new(),
             trees: Vec::new(),
             paths: Vec::new(),
+            parts: Vec::new(),
         };
         for at in 0..network.instances.len() {
             explorer.add_variables(at)?;
@@ -316,6 +319,7 @@ impl<'a> Explorer<'a> {
             initial: self.initial,
             states,
             paths: self.paths,
+            parts: self.parts,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Exploring what samples do: a typical run is followed along the states, which grow where it goes on.
 
 use super::NotFused;
-use super::automaton::Path;
+use super::automaton::{Part, Path};
 use super::explore::{Explorer, Sample, Tree};
 use crate::kernel::evaluate::{Run, World};
 use std::collections::BTreeSet;
@@ -24,6 +24,7 @@ impl Explorer<'_> {
         };
         let mut at = 0;
         let mut path = Path { n_parts: 0, is_whole: false, states: BTreeSet::new() };
+        let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
         for _ in 0..SAMPLED_STEPS {
             // Objects of firings are zero when a kernel begins.
@@ -33,6 +34,10 @@ impl Explorer<'_> {
                 }
             }
             path.states.insert(at);
+            if let Some(part) = &mut part_of {
+                part.states.insert(at);
+                part.to = at;
+            }
             self.make_room(&mut world);
             let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
             let next = self.follow_tree(&mut tree, &mut world, &mut budget);
@@ -45,12 +50,14 @@ impl Explorer<'_> {
                             self.paths.push(path.clone());
                         }
                         path.n_parts += 1;
+                        self.parts.extend(part_of.replace(Part { from: at, to: at, states: BTreeSet::new() }));
                         world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more));
                     }
                     None => break,
                 },
             }
         }
+        self.parts.extend(part_of);
         self.paths.push(Path { n_parts: sample.len(), is_whole: true, ..path });
         Ok(())
     }

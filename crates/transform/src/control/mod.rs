@@ -53,7 +53,7 @@ mod typical;
 mod wiring;
 
 pub use automaton::{
-    Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Round, Rounds, Step, Trips, Update,
+    Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Part, Round, Rounds, Step, Trips, Update,
 };
 pub use explore::{Limits, Sample, automaton_of};
 pub use loops::once;

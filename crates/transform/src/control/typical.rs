@@ -36,6 +36,12 @@ impl Automaton {
         for path in &mut self.paths {
             path.states = path.states.iter().filter_map(|at| numbers.get(at).copied()).collect();
         }
+        self.parts.retain(|part| part.states.iter().all(|at| numbers.contains_key(at)));
+        for part in &mut self.parts {
+            let number = |at: &usize| numbers.get(at).copied();
+            part.states = part.states.iter().filter_map(number).collect();
+            (part.from, part.to) = (number(&part.from).unwrap_or(0), number(&part.to).unwrap_or(0));
+        }
         self.states.iter().any(|state| !state.loops.is_empty()).then_some(self)
     }
 
@@ -86,6 +92,7 @@ fn renumber(step: &mut Step, numbers: &HashMap<usize, usize>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::automaton::Part;
     use super::*;
     use crate::control::{ControlState, CountedLoop};
     use crate::kernel::{Graph, Kernel, Loop};
@@ -126,13 +133,22 @@ mod tests {
             |n_parts, states: &[usize]| Path { n_parts, is_whole: true, states: states.iter().copied().collect() };
         let first = Path { is_whole: false, ..path(1, &[0, 2]) };
         let paths = vec![path(1, &[0, 3, 4]), path(2, &[0, 1, 2]), first];
-        let automaton = Automaton { graph, objects: Vec::new(), holds: Vec::new(), initial: Vec::new(), states, paths };
+        let part = |states: &[usize]| Part {
+            from: states[0],
+            to: states[states.len() - 1],
+            states: states.iter().copied().collect(),
+        };
+        let parts = vec![part(&[0, 3, 4]), part(&[2, 0])];
+        let (objects, holds, initial) = (Vec::new(), Vec::new(), Vec::new());
+        let automaton = Automaton { graph, objects, holds, initial, states, paths, parts };
         let names =
             |kept: &Automaton| -> Vec<String> { kept.states.iter().map(|state| state.description.clone()).collect() };
         let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
         assert_eq!(names(&kept), ["a", "b", "c"]);
         let Step::Branch { then, otherwise, .. } = &kept.states[0].step else { panic!("no decision") };
         assert_eq!((then.as_ref(), otherwise.as_ref()), (&Step::Leave, &go(2)));
+        let Some(fewest) = kept.clone().typical(2, 100) else { panic!("nothing is kept") };
+        assert_eq!((&kept.parts, &fewest.parts), (&vec![part(&[2, 0])], &vec![part(&[1, 0])]));
         // Where no sample fits its first message does, again and again.
         let Some(fewer) = kept.clone().typical(2, 100) else { panic!("nothing is kept") };
         assert_eq!((names(&fewer), fewer.paths.len()), (vec!["a".to_owned(), "c".to_owned()], 1));

@@ -5,7 +5,8 @@ use super::ports::literal;
 use crate::c::kernel::{element_type, statements};
 use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Effect, Graph, NodeId};
+use headrace_transform::kernel::{Effect, Graph, NodeId, ObjectId};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What is written for a number of passes that is not known before.
@@ -14,7 +15,7 @@ pub(super) struct Room {
     pub text: String,
     /// Arguments of who runs them: the context, and where tokens are and go.
     pub arguments: String,
-    /// Has ports go on by them.
+    /// Has ports and the limit of the run go on by them.
     pub takes: String,
 }
 
@@ -59,13 +60,13 @@ impl Writer<'_> {
         };
         let _ = write!(
             text,
-            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}_divided({arguments}, passes)) {{\n{takes}{alone}                budget -= passes - 1;\n"
+            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}_divided({arguments}, passes)) {{\n{takes}{alone}"
         );
         if let Some(last) = last {
             let _ = write!(
                 text,
                 "                if (ends) {{\n                    {}\n                }}\n",
-                super::states::go_to(last.target, state).replace('\n', "\n                    ")
+                self.go_to(last.target, state).replace('\n', "\n                    ")
             );
         }
         let _ = write!(text, "                goto at_{state};\n            }}\n        }}\n");
@@ -74,32 +75,47 @@ impl Writer<'_> {
 
     /// Counts the passes that tokens, room and the run allow, where one takes and makes so many tokens of each port.
     pub(super) fn room(&self, consumes: &[u64], produces: &[u64]) -> Room {
-        let prefix = self.prefix;
-        let mut text = String::from(
-            "        {\n            size_t passes = budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n",
+        // Whole messages have no limit.
+        let (most, spent) = match self.whole {
+            Some(_) => ("SIZE_MAX", ""),
+            None => ("budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX", "                budget -= passes - 1;\n"),
+        };
+        let mut text = format!(
+            "        {{\n            size_t passes = {most}, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n"
         );
         let (mut arguments, mut takes) = (String::from("s"), String::new());
         for (n, port) in consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
             let name = &port.name;
+            let window = self.window(&format!("in_{name}"));
             let _ = write!(
                 text,
-                "            (void){prefix}_there_{name}(s, {n});\n            passes = s->in_{name}_there / {n} < passes ? s->in_{name}_there / {n} : passes;\n"
+                "            (void){};\n            passes = {window}_there / {n} < passes ? {window}_there / {n} : passes;\n",
+                self.there(name, *n)
             );
-            let _ = write!(arguments, ", s->in_{name}");
+            let _ = write!(arguments, ", {window}");
             let _ = write!(
                 takes,
-                "                s->in_{name} += passes * {n};\n                s->in_{name}_there -= passes * {n};\n"
+                "                {window} += passes * {n};\n                {window}_there -= passes * {n};\n"
             );
         }
         for (n, port) in produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0) {
             let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let bound = match self.whole {
+                Some(_) => format!("w_out_{name}_room"),
+                None => format!(
+                    "to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name})"
+                ),
+            };
             let _ = write!(
                 text,
-                "            {ty} *const to_{name} = {prefix}_room_{name}(s, {n});\n            bound = to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name});\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n"
+                "            {ty} *const to_{name} = {};\n            bound = {bound};\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n",
+                self.place_for(name, *n)
             );
             let _ = write!(arguments, ", to_{name}");
-            let _ = writeln!(takes, "                {prefix}_made_{name}(s, to_{name}, passes * {n});");
+            let made = self.made(name, &format!("to_{name}"), &format!("passes * {n}"));
+            let _ = writeln!(takes, "                {made}");
         }
+        takes.push_str(spent);
         Room { text, arguments, takes }
     }
 
@@ -130,7 +146,26 @@ impl Writer<'_> {
             );
         }
         text.push_str("            passes -= left;\n");
-        text
+        self.rounds_in_registers(rounds, text)
+    }
+
+    /// The statements of rounds with what they count in local variables, which are stored behind them: what one way stores and
+    /// the next loads takes longer than all that is counted.
+    fn rounds_in_registers(&self, rounds: &Rounds, statements: String) -> String {
+        let ways = rounds.ways.iter().chain(rounds.last.iter().map(|last| &last.way));
+        let counted: BTreeSet<ObjectId> = ways.flat_map(|way| way.updates.iter().map(|update| update.object)).collect();
+        let (mut before, mut text, mut behind) = (String::new(), statements, String::new());
+        for object in counted.into_iter().map(|id| self.automaton.object(id)) {
+            let (any, element) = (format!("s->{}[", object.name), format!("s->{}[0]", object.name));
+            if object.length != 1 || text.matches(&any).count() != text.matches(&element).count() {
+                continue;
+            }
+            let local = format!("r_{}", object.name);
+            text = text.replace(&element, &local);
+            let _ = writeln!(before, "            {} {local} = {element};", super::object_type(object));
+            let _ = writeln!(behind, "            {element} = {local};");
+        }
+        before + &text + &behind
     }
 }
 

@@ -110,7 +110,7 @@ impl KernelFunctions {
         pad: &str,
         faster: impl FnOnce(&mut Self, &str) -> Vec<Faster>,
     ) -> String {
-        if statements.len() < LONG {
+        if !is_long(&statements) {
             return statements;
         }
         let prefix = writer.prefix;
@@ -165,6 +165,11 @@ impl KernelFunctions {
             format!("{pad}(void){call};\n")
         }
     }
+}
+
+/// Whether a kernel is a function.
+pub(super) fn is_long(statements: &str) -> bool {
+    statements.len() >= LONG
 }
 
 /// Statements whose values and lists are named in the order in which they appear, and whose lines begin where those of a

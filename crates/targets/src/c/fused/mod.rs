@@ -25,6 +25,7 @@
 //! | `ahead` | loops that other threads run before it is their turn |
 //! | `many` | loops of many messages at once |
 //! | `report` | what was printed for loops, for readers |
+//! | `whole` | whole messages, with the boundary in registers |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod ahead;
@@ -45,6 +46,7 @@ mod staged;
 mod states;
 mod stops;
 mod taken;
+mod whole;
 
 pub use report::{PrintedLoop, PrintedWay};
 
@@ -55,7 +57,9 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
+use states::PrintedStates;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Effects of an automaton that is still printed: beyond, it takes too long to compile.
@@ -149,7 +153,8 @@ fn print(
     let inner = format!("{prefix}_scheduled");
     let scheduled = super::network::print(network, &inner, options, places, diagnostics);
     let trials = options.trials.as_deref();
-    let writer = Writer { network, automaton, prefix, inner: &inner, places, fields: &scheduled.fields, trials };
+    let fields = &scheduled.fields;
+    let writer = Writer { network, automaton, prefix, inner: &inner, places, fields, trials, whole: None };
     let mut declarations = scheduled.declarations;
     declarations.push_str(&writer.context());
     let mut definitions = scheduled.definitions;
@@ -159,22 +164,23 @@ fn print(
     definitions.push_str(&writer.ports());
     definitions.push_str(&writer.leave());
     let mut loops = writer.loops();
-    let (states, found) = writer.states(&loops);
-    let functions = writer.functions(&loops.many);
+    let PrintedStates { kernels, states, whole, found } = writer.states(&loops);
+    let functions = writer.functions(&loops.many, !whole.is_empty());
     let mut text = writer.loops_text(&loops, &found);
-    let length = definitions.len() + text.len() + states.len() + functions.len();
+    let after = [kernels, states, whole, functions].concat();
+    let length = definitions.len() + text.len() + after.len();
     if length > options.most_text {
         loops.shorten(length - options.most_text);
         text = writer.loops_text(&loops, &found);
     }
-    for part in [text, states, functions] {
-        definitions.push_str(&part);
-    }
+    definitions.push_str(&text);
+    definitions.push_str(&after);
     let loops = report::of(&loops);
     PrintedNetwork { declarations, definitions, fields: Default::default(), loops }
 }
 
 /// What all of it is printed from.
+#[derive(Clone, Copy)]
 struct Writer<'a> {
     network: &'a Network,
     automaton: &'a Automaton,
@@ -185,6 +191,8 @@ struct Writer<'a> {
     fields: &'a super::network::Fields,
     /// Where loops are tried.
     trials: Option<&'a dyn kernel::Trials>,
+    /// The states of whole messages, where those are printed: windows are local variables.
+    whole: Option<&'a BTreeSet<usize>>,
 }
 
 /// Names in the kernels of an automaton and in its loops.

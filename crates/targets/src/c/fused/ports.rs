@@ -18,7 +18,7 @@ const BUFFER: u64 = 512;
 const FEW: u64 = 32;
 
 /// Of each port: the type of tokens, the name, and how many tokens its buffer has.
-fn buffers(ports: &[Port], most: Vec<u64>) -> impl Iterator<Item = (&'static str, &str, u64)> {
+pub(super) fn buffers(ports: &[Port], most: Vec<u64>) -> impl Iterator<Item = (&'static str, &str, u64)> {
     ports.iter().zip(most).map(|(port, most)| (element_type(port.ty.width()), port.name.as_str(), BUFFER.max(2 * most)))
 }
 
@@ -28,6 +28,35 @@ fn streams(port: &Port) -> bool {
 }
 
 impl Writer<'_> {
+    /// Where the window of a port is kept, and what is said of it.
+    pub(super) fn window(&self, field: &str) -> String {
+        format!("{}{field}", if self.whole.is_some() { "w_" } else { "s->" })
+    }
+
+    /// Whether so many tokens are there.
+    pub(super) fn there(&self, name: &str, tokens: u64) -> String {
+        match self.whole {
+            Some(_) => format!("(w_in_{name}_there >= {tokens})"),
+            None => format!("{}_there_{name}(s, {tokens})", self.prefix),
+        }
+    }
+
+    /// Where so many tokens go, or null.
+    pub(super) fn place_for(&self, name: &str, tokens: u64) -> String {
+        match self.whole {
+            Some(_) => format!("(w_out_{name}_room >= {tokens} ? w_out_{name} : NULL)"),
+            None => format!("{}_room_{name}(s, {tokens})", self.prefix),
+        }
+    }
+
+    /// Tokens have been put there.
+    pub(super) fn made(&self, name: &str, at: &str, tokens: &str) -> String {
+        match self.whole {
+            Some(_) => format!("w_out_{name} += {tokens}, w_out_{name}_room -= {tokens};"),
+            None => format!("{}_made_{name}(s, {at}, {tokens});", self.prefix),
+        }
+    }
+
     /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the message
     /// itself fills.
     pub(super) fn port_fields(&self) -> String {
@@ -200,7 +229,7 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
     }
 
     /// The functions of the table.
-    pub(super) fn functions(&self, many: &ManyLoops) -> String {
+    pub(super) fn functions(&self, many: &ManyLoops, has_whole: bool) -> String {
         let (prefix, inner) = (self.prefix, self.inner);
         let mut text = String::new();
         let mut init = String::new();
@@ -358,6 +387,7 @@ static void {prefix}_any_clear(void *context) {{
         let n_actions: usize = actions.sum();
         let streams = self.streams(many);
         text.push_str(&streams);
+        let whole = if has_whole { format!("{prefix}_any_whole") } else { "NULL".to_owned() };
         let streams = if streams.is_empty() { "NULL".to_owned() } else { format!("{prefix}_any_streams") };
         let _ = write!(
             text,
@@ -396,7 +426,8 @@ const struct headrace_network {prefix}_network = {{
     .control = {prefix}_any_control,
     .stream = {prefix}_any_stream,
     .streams = {streams},
-    .help = {prefix}_any_help
+    .help = {prefix}_any_help,
+    .whole = {whole}
 }};
 ",
             self.network.name

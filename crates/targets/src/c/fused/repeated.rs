@@ -7,7 +7,6 @@
 //! are put together, which makes the low bits more: when they are all bits of the counter, places are known before. It is
 //! known early then which elements that are read have been written just before, and processors guess less about it.
 
-use super::states::go_to;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{self, Names, element_type};
 use headrace_source::Span;
@@ -114,10 +113,10 @@ impl Writer<'_> {
             1 => format!("{function}({}, passes)", room.arguments),
             n => format!("{function}({}, passes / {n})", room.arguments),
         };
-        let again = go_to(state, state);
+        let again = self.go_to(state, state);
         let _ = write!(
             text,
-            "            if ({enough}) {{\n                {call};\n{}                budget -= passes - 1;\n                {again}\n            }}\n        }}\n",
+            "            if ({enough}) {{\n                {call};\n{}                {again}\n            }}\n        }}\n",
             room.takes
         );
         text

@@ -1,7 +1,7 @@
 //! The automaton as switches in loops: each case is a state.
 
 use super::Writer;
-use super::kernels::KernelFunctions;
+use super::kernels::{KernelFunctions, is_long};
 use super::loops::Loops;
 use super::repeated::RepeatedFunctions;
 use super::stops::Stops;
@@ -17,11 +17,11 @@ pub(super) const STATES: usize = 24;
 
 /// Where a step stands.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     /// Its state.
-    state: usize,
+    pub state: usize,
     /// How far in.
-    depth: usize,
+    pub depth: usize,
 }
 
 impl Place {
@@ -30,16 +30,28 @@ impl Place {
     }
 
     /// Ends the run here.
-    fn stop(self, text: &mut String, label: &str) {
+    pub(super) fn stop(self, text: &mut String, label: &str) {
         let pad = "    ".repeat(self.depth);
         let _ = writeln!(text, "{pad}s->state = {};\n{pad}goto {label};", self.state);
     }
 }
 
+/// The automaton as text.
+pub(super) struct PrintedStates {
+    /// Functions of kernels.
+    pub kernels: String,
+    /// Functions of states, which come after those of kernels.
+    pub states: String,
+    /// The function for whole messages, which comes last.
+    pub whole: String,
+    /// What they use that stands above loops.
+    pub found: BTreeSet<String>,
+}
+
 impl Writer<'_> {
     /// The function that goes from state to state until input or room is missing, and before it those for so many states
-    /// each; and what they use that stands above loops.
-    pub(super) fn states(&self, loops: &Loops) -> (String, BTreeSet<String>) {
+    /// each, and the function for whole messages, which may be empty.
+    pub(super) fn states(&self, loops: &Loops) -> PrintedStates {
         let prefix = self.prefix;
         let mut functions = KernelFunctions::below(loops.support());
         let (mut text, mut chosen) = (String::new(), String::new());
@@ -92,10 +104,19 @@ impl Writer<'_> {
             text,
             "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
-        (functions.text + &repeating.text + &text, functions.found)
+        let whole = self.whole_states(&repeated, &mut functions, &mut repeating);
+        let kernels = functions.text + &repeating.text;
+        PrintedStates { kernels, states: text, whole, found: functions.found }
     }
 
-    fn step(&self, step: &Step, place: Place, before: &[Effect], functions: &mut KernelFunctions, text: &mut String) {
+    pub(super) fn step(
+        &self,
+        step: &Step,
+        place: Place,
+        before: &[Effect],
+        functions: &mut KernelFunctions,
+        text: &mut String,
+    ) {
         let depth = place.depth;
         let pad = "    ".repeat(depth);
         match step {
@@ -116,7 +137,7 @@ impl Writer<'_> {
             Step::Wait(awaited) => {
                 for Awaited { port, tokens, step } in awaited {
                     let name = &self.network.inputs[*port].name;
-                    let _ = writeln!(text, "{pad}if ({}_there_{name}(s, {tokens})) {{", self.prefix);
+                    let _ = writeln!(text, "{pad}if ({}) {{", self.there(name, *tokens));
                     self.step(step, place.inside(), before, functions, text);
                     let _ = writeln!(text, "{pad}}}");
                 }
@@ -126,11 +147,29 @@ impl Writer<'_> {
             Step::End => {
                 place.stop(text, "dry");
             }
+            // Whoever finds the state goes on from there.
+            Step::Leave if self.whole.is_some() => place.stop(text, "full"),
             Step::Leave => {
                 let _ =
                     writeln!(text, "{pad}s->state = {};\n{pad}{}_leave(s);\n{pad}goto left;", place.state, self.prefix);
             }
         }
+    }
+
+    /// The ports that effects read.
+    pub(super) fn read_ports(
+        &self,
+        effects: &[Effect],
+        more: Option<headrace_transform::kernel::NodeId>,
+    ) -> BTreeSet<u32> {
+        let mut roots: Vec<_> = more.into_iter().collect();
+        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+        let graph = &self.automaton.graph;
+        let port = |id| match graph.op(id) {
+            headrace_transform::kernel::Op::Input { port, .. } => Some(*port),
+            _ => None,
+        };
+        graph.reachable(roots).into_iter().filter_map(port).collect()
     }
 
     /// Pointers to the windows of the ports that effects read.
@@ -142,23 +181,20 @@ impl Writer<'_> {
         text: &mut String,
     ) {
         let pad = "    ".repeat(depth);
-        let mut roots: Vec<_> = more.into_iter().collect();
-        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
-        let graph = &self.automaton.graph;
-        let mut ports: Vec<u32> = graph
-            .reachable(roots)
-            .into_iter()
-            .filter_map(|id| match graph.op(id) {
-                headrace_transform::kernel::Op::Input { port, .. } => Some(*port),
-                _ => None,
-            })
-            .collect();
-        ports.sort_unstable();
-        ports.dedup();
-        for port in ports {
+        for port in self.read_ports(effects, more) {
             let port = &self.network.inputs[port as usize];
             let (ty, name) = (element_type(port.ty.width()), &port.name);
-            let _ = writeln!(text, "{pad}const {ty} *const in_{name} = s->in_{name};");
+            let _ = writeln!(text, "{pad}const {ty} *const in_{name} = {};", self.window(&format!("in_{name}")));
+        }
+    }
+
+    /// Goes to a state from another one: within a function without looking up.
+    pub(super) fn go_to(&self, target: usize, from: usize) -> String {
+        match self.whole {
+            Some(states) if states.contains(&target) => format!("goto at_{target};"),
+            Some(_) => format!("s->state = {target};\ngoto full;"),
+            None if target / STATES == from / STATES => format!("goto at_{target};"),
+            None => format!("s->state = {target};\ngoto other;"),
         }
     }
 
@@ -172,14 +208,14 @@ impl Writer<'_> {
         text: &mut String,
     ) {
         let depth = place.depth;
-        let prefix = self.prefix;
         let pad = "    ".repeat(depth);
         let produces = kernel.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
         for (n, port) in produces.clone() {
             let (ty, name) = (element_type(port.ty.width()), &port.name);
             let _ = writeln!(
                 text,
-                "{pad}{ty} *const out_{name} = {prefix}_room_{name}(s, {n});\n{pad}if (out_{name} == NULL) {{"
+                "{pad}{ty} *const out_{name} = {};\n{pad}if (out_{name} == NULL) {{",
+                self.place_for(name, *n)
             );
             place.inside().stop(text, "full");
             let _ = writeln!(text, "{pad}}}");
@@ -197,9 +233,18 @@ impl Writer<'_> {
             }
         }
         for part in parts {
-            let mut statements = String::new();
-            self.pointers(&part, None, depth + 1, &mut statements);
-            statements.push_str(&self.statements(&part, Vec::new(), depth + 1));
+            let body = self.statements(&part, Vec::new(), depth + 1);
+            let with = |writer: &Writer| {
+                let mut statements = String::new();
+                writer.pointers(&part, None, depth + 1, &mut statements);
+                statements + &body
+            };
+            let mut statements = with(self);
+            if self.whole.is_some() && is_long(&with(&self.in_context())) {
+                // Functions find their windows in the context.
+                text.push_str(&self.windows_kept(&part, &inside));
+                statements = with(&self.in_context());
+            }
             let writes = |wanted: usize| {
                 let mut found = false;
                 Effect::walk(&part, &mut |effect| {
@@ -214,21 +259,14 @@ impl Writer<'_> {
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
             let name = &port.name;
-            let _ = writeln!(text, "{pad}s->in_{name} += {n};\n{pad}s->in_{name}_there -= {n};");
+            let window = self.window(&format!("in_{name}"));
+            let _ = writeln!(text, "{pad}{window} += {n};\n{pad}{window}_there -= {n};");
         }
         for (n, port) in produces {
             let name = &port.name;
-            let _ = writeln!(text, "{pad}{prefix}_made_{name}(s, out_{name}, {n});");
+            let _ = writeln!(text, "{pad}{}", self.made(name, &format!("out_{name}"), &n.to_string()));
         }
-        let go = go_to(target, place.state).replace('\n', &format!("\n{pad}"));
+        let go = self.go_to(target, place.state).replace('\n', &format!("\n{pad}"));
         let _ = writeln!(text, "{pad}{go}");
-    }
-}
-
-/// Goes to a state from another one: within a function without looking up.
-pub(super) fn go_to(target: usize, from: usize) -> String {
-    match target / STATES == from / STATES {
-        true => format!("goto at_{target};"),
-        false => format!("s->state = {target};\ngoto other;"),
     }
 }

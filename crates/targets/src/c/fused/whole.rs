@@ -1,0 +1,181 @@
+//! Whole messages.
+//!
+//! Most messages find a network at rest, with nothing in its buffers, and leave it in the same state. Samples tell which state
+//! that is and what messages come through. These states are printed once more, as a part of the function for whole messages:
+//! windows on ports are local variables there, strings are read where they lie, and what compilers know of a message - that its
+//! flag is false, that its size is one token - decides what can be decided. Nothing of the boundary is stored: stores that
+//! wait behind those of a long loop are what a short way between two loops costs most. What another way needs is left in the
+//! context as [`super::ports`] has it, for the automaton to go on.
+
+use super::Writer;
+use super::kernels::KernelFunctions;
+use super::ports::buffers;
+use super::repeated::RepeatedFunctions;
+use super::states::Place;
+use super::stops::Stops;
+use headrace_transform::control::{Automaton, Part, Repeated};
+use headrace_transform::kernel::Effect;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Ports of a direction that a message may be given to (`HEADRACE_PORTS`).
+const MOST_PORTS: usize = 16;
+
+/// States of whole messages that are printed.
+const MOST_STATES: usize = 48;
+
+/// Bytes of C of them.
+const MOST_TEXT: usize = 120_000;
+
+/// The state that most messages find and leave, and states that such messages come through, all of some messages; none that
+/// `avoided` names.
+fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(usize, BTreeSet<usize>)> {
+    let mut found: BTreeMap<usize, Vec<&Part>> = BTreeMap::new();
+    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    for part in automaton.parts.iter().filter(|part| part.from == part.to && part.states.len() > 1).filter(fits) {
+        found.entry(part.from).or_default().push(part);
+    }
+    let (rest, mut parts) = found.into_iter().max_by_key(|(_, parts)| parts.len())?;
+    let mut states: BTreeSet<usize> = BTreeSet::new();
+    // Those that need the fewest more come first.
+    while let Some((at, n)) =
+        parts.iter().map(|part| part.states.difference(&states).count()).enumerate().min_by_key(|(_, n)| *n)
+    {
+        if states.len() + n > MOST_STATES {
+            break;
+        }
+        states.extend(&parts.swap_remove(at).states);
+    }
+    (!states.is_empty()).then_some((rest, states))
+}
+
+impl Writer<'_> {
+    /// The same with windows in the context.
+    pub(super) fn in_context(&self) -> Self {
+        Self { whole: None, ..*self }
+    }
+
+    /// The state and the states of whole messages, if they are printed.
+    fn whole_trip(&self) -> Option<(usize, BTreeSet<usize>)> {
+        let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
+        // What may be stopped by an error says where.
+        round_trip(self.automaton, &Stops::of(self.automaton).traps).filter(|_| few)
+    }
+
+    /// Windows of local variables that functions find in the context.
+    pub(super) fn windows_kept(&self, effects: &[Effect], pad: &str) -> String {
+        let mut text = String::new();
+        for port in self.read_ports(effects, None) {
+            let name = &self.network.inputs[port as usize].name;
+            let _ = writeln!(text, "{pad}s->in_{name} = w_in_{name};");
+        }
+        text
+    }
+
+    /// `PREFIX_any_whole`, if there is one.
+    pub(super) fn whole_states(
+        &self,
+        repeated: &[Vec<Repeated>],
+        functions: &mut KernelFunctions,
+        repeating: &mut RepeatedFunctions,
+    ) -> String {
+        let Some((rest, states)) = self.whole_trip() else { return String::new() };
+        let prefix = self.prefix;
+        let writer = Writer { whole: Some(&states), ..*self };
+        let mut text = String::new();
+        let mut n_loops = 0;
+        for (number, state) in self.automaton.states.iter().enumerate() {
+            if !states.contains(&number) {
+                n_loops += state.loops.len();
+                continue;
+            }
+            let _ = writeln!(text, "    at_{number}:");
+            for counted in &state.loops {
+                text.push_str(&writer.counted(counted, n_loops, number, None));
+                n_loops += 1;
+            }
+            for one in &repeated[number] {
+                text.push_str(&writer.repeated(one, number, repeating));
+            }
+            text.push_str("        {\n");
+            writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);
+            text.push_str("        }\n");
+        }
+        if text.len() > MOST_TEXT {
+            return String::new();
+        }
+        let (mut rests, mut begin, mut over, mut end) = (String::new(), String::new(), String::new(), String::new());
+        for (at, (ty, name, size)) in
+            buffers(&self.network.inputs, self.automaton.most_awaited(self.network.inputs.len())).enumerate()
+        {
+            let _ = write!(rests, " || s->in_{name}_there != 0 || (w->input != {at} && w->n_in[{at}] > {size})");
+            let _ = write!(
+                begin,
+                "    const {ty} *w_in_{name} = (const {ty} *)w->in[{at}];\n    size_t w_in_{name}_there = w->n_in[{at}];\n"
+            );
+            let _ = write!(over, "{}w_in_{name}_there", if at == 0 { "" } else { " | " });
+            let _ = write!(
+                end,
+                "    if (w->input == {at}) {{\n        w->n_in[{at}] = w_in_{name}_there;\n    }} else if (w_in_{name}_there != 0) {{\n        (void){prefix}_append_{name}(s, (const unsigned char *)w_in_{name}, w_in_{name}_there);\n    }}\n"
+            );
+        }
+        for (at, (ty, name, size)) in
+            buffers(&self.network.outputs, self.automaton.most_produced(self.network.outputs.len())).enumerate()
+        {
+            let _ = write!(rests, " || s->out_{name}_there != 0 || s->out_{name}_first != 0");
+            let _ = write!(
+                begin,
+                "    {ty} *w_out_{name} = w->output == {at} ? ({ty} *)(void *)w->out : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->output == {at} ? w->n_out : {size};\n"
+            );
+            let _ = write!(
+                end,
+                "    if (w->output == {at}) {{\n        w->n_out = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = {size} - w_out_{name}_room;\n    }}\n"
+            );
+        }
+        format!(
+            "/* A message for a network that rests in state {rest}, on the ways of most messages: a part of the function for whole
+   messages. */
+HR_PART uint32_t {prefix}_any_whole(void *context, struct headrace_windows *w) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    uint32_t found;
+    if (s->state != {rest} || s->left != 0 || s->helpers != NULL{rests}) {{
+        return HEADRACE_WHOLE_NOT;
+    }}
+{begin}    goto at_{rest};
+{text}full:
+    found = HEADRACE_WHOLE_ON;
+    goto end;
+dry:
+    found = ({over}) == 0 ? HEADRACE_WHOLE_DONE : HEADRACE_WHOLE_ON;
+end:
+{end}    return found;
+}}
+
+"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_transform::kernel::Graph;
+
+    #[test]
+    fn messages_that_leave_what_they_find_are_kept() {
+        let part = |states: &[usize]| Part {
+            from: states[0],
+            to: states[states.len() - 1],
+            states: states.iter().copied().collect(),
+        };
+        // The first message leaves another state, one finds nothing to do, and 7 is rarer than 5.
+        let mut parts = vec![part(&[0, 1, 5]), part(&[5]), part(&[5, 2, 5]), part(&[7, 8, 7]), part(&[5, 3, 5])];
+        // One may stop in the middle, and one comes through too many.
+        parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
+        let (objects, holds, initial) = (Vec::new(), Vec::new(), Vec::new());
+        let (states, paths) = (Vec::new(), Vec::new());
+        let automaton = Automaton { graph: Graph::new(), objects, holds, initial, states, paths, parts };
+        let avoided = [false, false, false, false, true];
+        assert_eq!(round_trip(&automaton, &avoided), Some((5, BTreeSet::from([2, 3, 5]))));
+    }
+}

@@ -372,6 +372,13 @@ HR_FOLDED bool hr_message_is_plain(const struct headrace_operation *op) {
            !hr_message_is_there(op->strings[HEADRACE_ENTROPY].port);
 }
 
+/* Whether a string of a message lies where output goes. */
+HR_FOLDED bool hr_message_lies_in(const struct headrace_operation *op, const struct headrace_bytes *strings,
+                                  enum headrace_role role, const struct headrace_room *to) {
+    return (op->roles >> role & 1u) != 0 &&
+           hr_message_overlap(strings[role].bytes, strings[role].n_bytes, to->bytes, to->room);
+}
+
 /* Whether there is nothing to complain of, nor a reason to take pieces or copies. */
 HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const struct headrace_message *message,
                                    const struct headrace_bytes *strings, const struct headrace_room *rooms) {
@@ -381,7 +388,12 @@ HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const st
            hr_message_allows(&op->strings[HEADRACE_INPUT], input.n_bytes) && hr_message_tag_fits(op, strings) &&
            hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
            hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) && hr_message_fits(op, strings, HEADRACE_AD) &&
-           !(hr_message_streams(op) && hr_message_overlap(input.bytes, input.n_bytes, output.bytes, output.room));
+           !(hr_message_streams(op) && (hr_message_lies_in(op, strings, HEADRACE_INPUT, &output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_NONCE, &output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_IV, &output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_SECRET_NONCE, &output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_AD, &output) ||
+                                        hr_message_lies_in(op, strings, HEADRACE_TAG_IN, &output)));
 }
 
 HR_FOLDED void hr_message_offer(struct headrace_windows *windows, uint32_t port, const void *tokens, size_t n_tokens) {

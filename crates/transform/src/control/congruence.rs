@@ -404,6 +404,7 @@ mod tests {
             initial,
             states: states.into_iter().map(state).collect(),
             paths: Vec::new(),
+            parts: Vec::new(),
         }
     }
 

@@ -59,7 +59,11 @@ impl Writer<'_> {
         let repeated = headrace_transform::control::repeated(self.automaton, self.network);
         let mut repeating = RepeatedFunctions::default();
         let stops = self.stops();
-        let places = Stops::of(self.automaton);
+        let mut places = Stops::of(self.automaton);
+        let trip = self.whole_trip(&places);
+        if let Some((_, states)) = &trip {
+            places.after_whole(self.automaton, states);
+        }
         for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
             let _ = write!(
                 text,
@@ -104,7 +108,8 @@ impl Writer<'_> {
             text,
             "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
-        let whole = self.whole_states(&repeated, &mut functions, &mut repeating);
+        let whole =
+            trip.map_or_else(String::new, |trip| self.whole_states(trip, &repeated, &mut functions, &mut repeating));
         let kernels = functions.text + &repeating.text;
         PrintedStates { kernels, states: text, whole, found: functions.found }
     }

@@ -7,6 +7,7 @@
 use super::states::STATES;
 use headrace_transform::control::{Automaton, Step};
 use headrace_transform::kernel::Effect;
+use std::collections::BTreeSet;
 
 /// What is known of the states of an automaton.
 pub(super) struct Stops {
@@ -47,6 +48,18 @@ impl Stops {
         }
         let traps = automaton.states.iter().map(|state| may_trap(&state.step)).collect();
         Stops { counts, begins, traps }
+    }
+
+    /// A run begins, too, where whole messages go on that leave their `states`.
+    pub fn after_whole(&mut self, automaton: &Automaton, states: &BTreeSet<usize>) {
+        for &number in states {
+            let state = &automaton.states[number];
+            let mut mark = |target: usize| self.begins[target] |= !states.contains(&target);
+            state.step.kernels(&mut |_, target| mark(target));
+            let ends = state.loops.iter().filter_map(|counted| counted.rounds.as_ref()?.last.as_ref());
+            ends.for_each(|last| mark(last.target));
+            self.begins[number] |= leaves(&state.step);
+        }
     }
 }
 
@@ -92,6 +105,16 @@ fn stops_inside(step: &Step) -> bool {
         Step::Wait(_) | Step::End => true,
         Step::Go { kernel, .. } => kernel.produces.iter().any(|&n| n > 0),
         Step::Leave => false,
+    }
+}
+
+/// Whether the automaton ends somewhere in a state.
+fn leaves(step: &Step) -> bool {
+    match step {
+        Step::Branch { then, otherwise, .. } => leaves(then) || leaves(otherwise),
+        Step::Wait(awaited) => awaited.iter().any(|awaited| leaves(&awaited.step)),
+        Step::Leave => true,
+        Step::Go { .. } | Step::End => false,
     }
 }
 

@@ -56,10 +56,10 @@ impl Writer<'_> {
     }
 
     /// The state and the states of whole messages, if they are printed.
-    fn whole_trip(&self) -> Option<(usize, BTreeSet<usize>)> {
+    pub(super) fn whole_trip(&self, stops: &Stops) -> Option<(usize, BTreeSet<usize>)> {
         let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
         // What may be stopped by an error says where.
-        round_trip(self.automaton, &Stops::of(self.automaton).traps).filter(|_| few)
+        round_trip(self.automaton, &stops.traps).filter(|_| few)
     }
 
     /// Windows of local variables that functions find in the context.
@@ -72,14 +72,14 @@ impl Writer<'_> {
         text
     }
 
-    /// `PREFIX_any_whole`, if there is one.
+    /// `PREFIX_any_whole` for a trip, unless it would be too long.
     pub(super) fn whole_states(
         &self,
+        (rest, states): (usize, BTreeSet<usize>),
         repeated: &[Vec<Repeated>],
         functions: &mut KernelFunctions,
         repeating: &mut RepeatedFunctions,
     ) -> String {
-        let Some((rest, states)) = self.whole_trip() else { return String::new() };
         let prefix = self.prefix;
         let writer = Writer { whole: Some(&states), ..*self };
         let mut text = String::new();

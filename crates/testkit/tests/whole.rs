@@ -1,0 +1,131 @@
+//! Whole messages, which networks at rest take all at once: they give what the same messages give whose strings go in one
+//! after another, whatever their lengths, where their bytes lie and what came before.
+
+use headrace_native::Compiler;
+use headrace_targets::c::{Options, project};
+use headrace_testkit::peers::library::Shipped;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The comparison: see there.
+const MAIN: &str = include_str!("whole/main.c");
+
+/// What the tables of operations are known by.
+const CASES: &str = "#include \"headrace_message.h\"
+struct one_case { const char *name; const struct headrace_operation *const *operation, *const *maker; };
+";
+
+/// Operations, and the one that makes their messages where not every string is one; whether most are taken at once.
+const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
+    ("aes128", "ctr", None, true),
+    ("aes128", "cbc-decrypt", None, true),
+    ("aes128", "ecb-pad-encrypt", None, true),
+    ("aes128", "ecb-pad-decrypt", Some("ecb-pad-encrypt"), false),
+    ("aes128", "cfb-decrypt", None, false),
+    ("aes128-gcm", "aead-encrypt", None, false),
+    ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), false),
+    ("aes128-ccm", "aead-encrypt", None, false),
+    ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false),
+    ("aes128-cmac", "mac", None, false),
+    ("aes128-cmac", "verify", Some("mac"), false),
+    ("des", "ctr", None, true),
+    ("ascon-aead128", "aead-encrypt", None, false),
+    ("chacha20", "stream", None, false),
+];
+
+/// Messages of an operation.
+const MESSAGES: &str = "300";
+
+/// Runs a command, which must end well, and gives what it said.
+fn run(folder: &Path, command: &mut Command) -> String {
+    let output = command.current_dir(folder).output().expect("the command starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}:\n{said}");
+    said
+}
+
+/// The name of the table of an operation, after compiling it into the folder.
+fn compiled(folder: &Path, compiler: &str, shipped: &Shipped, set: &str, operation: &str) -> String {
+    let spec = shipped.library.operation(set, operation).expect("the library has it");
+    let network =
+        shipped.network(spec, &spec.variants[0].name).unwrap_or_else(|why| panic!("{set} {operation}: {why}"));
+    let project = project::of_operations(set, &spec.title, &[(spec, &network)], &[], &Options::default(), &|_, _| ());
+    let prefix = project::operation_prefix(&project::set_name(set), spec);
+    let own = folder.join(&prefix);
+    std::fs::create_dir(&own).expect("the folder is writable");
+    for (name, mut text) in project.unwrap_or_else(|problems| panic!("{set} {operation}: {problems:?}")) {
+        let Some(name) = name.strip_prefix("src/") else { continue };
+        if name == format!("{prefix}_network.c") {
+            let shown = format!("const struct headrace_operation *const {prefix}_shown = &{prefix}_operation;\n");
+            text.extend(shown.into_bytes());
+        }
+        std::fs::write(own.join(name), text).expect("the folder is writable");
+    }
+    let (source, object) = (format!("{prefix}_network.c"), format!("../{prefix}.o"));
+    run(
+        &own,
+        Command::new(compiler).args(["-std=c11", "-O0", "-w", "-ffp-contract=off", "-c", &source, "-o", &object]),
+    );
+    prefix
+}
+
+#[test]
+fn messages_at_once_are_what_they_are_string_by_string() {
+    let Some(compiler) = ["clang", "gcc", "cc"].into_iter().find(|name| Compiler::named(name).is_some()) else {
+        eprintln!("not run: no compiler");
+        return;
+    };
+    let shipped = Shipped::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the library is right");
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut wanted: Vec<(&str, &str)> = OPERATIONS.iter().map(|(set, operation, ..)| (*set, *operation)).collect();
+    wanted.extend(OPERATIONS.iter().filter_map(|(set, _, maker, _)| Some((*set, (*maker)?))));
+    wanted.sort_unstable();
+    wanted.dedup();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((set, operation)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    compiled(folder.path(), compiler, &shipped, set, operation);
+                }
+            });
+        }
+    });
+    let prefix = |set: &str, operation: &str| {
+        let spec = shipped.library.operation(set, operation).expect("the library has it");
+        project::operation_prefix(&project::set_name(set), spec)
+    };
+    let (mut cases, mut listed) = (CASES.to_owned(), String::new());
+    for (set, operation) in &wanted {
+        let _ = writeln!(cases, "extern const struct headrace_operation *const {}_shown;", prefix(set, operation));
+    }
+    for (set, operation, maker, _) in OPERATIONS {
+        let maker = maker.map_or("NULL".to_owned(), |maker| format!("&{}_shown", prefix(set, maker)));
+        let _ = writeln!(listed, "    {{\"{set} {operation}\", &{}_shown, {maker}}},", prefix(set, operation));
+    }
+    let n = OPERATIONS.len();
+    let _ = write!(
+        cases,
+        "extern const struct one_case cases[];\nextern const size_t n_cases;\nconst struct one_case cases[] = {{\n{listed}}};\nconst size_t n_cases = {n};\n"
+    );
+    for (name, text) in [("main.c", MAIN), ("cases.c", &cases)] {
+        std::fs::write(folder.path().join(name), text).expect("the folder is writable");
+    }
+    let first = prefix(OPERATIONS[0].0, OPERATIONS[0].1);
+    let mut command = Command::new(compiler);
+    command.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", &first, "main.c", "cases.c"]);
+    command.arg(format!("{first}/headrace_message.c")).args(["-o", "both", "-lm"]);
+    command.args(wanted.iter().map(|(set, operation)| format!("{}.o", prefix(set, operation))));
+    run(folder.path(), &mut command);
+    let said = run(folder.path(), Command::new(folder.path().join("both")).args(["1", MESSAGES]));
+    for (line, (set, operation, _, at_once)) in said.lines().zip(OPERATIONS) {
+        let numbers = line.split([':', ',']).skip(1).map(|part| part.trim().split(' ').next().unwrap_or_default());
+        let numbers: Vec<u32> = numbers.filter_map(|n| n.parse().ok()).collect();
+        let [ok, _, _, done, begun, _] = numbers[..] else { panic!("{set} {operation}: {line}") };
+        assert!(ok > 50, "{line}");
+        assert!(!at_once || done + begun > 50, "{line}");
+    }
+    assert_eq!(said.lines().count(), OPERATIONS.len(), "{said}");
+}

@@ -1,6 +1,6 @@
 //! The C structures of the runtime's header as Rust sees them, and memory for contexts.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
 
@@ -111,7 +111,7 @@ pub(crate) struct Partitions {
     pub end: unsafe extern "C" fn(*mut c_void) -> u32,
 }
 
-/// Memory of a context, released with it.
+/// Memory of a context, released with it. Like that of callers it is not clear: what `init` forgets is a 1 in every field.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pointer: NonNull<u8>,
@@ -122,7 +122,11 @@ impl Memory {
     pub(crate) fn new(size: usize, alignment: usize) -> Option<Memory> {
         let layout = Layout::from_size_align(size.max(1), alignment.max(16)).ok()?;
         // SAFETY: the layout has a size of at least 1.
-        let pointer = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let pointer = NonNull::new(unsafe { alloc(layout) })?;
+        for at in 0..layout.size() {
+            // SAFETY: `at` is within what was allocated.
+            unsafe { pointer.add(at).write(u8::from(at % 4 == 0)) };
+        }
         Some(Memory { pointer, layout })
     }
 

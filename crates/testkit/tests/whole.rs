@@ -17,7 +17,8 @@ const CASES: &str = "#include \"headrace_message.h\"
 struct one_case { const char *name; const struct headrace_operation *const *operation, *const *maker; };
 ";
 
-/// Operations, and the one that makes their messages where not every string is one; whether most are taken at once.
+/// Operations, and the one that makes their messages where not every string is one; whether some are taken at once: the state that
+/// most samples find must be one that messages of any lengths leave, too.
 const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
     ("aes128", "ctr", None, true),
     ("aes128", "cbc-decrypt", None, true),
@@ -26,13 +27,13 @@ const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
     ("aes128", "cfb-decrypt", None, false),
     ("aes128-gcm", "aead-encrypt", None, false),
     ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), false),
-    ("aes128-ccm", "aead-encrypt", None, false),
+    ("aes128-ccm", "aead-encrypt", None, true),
     ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false),
-    ("aes128-cmac", "mac", None, false),
-    ("aes128-cmac", "verify", Some("mac"), false),
+    ("aes128-cmac", "mac", None, true),
+    ("aes128-cmac", "verify", Some("mac"), true),
     ("des", "ctr", None, true),
-    ("ascon-aead128", "aead-encrypt", None, false),
-    ("chacha20", "stream", None, false),
+    ("ascon-aead128", "aead-encrypt", None, true),
+    ("chacha20", "stream", None, true),
 ];
 
 /// Messages of an operation.
@@ -123,9 +124,9 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     for (line, (set, operation, _, at_once)) in said.lines().zip(OPERATIONS) {
         let numbers = line.split([':', ',']).skip(1).map(|part| part.trim().split(' ').next().unwrap_or_default());
         let numbers: Vec<u32> = numbers.filter_map(|n| n.parse().ok()).collect();
-        let [ok, _, _, done, begun, _] = numbers[..] else { panic!("{set} {operation}: {line}") };
+        let [ok, _, _, done, _, _] = numbers[..] else { panic!("{set} {operation}: {line}") };
         assert!(ok > 50, "{line}");
-        assert!(!at_once || done + begun > 50, "{line}");
+        assert!(!at_once || done > 0, "{line}");
     }
     assert_eq!(said.lines().count(), OPERATIONS.len(), "{said}");
 }

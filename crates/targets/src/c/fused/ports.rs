@@ -270,6 +270,9 @@ static void {prefix}_any_init(void *context, const struct headrace_host *host) {
     s->left = 0;
     s->state = 0;
     s->helpers = NULL;
+    s->many = 0;
+    s->many_loop = 0;
+    s->many_passes = 0;
 {init}}}
 
 static void {prefix}_any_help(void *context, const struct headrace_helpers *helpers) {{

@@ -29,14 +29,14 @@ const OPERATIONS: &[(&str, &str, Option<&str>, bool)] = &[
     ("aes128-gcm", "aead-decrypt", Some("aead-encrypt"), false),
     ("aes128-ccm", "aead-encrypt", None, true),
     ("aes128-ocb3", "aead-decrypt", Some("aead-encrypt"), false),
-    ("aes128-cmac", "mac", None, true),
-    ("aes128-cmac", "verify", Some("mac"), true),
+    ("aes128-cmac", "mac", None, false),
+    ("aes128-cmac", "verify", Some("mac"), false),
     ("des", "ctr", None, true),
     ("ascon-aead128", "aead-encrypt", None, true),
     ("chacha20", "stream", None, true),
 ];
 
-/// Messages of an operation.
+/// Messages of an operation, unless `HEADRACE_WHOLE_MESSAGES` gives another number.
 const MESSAGES: &str = "300";
 
 /// Runs a command, which must end well, and gives what it said.
@@ -120,7 +120,9 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     command.arg(format!("{first}/headrace_message.c")).args(["-o", "both", "-lm"]);
     command.args(wanted.iter().map(|(set, operation)| format!("{}.o", prefix(set, operation))));
     run(folder.path(), &mut command);
-    let said = run(folder.path(), Command::new(folder.path().join("both")).args(["1", MESSAGES]));
+    let n_messages = std::env::var("HEADRACE_WHOLE_MESSAGES").unwrap_or(MESSAGES.to_owned());
+    let said = run(folder.path(), Command::new(folder.path().join("both")).args(["1", &n_messages]));
+    println!("{said}");
     for (line, (set, operation, _, at_once)) in said.lines().zip(OPERATIONS) {
         let numbers = line.split([':', ',']).skip(1).map(|part| part.trim().split(' ').next().unwrap_or_default());
         let numbers: Vec<u32> = numbers.filter_map(|n| n.parse().ok()).collect();

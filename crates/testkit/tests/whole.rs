@@ -12,10 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The comparison: see there.
 const MAIN: &str = include_str!("whole/main.c");
 
-/// What the tables of operations are known by.
-const CASES: &str = "#include \"headrace_message.h\"
-struct one_case { const char *name; const struct headrace_operation *const *operation, *const *maker; };
-";
+/// What it and the list of operations, which is written here, know of each other.
+const CASES: &str = include_str!("whole/cases.h");
 
 /// Operations, and the one that makes their messages where not every string is one; whether some are taken at once: the state that
 /// most samples find must be one that messages of any lengths leave, too.
@@ -98,7 +96,7 @@ fn messages_at_once_are_what_they_are_string_by_string() {
         let spec = shipped.library.operation(set, operation).expect("the library has it");
         project::operation_prefix(&project::set_name(set), spec)
     };
-    let (mut cases, mut listed) = (CASES.to_owned(), String::new());
+    let (mut cases, mut listed) = ("#include \"cases.h\"\n".to_owned(), String::new());
     for (set, operation) in &wanted {
         let _ = writeln!(cases, "extern const struct headrace_operation *const {}_shown;", prefix(set, operation));
     }
@@ -107,11 +105,8 @@ fn messages_at_once_are_what_they_are_string_by_string() {
         let _ = writeln!(listed, "    {{\"{set} {operation}\", &{}_shown, {maker}}},", prefix(set, operation));
     }
     let n = OPERATIONS.len();
-    let _ = write!(
-        cases,
-        "extern const struct one_case cases[];\nextern const size_t n_cases;\nconst struct one_case cases[] = {{\n{listed}}};\nconst size_t n_cases = {n};\n"
-    );
-    for (name, text) in [("main.c", MAIN), ("cases.c", &cases)] {
+    let _ = write!(cases, "const struct one_case cases[] = {{\n{listed}}};\nconst size_t n_cases = {n};\n");
+    for (name, text) in [("main.c", MAIN), ("cases.h", CASES), ("cases.c", &cases)] {
         std::fs::write(folder.path().join(name), text).expect("the folder is writable");
     }
     let first = prefix(OPERATIONS[0].0, OPERATIONS[0].1);
@@ -124,8 +119,8 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     let said = run(folder.path(), Command::new(folder.path().join("both")).args(["1", &n_messages]));
     println!("{said}");
     for (line, (set, operation, _, at_once)) in said.lines().zip(OPERATIONS) {
-        let numbers = line.split([':', ',']).skip(1).map(|part| part.trim().split(' ').next().unwrap_or_default());
-        let numbers: Vec<u32> = numbers.filter_map(|n| n.parse().ok()).collect();
+        let (_, counts) = line.split_once(": ").unwrap_or_else(|| panic!("no counts: {line}"));
+        let numbers: Vec<u32> = counts.split(' ').filter_map(|word| word.parse().ok()).collect();
         let [ok, _, _, done, _, _] = numbers[..] else { panic!("{set} {operation}: {line}") };
         assert!(ok > 50, "{line}");
         assert!(!at_once || done > 0, "{line}");

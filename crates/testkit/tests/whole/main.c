@@ -1,21 +1,12 @@
 /* Messages under a key that is kept, which networks may take all at once, against the same ones under a new key, which go in
    string by string. What is linked with this says which operations there are: `cases`. */
 #define _DEFAULT_SOURCE
+#include "cases.h"
 #include "headrace_whole.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-
-/* An operation and, where messages must be made for it, the one that it undoes. */
-struct one_case {
-    const char *name;
-    const struct headrace_operation *const *operation;
-    const struct headrace_operation *const *maker;
-};
-
-extern const struct one_case cases[];
-extern const size_t n_cases;
 
 enum { MOST = 5200, AROUND = 64, FILL = 0xa5, PAGE = 1 << 16, ARENA = 2 * PAGE };
 

@@ -1,0 +1,17 @@
+/* Operations whose messages are compared. */
+#ifndef CASES_H
+#define CASES_H
+
+#include "headrace_message.h"
+
+/* An operation and, where messages must be made for it, the one that it undoes. */
+struct one_case {
+    const char *name;
+    const struct headrace_operation *const *operation;
+    const struct headrace_operation *const *maker;
+};
+
+extern const struct one_case cases[];
+extern const size_t n_cases;
+
+#endif

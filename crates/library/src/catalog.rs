@@ -2,12 +2,14 @@
 //!
 //! A set of a block cipher gets the operations of every mode, so that a new mode or a new cipher is one folder.
 
+mod names;
+
 use std::collections::BTreeMap;
 
 use headrace_source::{Diagnostic, FileId, Slug, Span};
 
 use crate::instantiation::Instantiation;
-use crate::manifest::{Manifest, Operation, Set, Shape, is_core};
+use crate::manifest::{Manifest, OpensslName, Operation, Set, Shape, is_core};
 use crate::mapping::VectorMapping;
 use crate::ports::{Class, PortSpec, Role};
 use crate::sizes::{SizeRule, Sizes};
@@ -83,6 +85,8 @@ pub struct OperationSpec {
     pub verifies: bool,
     /// Whether it turns ciphertext into plaintext.
     pub decrypts: bool,
+    /// What OpenSSL calls it; both directions have the same names.
+    pub openssl: Vec<OpensslName>,
 }
 
 impl OperationSpec {
@@ -304,7 +308,7 @@ impl Library {
         }
     }
 
-    /// What `inverse` and `[[vectors]]` refer to is there.
+    /// What `inverse`, `openssl` and `[[vectors]]` refer to is there.
     fn check_references(&self, problems: &mut Vec<Diagnostic>) {
         for manifest in &self.manifests {
             let operations = manifest.operations.iter().chain(manifest.sets.iter().flat_map(|set| &set.operations));
@@ -327,6 +331,7 @@ impl Library {
             }
             let own: Vec<&OperationSpec> =
                 self.operations.iter().filter(|spec| spec.folder == manifest.folder).collect();
+            names::check(manifest, &own, problems);
             for mapping in &manifest.vectors {
                 if own.iter().any(|spec| spec.name == mapping.operation) {
                     continue;
@@ -402,6 +407,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         inverse: None,
         verifies: false,
         decrypts: false,
+        openssl: Vec::new(),
     }
 }
 
@@ -635,6 +641,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         inverse: operation.inverse.clone(),
         verifies,
         decrypts,
+        openssl: names::of_operation(set, name),
     };
     spec.settle_tag();
     Some(spec)

@@ -119,11 +119,19 @@
 //! tag: whoever sends a message does not choose how much of its tag counts. The network's ports are those of a string of
 //! variable length.
 //!
+//! What programs ask OpenSSL for stands in `openssl`, by operations without their directions: names with colons between
+//! them, behind them in brackets those of the hash or cipher of which a program says by a parameter that it wants it; or a
+//! table, or a list of these, where the name is for keys of one length or for networks with other arguments, or where
+//! programs want to know the `block` of a hash or, where it gives any number of bytes, the usual `size`:
+//! `openssl = { cbc = { name = "DES-EDE3-CBC", key = 24 }, ecb = "DES-EDE3-ECB:DES-EDE3" }`, `openssl.mac =
+//! "HMAC(SHA2-256:SHA-256)"`, `openssl.aead = ["AES-128-CCM", { name = "AES-128-CCM", arguments = { TAG_BYTES = 12 } }]`.
+//!
 //! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed entropy words input output
 //! tag`, those that the shape has), operations may differ from their set in them; a part has operations with
 //! `network`, `inputs` and `outputs` only.
 
 mod read;
+mod read_names;
 mod read_vectors;
 
 use headrace_source::{Diagnostic, FileId, Span};
@@ -226,6 +234,38 @@ pub struct Set {
     pub tag_parameter: Option<String>,
     /// Its own operations, in the order of the text.
     pub operations: Vec<Operation>,
+    /// What OpenSSL calls its operations, those of modes among them.
+    pub openssl: Vec<OpensslNames>,
+}
+
+/// What OpenSSL calls an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpensslNames {
+    /// Name of the operation, or of both directions without `-encrypt` and `-decrypt`.
+    pub operation: String,
+    /// Place of that.
+    pub span: Span,
+    /// Each with what it says.
+    pub names: Vec<OpensslName>,
+}
+
+/// What OpenSSL calls an operation, of keys of one length or with arguments that decide it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpensslName {
+    /// All its names, with colons between them.
+    pub name: String,
+    /// Those of the hash or cipher that it is made of, where programs choose that by a parameter.
+    pub of: Option<String>,
+    /// The only length of a key, where the set has several.
+    pub key_bytes: Option<u64>,
+    /// Bytes that it takes at once, of a hash: programs ask for it.
+    pub block_bytes: Option<u64>,
+    /// Bytes of a digest where programs ask for no number of them.
+    pub output_bytes: Option<u64>,
+    /// The length of nonces that the arguments make.
+    pub iv_bytes: Option<u64>,
+    /// Arguments of the network.
+    pub arguments: Vec<(String, String)>,
 }
 
 /// An operation of a set, or of a mode.

@@ -210,6 +210,19 @@ fn sizes_inverses_and_classes_derive() {
 }
 
 #[test]
+fn both_directions_have_the_names_in_openssl() {
+    let library = library_with(&[("block/box", "[sets.box128.openssl]\ncbc = \"BOX-128-CBC:BOX128\"\n")]);
+    let names = |name: &str| -> Vec<&str> {
+        let spec = library.operation("box128", name).expect("it is there");
+        spec.openssl.iter().map(|name| name.name.as_str()).collect()
+    };
+    assert_eq!(names("cbc-encrypt"), ["BOX-128-CBC:BOX128"]);
+    assert_eq!(names("cbc-decrypt"), ["BOX-128-CBC:BOX128"]);
+    assert_eq!(names("ctr"), [""; 0]);
+    assert_eq!(names("encrypt"), [""; 0]);
+}
+
+#[test]
 fn words_of_commands_find_operations() {
     let library = library_with(&[]);
     let names = |words: &[&str]| -> Vec<String> {
@@ -266,6 +279,7 @@ fn one_operation_is_found_or_the_choice_shown() {
 fn dangling_references_and_double_names_are_found() {
     let block = MANIFESTS[0].1;
     let bad = block.replace("decrypt = {", "undo = {")
+        + "[sets.box128.openssl]\ncbb = \"BOX\"\n"
         + "[[vectors]]\nfile = \"a.rsp\"\noperation = \"cbc-encrypted\"\nset = \"box128\"\n";
     let texts = [
         ("a/box", bad.as_str()),
@@ -283,6 +297,7 @@ fn dangling_references_and_double_names_are_found() {
         "there are two parameter sets `box128`",
         "two modes have the operation `cbc-encrypt`",
         "`box` has no operation `cbc-encrypted`",
+        "`box128` has no operation `cbb`",
     ] {
         assert!(messages.contains(&expected), "{expected}\n{messages:#?}");
     }

@@ -3,8 +3,8 @@
 use headrace_source::{Diagnostic, FileId, Span};
 use toml::de::DeTable;
 
-use super::read_vectors;
 use super::{Hardware, Manifest, Operation, PortOverride, Set, Shape, Variant, is_core};
+use super::{read_names, read_vectors};
 use crate::instantiation::Instantiation;
 use crate::ports::{Class, Role};
 use crate::sizes::{Bound, SizeRule};
@@ -208,6 +208,7 @@ impl Reader<'_> {
             self.check_set(entry.key, &table, &sizes, block_bytes);
             let operations = table.need("operations", "a parameter set", self.problems);
             let operations = self.operations(operations, Place::Set);
+            let openssl = read_names::openssl(table.take("openssl"), self.problems);
             table.finish("a parameter set", self.problems);
             sets.push(Set {
                 name: entry.key.to_owned(),
@@ -217,6 +218,7 @@ impl Reader<'_> {
                 nonce_and_length_bytes,
                 tag_parameter,
                 operations,
+                openssl,
             });
         }
         sets

@@ -186,3 +186,43 @@ fn survives_junk() {
         Manifest::parse(FileId(0), "a/b", &CIPHER[..end]);
     }
 }
+
+#[test]
+fn reads_the_names_in_openssl() {
+    let with = |names: &str| CIPHER.replace("block_bytes = 8\n", &format!("block_bytes = 8\n{names}\n"));
+    let text = with(
+        r#"openssl.cbc = ["X-CBC:X", { name = "X2-CBC", key = 16, arguments = { N = 8 } }]
+openssl.mac = { name = "XMAC(X-CBC:X)", block = 64, size = 20, iv = 12 }"#,
+    );
+    let (manifest, found) = Manifest::parse(FileId(0), "ctl/block/x/primitive.toml", &text);
+    assert_eq!(found, []);
+    let names = &manifest.unwrap().sets[0].openssl;
+    let name = |name: &str| OpensslName {
+        name: name.to_owned(),
+        of: None,
+        key_bytes: None,
+        block_bytes: None,
+        output_bytes: None,
+        iv_bytes: None,
+        arguments: Vec::new(),
+    };
+    let other =
+        OpensslName { key_bytes: Some(16), arguments: vec![("N".to_owned(), "8".to_owned())], ..name("X2-CBC") };
+    assert_eq!((names[0].operation.as_str(), &names[0].names), ("cbc", &vec![name("X-CBC:X"), other]));
+    let of = OpensslName {
+        of: Some("X-CBC:X".to_owned()),
+        block_bytes: Some(64),
+        output_bytes: Some(20),
+        iv_bytes: Some(12),
+        ..name("XMAC")
+    };
+    assert_eq!((names[1].operation.as_str(), &names[1].names), ("mac", &vec![of]));
+    assert_eq!(
+        problems(&with("openssl = { cbc = \"X CBC\", ctr = { name = \"X-CTR\", keys = 16 }, ecb = { key = 8 } }")),
+        [
+            "manifest-value: `X CBC` cannot be a name in OpenSSL @ \"X CBC\"",
+            "manifest-unknown-key: a name in OpenSSL has no key `keys` @ keys did you mean `key`?",
+            "manifest-value: a name in OpenSSL has no `name` @ { key = 8 }",
+        ]
+    );
+}

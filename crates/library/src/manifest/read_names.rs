@@ -1,0 +1,69 @@
+//! From TOML to the model: what OpenSSL calls the operations of a set.
+
+use super::{OpensslName, OpensslNames};
+use crate::tables::{Entry, Item, Problems};
+
+pub(super) fn openssl(item: Option<Item<'_>>, problems: &mut Problems) -> Vec<OpensslNames> {
+    let Some(table) = item.and_then(|item| item.table(problems, "openssl")) else {
+        return Vec::new();
+    };
+    let names = |entry: Entry<'_>, problems: &mut Problems| {
+        let items = match entry.item.is_array() {
+            true => entry.item.array(problems, entry.key).unwrap_or_default(),
+            false => vec![entry.item],
+        };
+        let names = items.into_iter().filter_map(|item| name(&item, problems)).collect();
+        OpensslNames { operation: entry.key.to_owned(), span: entry.key_span, names }
+    };
+    table.into_entries().into_iter().map(|entry| names(entry, problems)).collect()
+}
+
+/// `"AES-128-CBC:AES128"`, or a table with that as its `name` and what a set needs to be what is called so.
+fn name(item: &Item<'_>, problems: &mut Problems) -> Option<OpensslName> {
+    if item.is_text() {
+        let (name, of) = text(item, problems)?;
+        return Some(OpensslName {
+            name,
+            of,
+            key_bytes: None,
+            block_bytes: None,
+            output_bytes: None,
+            iv_bytes: None,
+            arguments: Vec::new(),
+        });
+    }
+    let mut table = item.table(problems, "openssl")?;
+    let (name, of) = table.need("name", "a name in OpenSSL", problems).and_then(|item| text(&item, problems))?;
+    let key_bytes = table.take("key").and_then(|item| item.count(problems, "key"));
+    let block_bytes = table.take("block").and_then(|item| item.count(problems, "block"));
+    let output_bytes = table.take("size").and_then(|item| item.count(problems, "size"));
+    let iv_bytes = table.take("iv").and_then(|item| item.count(problems, "iv"));
+    let mut arguments = Vec::new();
+    if let Some(given) = table.take("arguments").and_then(|item| item.table(problems, "arguments")) {
+        for entry in given.into_entries() {
+            let number = entry.item.count(problems, entry.key)?;
+            arguments.push((entry.key.to_owned(), number.to_string()));
+        }
+    }
+    table.finish("a name in OpenSSL", problems);
+    Some(OpensslName { name, of, key_bytes, block_bytes, output_bytes, iv_bytes, arguments })
+}
+
+/// Names with colons between them, and in brackets behind them those of what an algorithm is made of.
+fn text(item: &Item<'_>, problems: &mut Problems) -> Option<(String, Option<String>)> {
+    let text = item.text(problems, "name")?;
+    let (name, of) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        Some((name, of)) => (name, Some(of)),
+        None => (text, None),
+    };
+    let is_name = |name: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_/.".contains(c);
+        !name.is_empty() && name.chars().all(fits)
+    };
+    if !name.split(':').chain(of.into_iter().flat_map(|of| of.split(':'))).all(is_name) {
+        let wrong = format!("`{}` cannot be a name in OpenSSL", text.escape_debug());
+        problems.value(item.span, wrong, "names with colons between them, as in \"HMAC(SHA2-256:SHA256)\"");
+        return None;
+    }
+    Some((name.to_owned(), of.map(str::to_owned)))
+}

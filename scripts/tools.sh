@@ -88,6 +88,11 @@ for tool in "$@"; do
     c++)
         command -v c++ >/dev/null 2>&1 ||
             install "a C++ compiler compiles the adapters of libraries in C++" g++ ;;
+    libssl)
+        # Providers for OpenSSL are compiled with them; what needs them says so where they are missing.
+        printf '#include <openssl/core_dispatch.h>\n' | cc -E - >/dev/null 2>&1 ||
+            (install "providers for OpenSSL 3 are compiled with its headers" libssl-dev) ||
+            echo "headers of OpenSSL 3: not installed; what needs them is not run" >&2 ;;
     pkg-config)
         command -v pkg-config >/dev/null 2>&1 || install "pkg-config says where libraries are" pkg-config ;;
     cmake)

@@ -72,6 +72,7 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
     #[command(after_help = "Examples:
   headrace build 'ctl.block.aes.AesEncrypt(NK = 4)' --target c -o aes-c
   headrace build aes128 --target c -o aes-c     all operations of a parameter set, with init/update/final
+  headrace build aes128 sha256 --target openssl -o provider     several of them, or everything without a name, in a provider
   headrace build --target list")]
     Build(BuildArgs),
     /// Run known-answer tests of primitives on engines and targets
@@ -299,9 +300,9 @@ pub struct UseArgs {
 /// Arguments of `build`.
 #[derive(Args, Debug)]
 pub struct BuildArgs {
-    /// A network, or a primitive or parameter set of the library
+    /// A network, or a primitive or parameter set of the library; some targets take several, or everything when absent
     #[arg(value_name = "NETWORK")]
-    pub network: Option<String>,
+    pub networks: Vec<String>,
     /// Target language; `list` lists them
     #[arg(long, value_name = "TARGET")]
     pub target: String,

@@ -12,6 +12,7 @@ mod descriptions;
 pub mod java;
 mod layout;
 pub mod llvm;
+pub mod openssl;
 mod operation;
 pub mod project;
 pub mod rust;
@@ -49,8 +50,14 @@ pub struct Target {
     pub test: &'static str,
     /// Several ways of running loops are printed, which can be tuned.
     pub tunes: bool,
-    /// Makes a project for a network.
-    pub of_network: OfNetwork,
+    /// Operations of several parameter sets make one project, all that have a place in it when none is named.
+    pub gathers: bool,
+    /// Projects have a test on known answers of the library.
+    pub known_answers: bool,
+    /// What an operation is in the target: itself, nothing, or several with other arguments and names.
+    pub offers: fn(&OperationSpec) -> Vec<OperationSpec>,
+    /// Makes a project for a network, where networks by themselves have a place.
+    pub of_network: Option<OfNetwork>,
     /// Makes a project for operations.
     pub of_operations: OfOperations,
 }
@@ -63,7 +70,10 @@ pub const ALL: &[Target] = &[
         tools: &["gcc", "clang", "cc"],
         test: "make -C {} test",
         tunes: true,
-        of_network: c::project::of_network,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(c::project::of_network),
         of_operations: c::project::of_operations,
     },
     Target {
@@ -72,7 +82,10 @@ pub const ALL: &[Target] = &[
         tools: &["clang-19", "clang-16", "clang"],
         test: "make -C {} test",
         tunes: false,
-        of_network: llvm::project::of_network,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(llvm::project::of_network),
         of_operations: llvm::project::of_operations,
     },
     Target {
@@ -81,7 +94,10 @@ pub const ALL: &[Target] = &[
         tools: &["cargo"],
         test: "cargo test --manifest-path {}/Cargo.toml",
         tunes: false,
-        of_network: rust::project::of_network,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(rust::project::of_network),
         of_operations: rust::project::of_operations,
     },
     Target {
@@ -90,7 +106,10 @@ pub const ALL: &[Target] = &[
         tools: &["node", "nodejs"],
         test: "npm --prefix {} test",
         tunes: false,
-        of_network: wasm::project::of_network,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(wasm::project::of_network),
         of_operations: wasm::project::of_operations,
     },
     Target {
@@ -99,7 +118,10 @@ pub const ALL: &[Target] = &[
         tools: &["g++", "clang++", "c++"],
         test: "cmake -S {} -B {}/build && cmake --build {}/build && ctest --test-dir {}/build",
         tunes: false,
-        of_network: cpp::project::of_network,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(cpp::project::of_network),
         of_operations: cpp::project::of_operations,
     },
     Target {
@@ -108,7 +130,22 @@ pub const ALL: &[Target] = &[
         tools: &["javac"],
         test: "make -C {} test",
         tunes: false,
-        of_network: java::project::of_network,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(java::project::of_network),
         of_operations: java::project::of_operations,
+    },
+    Target {
+        name: "openssl",
+        about: "a provider for OpenSSL 3, of all that has a name there: one shared object that programs and the command load",
+        tools: &["gcc", "clang", "cc"],
+        test: "make -C {} test",
+        tunes: true,
+        gathers: true,
+        known_answers: false,
+        offers: openssl::offers,
+        of_network: None,
+        of_operations: openssl::of_operations,
     },
 ];

@@ -93,3 +93,8 @@ pub fn is_supported(spec: &OperationSpec) -> bool {
     let mut ports = spec.inputs.iter().chain(&spec.outputs);
     spec.framing != Framing::Bare && ports.all(|port| port.bits == 8 || port.role.is_control())
 }
+
+/// An operation as it is, where it has an interface that projects have.
+pub(crate) fn itself(spec: &OperationSpec) -> Vec<OperationSpec> {
+    if is_supported(spec) { vec![spec.clone()] } else { Vec::new() }
+}

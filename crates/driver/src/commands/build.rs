@@ -14,13 +14,14 @@ use headrace_ir::{Int, IntType, Network, Scalar};
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::framing::{Message, Outcome as Came};
 use headrace_library::known_answers::{Plan, cases};
+use headrace_library::manifest::Manifest;
 use headrace_library::vectors::VectorFile;
 use headrace_library::{Role, samples};
 use headrace_native::LocalTrials;
 use headrace_targets::Target;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
-use headrace_targets::project::{Files, KnownAnswer, NotFused, Recording, is_supported};
+use headrace_targets::project::{Files, KnownAnswer, NotFused, Recording};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,19 +42,25 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.tune && !target.tunes {
         return Err(Failure::usage(format!("target {} prints no loops that could be tuned", target.name)));
     }
-    let network = arguments.network.as_deref().ok_or_else(|| Failure::usage("NETWORK is missing"))?;
+    if arguments.networks.is_empty() && !target.gathers {
+        return Err(Failure::usage("NETWORK is missing"));
+    }
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let library = context.library()?;
-    let files = if library
-        .manifests()
-        .iter()
-        .any(|manifest| manifest.primitive == network || manifest.sets.iter().any(|set| set.name == network))
-    {
-        of_library(context, &library, network, arguments, target)?
-    } else {
-        let network = context.elaborate(network, &arguments.parameters)?;
-        let recording = record(&network, arguments.fifo);
-        show_refused(context, (target.of_network)(&network, recording.as_ref(), &options(arguments)?))?
+    let files = match arguments.networks.as_slice() {
+        [network] if !is_of_library(&library, network) => {
+            let of_network = target.of_network.ok_or_else(|| not_of_library(network))?;
+            let network = context.elaborate(network, &arguments.parameters)?;
+            let recording = record(&network, arguments.fifo);
+            show_refused(context, of_network(&network, recording.as_ref(), &options(arguments)?))?
+        }
+        [_, _, ..] if !target.gathers => {
+            return Err(Failure::usage(format!("target {} makes a project of one network at a time", target.name)));
+        }
+        networks => {
+            let sets = sets_of(&library, networks, target)?;
+            of_library(context, &library, &sets, arguments, target)?
+        }
     };
     write_project(folder, &files)?;
     context.terminal.say(&format!(
@@ -123,7 +130,7 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     let mut words = vec!["headrace".to_owned(), env!("CARGO_PKG_VERSION").into(), "build".into()];
     words.extend(
         arguments
-            .network
+            .networks
             .iter()
             .map(|network| if network.contains(['(', ' ']) { format!("'{network}'") } else { network.clone() }),
     );
@@ -149,59 +156,104 @@ fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diag
     })
 }
 
-/// The operations of a parameter set that are asked for, or all that have an interface in the target.
+fn is_of_library(library: &Library, name: &str) -> bool {
+    let is_called =
+        |manifest: &Manifest| manifest.primitive == name || manifest.sets.iter().any(|set| set.name == name);
+    library.manifests().iter().any(is_called)
+}
+
+fn not_of_library(name: &str) -> Failure {
+    Failure::usage(format!("`{}` is no primitive and no parameter set of the library", name.escape_debug()))
+}
+
+/// The parameter sets that are meant: one, several for a target that gathers them, or all that have a place in it.
+fn sets_of<'l>(library: &'l Library, names: &[String], target: &Target) -> Outcome<Vec<&'l str>> {
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    for spec in library.operations() {
+        if !all.contains(&(&spec.primitive, &spec.set)) {
+            all.push((&spec.primitive, &spec.set));
+        }
+    }
+    let mut sets: Vec<&str> = Vec::new();
+    for name in names {
+        // A parameter set may be called as its primitive.
+        let mut found: Vec<&str> = all.iter().map(|(_, set)| *set).filter(|set| set == name).collect();
+        if found.is_empty() {
+            found.extend(all.iter().filter(|(primitive, _)| primitive == name).map(|(_, set)| *set));
+        }
+        if found.is_empty() {
+            return Err(not_of_library(name));
+        }
+        if found.len() > 1 && !target.gathers {
+            let several = found.join(", ");
+            return Err(Failure::usage(format!("`{name}` has several parameter sets; one is wanted: {several}")));
+        }
+        found.retain(|set| !sets.contains(set));
+        sets.extend(found);
+    }
+    if names.is_empty() {
+        let has_place =
+            |set: &str| library.operations().iter().any(|spec| spec.set == set && !(target.offers)(spec).is_empty());
+        sets = all.iter().map(|(_, set)| *set).filter(|set| has_place(set)).collect();
+    }
+    Ok(sets)
+}
+
+/// The operations of parameter sets that are asked for, or all that have a place in the target.
 fn of_library(
     context: &mut Context,
     library: &Library,
-    name: &str,
+    sets: &[&str],
     arguments: &BuildArgs,
     target: &Target,
 ) -> Outcome<Files> {
-    // A parameter set may be called as its primitive.
-    let sets: Vec<&str> = if library.operations().iter().any(|spec| spec.set == name) {
-        vec![name]
-    } else {
-        let specs = library.operations().iter().filter(|spec| spec.primitive == name);
-        let mut sets: Vec<&str> = specs.map(|spec| spec.set.as_str()).collect();
-        sets.dedup();
-        sets
-    };
-    let [set] = sets.as_slice() else {
-        return Err(Failure::usage(format!("`{name}` has several parameter sets; one is wanted: {}", sets.join(", "))));
-    };
-    let specs: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.set == *set).collect();
+    let listed = sets.join("`, `");
+    let is_meant = |spec: &&OperationSpec| sets.contains(&spec.set.as_str());
+    let specs: Vec<&OperationSpec> = library.operations().iter().filter(is_meant).collect();
     if let Some(wrong) = arguments.operations.iter().find(|name| !specs.iter().any(|spec| spec.name == **name)) {
         let known: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        return Err(Failure::usage(format!("`{set}` has no operation `{wrong}`; there are {}", known.join(", "))));
+        return Err(Failure::usage(format!("`{listed}` has no operation `{wrong}`; there are {}", known.join(", "))));
     }
     let is_wanted = |spec: &OperationSpec| arguments.operations.is_empty() || arguments.operations.contains(&spec.name);
-    let mut operations: Vec<(&OperationSpec, Arc<Network>)> = Vec::new();
+    let mut offered: Vec<(OperationSpec, Arc<Network>)> = Vec::new();
     let mut left_out = Vec::new();
     for spec in specs.into_iter().filter(|spec| is_wanted(spec)) {
-        if !is_supported(spec) {
-            left_out.push(spec.name.as_str());
-            continue;
+        let offers = (target.offers)(spec);
+        if offers.is_empty() {
+            left_out.push(if sets.len() > 1 { spec.full_name() } else { spec.name.clone() });
         }
-        let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
-            let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
-            Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
-        })?;
-        operations.push((spec, context.elaborate(&variant.network.to_string(), &[])?));
+        for offer in offers {
+            let found = offer.variant(arguments.variant.as_deref());
+            // Of several sets those have a variant that know it.
+            let variant = found.or(offer.variant(None).filter(|_| sets.len() > 1)).ok_or_else(|| {
+                let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
+                Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
+            })?;
+            let network = context.elaborate(&variant.network.to_string(), &[])?;
+            offered.push((offer, network));
+        }
     }
-    if operations.is_empty() {
-        return Err(Failure::usage(format!("no operation of `{set}` has an interface in this target yet")));
+    if offered.is_empty() {
+        return Err(Failure::usage(format!("no operation of `{listed}` has an interface in this target yet")));
     }
-    if !left_out.is_empty() {
+    // Of everything nobody wants to hear what is left out.
+    if !left_out.is_empty() && !arguments.networks.is_empty() {
         context
             .terminal
             .note(&format!("left out, because they have no interface in this target: {}", left_out.join(", ")));
     }
-    let mut answers = known_answers(context, library, &operations)?;
-    for (at, (spec, network)) in operations.iter().enumerate() {
+    let operations: Vec<(&OperationSpec, Arc<Network>)> =
+        offered.iter().map(|(spec, network)| (spec, network.clone())).collect();
+    let mut answers = match target.known_answers {
+        true => known_answers(context, library, &operations)?,
+        false => Vec::new(),
+    };
+    for (at, (spec, network)) in operations.iter().enumerate().filter(|_| target.known_answers) {
         if !answers.iter().any(|answer| answer.operation == at) {
             answers.extend(recorded_answers(at, spec, network));
         }
     }
+    let name = sets.join("-");
     let title = operations.first().map_or("", |(spec, _)| &spec.title);
     let borrowed: Vec<(&OperationSpec, &Network)> =
         operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
@@ -216,8 +268,8 @@ fn of_library(
         let done = progress.0;
         progress.1.tell(done);
     };
-    let title = format!("{title}, {set}");
-    let made = (target.of_operations)(set, &title, &borrowed, &answers, &options(arguments)?, &told);
+    let title = format!("{title}, {name}");
+    let made = (target.of_operations)(&name, &title, &borrowed, &answers, &options(arguments)?, &told);
     progress.into_inner().unwrap_or_else(PoisonError::into_inner).1.finish();
     for (name, refused) in kept.into_inner().unwrap_or_else(PoisonError::into_inner) {
         context.terminal.note(&keeps_scheduler(context, &name, &refused));

@@ -65,10 +65,30 @@ pub fn of_operations(
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
-    let mut files = Files::new();
-    let mut problems = Vec::new();
+    let mut files = networks(operations, options, told, &|spec| network_prefix(&name, spec), &|spec, network| {
+        shape::source(&name, spec, network)
+    })?;
+    files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    let head = head(options);
+    files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
+    files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, answers).into_bytes());
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let about = format!("{title}: {} in C.", listed.join(", "));
+    build_files::add(&mut files, &name, &options.command, &about);
+    Ok(files)
+}
+
+/// The sources of the networks of operations, each under its prefix and with what is put behind it: where compilers see
+/// through the functions of the network.
+pub(crate) fn networks(
+    operations: &[(&OperationSpec, &Network)],
+    options: &Options,
+    told: &Told<'_>,
+    prefix: &(dyn Fn(&OperationSpec) -> String + Sync),
+    behind: &dyn Fn(&OperationSpec, &Network) -> String,
+) -> Result<Files, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
-        let own = Options { prefix: Some(network_prefix(&name, spec)), ..options.clone() };
+        let own = Options { prefix: Some(prefix(spec)), ..options.clone() };
         let automaton = options.fused.then(|| automaton_of_operation(spec, network));
         let emission = emit_with(network, automaton.as_ref().and_then(|found| found.as_ref().ok()), &own);
         let refused = match automaton {
@@ -81,29 +101,19 @@ pub fn of_operations(
         told(spec, refused);
         emission
     };
-    let emissions = on_all_processors(operations, emitted);
-    for (emission, (spec, network)) in emissions.into_iter().zip(operations) {
+    let mut files = Files::new();
+    let mut problems = Vec::new();
+    for (emission, (spec, network)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
         match emission {
             Ok(mut emission) => {
-                // What calls a network stands where compilers see through its functions.
-                let source = emission.files.entry(format!("{}.c", network_prefix(&name, spec))).or_default();
-                source.extend(shape::source(&name, spec, network).into_bytes());
+                let source = emission.files.entry(format!("{}.c", prefix(spec))).or_default();
+                source.extend(behind(spec, network).into_bytes());
                 files.extend(in_source_folder(emission.files));
             }
             Err(found) => problems.extend(found),
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
-    let head = head(options);
-    files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
-    files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, answers).into_bytes());
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
-    let about = format!("{title}: {} in C.", listed.join(", "));
-    build_files::add(&mut files, &name, &options.command, &about);
-    Ok(files)
+    if problems.is_empty() { Ok(files) } else { Err(problems) }
 }
 
 pub(crate) fn head(options: &Options) -> String {

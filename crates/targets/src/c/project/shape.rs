@@ -153,7 +153,7 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
 pub(crate) fn source(name: &str, spec: &OperationSpec, network: &Network) -> String {
     let mut text = format!("\n#include \"{name}.h\"\n#include \"headrace_whole.h\"\n");
     let op = operation_prefix(name, spec);
-    table(&mut text, name, &op, spec, network);
+    table(&mut text, "static ", name, &op, spec, network);
     for function in functions(spec) {
         body(&mut text, &op, spec, function);
     }
@@ -165,13 +165,22 @@ pub(crate) fn source(name: &str, spec: &OperationSpec, network: &Network) -> Str
     text
 }
 
+/// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`.
+pub(crate) fn described(name: &str, spec: &OperationSpec, network: &Network) -> String {
+    let op = operation_prefix(name, spec);
+    let mut text =
+        format!("\n#include \"headrace_message.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
+    table(&mut text, "", name, &op, spec, network);
+    text
+}
+
 /// The constant of a role in C.
 pub(super) fn constant(role: &str) -> String {
     format!("HEADRACE_{role}")
 }
 
 /// The table that says which ports an operation has.
-fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network: &Network) {
+fn table(text: &mut String, storage: &str, name: &str, op: &str, spec: &OperationSpec, network: &Network) {
     let operation = Operation::of(spec, network);
     let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
@@ -196,7 +205,7 @@ fn table(text: &mut String, name: &str, op: &str, spec: &OperationSpec, network:
     }
     let _ = write!(
         text,
-        "\nstatic const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
+        "\n{storage}const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
          .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {}u,\n    .block_bytes = {},\n    .decrypts = {},\n    \
          .single_chunk = {},\n    .withholds = {},\n}};\n",
         network_prefix(name, spec),

@@ -1,0 +1,101 @@
+/*
+ * What the algorithms of a provider work with: the functions of the core that loaded it, errors, counters, and the state of a
+ * network under a message.
+ */
+#ifndef HEADRACE_PROVIDER_H
+#define HEADRACE_PROVIDER_H
+
+#include "served.h"
+
+#include <stdatomic.h>
+
+struct headrace_count {
+    _Atomic uint64_t messages; /* that were begun */
+    _Atomic uint64_t bytes;    /* that went in */
+};
+
+struct headrace_provider {
+    const OSSL_CORE_HANDLE *core;
+    OSSL_FUNC_core_new_error_fn *new_error;
+    OSSL_FUNC_core_set_error_debug_fn *set_error_debug;
+    OSSL_FUNC_core_vset_error_fn *vset_error;
+    OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
+    OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;
+    OSSL_FUNC_OPENSSL_cleanse_fn *cleanse;
+    bool releases_unverified;
+    OSSL_ALGORITHM *ciphers, *digests, *macs;
+    struct headrace_count *counts; /* one for each algorithm */
+    char information[32];
+};
+
+/* What went wrong. `provider.c` has the sentences. */
+enum headrace_reason {
+    HEADRACE_REASON_KEY = 1,
+    HEADRACE_REASON_KEY_BYTES,
+    HEADRACE_REASON_IV,
+    HEADRACE_REASON_IV_BYTES,
+    HEADRACE_REASON_DIRECTION,
+    HEADRACE_REASON_CHOICE,
+    HEADRACE_REASON_PARAMETER,
+    HEADRACE_REASON_ROOM,
+    HEADRACE_REASON_ORDER,
+    HEADRACE_REASON_BLOCKS,
+    HEADRACE_REASON_PADDING,
+    HEADRACE_REASON_ONE_PIECE,
+    HEADRACE_REASON_LENGTH,
+    HEADRACE_REASON_TAG,
+    HEADRACE_REASON_TAG_BYTES,
+    HEADRACE_REASON_FORGED,
+    HEADRACE_REASON_TLS,
+    HEADRACE_REASON_MEMORY,
+    HEADRACE_REASON_NETWORK
+};
+
+/* Puts an error on OpenSSL's queue. Returns 0, which is what functions that fail return. */
+int headrace_raise_at(struct headrace_provider *provider, enum headrace_reason reason, const char *file, int line,
+                      const char *function);
+#define headrace_raise(provider, reason) headrace_raise_at(provider, reason, __FILE__, __LINE__, __func__)
+
+#define headrace_allocate(provider, bytes) (provider)->zalloc(bytes, __FILE__, __LINE__)
+#define headrace_release(provider, memory, bytes) (provider)->clear_free(memory, bytes, __FILE__, __LINE__)
+
+/* A network under the messages of one context. The memory is enough for every operation of the algorithm. */
+struct headrace_running {
+    struct headrace_provider *provider;
+    const struct headrace_algorithm *algorithm;
+    const struct headrace_operation *operation; /* whose state it is; null: none yet */
+    struct headrace_message message;
+    void *memory;
+    size_t memory_bytes;
+    void *network; /* in that memory, aligned */
+};
+
+/* Ciphers, hashes and codes begin their contexts with it. */
+int headrace_running_make(struct headrace_running *running, struct headrace_provider *provider,
+                          const struct headrace_algorithm *algorithm);
+/* Of a context that was copied byte by byte: memory of its own with the same state. */
+int headrace_running_copy(struct headrace_running *running, const struct headrace_running *from);
+void headrace_running_clear(struct headrace_running *running);
+/* Goes over to an operation; a message of another one is forgotten. */
+void headrace_running_turn(struct headrace_running *running, const struct headrace_operation *operation);
+/* Forgets a message that is under way. */
+void headrace_running_stop(struct headrace_running *running);
+void headrace_running_began(struct headrace_running *running);
+void headrace_running_took(struct headrace_running *running, size_t bytes);
+/* Puts the error of what an operation returned, and returns 0. */
+int headrace_running_failed(struct headrace_running *running, uint32_t result);
+/* Input that goes on in the same chunk, or in a chunk of its own. What overlaps goes through a buffer. */
+uint32_t headrace_running_pump(struct headrace_running *running, const uint8_t *in, size_t in_bytes, struct headrace_room out);
+uint32_t headrace_running_update(struct headrace_running *running, const uint8_t *in, size_t in_bytes, struct headrace_room out);
+
+/* Whether a string of an operation may have so many bytes; those that it does not have have none. */
+bool headrace_allows(const struct headrace_operation *operation, enum headrace_role role, size_t bytes);
+/* The least and the greatest length of a string, at most `bound`. */
+void headrace_bounds(const struct headrace_operation *operation, enum headrace_role role, size_t bound, size_t *least, size_t *most);
+bool headrace_has(const struct headrace_operation *operation, enum headrace_role role);
+/* Whether a name is among names with colons between them, without regard to case. */
+bool headrace_is_among(const char *names, const char *name, size_t name_bytes);
+/* Whether the first of the names of an algorithm has this part between its hyphens. */
+bool headrace_has_part(const struct headrace_algorithm *algorithm, const char *part);
+
+#endif

@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each operation uses the part of it that its shape needs")]
 
+use crate::text::{Apart, Room, Text, wipe};
+
 /// Why there is no result. After any but `Refused` the message is lost, and one under a key needs its key again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -120,19 +122,6 @@ pub(crate) struct Operation {
 /// The strings that are given, by their numbers from `KEY` to `TAG_IN`.
 pub(crate) type Given<'a> = [Option<&'a [u8]>; 9];
 
-/// Room for a string that comes out, and how much of it is used.
-#[derive(Default)]
-pub(crate) struct Room<'a> {
-    pub bytes: &'a mut [u8],
-    pub used: usize,
-}
-
-impl<'a> Room<'a> {
-    pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
-        Self { bytes, used: 0 }
-    }
-}
-
 /// Room for what comes out: `SECRET_NONCE_OUT`, `OUTPUT`, `TAG`.
 pub(crate) type Rooms<'a> = [Room<'a>; 3];
 
@@ -165,6 +154,13 @@ pub(crate) struct Flow<'a, N> {
     pub operation: &'static Operation,
     pub network: &'a mut N,
     pub message: &'a mut Message,
+}
+
+/// What works on messages by an operation of its own.
+pub(crate) trait Flows {
+    type Network: Network;
+
+    fn flow(&mut self) -> Flow<'_, Self::Network>;
 }
 
 fn sure(condition: bool, error: Error) -> Result<()> {
@@ -223,64 +219,87 @@ impl<N: Network> Flow<'_, N> {
         self.operation.strings[OUTPUT].as_ref().is_some_and(|output| output.sizes.is_some())
     }
 
-    /// Moves input in, and output that streams out, until all is taken and nothing moves any more.
-    fn pump(&mut self, input: &[u8], out: &mut Room<'_>) -> Result<()> {
+    /// Moves `n_bytes` of input in, and output that streams out, until all is taken and nothing moves any more.
+    fn pump(&mut self, n_bytes: usize, text: &mut impl Text) -> Result<()> {
         let streams = self.streams();
         let mut sent = 0;
         loop {
             let mut moved = 0;
-            if let (Some(port), true) = (&self.operation.strings[INPUT], sent < input.len()) {
-                let n = self.network.put(port.port, &input[sent..]);
+            if let Some(port) = &self.operation.strings[INPUT] {
+                let n = self.send(port.port, n_bytes - sent, text);
                 sent += n;
                 moved += n;
             }
             sure(self.network.run(), Error::Stuck)?;
             if let (Some(output), true) = (&self.operation.strings[OUTPUT], streams) {
-                if out.used < out.bytes.len() {
-                    let n = self.network.get(output.port, &mut out.bytes[out.used..]);
-                    out.used += n;
-                    moved += n;
-                }
+                moved += self.receive(output.port, text);
                 while output.sizes.is_some_and(|port| self.network.get_word(port).is_some()) {
                     moved += 1;
                 }
             }
-            if moved == 0 || (!streams && sent == input.len()) {
+            if moved == 0 || (!streams && sent == n_bytes) {
                 break;
             }
         }
         if let (Some(output), true) = (&self.operation.strings[OUTPUT], streams)
-            && out.used == out.bytes.len()
+            && text.room().is_empty()
         {
             self.nothing_more(output.port)?;
         }
-        sure(sent == input.len(), Error::Stuck)
+        sure(sent == n_bytes, Error::Stuck)
+    }
+
+    /// Moves as much of `n_bytes` of input in as there is room for.
+    fn send(&mut self, port: usize, n_bytes: usize, text: &mut impl Text) -> usize {
+        let mut sent = 0;
+        loop {
+            let rest = text.rest();
+            let n = self.network.put(port, &rest[..rest.len().min(n_bytes - sent)]);
+            text.sent(n);
+            sent += n;
+            if n == 0 || sent == n_bytes {
+                return sent;
+            }
+        }
+    }
+
+    /// Moves as much output out as there is, and room for.
+    fn receive(&mut self, port: usize, text: &mut impl Text) -> usize {
+        let mut received = 0;
+        loop {
+            let room = text.room();
+            let n = if room.is_empty() { 0 } else { self.network.get(port, room) };
+            if n == 0 {
+                return received;
+            }
+            text.got(n);
+            received += n;
+        }
     }
 
     fn nothing_more(&mut self, port: usize) -> Result<()> {
         let mut more = [0];
         let n = self.network.get(port, &mut more);
-        more = [0];
-        core::hint::black_box(&more);
+        wipe(&mut more);
         sure(n == 0, Error::Room)
     }
 
     /// A further chunk of input.
-    fn chunk(&mut self, input: &[u8], last: u32, out: &mut Room<'_>) -> Result<()> {
+    fn chunk(&mut self, n_bytes: usize, last: u32, text: &mut impl Text) -> Result<()> {
         let sizes = self.operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
-        self.put_word(sizes, input.len() as u32 | last)?;
-        self.pump(input, out)
+        self.put_word(sizes, n_bytes as u32 | last)?;
+        self.pump(n_bytes, text)
     }
 
     /// A string that came out whole.
-    fn take(&mut self, role: usize, to: &mut Room<'_>) -> Result<()> {
+    fn take(&mut self, role: usize, text: &mut impl Text) -> Result<()> {
         let Some(string) = &self.operation.strings[role] else { return Ok(()) };
-        to.used = self.network.get(string.port, to.bytes);
-        if to.used == to.bytes.len() {
+        let n_bytes = self.receive(string.port, text);
+        if text.room().is_empty() {
             self.nothing_more(string.port)?;
         }
         while string.sizes.is_some_and(|port| self.network.get_word(port).is_some()) {}
-        sure(string.allows(to.used as u64), Error::Stuck)
+        sure(string.allows(n_bytes as u64), Error::Stuck)
     }
 
     /// A message that is not authentic was processed to its end like any other, so its key is still good.
@@ -313,6 +332,27 @@ impl<N: Network> Flow<'_, N> {
         }
         self.message.state = if operation.block_bytes != 0 { State::Keyed } else { State::NewKey };
         Ok(())
+    }
+
+    /// Does what can be done with the key alone, so that copies of the context need not do it again.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        sure(self.network.run(), Error::Stuck)
+    }
+
+    /// Back to where no message has been begun; the key stays. One that was begun is ended, and its tag is nobody's.
+    pub(crate) fn abandon(&mut self, nobodys: &mut [u8]) -> Result<()> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        if self.operation.rekey.is_none() {
+            // The next message begins anew.
+            self.message.state = State::NoKey;
+            self.network.restart();
+            return Ok(());
+        }
+        let result = self.finalize(&[None; 9], &mut [Room::default(), Room::default(), Room::new(nobodys)]);
+        wipe(nobodys);
+        result
     }
 
     /// All that comes before the input; `input_size` is the token of an input that must be one chunk.
@@ -354,32 +394,51 @@ impl<N: Network> Flow<'_, N> {
         Ok(())
     }
 
+    /// Whether a message was begun that has not ended.
+    pub(crate) fn is_open(&self) -> bool {
+        self.message.state == State::Open
+    }
+
     /// Takes a piece of input.
     pub(crate) fn update(&mut self, input: &[u8], out: &mut Room<'_>) -> Result<()> {
-        sure(self.message.state == State::Open, Error::Order)?;
-        for piece in input.chunks(CHUNK_MOST) {
-            let result = self.chunk(piece, 0, out);
+        self.update_text(&mut Apart { input, room: out }, input.len())
+    }
+
+    /// The same, wherever it lies.
+    pub(crate) fn update_text(&mut self, text: &mut impl Text, n_bytes: usize) -> Result<()> {
+        sure(self.is_open(), Error::Order)?;
+        let mut rest = n_bytes;
+        while rest > 0 {
+            let piece = rest.min(CHUNK_MOST);
+            let result = self.chunk(piece, 0, text);
             if result.is_err() {
                 return self.ended(result);
             }
-            self.message.input_bytes += piece.len() as u64;
+            self.message.input_bytes += piece as u64;
+            rest -= piece;
         }
         Ok(())
     }
 
-    /// All that follows the last input.
-    fn finish(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>, is_pumped: bool) -> Result<()> {
+    /// All that follows the last input; rooms for `SECRET_NONCE_OUT` and `TAG`.
+    fn finish(
+        &mut self,
+        strings: &Given<'_>,
+        text: &mut impl Text,
+        secret_nonce: &mut Room<'_>,
+        tag: &mut Room<'_>,
+        is_pumped: bool,
+    ) -> Result<()> {
         let has_tag = self.operation.strings[TAG_IN].is_some();
         self.put_string(TAG_IN, strings[TAG_IN].unwrap_or_default())?;
-        let [secret_nonce, output, tag] = rooms;
         if has_tag || !is_pumped {
-            self.pump(&[], output)?;
+            self.pump(0, text)?;
         }
-        self.take(SECRET_NONCE_OUT, secret_nonce)?;
+        self.take(SECRET_NONCE_OUT, &mut Apart { input: &[], room: secret_nonce })?;
         if !self.streams() {
-            self.take(OUTPUT, output)?;
+            self.take(OUTPUT, text)?;
         }
-        self.take(TAG, tag)?;
+        self.take(TAG, &mut Apart { input: &[], room: tag })?;
         let Some(port) = self.operation.verified else { return Ok(()) };
         let verified = self.network.get_word(port).ok_or(Error::Stuck)?;
         sure(verified != 0, Error::Refused)
@@ -391,7 +450,7 @@ impl<N: Network> Flow<'_, N> {
 
     /// Ends a message that was begun.
     pub(crate) fn finalize(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
-        sure(self.message.state == State::Open, Error::Order)?;
+        sure(self.is_open(), Error::Order)?;
         let result = self.finalize_open(strings, rooms);
         self.ended(result)
     }
@@ -401,56 +460,69 @@ impl<N: Network> Flow<'_, N> {
         sure(self.tag_fits(strings), Error::StringLength)?;
         let sizes = self.operation.strings[INPUT].as_ref().and_then(|input| input.sizes);
         self.put_word(sizes, LAST_CHUNK)?;
-        self.finish(strings, rooms, false)
+        let [secret_nonce, output, tag] = rooms;
+        self.finish(strings, &mut Apart { input: &[], room: output }, secret_nonce, tag, false)
     }
 
     /// A whole message.
     pub(crate) fn whole(&mut self, strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
-        let operation = self.operation;
         let input = strings[INPUT].unwrap_or_default();
-        let one_chunk = !operation.single_chunk || input.len() < LAST_CHUNK as usize;
-        sure(self.allows(INPUT, input.len() as u64) && one_chunk, Error::InputLength)?;
+        let [secret_nonce, output, tag] = rooms;
+        self.whole_text(strings, &mut Apart { input, room: output }, input.len(), secret_nonce, tag)
+    }
+
+    /// A whole message, wherever its text lies.
+    pub(crate) fn whole_text(
+        &mut self,
+        strings: &Given<'_>,
+        text: &mut impl Text,
+        n_bytes: usize,
+        secret_nonce: &mut Room<'_>,
+        tag: &mut Room<'_>,
+    ) -> Result<()> {
+        let operation = self.operation;
+        let one_chunk = !operation.single_chunk || n_bytes < LAST_CHUNK as usize;
+        sure(self.allows(INPUT, n_bytes as u64) && one_chunk, Error::InputLength)?;
         sure(self.tag_fits(strings), Error::StringLength)?;
-        self.begin(strings, LAST_CHUNK | input.len() as u32)?;
-        let result = self.whole_open(input, strings, rooms);
+        self.begin(strings, LAST_CHUNK | n_bytes as u32)?;
+        let result = self.whole_input(text, n_bytes).and_then(|()| self.finish(strings, text, secret_nonce, tag, true));
         if result.is_err() && operation.withholds {
-            for room in rooms {
-                let used = room.used;
-                room.bytes[..used].fill(0);
-                core::hint::black_box(&room.bytes);
-                room.used = 0;
-            }
+            text.clear();
+            secret_nonce.clear();
+            tag.clear();
         }
         self.ended(result)
     }
 
-    fn whole_open(&mut self, input: &[u8], strings: &Given<'_>, rooms: &mut Rooms<'_>) -> Result<()> {
+    fn whole_input(&mut self, text: &mut impl Text, n_bytes: usize) -> Result<()> {
         if self.operation.single_chunk {
-            self.pump(input, &mut rooms[1])?;
-        } else {
-            let mut rest = input;
-            while rest.len() > CHUNK_MOST {
-                let (chunk, more) = rest.split_at(CHUNK_MOST);
-                self.chunk(chunk, 0, &mut rooms[1])?;
-                rest = more;
-            }
-            self.chunk(rest, LAST_CHUNK, &mut rooms[1])?;
+            return self.pump(n_bytes, text);
         }
-        self.finish(strings, rooms, true)
+        let mut rest = n_bytes;
+        while rest > CHUNK_MOST {
+            self.chunk(CHUNK_MOST, 0, text)?;
+            rest -= CHUNK_MOST;
+        }
+        self.chunk(rest, LAST_CHUNK, text)
     }
 
     /// Blocks of a core.
     pub(crate) fn blocks(&mut self, input: &[u8], out: &mut [u8]) -> Result<()> {
+        sure(out.len() == input.len(), Error::Room)?;
+        self.blocks_text(&mut Apart { input, room: &mut Room::new(out) }, input.len())
+    }
+
+    /// The same, wherever they lie.
+    pub(crate) fn blocks_text(&mut self, text: &mut impl Text, n_bytes: usize) -> Result<()> {
         let operation = self.operation;
         sure(self.message.state == State::Keyed, Error::Order)?;
-        let n_blocks = input.len() / operation.block_bytes;
-        sure(input.len() % operation.block_bytes == 0 && n_blocks <= u32::MAX as usize, Error::InputLength)?;
-        sure(out.len() == input.len(), Error::Room)?;
-        let result = self.burst(input, n_blocks as u32, out);
+        let n_blocks = n_bytes / operation.block_bytes;
+        sure(n_bytes % operation.block_bytes == 0 && n_blocks <= u32::MAX as usize, Error::InputLength)?;
+        let result = self.burst(text, n_blocks as u32, n_bytes);
         self.ended(result)
     }
 
-    fn burst(&mut self, input: &[u8], n_blocks: u32, out: &mut [u8]) -> Result<()> {
+    fn burst(&mut self, text: &mut impl Text, n_blocks: u32, n_bytes: usize) -> Result<()> {
         let operation = self.operation;
         self.put_flag(operation.rekey, false)?;
         self.put_flag(operation.decrypt, operation.decrypts)?;
@@ -459,10 +531,10 @@ impl<N: Network> Flow<'_, N> {
             return Err(Error::Stuck);
         };
         let (mut sent, mut got) = (0, 0);
-        while got < out.len() {
-            let n_in = self.network.put(from.port, &input[sent..]);
+        while got < n_bytes {
+            let n_in = self.send(from.port, n_bytes - sent, text);
             sure(self.network.run(), Error::Stuck)?;
-            let n_out = self.network.get(to.port, &mut out[got..]);
+            let n_out = self.receive(to.port, text);
             sure(n_in + n_out > 0, Error::Stuck)?;
             sent += n_in;
             got += n_out;
@@ -485,15 +557,14 @@ impl<N: Network> Flow<'_, N> {
     fn words_open(&mut self, n_words: u32, out: &mut Room<'_>) -> Result<()> {
         self.put_word(self.operation.blocks, n_words)?;
         let Some(output) = &self.operation.strings[OUTPUT] else { return Err(Error::Stuck) };
+        let mut text = Apart { input: &[], room: out };
         loop {
             sure(self.network.run(), Error::Stuck)?;
-            if out.used == out.bytes.len() {
+            if text.room().is_empty() {
                 self.nothing_more(output.port)?;
                 break;
             }
-            let n = self.network.get(output.port, &mut out.bytes[out.used..]);
-            out.used += n;
-            if n == 0 {
+            if self.receive(output.port, &mut text) == 0 {
                 break;
             }
         }

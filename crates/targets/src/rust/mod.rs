@@ -1,4 +1,5 @@
-//! Target `rust`: a crate without the standard library and without unsafe code, that needs nothing but `core`.
+//! Target `rust`: a crate without the standard library and without unsafe code, that needs nothing but `core`, and
+//! the traits of RustCrypto where programs want to use it by these.
 //!
 //! Everything is settled by `lowering`; what is printed here is a lowered program in Rust's words.
 //!
@@ -8,6 +9,8 @@
 //! | `function` | statements and functions |
 //! | `module` | records, tables, and how the outside reaches a network |
 //! | `shape` | the interface of an operation of the library |
+//! | `traits` | nothing: which traits of RustCrypto operations have |
+//! | `rustcrypto` | types with these traits |
 //! | `answers` | the test on known answers |
 //! | `project` | the crate around it |
 
@@ -16,7 +19,9 @@ mod expression;
 mod function;
 mod module;
 pub mod project;
+mod rustcrypto;
 mod shape;
+mod traits;
 
 /// Words that Rust keeps for itself, and names that printed functions use.
 const RESERVED: &[&str] = &[

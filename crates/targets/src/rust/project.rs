@@ -1,6 +1,7 @@
 //! Crates: what is printed for networks, with a manifest, a test and a README around it.
 
-use super::{answers, module, shape};
+use super::traits::traits;
+use super::{answers, module, rustcrypto, shape};
 use crate::c::Options;
 use crate::project::{Files, KnownAnswer, Recording, Told, lowered, on_all_processors};
 use headrace_ir::Network;
@@ -12,6 +13,7 @@ use std::fmt::Write as _;
 /// The modules that crates ship with.
 const HOST: &str = include_str!("../../../../runtime/rust/host.rs");
 const MESSAGE: &str = include_str!("../../../../runtime/rust/message.rs");
+const TEXT: &str = include_str!("../../../../runtime/rust/text.rs");
 
 fn head(options: &Options) -> String {
     format!("// Made by `{}`. Changes here will be lost.\n\n", options.command.replace('\n', " "))
@@ -22,21 +24,21 @@ fn crate_name(name: &str) -> String {
     super::name(&identifier(name).to_lowercase())
 }
 
-fn manifest(name: &str, about: &str) -> String {
+fn manifest(name: &str, about: &str, dependencies: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.88\"\ndescription = {about:?}\npublish = false\n\n\
-         [lib]\ndoctest = false\n\n[dependencies]\n\n# It belongs to no workspace that it may lie in.\n[workspace]\n\n\
+         [lib]\ndoctest = false\n\n{dependencies}\n# It belongs to no workspace that it may lie in.\n[workspace]\n\n\
          [profile.test]\nopt-level = 2\n"
     )
 }
 
-fn readme(name: &str, about: &str, command: &str) -> String {
+fn readme(name: &str, about: &str, command: &str, more: &str) -> String {
     format!(
         "# {name}\n\n{about} Made by `{command}`.\n\n\
-         No standard library, no heap, no unsafe code, no dependency. Contexts clear themselves when they are dropped, as far as\n\
+         No standard library, no heap, no unsafe code. Contexts clear themselves when they are dropped, as far as\n\
          safe Rust can: the zeros are shown to `core::hint::black_box`, so that compilers keep them; copies that moves leave\n\
          behind are not reached. A context is large: box it, or keep it where it is.\n\n\
-         ```\ncargo test\ncargo doc --open\n```\n"
+         ```\ncargo test\ncargo doc --open\n```\n{more}"
     )
 }
 
@@ -65,8 +67,8 @@ pub fn of_network(
     files.insert("src/network.rs".into(), module::module(&head, &lowered, false).into_bytes());
     let test = answers::of_network(&head, &name, &lowered, recording);
     files.insert("tests/recorded.rs".into(), test.into_bytes());
-    files.insert("Cargo.toml".into(), manifest(&name, &about).into_bytes());
-    files.insert("README.md".into(), readme(&name, &about, &options.command).into_bytes());
+    files.insert("Cargo.toml".into(), manifest(&name, &about, "[dependencies]\n").into_bytes());
+    files.insert("README.md".into(), readme(&name, &about, &options.command, "").into_bytes());
     Ok(files)
 }
 
@@ -87,9 +89,11 @@ pub fn of_operations(
     let head = head(options);
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let about = format!("{title}: {} in Rust.", listed.join(", "));
+    let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
+    let traits = traits(&specs);
     let mut files = Files::new();
     let mut problems = Vec::new();
-    let mut modules = String::from("mod host;\nmod message;\n");
+    let mut modules = String::from("mod host;\nmod message;\nmod text;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
         told(spec, None);
@@ -109,13 +113,21 @@ pub fn of_operations(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let lib = format!("{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n\n{modules}{types}");
+    let lib = format!(
+        "{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n\n{modules}{types}{}",
+        rustcrypto::root(&traits)
+    );
     files.insert("src/lib.rs".into(), lib.into_bytes());
     files.insert("src/host.rs".into(), HOST.into());
     files.insert("src/message.rs".into(), MESSAGE.into());
-    let test = answers::of_operations(&head, &name, operations, known);
+    files.insert("src/text.rs".into(), TEXT.into());
+    rustcrypto::add(&mut files, &head, &specs, &traits);
+    let tested = known.iter().map(|answer| answer.operation).collect();
+    let through_traits = rustcrypto::tests(&specs, &traits, &tested);
+    let test = answers::of_operations(&head, &name, operations, known) + &through_traits;
     files.insert("tests/known_answers.rs".into(), test.into_bytes());
-    files.insert("Cargo.toml".into(), manifest(&name, &about).into_bytes());
-    files.insert("README.md".into(), readme(&name, &about, &options.command).into_bytes());
+    files.insert("Cargo.toml".into(), manifest(&name, &about, &rustcrypto::manifest(&traits)).into_bytes());
+    let more = rustcrypto::readme(&specs, &traits);
+    files.insert("README.md".into(), readme(&name, &about, &options.command, &more).into_bytes());
     Ok(files)
 }

@@ -16,8 +16,12 @@ use std::fmt::Write as _;
 
 /// The name of the module of an operation.
 pub(super) fn module_name(spec: &OperationSpec) -> String {
-    name(&identifier(&spec.name).to_lowercase())
+    let own = name(&identifier(&spec.name).to_lowercase());
+    if SHIPPED.contains(&own.as_str()) { format!("{own}__") } else { own }
 }
+
+/// Modules that crates have beside those of operations.
+const SHIPPED: [&str; 4] = ["host", "message", "rustcrypto", "text"];
 
 /// The name of its type.
 pub(super) fn type_name(spec: &OperationSpec) -> String {
@@ -29,7 +33,7 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> 
     let own = type_name(spec);
     let network_module = format!("{}_network", identifier(&spec.name).to_lowercase());
     let mut text = format!(
-        "{head}//! {}.\n\n#[allow(unused_imports)]\nuse crate::message::{{self, Flow, Lengths, Message, Operation, Port, Result, Room}};\nuse crate::{network_module}::Context;\n",
+        "{head}//! {}.\n\n#[allow(unused_imports)]\nuse crate::message::{{self, Flow, Flows, Lengths, Message, Operation, Port, Result}};\n#[allow(unused_imports)]\nuse crate::text::Room;\nuse crate::{network_module}::Context;\n",
         spec.title
     );
     table(&mut text, spec, network);
@@ -41,15 +45,18 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> 
          impl core::fmt::Debug for {own} {{\n    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {{\n        \
          f.write_str(\"{own} {{ .. }}\")\n    }}\n}}\n\n\
          impl {own} {{\n    /// A context for one message after another.\n    pub fn new() -> Self {{\n        \
-         Self {{ network: Context::new(), message: Message::NEW }}\n    }}\n\n    \
-         fn flow(&mut self) -> Flow<'_, Context> {{\n        \
-         Flow {{ operation: &OPERATION, network: &mut self.network, message: &mut self.message }}\n    }}\n",
+         Self {{ network: Context::new(), message: Message::NEW }}\n    }}\n",
         spec.title
     );
     for function in methods(spec) {
         method(&mut text, spec, function);
     }
-    text.push_str("}\n");
+    let _ = write!(
+        text,
+        "}}\n\nimpl Flows for {own} {{\n    type Network = Context;\n\n    fn flow(&mut self) -> Flow<'_, Context> {{\n        \
+         Flow {{ operation: &OPERATION, network: &mut self.network, message: &mut self.message }}\n    }}\n}}\n\n\
+         #[cfg(feature = \"zeroize\")]\nimpl zeroize::ZeroizeOnDrop for {own} {{}}\n"
+    );
     text
 }
 

@@ -1,0 +1,399 @@
+//! What crates offer to programs that are written against the traits of RustCrypto: types, their tests, and what the
+//! manifest and the README say of them.
+
+use super::shape::{module_name, type_name};
+use super::traits::{Does, Init, TraitCrate, TraitType, Traits};
+use crate::operation::{string_constant, string_number};
+use crate::project::Files;
+use headrace_library::Role;
+use headrace_library::catalog::OperationSpec;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A file that crates ship with: its name, its text in the crate and in its tests.
+struct Support {
+    name: &'static str,
+    source: &'static str,
+    test: Option<&'static str>,
+}
+
+macro_rules! support {
+    ($name:literal) => {
+        Support {
+            name: $name,
+            source: include_str!(concat!("../../../../runtime/rust/rustcrypto/", $name, ".rs")),
+            test: None,
+        }
+    };
+    ($name:literal, tested) => {
+        Support {
+            test: Some(include_str!(concat!("../../../../runtime/rust/test/rustcrypto/", $name, ".rs"))),
+            ..support!($name)
+        }
+    };
+}
+
+const SHARED: Support = support!("shared");
+const IN_PLACE: Support = support!("in_place");
+const BLOCKS: Support = support!("blocks", tested);
+const STREAM: Support = support!("stream", tested);
+const SUMS: Support = support!("sums", tested);
+const AUTHENTICATED: Support = support!("authenticated", tested);
+
+impl TraitCrate {
+    fn name(self) -> &'static str {
+        match self {
+            TraitCrate::Aead => "aead",
+            TraitCrate::Cipher => "cipher",
+            TraitCrate::Digest => "digest",
+        }
+    }
+
+    /// How manifests ask for it.
+    fn dependency(self) -> &'static str {
+        match self {
+            TraitCrate::Aead => r#"{ version = "0.6", default-features = false, optional = true }"#,
+            TraitCrate::Cipher => r#"{ version = "0.5", default-features = false, optional = true }"#,
+            TraitCrate::Digest => r#"{ version = "0.11", default-features = false, optional = true }"#,
+        }
+    }
+
+    /// Whether it can clear what it holds itself.
+    fn has_zeroize(self) -> bool {
+        self != TraitCrate::Aead
+    }
+
+    fn supports(self) -> &'static [&'static Support] {
+        match self {
+            TraitCrate::Aead => &[&IN_PLACE, &AUTHENTICATED],
+            TraitCrate::Cipher => &[&IN_PLACE, &BLOCKS, &STREAM],
+            TraitCrate::Digest => &[&SUMS],
+        }
+    }
+}
+
+/// A use of a macro of `runtime/rust/rustcrypto`: the file, the macro, what it is given; and the traits that it brings.
+struct Use {
+    file: &'static str,
+    own: &'static str,
+    given: String,
+    traits: &'static str,
+}
+
+fn uses(of: &TraitType) -> Vec<Use> {
+    let name = &of.name;
+    let fields: Vec<&str> = of.parts.iter().map(|part| part.field).collect();
+    let first = fields[0];
+    let mut uses = vec![Use { file: "shared", own: "named", given: format!("{name}, {:?}", of.called), traits: "" }];
+    let mut add = |file, own, given, traits| uses.push(Use { file, own, given, traits });
+    match of.init {
+        Init::Default => {}
+        Init::Key(key) if matches!(of.does, Does::Stream | Does::Mode { .. }) => {
+            add("shared", "keyed_and_begun", format!("{name}.{first}, U{key}"), "`KeyInit`");
+        }
+        Init::Key(key) => {
+            add("shared", "keyed", format!("{name} {{ {} }}, U{key}", fields.join(", ")), "`KeyInit`");
+        }
+        Init::KeyAndString(key, role, length) => {
+            let string = string_constant(role);
+            add("shared", "keyed_with", format!("{name}.{first}, U{key}, {string}: U{length}"), "`KeyIvInit`");
+        }
+    }
+    match of.does {
+        Does::Blocks { size } => {
+            add("blocks", "blocks_of", format!("{name}, U{size}"), "");
+            for &field in &fields {
+                match field {
+                    "encrypt" => add("blocks", "encrypts_blocks", format!("{name}.{field}"), "`BlockCipherEncrypt`"),
+                    _ => add("blocks", "decrypts_blocks", format!("{name}.{field}"), "`BlockCipherDecrypt`"),
+                }
+            }
+        }
+        Does::Mode { size, decrypts } => {
+            add("blocks", "blocks_of", format!("{name}, U{size}"), "");
+            match decrypts {
+                false => add("blocks", "encrypts_by_mode", format!("{name}.{first}"), "`BlockModeEncrypt`"),
+                true => add("blocks", "decrypts_by_mode", format!("{name}.{first}"), "`BlockModeDecrypt`"),
+            }
+        }
+        Does::Stream => add("stream", "adds_stream", format!("{name}.{first}"), "`StreamCipher`"),
+        Does::Digest { size } => {
+            add("sums", "sums", format!("{name}.{first}, digest: U{size}"), "`Digest`");
+            add("sums", "begins_anew", format!("{name}.{first}, digest"), "`FixedOutputReset`");
+        }
+        Does::Tag { size } => {
+            add("sums", "sums", format!("{name}.{first}, tag: U{size}"), "`Mac`");
+            if of.goes_on() {
+                add("sums", "begins_anew", format!("{name}.{first}, tag"), "`FixedOutputReset`");
+            }
+        }
+        Does::Authenticated { string, nonce, tag } => {
+            let given = format!("{name} {{ encrypt, decrypt }}, {}: U{nonce}, U{tag}", string_constant(string));
+            add("authenticated", "authenticates", given, "`AeadInOut` and with it `Aead`");
+        }
+    }
+    uses
+}
+
+/// The files of a crate that belong to the traits.
+pub(super) fn add(files: &mut Files, head: &str, operations: &[&OperationSpec], traits: &Traits) {
+    if traits.types.is_empty() {
+        return;
+    }
+    let supports = supports(traits);
+    for support in &supports {
+        files.insert(format!("src/rustcrypto/{}.rs", support.name), support.source.into());
+        if let Some(test) = support.test {
+            files.insert(format!("tests/rustcrypto/{}.rs", support.name), test.into());
+        }
+    }
+    files.insert("src/rustcrypto/mod.rs".into(), module(head, operations, traits, &supports).into_bytes());
+}
+
+fn supports(traits: &Traits) -> Vec<&'static Support> {
+    let mut supports = vec![&SHARED];
+    for of_crate in traits.crates() {
+        for support in of_crate.supports() {
+            if supports.iter().all(|known| known.name != support.name) {
+                supports.push(support);
+            }
+        }
+    }
+    supports
+}
+
+fn module(head: &str, operations: &[&OperationSpec], traits: &Traits, supports: &[&Support]) -> String {
+    let mut text = format!(
+        "{head}//! What programs can take that are written against the traits of RustCrypto.\n//!\n\
+         //! Each type holds operations of this crate, one for each direction that it has.\n\n"
+    );
+    for support in supports {
+        let _ = writeln!(text, "mod {};", support.name);
+    }
+    let crates = traits.crates();
+    if let Some(first) = crates.first() {
+        let _ = writeln!(text, "\npub(crate) use {}::common;", first.name());
+    }
+    if let Some(with_texts) = crates.iter().find(|known| **known != TraitCrate::Digest) {
+        let _ = writeln!(text, "pub(crate) use {}::inout;", with_texts.name());
+    }
+    let used: BTreeSet<(&str, &str)> =
+        traits.types.iter().flat_map(uses).map(|found| (found.file, found.own)).collect();
+    for (file, own) in used {
+        let _ = writeln!(text, "use {file}::{own};");
+    }
+    for of in &traits.types {
+        let spec = operations[of.parts[0].operation];
+        let listed: Vec<String> =
+            of.parts.iter().map(|part| format!("[`crate::{}`]", type_name(operations[part.operation]))).collect();
+        let _ = write!(text, "\n/// {}: {} behind traits.", spec.title, listed.join(" and "));
+        for limit in &of.limits {
+            let _ = write!(text, "\n/// Here {limit}.");
+        }
+        let more = if of.init == Init::Default { ", Default" } else { "" };
+        let _ = write!(text, "\n#[derive(Clone, Debug{more})]\npub struct {} {{\n", of.name);
+        for part in &of.parts {
+            let _ = writeln!(text, "    {}: crate::{},", part.field, type_name(operations[part.operation]));
+        }
+        text.push_str("}\n\n");
+        for found in uses(of) {
+            let _ = writeln!(text, "{}!({});", found.own, found.given);
+        }
+        match of.does {
+            Does::Digest { .. } => _ = writeln!(text, "impl digest::HashMarker for {} {{}}", of.name),
+            Does::Tag { .. } => _ = writeln!(text, "impl digest::MacMarker for {} {{}}", of.name),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// What the root of a crate has of them.
+pub(super) fn root(traits: &Traits) -> String {
+    if traits.types.is_empty() {
+        return String::new();
+    }
+    let gate = "#[cfg(feature = \"rustcrypto\")]\n";
+    let names: Vec<&str> = traits.types.iter().map(|of| of.name.as_str()).collect();
+    let mut text = format!("\n{gate}mod rustcrypto;\n");
+    for of_crate in traits.crates() {
+        let _ = write!(text, "{gate}pub use {};\n", of_crate.name());
+    }
+    let _ = write!(text, "{gate}pub use rustcrypto::{{{}}};\n", names.join(", "));
+    text
+}
+
+/// Features and dependencies of a crate.
+pub(super) fn manifest(traits: &Traits) -> String {
+    let crates = traits.crates();
+    let mut features = String::new();
+    if !crates.is_empty() {
+        let named: Vec<String> = crates.iter().map(|known| format!("\"dep:{}\"", known.name())).collect();
+        let macs = traits.types.iter().any(|of| matches!(of.does, Does::Tag { .. }));
+        let more = if macs { ", \"digest/mac\"" } else { "" };
+        let _ = write!(features, "default = [\"rustcrypto\"]\nrustcrypto = [{}{more}]\n", named.join(", "));
+    }
+    let mut clears = vec!["\"dep:zeroize\"".to_owned()];
+    clears.extend(
+        crates.iter().filter(|known| known.has_zeroize()).map(|known| format!("\"{}?/zeroize\"", known.name())),
+    );
+    let mut dependencies = String::new();
+    for known in &crates {
+        let _ = writeln!(dependencies, "{} = {}", known.name(), known.dependency());
+    }
+    format!(
+        "[features]\n{features}zeroize = [{}]\n\n[dependencies]\n{dependencies}\
+         zeroize = {{ version = \"1\", default-features = false, optional = true }}\n",
+        clears.join(", ")
+    )
+}
+
+/// What the README says of them.
+pub(super) fn readme(operations: &[&OperationSpec], traits: &Traits) -> String {
+    let mut text = String::new();
+    if !traits.types.is_empty() {
+        let names: Vec<String> = traits.crates().iter().map(|known| format!("`{}`", known.name())).collect();
+        let _ = write!(
+            text,
+            "\n## Traits of RustCrypto\n\nThe feature `rustcrypto`, which is on unless `default-features = false`, has types \
+             for programs that are written against\nthe traits of {}, which the crate passes on. It is the only feature that \
+             brings dependencies, but for\n`zeroize`, which says by its traits that types clear themselves.\n\n\
+             | type | operations | traits | |\n| --- | --- | --- | --- |\n",
+            names.join(" and ")
+        );
+        for of in &traits.types {
+            let listed: Vec<String> =
+                of.parts.iter().map(|part| format!("`{}`", operations[part.operation].name)).collect();
+            let found: Vec<&str> = uses(of).iter().map(|found| found.traits).filter(|text| !text.is_empty()).collect();
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} | {} |",
+                of.name,
+                listed.join(", "),
+                found.join(", "),
+                of.limits.join("; ")
+            );
+        }
+        if traits.types.iter().any(|of| matches!(of.does, Does::Blocks { .. } | Does::Authenticated { .. })) {
+            text.push_str(
+                "\nTraits of block ciphers and of authenticated encryption change nothing that they are called on, so each call \
+                 works on a\ncopy of the keyed context, which is cleared afterwards: give many blocks to one call. Types can \
+                 be shared among threads.\n",
+            );
+        }
+    }
+    if !traits.left_out.is_empty() {
+        text.push_str("\nWithout traits:\n\n");
+        for (name, reason) in &traits.left_out {
+            let _ = writeln!(text, "* `{name}`: {reason}.");
+        }
+    }
+    text
+}
+
+/// Known answers through the traits; `tested` says which operations have some.
+pub(super) fn tests(operations: &[&OperationSpec], traits: &Traits, tested: &BTreeSet<usize>) -> String {
+    let mut calls = String::new();
+    let mut files = BTreeSet::new();
+    for of in &traits.types {
+        let of_type = calls_of(of, operations, tested);
+        if of_type.is_empty() {
+            continue;
+        }
+        let own = module_name(operations[of.parts[0].operation]);
+        let _ = write!(calls, "\n    #[test]\n    fn {own}() {{\n");
+        for (file, call) in of_type {
+            files.insert(file);
+            let _ = writeln!(calls, "        {file}::{call};");
+        }
+        calls.push_str("    }\n");
+    }
+    if calls.is_empty() {
+        return String::new();
+    }
+    let modules: String = files.iter().map(|file| format!("    mod {file};\n")).collect();
+    let mut inits = BTreeSet::new();
+    for of in &traits.types {
+        match of.init {
+            Init::Key(_) if calls.contains(&format!("{}::new_from_slice(", of.name)) => {
+                inits.insert((of.trait_crate().name(), "KeyInit"));
+            }
+            Init::KeyAndString(..) if calls.contains(&format!("{}::new_from_slices(", of.name)) => {
+                inits.insert((of.trait_crate().name(), "KeyIvInit"));
+            }
+            _ => {}
+        }
+    }
+    let imports: String = inits.iter().map(|(of, init)| format!("    use {of}::common::{init};\n")).collect();
+    format!(
+        "\n/// The same through traits of RustCrypto.\n#[cfg(feature = \"rustcrypto\")]\nmod rustcrypto {{\n{modules}\n    use super::*;\n{imports}{calls}}}\n"
+    )
+}
+
+/// The calls of test functions for a type, with their files.
+fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usize>) -> Vec<(&'static str, String)> {
+    let name = &of.name;
+    let table = |field: &str| {
+        let part = of.part(field).filter(|part| tested.contains(&part.operation))?;
+        Some(module_name(operations[part.operation]).to_uppercase())
+    };
+    let key = string_number(Role::Key);
+    // How a type is made from what an answer has.
+    let made = match of.init {
+        Init::KeyAndString(_, role, _) => {
+            let number = string_number(role);
+            format!("{name}::new_from_slices(answer.get({key}), answer.get({number})).unwrap()")
+        }
+        _ => format!("{name}::new_from_slice(answer.get({key})).unwrap()"),
+    };
+    let new = format!("|answer| {made}");
+    let mut calls = Vec::new();
+    match of.does {
+        Does::Blocks { .. } => {
+            calls.extend(table("encrypt").map(|table| ("blocks", format!("encrypts::<{name}>({table})"))));
+            calls.extend(table("decrypt").map(|table| ("blocks", format!("decrypts::<{name}>({table})"))));
+            if let (2, Some(table)) = (of.parts.len(), table("encrypt")) {
+                calls.push(("blocks", format!("goes_back::<{name}>({table})")));
+            }
+        }
+        Does::Mode { decrypts, .. } => {
+            let function = if decrypts { "decrypts_by_mode" } else { "encrypts_by_mode" };
+            calls.extend(table("cipher").map(|table| ("blocks", format!("{function}({table}, {new})"))));
+        }
+        Does::Stream => {
+            calls.extend(table("cipher").map(|table| ("stream", format!("adds_stream({table}, {new})"))));
+        }
+        Does::Digest { .. } => {
+            calls.extend(table("hash").map(|table| ("sums", format!("digests::<{name}>({table})"))));
+        }
+        Does::Tag { .. } => {
+            // What has an empty string in traits cannot have another.
+            let spec = operations[of.parts[0].operation];
+            let absent: Vec<String> = [Role::Nonce, Role::Iv]
+                .into_iter()
+                .filter(|&role| spec.input(role).is_some() && !matches!(of.init, Init::KeyAndString(..)))
+                .map(|role| format!("answer.get({}).is_empty()", string_number(role)))
+                .collect();
+            let new = match absent.as_slice() {
+                [] => format!("|answer| Some({made})"),
+                absent => format!("|answer| {}.then(|| {made})", absent.join(" && ")),
+            };
+            if let Some(table) = table("mac") {
+                calls.push(("sums", format!("authenticates({table}, {new})")));
+                if of.goes_on() {
+                    calls.push(("sums", format!("goes_on({table}, {new})")));
+                }
+            }
+        }
+        Does::Authenticated { string, .. } => {
+            let number = string_number(string);
+            calls.extend(
+                table("encrypt").map(|table| ("authenticated", format!("encrypts::<{name}>({table}, {number})"))),
+            );
+            calls.extend(
+                table("decrypt").map(|table| ("authenticated", format!("decrypts::<{name}>({table}, {number})"))),
+            );
+        }
+    }
+    calls
+}

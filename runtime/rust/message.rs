@@ -80,7 +80,7 @@ pub(crate) struct Port {
 
 impl Port {
     fn allows(&self, length: u64) -> bool {
-        let fits = |range: &Lengths| range.min <= length && length <= range.max && length % range.multiple == 0;
+        let fits = |range: &Lengths| range.min <= length && length <= range.max && length.is_multiple_of(range.multiple);
         self.lengths.iter().any(fits)
     }
 }
@@ -517,7 +517,7 @@ impl<N: Network> Flow<'_, N> {
         let operation = self.operation;
         sure(self.message.state == State::Keyed, Error::Order)?;
         let n_blocks = n_bytes / operation.block_bytes;
-        sure(n_bytes % operation.block_bytes == 0 && n_blocks <= u32::MAX as usize, Error::InputLength)?;
+        sure(n_bytes.is_multiple_of(operation.block_bytes) && n_blocks <= u32::MAX as usize, Error::InputLength)?;
         let result = self.burst(text, n_blocks as u32, n_bytes);
         self.ended(result)
     }

@@ -4,16 +4,28 @@
 mod projects;
 
 use projects::Folder;
+use std::path::Path;
 use std::process::Command;
 
 /// Builds a crate and runs its test, in a target folder for all; gives what the test said.
 fn built_and_run(folder: &Folder, what: &[&str]) -> String {
     let project = folder.build("rust", what);
-    let target = project.with_file_name("target");
-    let mut test = Command::new(env!("CARGO"));
-    let said = folder.run_in(&project, test.args(["test", "--offline"]).env("CARGO_TARGET_DIR", target));
+    pin(&project);
+    let said = cargo(folder, &project, &["test", "--offline"]);
     assert!(!said.contains("warning"), "{what:?}:\n{said}");
     said
+}
+
+/// Crates of traits have the versions that the workspace has, which are there when its tests run.
+fn pin(project: &Path) {
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    std::fs::copy(lock, project.join("Cargo.lock")).expect("the workspace has a lock file");
+}
+
+fn cargo(folder: &Folder, project: &Path, arguments: &[&str]) -> String {
+    let target = project.with_file_name("target");
+    let mut cargo = Command::new(env!("CARGO"));
+    folder.run_in(project, cargo.args(arguments).env("CARGO_TARGET_DIR", target))
 }
 
 /// The same, which must test something.
@@ -35,6 +47,83 @@ fn operations_of_every_shape_give_known_answers() {
         &["ctr-drbg-aes128"],
     ] {
         built_and_tested(&folder, what);
+    }
+}
+
+/// Operations of the other shapes that have traits; that crates need no others, and say that they clear themselves.
+#[test]
+fn known_answers_hold_through_traits() {
+    let folder = Folder::new();
+    let through_traits = |said: &str| said.lines().any(|line| line.starts_with("test rustcrypto::"));
+    for what in [
+        &["aes128", "--operation", "encrypt", "--operation", "decrypt", "--operation", "ecb-encrypt"][..],
+        &["rabbit-no-iv"],
+        &["aes128-gmac"],
+        &["aes128-ccm"],
+    ] {
+        let said = built_and_run(&folder, what);
+        assert!(through_traits(&said), "{what:?}:\n{said}");
+    }
+    let project = folder.build("rust", &["hmac-sha256"]);
+    pin(&project);
+    let said = cargo(&folder, &project, &["test", "--offline", "--no-default-features"]);
+    assert!(said.contains("test mac ... ok") && !through_traits(&said), "{said}");
+    let tree = cargo(&folder, &project, &["tree", "--offline", "--no-default-features", "--prefix", "none"]);
+    assert_eq!(tree.lines().count(), 1, "{tree}");
+    let said = cargo(&folder, &project, &["test", "--offline", "--features", "zeroize"]);
+    assert!(through_traits(&said), "{said}");
+}
+
+/// What no trait can say is left out, and the README says why.
+#[test]
+fn operations_without_traits_say_why() {
+    let folder = Folder::new();
+    for (what, reason) in [
+        (&["aes128", "--operation", "cfb8-encrypt"][..], "* `cfb8-encrypt`: its messages are neither"),
+        (&["ghash"], "* `mac`: its message has a multiple of 16 bytes"),
+        (&["sha256-tree4"], "* `hash`: its message must be there as a whole"),
+        (&["shake128"], "* `hash`: the length of its output"),
+        (&["aes128-gcm", "--operation", "aead-encrypt"], "* `aead-encrypt`: the crate has only one of its directions"),
+        (&["aes128-gcm"], "`Nonce` has 12 bytes; the operation takes at least 1 byte"),
+        (&["lcg32"], "* `generate`: there is no trait for its shape"),
+    ] {
+        let project = folder.build("rust", what);
+        let readme = std::fs::read_to_string(project.join("README.md")).expect("it has a README");
+        assert!(readme.contains(reason), "{what:?}:\n{readme}");
+        std::fs::remove_dir_all(project).expect("it can be removed");
+    }
+}
+
+/// The example program, which knows traits only.
+#[test]
+fn a_program_written_against_traits_uses_generated_crates() {
+    let folder = Folder::new();
+    let project = folder.build("rust", &["aes128", "--operation", "encrypt", "--operation", "decrypt"]);
+    for set in ["aes128-gcm", "chacha20", "hmac-sha256", "sha256"] {
+        folder.build("rust", &[set]);
+    }
+    let generated = project.parent().expect("projects stand in a folder");
+    let example = generated.with_file_name("example");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rustcrypto");
+    std::fs::create_dir_all(example.join("src")).expect("the folder is writable");
+    for file in ["Cargo.toml", "src/main.rs", "src/letters.rs"] {
+        std::fs::copy(source.join(file), example.join(file)).expect("the example is there");
+    }
+    std::fs::rename(generated, example.join("generated")).expect("it can be moved");
+    pin(&example);
+    let said = cargo(&folder, &example, &["run", "--offline"]);
+    assert!(!said.contains("warning"), "{said}");
+    // FIPS 180-4, RFC 4231, FIPS 197, RFC 8439 and the specification of GCM.
+    for line in [
+        "fingerprint ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        "seal        5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+        "seal        923598ca6d64af2a5dba79dcd021a8a0fe5c5f557519adaaf0ad532d4506dd30",
+        "scrambled   69c4e0d86a7b0430d8cdb78070b4c55a, read again: true",
+        "noise       76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7",
+        "envelope    0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf",
+        "opened      true, with another address: false",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
     }
 }
 

@@ -90,7 +90,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "rust",
-        about: "a crate without the standard library, heap, unsafe code or dependencies; scheduled, not fused",
+        about: "a crate without the standard library, heap or unsafe code, with the traits of RustCrypto; scheduled, not fused",
         tools: &["cargo"],
         test: "cargo test --manifest-path {}/Cargo.toml",
         tunes: false,

@@ -1,5 +1,7 @@
 //! Texts whose output may take the place of their input, as traits give them.
 
+#![allow(dead_code, reason = "each operation uses the part of it that its shape needs")]
+
 use super::inout::InOutBuf;
 use crate::text::{Text, wipe};
 

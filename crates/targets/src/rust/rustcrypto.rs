@@ -10,35 +10,31 @@ use headrace_library::catalog::OperationSpec;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A file that crates ship with: its name, its text in the crate and in its tests.
-struct Support {
-    name: &'static str,
-    source: &'static str,
-    test: Option<&'static str>,
-}
+/// A file that crates ship with: its name and its text.
+type Support = (&'static str, &'static str);
 
-macro_rules! support {
+macro_rules! source {
     ($name:literal) => {
-        Support {
-            name: $name,
-            source: include_str!(concat!("../../../../runtime/rust/rustcrypto/", $name, ".rs")),
-            test: None,
-        }
-    };
-    ($name:literal, tested) => {
-        Support {
-            test: Some(include_str!(concat!("../../../../runtime/rust/test/rustcrypto/", $name, ".rs"))),
-            ..support!($name)
-        }
+        ($name, include_str!(concat!("../../../../runtime/rust/rustcrypto/", $name, ".rs")))
     };
 }
 
-const SHARED: Support = support!("shared");
-const IN_PLACE: Support = support!("in_place");
-const BLOCKS: Support = support!("blocks", tested);
-const STREAM: Support = support!("stream", tested);
-const SUMS: Support = support!("sums", tested);
-const AUTHENTICATED: Support = support!("authenticated", tested);
+macro_rules! harness {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../../runtime/rust/test/rustcrypto/", $name, ".rs")))
+    };
+}
+
+const SHARED: Support = source!("shared");
+const IN_PLACE: Support = source!("in_place");
+const BLOCKS: Support = source!("blocks");
+const STREAM: Support = source!("stream");
+const SUMS: Support = source!("sums");
+const AUTHENTICATED: Support = source!("authenticated");
+
+/// Functions that tests call with known answers.
+const TESTS: [Support; 5] =
+    [harness!("authenticated"), harness!("blocks"), harness!("digests"), harness!("stream"), harness!("tags")];
 
 impl TraitCrate {
     fn name(self) -> &'static str {
@@ -62,13 +58,15 @@ impl TraitCrate {
     fn has_zeroize(self) -> bool {
         self != TraitCrate::Aead
     }
+}
 
-    fn supports(self) -> &'static [&'static Support] {
-        match self {
-            TraitCrate::Aead => &[&IN_PLACE, &AUTHENTICATED],
-            TraitCrate::Cipher => &[&IN_PLACE, &BLOCKS, &STREAM],
-            TraitCrate::Digest => &[&SUMS],
-        }
+/// What a type is made of.
+fn sources(does: Does) -> &'static [Support] {
+    match does {
+        Does::Blocks { .. } | Does::Mode { .. } => &[IN_PLACE, BLOCKS],
+        Does::Stream => &[IN_PLACE, STREAM],
+        Does::Digest { .. } | Does::Tag { .. } => &[SUMS],
+        Does::Authenticated { .. } => &[IN_PLACE, AUTHENTICATED],
     }
 }
 
@@ -135,40 +133,40 @@ fn uses(of: &TraitType) -> Vec<Use> {
     uses
 }
 
-/// The files of a crate that belong to the traits.
-pub(super) fn add(files: &mut Files, head: &str, operations: &[&OperationSpec], traits: &Traits) {
+/// The files of a crate that belong to the traits; `tested` says which operations have known answers.
+pub(super) fn add(
+    files: &mut Files,
+    head: &str,
+    operations: &[&OperationSpec],
+    traits: &Traits,
+    tested: &BTreeSet<usize>,
+) {
     if traits.types.is_empty() {
         return;
     }
-    let supports = supports(traits);
-    for support in &supports {
-        files.insert(format!("src/rustcrypto/{}.rs", support.name), support.source.into());
-        if let Some(test) = support.test {
-            files.insert(format!("tests/rustcrypto/{}.rs", support.name), test.into());
+    let mut supports: Vec<Support> = vec![SHARED];
+    for support in traits.types.iter().flat_map(|of| sources(of.does)) {
+        if !supports.contains(support) {
+            supports.push(*support);
         }
+    }
+    for (name, source) in &supports {
+        files.insert(format!("src/rustcrypto/{name}.rs"), (*source).into());
     }
     files.insert("src/rustcrypto/mod.rs".into(), module(head, operations, traits, &supports).into_bytes());
-}
-
-fn supports(traits: &Traits) -> Vec<&'static Support> {
-    let mut supports = vec![&SHARED];
-    for of_crate in traits.crates() {
-        for support in of_crate.supports() {
-            if supports.iter().all(|known| known.name != support.name) {
-                supports.push(support);
-            }
-        }
+    let calls: Vec<_> = traits.types.iter().flat_map(|of| calls_of(of, operations, tested)).collect();
+    for (name, test) in TESTS.iter().filter(|(name, _)| calls.iter().any(|(file, _)| file == name)) {
+        files.insert(format!("tests/rustcrypto/{name}.rs"), (*test).into());
     }
-    supports
 }
 
-fn module(head: &str, operations: &[&OperationSpec], traits: &Traits, supports: &[&Support]) -> String {
+fn module(head: &str, operations: &[&OperationSpec], traits: &Traits, supports: &[Support]) -> String {
     let mut text = format!(
         "{head}//! What programs can take that are written against the traits of RustCrypto.\n//!\n\
          //! Each type holds operations of this crate, one for each direction that it has.\n\n"
     );
-    for support in supports {
-        let _ = writeln!(text, "mod {};", support.name);
+    for (name, _) in supports {
+        let _ = writeln!(text, "mod {name};");
     }
     let crates = traits.crates();
     if let Some(first) = crates.first() {
@@ -256,8 +254,8 @@ pub(super) fn readme(operations: &[&OperationSpec], traits: &Traits) -> String {
         let _ = write!(
             text,
             "\n## Traits of RustCrypto\n\nThe feature `rustcrypto`, which is on unless `default-features = false`, has types \
-             for programs that are written against\nthe traits of {}, which the crate passes on. It is the only feature that \
-             brings dependencies, but for\n`zeroize`, which says by its traits that types clear themselves.\n\n\
+             for programs that are written against\nthe traits of {}, which the crate exports again. No other feature brings \
+             dependencies but `zeroize`,\nby whose trait `ZeroizeOnDrop` types say that they clear themselves.\n\n\
              | type | operations | traits | |\n| --- | --- | --- | --- |\n",
             names.join(" and ")
         );
@@ -364,7 +362,7 @@ fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usi
             calls.extend(table("cipher").map(|table| ("stream", format!("adds_stream({table}, {new})"))));
         }
         Does::Digest { .. } => {
-            calls.extend(table("hash").map(|table| ("sums", format!("digests::<{name}>({table})"))));
+            calls.extend(table("hash").map(|table| ("digests", format!("digests::<{name}>({table})"))));
         }
         Does::Tag { .. } => {
             // What has an empty string in traits cannot have another.
@@ -379,9 +377,9 @@ fn calls_of(of: &TraitType, operations: &[&OperationSpec], tested: &BTreeSet<usi
                 absent => format!("|answer| {}.then(|| {made})", absent.join(" && ")),
             };
             if let Some(table) = table("mac") {
-                calls.push(("sums", format!("authenticates({table}, {new})")));
+                calls.push(("tags", format!("authenticates({table}, {new})")));
                 if of.goes_on() {
-                    calls.push(("sums", format!("goes_on({table}, {new})")));
+                    calls.push(("tags", format!("goes_on({table}, {new})")));
                 }
             }
         }

@@ -186,6 +186,7 @@ fn classify(operations: &[&OperationSpec], at: usize) -> Result<TraitType, Strin
     let mut limits = Vec::new();
     let (parts, init, does) = match (spec.framing, spec.shape) {
         (Framing::Core, _) => {
+            known_strings(spec, &[Role::Blocks])?;
             let size = array_size(spec.block_bytes.unwrap_or(0), "blocks")?;
             let init = Init::Key(key(spec, &mut limits)?);
             let of =
@@ -197,10 +198,12 @@ fn classify(operations: &[&OperationSpec], at: usize) -> Result<TraitType, Strin
         }
         (Framing::Message, Shape::BlockCipher | Shape::StreamCipher) => {
             let does = ciphers(spec)?;
+            known_strings(spec, &[])?;
             (vec![part("cipher")], init(spec, &mut limits)?, does)
         }
         (Framing::Message, Shape::Hash) => {
             pieces(spec)?;
+            known_strings(spec, &[])?;
             if spec.input(Role::Key).or(string(spec)?).is_some() {
                 return Err("`Digest` takes nothing but a message".into());
             }
@@ -212,6 +215,7 @@ fn classify(operations: &[&OperationSpec], at: usize) -> Result<TraitType, Strin
                 return Err("`Mac` compares tags itself, in constant time".into());
             }
             pieces(spec)?;
+            known_strings(spec, &[])?;
             let size = fixed(spec.output(Role::Tag), "the length of its tag is not settled")?;
             (vec![part("mac")], init(spec, &mut limits)?, Does::Tag { size: array_size(size, "tags")? })
         }
@@ -219,9 +223,8 @@ fn classify(operations: &[&OperationSpec], at: usize) -> Result<TraitType, Strin
             let other = partner(operations, at).ok_or("the crate has only one of its directions")?;
             let (encrypt, decrypt) = if spec.decrypts { (other, at) } else { (at, other) };
             let (spec, back) = (operations[encrypt], operations[decrypt]);
-            if spec.input(Role::SecretNonce).is_some() {
-                return Err("no trait has a secret message number".into());
-            }
+            known_strings(back, &[Role::Ad, Role::TagIn])?;
+            known_strings(spec, &[Role::Ad])?;
             let string = string(spec)?.ok_or("`AeadCore` has a nonce, and it has none")?;
             let nonce = string_length(string, &mut limits)?;
             let tag = fixed(spec.output(Role::Tag), "the length of its tag is not settled")?;
@@ -268,6 +271,15 @@ fn init(spec: &OperationSpec, limits: &mut Vec<String>) -> Result<Init, String> 
             Ok(Init::Key(key))
         }
         Some(string) => Ok(Init::KeyAndString(key, string.role, string_length(string, limits)?)),
+    }
+}
+
+/// Whether it is given nothing but what every operation can be given, and these.
+fn known_strings(spec: &OperationSpec, more: &[Role]) -> Result<(), String> {
+    let usual = [Role::Rekey, Role::Decrypt, Role::Key, Role::Nonce, Role::Iv, Role::Input];
+    match spec.inputs.iter().find(|port| !usual.contains(&port.role) && !more.contains(&port.role)) {
+        Some(port) => Err(format!("no trait of its shape has `{}`", port.name)),
+        None => Ok(()),
     }
 }
 
@@ -319,4 +331,79 @@ fn pieces(spec: &OperationSpec) -> Result<(), String> {
         return Err(format!("its message has {}, and traits cannot refuse others", input.sizes));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_library::catalog::Library;
+
+    /// The traits of a parameter set `odd` of some shape, in which this stands.
+    fn traits_of(shape: &str, set: &str) -> Traits {
+        let text = format!("title = \"Odd\"\nshape = \"{shape}\"\nstandard = \"none\"\n[sets.odd]\n{set}\n");
+        let (library, problems) = Library::load([(Default::default(), "ctl/odd/primitive.toml", text.as_str())]);
+        assert!(problems.is_empty(), "{problems:#?}");
+        traits(&library.operations().iter().collect::<Vec<_>>())
+    }
+
+    const AEAD: &str = "operations.aead-encrypt.network = \"E\"\noperations.aead-decrypt.network = \"D\"";
+
+    #[test]
+    fn both_directions_are_one_type() {
+        let found = traits_of("aead", &format!("key = 24\nnonce = {{ min = 7, max = 13 }}\ntag = 10\n{AEAD}"));
+        assert!(found.left_out.is_empty(), "{found:#?}");
+        let [only] = found.types.as_slice() else { panic!("{found:#?}") };
+        assert_eq!((only.name.as_str(), only.init), ("Odd", Init::Key(24)));
+        assert_eq!(only.does, Does::Authenticated { string: Role::Nonce, nonce: USUAL_NONCE, tag: 10 });
+        assert_eq!(only.limits, ["`Nonce` has 12 bytes; the operation takes 7 to 13 bytes"]);
+        assert_eq!(only.part("decrypt").map(|part| part.operation), Some(1));
+    }
+
+    #[test]
+    fn what_traits_cannot_say_is_left_out_with_both_directions() {
+        for strings in ["nonce = { min = 16 }\ntag = 10", "tag = 10", "nonce = 12\ntag = { min = 4 }"] {
+            let found = traits_of("aead", &format!("key = 24\n{strings}\n{AEAD}"));
+            let names: Vec<&str> = found.left_out.iter().map(|(name, _)| name.as_str()).collect();
+            assert!(found.types.is_empty() && names == ["aead-encrypt", "aead-decrypt"], "{strings}: {found:#?}");
+        }
+    }
+
+    #[test]
+    fn keys_of_several_lengths_are_arrays_of_one() {
+        let mac = "operations.mac.network = \"M\"";
+        for (key, length) in
+            [("[16, 24]", 24), ("{ min = 4, max = 56 }", 56), ("{ min = 0 }", 20), ("{ min = 32 }", 32)]
+        {
+            let found = traits_of("mac", &format!("key = {key}\ntag = 20\n{mac}"));
+            let inits: Vec<Init> = found.types.iter().map(|of| of.init).collect();
+            if length == 32 {
+                // No key of the length of the tag is legal.
+                assert!(inits.is_empty(), "{key}: {found:#?}");
+            } else {
+                assert_eq!(inits, [Init::Key(length)], "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn streams_undo_themselves_on_any_length() {
+        let of =
+            |more: &str| traits_of("stream-cipher", &format!("key = 16\niv = 8\noperations.x.network = \"X\"\n{more}"));
+        let found = of("operations.x.inverse = \"x\"");
+        let found: Vec<(Init, Does)> = found.types.iter().map(|of| (of.init, of.does)).collect();
+        assert_eq!(found, [(Init::KeyAndString(16, Role::Iv, 8), Does::Stream)]);
+        assert!(of("").types.is_empty());
+        assert!(of("operations.x.inverse = \"x\"\ninput = { multiple = 2 }").types.is_empty());
+    }
+
+    #[test]
+    fn names_are_given_once() {
+        let text = "[sets.hash]\noutput = 20\noperations.hash.network = \"H\"\noperations.other.network = \"O\"";
+        let text = format!("title = \"Odd\"\nshape = \"hash\"\nstandard = \"none\"\n{text}\n");
+        let (library, problems) = Library::load([(Default::default(), "ctl/odd/primitive.toml", text.as_str())]);
+        assert!(problems.is_empty(), "{problems:#?}");
+        let found = traits(&library.operations().iter().collect::<Vec<_>>());
+        let names: Vec<&str> = found.types.iter().map(|of| of.name.as_str()).collect();
+        assert_eq!(names, ["HashHash", "HashOther"]);
+    }
 }

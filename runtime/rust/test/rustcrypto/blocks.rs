@@ -50,8 +50,8 @@ pub fn decrypts<C: KeyInit + BlockCipherDecrypt>(answers: &[Answer]) {
     }
 }
 
-/// Both directions of one type.
-pub fn goes_back<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt>(answers: &[Answer]) {
+/// Both directions of one type, which threads can share.
+pub fn goes_back<C: KeyInit + BlockCipherEncrypt + BlockCipherDecrypt + Send + Sync>(answers: &[Answer]) {
     for answer in accepted(answers) {
         let cipher = C::new_from_slice(answer.get(KEY)).expect("the key is legal");
         let mut text = blocks::<C>(&answer.get(INPUT).repeat(MANY));

@@ -78,7 +78,11 @@ fn system() -> String {
 
 /// First line of what `tool --version` prints, if there is such a tool.
 pub fn version_of(tool: &str) -> Option<String> {
-    let argument = if tool == "openssl" { "version" } else { "--version" };
+    let argument = match tool {
+        "openssl" => "version",
+        "spin" => "-V",
+        _ => "--version",
+    };
     let output = Command::new(tool).arg(argument).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())

@@ -89,6 +89,7 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
   headrace analyze aes128 ctr               operations of the library, by primitive, set and operation
   headrace analyze ascon --constant-time    only that, of all variants; exit 1 if a secret shows
   headrace analyze Filter.nl --constant-time --secret Seed --public Mode
+  headrace analyze Filter.nl --firings model/build/Filter-deadlock.firings     does the network stop as its model did
 
 A port is secret or public as the manifest says; in a network by itself the ports called Key, Input, Seed, Entropy and
 SecretNonce are secret, the other names of the library's conventions and those ending in Size public, all others secret.
@@ -385,6 +386,12 @@ pub struct AnalyzeArgs {
     /// Write the division as an XCF file, for `run --mapping`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "partitions")]
     pub write_mapping: Option<PathBuf>,
+    /// Run what a model of `build --target promela` did on the way to a deadlock; exit 3 if the network stops too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["constant_time", "partitions", "loops", "json"])]
+    pub firings: Option<PathBuf>,
+    /// Capacity of FIFOs that ask for none, in tokens, for --firings
+    #[arg(long, value_name = "N", default_value_t = 512, requires = "firings", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub fifo: u32,
 }
 
 /// Arguments of `bench`.

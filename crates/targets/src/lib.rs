@@ -15,6 +15,7 @@ pub mod llvm;
 pub mod openssl;
 mod operation;
 pub mod project;
+pub mod promela;
 pub mod rust;
 pub mod wasm;
 
@@ -147,5 +148,17 @@ pub const ALL: &[Target] = &[
         offers: openssl::offers,
         of_network: None,
         of_operations: openssl::of_operations,
+    },
+    Target {
+        name: "promela",
+        about: "models for Spin: whether a network can come to a deadlock, and whether FIFOs overflow; data have no values",
+        tools: &["spin"],
+        test: "make -C {} test",
+        tunes: false,
+        gathers: false,
+        known_answers: false,
+        offers: project::itself,
+        of_network: Some(promela::project::of_network),
+        of_operations: promela::project::of_operations,
     },
 ];

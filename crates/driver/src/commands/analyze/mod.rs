@@ -3,6 +3,7 @@
 mod carried;
 mod control;
 mod fifos;
+mod firings;
 mod models;
 mod order;
 mod partitions;
@@ -24,6 +25,7 @@ use headrace_ir::{Network, Port};
 use headrace_library::Class;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_source::{Diagnostic, SourceMap};
+use headrace_targets::promela::environment;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -94,6 +96,9 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
         if let Some(n) = arguments.partitions {
             return partitions::show(arguments, &network, n);
         }
+        if let Some(path) = &arguments.firings {
+            return firings::replay(context, &network, &environment::of_network(&network), path, arguments.fifo);
+        }
         if arguments.loops {
             return Err(Failure::usage("--loops: only operations of the library say what typical messages are"));
         }
@@ -115,6 +120,10 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             let network = context.elaborate(&variant.network.to_string(), &[])?;
             if let Some(n) = arguments.partitions {
                 return partitions::show(arguments, &network, n);
+            }
+            if let Some(path) = &arguments.firings {
+                let environment = environment::of_operation(&spec, &network);
+                return firings::replay(context, &network, &environment, path, arguments.fifo);
             }
             let about = About { spec: &spec, variant };
             if arguments.loops {

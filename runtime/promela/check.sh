@@ -25,7 +25,7 @@ firings=$here/build/$model-$what.firings
 mkdir -p "$folder"
 cd "$folder"
 rm -f ./*.trail "$firings"
-"$spin" "$@" -a "$here/$model.pml" >spin.txt 2>&1 || { cat spin.txt >&2; exit 2; }
+"$spin" "$@" -a "$here/$model.pml" >spin.txt 2>&1 || { tail -n 20 spin.txt >&2; exit 2; }
 "${CC:-cc}" ${CFLAGS:--O1 -w} -DSAFETY -DCOLLAPSE -DNOREDUCE -DVECTORSZ="${VECTOR:-8192}" -DMEMLIM="${MEMORY:-4096}" \
     -o pan pan.c
 ./pan -m"${DEPTH:-1000000}" >pan.txt 2>&1 || true

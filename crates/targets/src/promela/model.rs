@@ -25,11 +25,9 @@ pub(super) struct Model<'a> {
     pub abstraction: &'a Abstraction,
     pub wires: Vec<Wires>,
     pub named: Named,
-    /// Instances that take part in every order.
-    pub free: Vec<bool>,
     /// Inputs of the network whose tokens come one by one in every order.
     pub free_inputs: Vec<bool>,
-    /// The turn of each other instance.
+    /// The turn of each instance; those without one take part in every order.
     pub turns: Vec<Option<usize>>,
 }
 
@@ -76,7 +74,6 @@ pub fn model(head: &str, network: &Network, environment: &Environment, abstracti
         abstraction,
         wires: wires(network),
         named: Named::of(network, abstraction),
-        free,
         free_inputs,
         turns,
     };
@@ -164,12 +161,11 @@ bit quiet; /* nothing else can go on */
 hidden int i;
 hidden int k;
 
-inline take(q, n, tokens) {{
-  i = 0;
-  do :: i + tokens < n -> q[i] = q[i + tokens]; i++ :: else -> break od;
-  do :: i < n -> q[i] = 0; i++ :: else -> break od;
+/* The first tokens leave a FIFO that tells them apart. */
+#define TAKE(q, n, tokens) i = 0; \\
+  do :: i + tokens < n -> q[i] = q[i + tokens]; i++ :: else -> break od; \\
+  do :: i < n -> q[i] = 0; i++ :: else -> break od; \\
   n = n - tokens
-}}
 
 ",
             sweep = feed - 1,
@@ -338,7 +334,7 @@ inline take(q, n, tokens) {{
         for (fifo, tokens) in &rule.effect.takes {
             let fifo_name = &self.named.fifos[*fifo];
             steps.push(match self.named.codes[*fifo] {
-                Some(_) => format!("take(q_{fifo_name}, n_{fifo_name}, {tokens})"),
+                Some(_) => format!("TAKE(q_{fifo_name}, n_{fifo_name}, {tokens})"),
                 None => format!("n_{fifo_name} = n_{fifo_name} - {tokens}"),
             });
         }

@@ -36,7 +36,7 @@ if ! grep -q 'errors: [0-9]' pan.txt; then
     exit 2
 elif ! grep -q 'errors: 0' pan.txt; then
     # Steps have lines that begin so; everything else is Spin's own.
-    "$spin" "$@" -t -B -T "$here/$model.pml" 2>&1 | sed -n 's/^ *> //p' >"$firings" || true
+    "$spin" "$@" -k "$model.pml.trail" -B -T "$here/$model.pml" 2>&1 | sed -n 's/^ *> //p' >"$firings" || true
     if [ "$what" = overflow ]; then
         echo "$model: $asked is possible: $(sed -n 's/.*assertion violated //p' pan.txt | head -n 1)"
     else

@@ -238,7 +238,7 @@ fn random_actor(rng: &mut Rng, name: &str, choice: bool) -> String {
     let n = 1 + rng.below(3);
     let (mut actions, mut fsm) = (String::new(), String::new());
     for phase in 0..n {
-        let mut moves = |letter: &str, ports: [&str; 2]| {
+        let mut moves = |letter: &str, ports: [&'static str; 2]| {
             let mut said = Vec::new();
             for (at, port) in ports.into_iter().enumerate() {
                 let tokens: Vec<String> = (0..rng.below(3)).map(|k| format!("{letter}{at}{k}")).collect();
@@ -276,30 +276,37 @@ fn random_actor(rng: &mut Rng, name: &str, choice: bool) -> String {
     format!("actor {name}() {ports}:\n initialize ==> P:[1] end\n{actions}schedule fsm s0:\n{fsm}end\nend\n")
 }
 
-/// Two or three actors with connections at random, of which each may lead back.
+/// Two or three actors with connections at random: what comes before, what comes in, or now and then any of them.
 fn random_network(rng: &mut Rng, folder: &Folder, name: &str, choice: bool) {
     let n = 2 + rng.below(2);
     let (mut entities, mut structure) = (String::new(), String::new());
-    let mut writers: Vec<String> = vec!["In".into(), "In".into(), "More".into()];
+    let outputs: Vec<String> = (0..n).flat_map(|at| [format!("a{at}.P"), format!("a{at}.Q")]).collect();
+    let mut n_inputs = 0;
     for at in 0..n {
         let class = format!("{name}Actor{at}");
         folder.write(&format!("{class}.cal"), &random_actor(rng, &class, choice && at == 0));
         let _ = writeln!(entities, "a{at} = {class}();");
-        writers.extend([format!("a{at}.P"), format!("a{at}.Q")]);
-    }
-    for at in 0..n {
         for port in ["A", "B"] {
-            // Mostly what comes before, so that something goes on.
-            let up_to = if rng.below(4) == 0 { writers.len() as u64 } else { 3 + 2 * at };
-            let writer = &writers[rng.below(up_to) as usize];
+            let writer = match rng.below(8) {
+                0 => outputs[rng.below(outputs.len() as u64) as usize].clone(),
+                1 | 2 if at > 0 => outputs[rng.below(2 * at) as usize].clone(),
+                _ if port == "A" && at > 0 => format!("a{}.P", at - 1),
+                _ => {
+                    n_inputs += 1;
+                    format!("In{n_inputs}")
+                }
+            };
             let _ = writeln!(structure, "{writer} --> a{at}.{port};");
         }
     }
     let _ = writeln!(structure, "a{}.P --> Out;", n - 1);
-    let ports = "uint(size=4) In, uint(size=4) More ==> uint(size=4) Out";
+    let inputs: Vec<String> = (1..=n_inputs).map(|at| format!("uint(size=4) In{at}")).collect();
     folder.write(
         &format!("{name}.nl"),
-        &format!("network {name}() {ports}:\nentities\n{entities}structure\n{structure}end\n"),
+        &format!(
+            "network {name}() {} ==> uint(size=4) Out:\nentities\n{entities}structure\n{structure}end\n",
+            inputs.join(", ")
+        ),
     );
 }
 

@@ -121,8 +121,13 @@ pub fn one_of(variable: &str, numbers: &[usize], all: &[usize]) -> String {
             _ => runs.push((n, n)),
         }
     }
+    let (least, most) = (all.iter().min(), all.iter().max());
     let run = |&(first, last): &(usize, usize)| {
-        if first == last {
+        if Some(&first) == least && first < last {
+            format!("{variable} <= {last}")
+        } else if Some(&last) == most && first < last {
+            format!("{variable} >= {first}")
+        } else if first == last {
             format!("{variable} == {first}")
         } else if runs.len() == 1 {
             format!("{variable} >= {first} && {variable} <= {last}")

@@ -43,7 +43,9 @@ elif ! grep -q 'errors: 0' pan.txt; then
         echo "$model: $asked is possible"
     fi
     echo "  $(grep -c '^fire ' "$firings" || true) firings lead there: $firings"
-    sed -n '/^rest$/,$p' "$firings" | sed 1d | sed 's/^/  /'
+    # What stops it first, then who waits for tokens.
+    sed -n '/^rest$/,$p' "$firings" | sed 1d >rest.txt
+    { grep -v '^wait ' rest.txt || true; grep '^wait ' rest.txt || true; } | sed 's/^/  /' | head -n 40
     exit 1
 elif grep -q 'max search depth too small\|Search not completed\|aborted' pan.txt; then
     echo "$model: not settled whether $asked is possible: give more DEPTH or MEMORY" >&2

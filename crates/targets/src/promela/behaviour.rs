@@ -15,7 +15,7 @@ use headrace_source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most states of an actor.
-const MAX_STATES: usize = 4000;
+const MAX_STATES: usize = 30_000;
 
 /// Most values that the tokens of a FIFO are told apart by.
 const MAX_VALUES: usize = 200;

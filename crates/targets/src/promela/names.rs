@@ -105,13 +105,11 @@ pub fn one_of(variable: &str, numbers: &[usize], all: &[usize]) -> String {
     if numbers.len() == all.len() {
         return String::new();
     }
-    if let [other] = all.iter().filter(|n| !numbers.contains(n)).collect::<Vec<_>>()[..]
-        && all.len() > 2
-    {
-        return format!("{variable} != {other}");
+    if all.len() > 2 && numbers.len() + 1 == all.len() {
+        return all.iter().find(|n| !numbers.contains(n)).map_or(String::new(), |other| format!("{variable} != {other}"));
     }
-    // Numbers that do not occur lie in any range.
-    let position = |n: &usize| all.iter().position(|m| m == n).unwrap_or_default();
+    // Numbers that do not occur lie in any range; those that do are in order.
+    let position = |n: &usize| all.binary_search(n).unwrap_or_default();
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
     let mut runs: Vec<(usize, usize)> = Vec::new();

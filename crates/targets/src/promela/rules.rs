@@ -7,7 +7,7 @@
 use super::behaviour::{Abstraction, Outcome, Tokens, Wires, carried};
 use super::names::{Named, one_of};
 use headrace_ir::{Action, InstanceId, Network};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a rule does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,12 +129,14 @@ pub fn of_instance(network: &Network, at: usize, abstraction: &Abstraction, wire
 /// The steps with one effect as rules: those that go equally far, or to the same state.
 fn together(effect: &Effect, steps: &[(usize, usize)]) -> Vec<Rule> {
     let far = |&(from, to): &(usize, usize)| to as i64 - from as i64;
-    let count = |wanted: &dyn Fn(&(usize, usize)) -> bool| steps.iter().filter(|step| wanted(step)).count();
+    let (mut as_far, mut same): (HashMap<i64, usize>, HashMap<usize, usize>) = (HashMap::new(), HashMap::new());
+    for step in steps {
+        *as_far.entry(far(step)).or_default() += 1;
+        *same.entry(step.1).or_default() += 1;
+    }
     let mut rules: BTreeMap<Next, BTreeSet<usize>> = BTreeMap::new();
     for step in steps {
-        let as_far = count(&|other| far(other) == far(step));
-        let same = count(&|other| other.1 == step.1);
-        let next = if as_far > same { Next::By(far(step)) } else { Next::To(step.1) };
+        let next = if as_far[&far(step)] > same[&step.1] { Next::By(far(step)) } else { Next::To(step.1) };
         rules.entry(next).or_default().insert(step.0);
     }
     let rule = |(next, states): (Next, BTreeSet<usize>)| Rule {

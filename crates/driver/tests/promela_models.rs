@@ -90,7 +90,9 @@ fn a_deadlock_is_found_and_is_one_of_the_network_and_larger_fifos_have_none() {
     let project = folder.build("promela", &["Dealt.nl", "--fifo", "3"]);
     let (free, said) = check(&project, "deadlock", "Dealt", &[]);
     assert!(!free, "{said}");
-    for line in ["left deal.Left --> join.Left: 3 of 3", "room deal.left", "wait join.both Right 0 of 1", "undelivered In"] {
+    for line in
+        ["left deal.Left --> join.Left: 3 of 3", "room deal.left", "wait join.both Right 0 of 1", "undelivered In"]
+    {
         assert!(said.contains(line), "{line} in:\n{said}");
     }
     let (free, _) = check(&project, "deadlock", "Dealt", &["-DEVERY_ORDER"]);

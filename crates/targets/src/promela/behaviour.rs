@@ -158,6 +158,9 @@ enum Tried {
     Fired { values: Vec<Known>, produced: Vec<Vec<Known>> },
 }
 
+/// Tokens that an action can find: those that tell, and all by pattern.
+type Combination = (Tokens, Vec<Vec<Known>>);
+
 /// What a try depends on: initialiser or action, its position, variables, assumptions, tokens.
 type Key = (bool, usize, Vec<Known>, Assumptions, Vec<Vec<Known>>);
 
@@ -333,7 +336,8 @@ impl Explorer<'_> {
             }
         }
         let numbers: HashMap<&LocalState, usize> = found.keys().zip(0..).collect();
-        let trials = found.values().map(|trials| trials.iter().map(|trial| numbered(trial, &numbers)).collect()).collect();
+        let trials =
+            found.values().map(|trials| trials.iter().map(|trial| numbered(trial, &numbers)).collect()).collect();
         let initial = numbers[&initial];
         let names = self.instances[at].names();
         Ok(Behaviour { initial, trials, names, states: found.into_keys().collect() })
@@ -403,17 +407,17 @@ impl Explorer<'_> {
         Ok(Trial { action: number, cases })
     }
 
-    /// All tokens that an action can find at its ports: those that tell, and all by pattern.
+    /// All tokens that an action can find at its ports.
     fn combinations(
         &self,
         at: usize,
         initialises: bool,
         number: usize,
         action: &Action,
-    ) -> Result<Vec<(Tokens, Vec<Vec<Known>>)>, TooMuch> {
+    ) -> Result<Vec<Combination>, TooMuch> {
         let slice = &self.slice.instances[at];
         let uses = if initialises { slice.initializers.get(number) } else { slice.actions.get(number) };
-        let mut all: Vec<(Tokens, Vec<Vec<Known>>)> = vec![(Vec::new(), Vec::new())];
+        let mut all: Vec<Combination> = vec![(Vec::new(), Vec::new())];
         for pattern in &action.consumes {
             let n = pattern.tokens() as usize;
             for (_, tokens) in &mut all {
@@ -430,7 +434,7 @@ impl Explorer<'_> {
                 if all.len().saturating_mul(values.len()) > MAX_COMBINATIONS {
                     return Err(TooMuch::Values(fifo));
                 }
-                let with = |(told, tokens): &(Tokens, Vec<Vec<Known>>), value: &Known| {
+                let with = |(told, tokens): &Combination, value: &Known| {
                     let (mut told, mut tokens) = (told.clone(), tokens.clone());
                     told.push((fifo, position, value.clone()));
                     if let Some(token) = tokens.last_mut().and_then(|tokens| tokens.get_mut(position)) {

@@ -10,7 +10,8 @@
 use headrace_analysis::ranges::root_type;
 use headrace_ir::eval::int_binary;
 use headrace_ir::{
-    Action, Actor, Argument, BinaryOp, CompareOp, Expr, ExprKind, Guard, Int, Local, OutputValue, Place, ProcedureId, Root, Scalar, Stmt, StmtKind, Value,
+    Action, Actor, Argument, BinaryOp, CompareOp, Expr, ExprKind, Guard, Int, Local, OutputValue, Place, ProcedureId,
+    Root, Scalar, Stmt, StmtKind, Value,
 };
 use std::collections::BTreeMap;
 
@@ -483,10 +484,12 @@ impl<'a> Execution<'a> {
         match &expr.kind {
             ExprKind::Int(value) => Some(value.clone()),
             ExprKind::Bool(value) => bool(*value),
-            ExprKind::Load(place) => match self.read(place).and_then(|elements| elements.into_iter().next().flatten()) {
-                None if self.is_bool(place) => self.ask(expr),
-                value => value,
-            },
+            ExprKind::Load(place) => {
+                match self.read(place).and_then(|elements| elements.into_iter().next().flatten()) {
+                    None if self.is_bool(place) => self.ask(expr),
+                    value => value,
+                }
+            }
             ExprKind::Negate(x) => Some(self.expr(x)?.neg()),
             ExprKind::Complement(x) => Some(self.expr(x)?.complement()),
             ExprKind::Not(x) => bool(self.expr(x)? == Int::ZERO),

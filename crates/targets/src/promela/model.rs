@@ -81,9 +81,8 @@ pub fn model(head: &str, network: &Network, environment: &Environment, abstracti
     model.switches(&mut text);
     model.fifos(&mut text);
     model.messages(&mut text);
-    let rules: Vec<Vec<Rule>> = (0..n)
-        .map(|at| rules::of_instance(network, at, abstraction, &model.wires[at], &model.named))
-        .collect();
+    let rules: Vec<Vec<Rule>> =
+        (0..n).map(|at| rules::of_instance(network, at, abstraction, &model.wires[at], &model.named)).collect();
     for (at, rules) in rules.iter().enumerate() {
         model.instance(&mut text, at, rules);
     }
@@ -181,12 +180,8 @@ hidden int k;
             let name = &self.named.fifos[at];
             let (source, target) = self.network.describe(connection);
             let most = fifo.capacity + self.network.largest_burst(connection);
-            let _ = writeln!(
-                text,
-                "{} n_{name}; /* {source} --> {target}: at most {} */",
-                type_for(most),
-                fifo.capacity
-            );
+            let _ =
+                writeln!(text, "{} n_{name}; /* {source} --> {target}: at most {} */", type_for(most), fifo.capacity);
             if let Some(codes) = &self.named.codes[at] {
                 let legend = codes.legend().map_or(String::new(), |legend| format!(" /* {legend} */"));
                 let _ = writeln!(text, "byte q_{name}[{}];{legend}", fifo.capacity);
@@ -198,8 +193,9 @@ hidden int k;
     /// The FIFOs behind an input of the network.
     fn behind(&self, port: usize) -> Vec<usize> {
         let connections = self.network.connections.iter().enumerate();
-        let wanted = connections
-            .filter(|(at, connection)| connection.source == Endpoint::Boundary(port) && self.abstraction.fifos[*at].is_some());
+        let wanted = connections.filter(|(at, connection)| {
+            connection.source == Endpoint::Boundary(port) && self.abstraction.fifos[*at].is_some()
+        });
         wanted.map(|(at, _)| at).collect()
     }
 
@@ -376,9 +372,7 @@ hidden int k;
             let (name, shown) = (&self.named.inputs[port], &self.network.inputs[port].name);
             let behind = self.behind(port);
             let mut when = vec![format!("MORE_{name}")];
-            when.extend(
-                behind.iter().map(|&fifo| format!("n_{} < {}", self.named.fifos[fifo], self.capacity(fifo))),
-            );
+            when.extend(behind.iter().map(|&fifo| format!("n_{} < {}", self.named.fifos[fifo], self.capacity(fifo))));
             let _ = writeln!(text, "#define can_give_{name} ({})", when.join(" && "));
             let whose = if self.free_inputs[port] { "FREE" } else { "FEEDING" };
             let done = if self.free_inputs[port] { "FREED" } else { "FED" };
@@ -465,11 +459,8 @@ hidden int k;
         };
         let or_begin: Vec<String> =
             can.iter().cloned().chain((!messages.is_empty()).then(|| "can_begin".to_owned())).collect();
-        let then = if self.slow_readers().is_empty() {
-            format!("turn = {free}")
-        } else {
-            "quiet = 1; turn = slow".to_owned()
-        };
+        let then =
+            if self.slow_readers().is_empty() { format!("turn = {free}") } else { "quiet = 1; turn = slow".to_owned() };
         let _ = write!(
             text,
             "active proctype environment() {{\nend_:\n  do\n{options}#ifndef EVERY_ORDER\n#ifdef OVERFLOW\n  \
@@ -504,7 +495,10 @@ hidden int k;
         for (message, tokens) in self.environment.messages.iter().map(|message| &message.tokens[port]).enumerate() {
             for (at, token) in tokens.iter().enumerate() {
                 let left = tokens.len() - at;
-                by_value.entry(number(token.clone())).or_default().push(format!("message == {message} && left_{input} == {left}"));
+                by_value
+                    .entry(number(token.clone()))
+                    .or_default()
+                    .push(format!("message == {message} && left_{input} == {left}"));
             }
         }
         text.push_str("      if\n");

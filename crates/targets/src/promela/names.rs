@@ -8,11 +8,68 @@ use std::fmt::Write as _;
 
 /// Words that Promela keeps for itself, or that models use.
 const WORDS: &[&str] = &[
-    "active", "assert", "atomic", "bit", "bool", "break", "byte", "chan", "d_step", "do", "else", "empty", "enabled",
-    "end_", "environment", "eval", "false", "fi", "for", "full", "goto", "hidden", "if", "in", "init", "inline", "int",
-    "len", "local", "ltl", "mtype", "nempty", "never", "nfull", "notrace", "np_", "od", "of", "order", "pid", "print",
-    "printf", "printm", "priority", "proctype", "provided", "rest", "return", "run", "select", "short", "show", "skip",
-    "timeout", "trace", "true", "typedef", "unless", "unsigned", "xr", "xs", "STDIN",
+    "active",
+    "assert",
+    "atomic",
+    "bit",
+    "bool",
+    "break",
+    "byte",
+    "chan",
+    "d_step",
+    "do",
+    "else",
+    "empty",
+    "enabled",
+    "end_",
+    "environment",
+    "eval",
+    "false",
+    "fi",
+    "for",
+    "full",
+    "goto",
+    "hidden",
+    "if",
+    "in",
+    "init",
+    "inline",
+    "int",
+    "len",
+    "local",
+    "ltl",
+    "mtype",
+    "nempty",
+    "never",
+    "nfull",
+    "notrace",
+    "np_",
+    "od",
+    "of",
+    "order",
+    "pid",
+    "print",
+    "printf",
+    "printm",
+    "priority",
+    "proctype",
+    "provided",
+    "rest",
+    "return",
+    "run",
+    "select",
+    "short",
+    "show",
+    "skip",
+    "timeout",
+    "trace",
+    "true",
+    "typedef",
+    "unless",
+    "unsigned",
+    "xr",
+    "xs",
+    "STDIN",
 ];
 
 /// Code of a token of which nothing is known, where known ones are their own codes.
@@ -57,7 +114,13 @@ impl Codes {
             return self.values.contains(&None).then(|| format!("{ANY}: any"));
         }
         let said = |value: &Known| value.as_ref().map_or("any".to_owned(), shown);
-        Some(self.values.iter().map(|value| format!("{}: {}", self.of_token(value), said(value))).collect::<Vec<_>>().join(", "))
+        Some(
+            self.values
+                .iter()
+                .map(|value| format!("{}: {}", self.of_token(value), said(value)))
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 }
 
@@ -106,7 +169,10 @@ pub fn one_of(variable: &str, numbers: &[usize], all: &[usize]) -> String {
         return String::new();
     }
     if all.len() > 2 && numbers.len() + 1 == all.len() {
-        return all.iter().find(|n| !numbers.contains(n)).map_or(String::new(), |other| format!("{variable} != {other}"));
+        return all
+            .iter()
+            .find(|n| !numbers.contains(n))
+            .map_or(String::new(), |other| format!("{variable} != {other}"));
     }
     // Numbers that do not occur lie in any range; those that do are in order.
     let position = |n: &usize| all.binary_search(n).unwrap_or_default();

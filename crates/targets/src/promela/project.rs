@@ -28,7 +28,11 @@ struct Model {
 }
 
 fn head(network: &Network, environment: &Environment, abstraction: &Abstraction, command: &str) -> String {
-    let mut text = format!("/* Made by `{}`. Changes here will be lost.\n   The network {}", command.replace('\n', " "), network.name);
+    let mut text = format!(
+        "/* Made by `{}`. Changes here will be lost.\n   The network {}",
+        command.replace('\n', " "),
+        network.name
+    );
     let unlimited: Vec<&str> = (network.inputs.iter().zip(&environment.unlimited))
         .filter(|(_, unlimited)| **unlimited)
         .map(|(port, _)| port.name.as_str())
@@ -46,7 +50,11 @@ fn head(network: &Network, environment: &Environment, abstraction: &Abstraction,
     };
     text.push_str(". Data have no values here.");
     if !abstraction.unknown.is_empty() {
-        let _ = write!(text, "\n   They decide, but have too many values to be told apart: {}.", abstraction.unknown.join(", "));
+        let _ = write!(
+            text,
+            "\n   They decide, but have too many values to be told apart: {}.",
+            abstraction.unknown.join(", ")
+        );
     }
     // What comes from elsewhere must not end the comment.
     let inner = text[2..].replace("*/", "* /");

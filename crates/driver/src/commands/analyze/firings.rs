@@ -48,9 +48,8 @@ struct Found {
 fn parse(path: &Path, text: &str) -> Outcome<Found> {
     let mut found = Found::default();
     for (at, line) in text.lines().enumerate() {
-        let wrong = || {
-            Failure::wrong(format!("{}:{}: no step of a model: {}", path.display(), at + 1, line.escape_debug()))
-        };
+        let wrong =
+            || Failure::wrong(format!("{}:{}: no step of a model: {}", path.display(), at + 1, line.escape_debug()));
         let (step, rest) = line.split_once(' ').unwrap_or((line, ""));
         match step {
             "message" => found.messages.push(rest.parse().map_err(|_| wrong())?),
@@ -145,9 +144,8 @@ fn circle(network: &Network, report: &Report) -> Vec<usize> {
         .collect();
     let mut waits: Vec<bool> = lacking.iter().map(|actions| !actions.is_empty()).collect();
     loop {
-        let may_go_on = |at: usize| {
-            lacking[at].iter().any(|makers| !makers.iter().flatten().any(|&maker| waits[maker]))
-        };
+        let may_go_on =
+            |at: usize| lacking[at].iter().any(|makers| !makers.iter().flatten().any(|&maker| waits[maker]));
         let Some(at) = (0..waits.len()).find(|&at| waits[at] && may_go_on(at)) else { break };
         waits[at] = false;
     }
@@ -194,7 +192,8 @@ fn run(network: &Arc<Network>, streams: &[Vec<u8>], found: &Found, fifo_tokens: 
     let mut reasons = Vec::new();
     for (at, (port, tokens)) in network.inputs.iter().zip(&left).enumerate() {
         let one_more = || vec![0; port.ty.storage_bytes()];
-        let refused = !tokens.is_empty() || found.undelivered.contains(&port.name) && engine.write(at, &one_more()) == 0;
+        let refused =
+            !tokens.is_empty() || found.undelivered.contains(&port.name) && engine.write(at, &one_more()) == 0;
         if refused {
             reasons.push(format!("a token that comes in at {} finds no room", port.name));
         }
@@ -202,8 +201,7 @@ fn run(network: &Arc<Network>, streams: &[Vec<u8>], found: &Found, fifo_tokens: 
     for wait in report.waits.iter().filter(|wait| matches!(wait.blocked, Blocked::Room { .. })) {
         reasons.push(format!("{}.{} waits for room", wait.instance, wait.action));
     }
-    let names: Vec<&str> =
-        circle(network, &report).into_iter().map(|at| network.instances[at].name.as_str()).collect();
+    let names: Vec<&str> = circle(network, &report).into_iter().map(|at| network.instances[at].name.as_str()).collect();
     if !names.is_empty() {
         reasons.push(format!("in a circle wait for tokens: {}", names.join(", ")));
     }
@@ -252,8 +250,11 @@ pub fn replay(
             n => format!("; the model made {} that depend on data", plural(n as usize, "choice")),
         };
         return output::print(
-            format!("possible: the model stops after {}, the network did not with any of the data tried{why}\n", plural(n as usize, "firing"))
-                .as_bytes(),
+            format!(
+                "possible: the model stops after {}, the network did not with any of the data tried{why}\n",
+                plural(n as usize, "firing")
+            )
+            .as_bytes(),
         );
     };
     let same = if ended.as_model { ", the same as in the model" } else { "" };

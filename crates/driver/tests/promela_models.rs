@@ -188,8 +188,38 @@ fn choices_by_priority_and_data_and_circles_are_modelled() {
     let (status, said) = replayed(&project, "Joined.nl", "Joined", &["--fifo", "3"]);
     assert_eq!(status, Some(3), "{said}");
 
-    // Each waits for the other: nothing ever comes in, and nothing is left over.
+    // What comes first decides, and that depends on the order of firings: another one than the usual.
+    folder.write(
+        "First.cal",
+        "actor First() bool A, bool B ==> bool Out:
+            a: action A:[x] ==> Out:[x] end
+            b: action B:[x] ==> end
+            both: action A:[x], B:[y] ==> Out:[x or y] end
+            schedule fsm ready: ready (a) --> going; ready (b) --> ended; going (both) --> going; end
+            priority a > b; end
+        end",
+    );
     folder.write("Echo.cal", "actor Echo() bool In ==> bool Out: back: action In:[x] ==> Out:[x] end end");
+    folder.write(
+        "Race.nl",
+        "network Race() bool FREE, bool In ==> bool Out:
+        entities
+            linux = Echo();
+            register = First();
+        structure
+            FREE --> linux.In;
+            linux.Out --> register.A;
+            In --> register.B;
+            register.Out --> Out;
+        end",
+    );
+    let project = folder.build("promela", &["Race.nl", "--fifo", "2"]);
+    let (free, said) = check(&project, "deadlock", "Race", &[]);
+    assert!(!free && said.contains("undelivered FREE"), "{said}");
+    let (status, said) = replayed(&project, "Race.nl", "Race", &["--fifo", "2"]);
+    assert_eq!(status, Some(3), "{said}");
+
+    // Each waits for the other: nothing ever comes in, and nothing is left over.
     folder.write(
         "Circle.nl",
         "network Circle() ==>:

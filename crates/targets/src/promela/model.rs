@@ -317,7 +317,7 @@ hidden int k;
         let actor = self.network.actor_of(InstanceId(at as u32));
         let (name, shown) = (&self.named.instances[at], &self.network.instances[at].name);
         let mut steps = Vec::new();
-        let escape = |text: &str| text.escape_default().to_string().replace('%', "%%");
+        let escape = |text: &str| text.escape_default().to_string().replace('%', "?");
         steps.push(match &rule.effect.does {
             Does::Fires(action) => format!("printf(\"> fire {shown}.{}\\n\")", escape(&actor.actions[*action].name)),
             Does::Initialises(action) => {

@@ -13,9 +13,16 @@ use headrace_analysis::control::{ControlSlice, Uses, analyse as slice};
 use headrace_ir::{Action, Actor, Connection, Endpoint, Int, Network, Pattern, Scalar};
 use headrace_source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Most states of an actor.
 const MAX_STATES: usize = 30_000;
+
+/// States after which it is looked whether one variable alone takes ever more values.
+const LOOKED_AT: usize = 1000;
+
+/// Most values of a variable for which states are told apart.
+const MAX_OF_VARIABLE: usize = 500;
 
 /// Most values that the tokens of a FIFO are told apart by.
 const MAX_VALUES: usize = 200;
@@ -169,6 +176,8 @@ struct Instance<'a> {
     wires: Wires,
     /// Positions of the variables that are told apart.
     tracked: Vec<usize>,
+    /// The elements of constants; those of other variables unknown.
+    fixed: Vec<Rc<Vec<Known>>>,
     memo: HashMap<Key, Tried>,
 }
 
@@ -214,7 +223,12 @@ pub fn analyse(network: &Network, environment: &Environment, fifo_tokens: u32) -
                 fits
             })
             .collect();
-        instances.push(Instance { actor, wires, tracked, memo: HashMap::new() });
+        let fixed = actor.variables.iter().map(|variable| {
+            let n = variable.ty.len();
+            Rc::new(if variable.mutable { vec![None; n] } else { known_elements(&variable.initial, n) })
+        });
+        let fixed = fixed.collect();
+        instances.push(Instance { actor, wires, tracked, fixed, memo: HashMap::new() });
     }
     let mut explorer = Explorer { network, slice, fifos, instances, unknown: Vec::new() };
     let behaviours = explorer.fixed_point()?;
@@ -331,7 +345,12 @@ impl Explorer<'_> {
                 }
             }
             found.insert(state, trials);
-            if seen.len() > MAX_STATES {
+            let runs_away = || {
+                let n = found.keys().next().map_or(0, |state| state.values.len());
+                let values = |at: usize| seen.iter().map(|state| &state.values[at]).collect::<BTreeSet<_>>().len();
+                found.len() % LOOKED_AT == 0 && (0..n).any(|at| values(at) > MAX_OF_VARIABLE)
+            };
+            if seen.len() > MAX_STATES || runs_away() {
                 return Err(TooMuch::States(seen));
             }
         }
@@ -519,14 +538,10 @@ impl Instance<'_> {
             return tried.clone();
         }
         let mut values = state.values.iter();
-        let mut variables = Vec::new();
-        for (at, variable) in self.actor.variables.iter().enumerate() {
-            let n = variable.ty.len();
-            variables.push(match variable.mutable {
-                false => known_elements(&variable.initial, n),
-                true if self.tracked.contains(&at) => values.by_ref().take(n).cloned().collect(),
-                true => vec![None; n],
-            });
+        let mut variables = self.fixed.clone();
+        for &at in &self.tracked {
+            let n = self.actor.variables[at].ty.len();
+            variables[at] = Rc::new(values.by_ref().take(n).cloned().collect());
         }
         let action = if initialises { &self.actor.initializers[number] } else { &self.actor.actions[number] };
         let mut execution = Execution::new(self.actor, variables, &state.assumed);

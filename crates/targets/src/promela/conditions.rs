@@ -1,6 +1,6 @@
 //! Conditions that cannot be decided, by name.
 
-use super::execute::{Execution, Known};
+use super::execute::{Assumptions, Execution, Known};
 use headrace_analysis::ranges::root_type;
 use headrace_ir::{Argument, CompareOp, Expr, ExprKind, Int, LocalKind, Pattern, Place, Root, Scalar};
 
@@ -18,15 +18,33 @@ impl<'a> Execution<'a> {
         self.asking = false;
         let depends = self.depends.take();
         let (name, opposite) = self.condition(expr);
+        let range = self.range_of_operands(expr);
         self.asking = true;
         self.depends = depends;
-        match self.assumed.get(&name) {
-            Some(value) => Some(Int::from(u64::from(*value != opposite))),
+        match self.assumed.get(&name).copied().or_else(|| implied(&name, self.assumed, range)) {
+            Some(value) => Some(Int::from(u64::from(value != opposite))),
             None => {
                 self.depends.get_or_insert(name);
                 None
             }
         }
+    }
+
+    /// The least and the greatest value that the type of the unknown operand of a comparison has.
+    fn range_of_operands(&self, expr: &Expr) -> Option<(i128, i128)> {
+        let ExprKind::Compare(_, a, b) = &expr.kind else { return None };
+        let ty = |expr: &Expr| match &expr.kind {
+            ExprKind::Load(place) => {
+                root_type(self.actor, self.frame_locals().unwrap_or_default(), place.root).element.as_int()
+            }
+            ExprKind::Wrap(ty, _) => Some(*ty),
+            _ => None,
+        };
+        let ty = ty(a).or_else(|| ty(b)).filter(|ty| ty.width < 100)?;
+        Some(match ty.signed {
+            true => (-(1 << (ty.width - 1)), (1 << (ty.width - 1)) - 1),
+            false => (0, (1 << ty.width) - 1),
+        })
     }
 
     /// The name of a condition, and whether the expression is its opposite.
@@ -116,5 +134,93 @@ impl<'a> Execution<'a> {
             }
             _ => format!("{}.{}", action.name, action.locals.get(local).map_or("?", |local| &local.name)),
         }
+    }
+}
+
+/// A comparison of something with a number.
+enum Comparison<'a> {
+    /// It is the number.
+    Is(&'a str, i128),
+    /// It is less.
+    Below(&'a str, i128),
+    /// It is more.
+    Above(&'a str, i128),
+}
+
+impl<'a> Comparison<'a> {
+    fn of(name: &'a str) -> Option<Self> {
+        let number = |text: &str| text.parse::<i128>().ok().filter(|number| number.unsigned_abs() < 1 << 120);
+        if let Some((a, b)) = name.split_once(" = ") {
+            return match (number(a), number(b)) {
+                (Some(number), None) => Some(Comparison::Is(b, number)),
+                (None, Some(number)) => Some(Comparison::Is(a, number)),
+                _ => None,
+            };
+        }
+        let (a, b) = name.split_once(" < ")?;
+        match (number(a), number(b)) {
+            (Some(number), None) => Some(Comparison::Above(b, number)),
+            (None, Some(number)) => Some(Comparison::Below(a, number)),
+            _ => None,
+        }
+    }
+
+    fn of_what(&self) -> &'a str {
+        match self {
+            Comparison::Is(what, _) | Comparison::Below(what, _) | Comparison::Above(what, _) => what,
+        }
+    }
+}
+
+/// Whether a condition follows from others about the same thing, by the numbers that are left for it.
+fn implied(name: &str, assumed: &Assumptions, range: Option<(i128, i128)>) -> Option<bool> {
+    let wanted = Comparison::of(name)?;
+    let (mut low, mut high) = range.unwrap_or((i128::MIN / 2, i128::MAX / 2));
+    let mut not = Vec::new();
+    for (name, &holds) in assumed {
+        let Some(known) = Comparison::of(name).filter(|known| known.of_what() == wanted.of_what()) else { continue };
+        match (known, holds) {
+            (Comparison::Is(_, n), true) => (low, high) = (low.max(n), high.min(n)),
+            (Comparison::Is(_, n), false) => not.push(n),
+            (Comparison::Below(_, n), true) => high = high.min(n - 1),
+            (Comparison::Below(_, n), false) => low = low.max(n),
+            (Comparison::Above(_, n), true) => low = low.max(n + 1),
+            (Comparison::Above(_, n), false) => high = high.min(n),
+        }
+    }
+    while not.contains(&low) {
+        low += 1;
+    }
+    while not.contains(&high) {
+        high -= 1;
+    }
+    match wanted {
+        Comparison::Is(_, n) if low == n && high == n => Some(true),
+        Comparison::Is(_, n) if n < low || n > high || not.contains(&n) => Some(false),
+        Comparison::Below(_, n) if high < n => Some(true),
+        Comparison::Below(_, n) if low >= n => Some(false),
+        Comparison::Above(_, n) if low > n => Some(true),
+        Comparison::Above(_, n) if high <= n => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_a_number_says_more_of_it() {
+        let assumed: Assumptions =
+            [("0 < x".to_owned(), false), ("7 = y".to_owned(), false), ("y < 7".to_owned(), false)].into();
+        let byte = Some((0, 255));
+        assert_eq!(implied("0 = x", &assumed, byte), Some(true));
+        assert_eq!(implied("0 = x", &assumed, None), None);
+        assert_eq!(implied("x < 64", &assumed, byte), Some(true));
+        assert_eq!(implied("7 < y", &assumed, byte), Some(true));
+        assert_eq!(implied("8 = y", &assumed, byte), None);
+        assert_eq!(implied("3 = y", &assumed, byte), Some(false));
+        assert_eq!(implied("x < y", &assumed, byte), None);
+        assert_eq!(implied("0 = z", &assumed, byte), None);
     }
 }

@@ -14,6 +14,7 @@ use headrace_ir::{
     Root, Scalar, Stmt, StmtKind, Value,
 };
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A scalar, if it is known.
 pub type Known = Option<Int>;
@@ -62,7 +63,7 @@ struct Frame<'a> {
 /// What statements change.
 #[derive(Clone)]
 struct Memory<'a> {
-    variables: Vec<Vec<Known>>,
+    variables: Vec<Rc<Vec<Known>>>,
     frames: Vec<Frame<'a>>,
 }
 
@@ -74,7 +75,7 @@ impl Memory<'_> {
             Slot::Part(..) => 1,
         };
         let slots = self.frames.iter().flat_map(|frame| &frame.slots).map(of_slot);
-        self.variables.iter().map(Vec::len).chain(slots).sum::<usize>() as u64
+        slots.sum::<usize>() as u64 + self.variables.len() as u64
     }
 }
 
@@ -110,13 +111,13 @@ fn zeros(local: &Local) -> Vec<Known> {
 
 impl<'a> Execution<'a> {
     /// `variables` has the elements of each variable of the actor.
-    pub fn new(actor: &'a Actor, variables: Vec<Vec<Known>>, assumed: &'a Assumptions) -> Self {
+    pub fn new(actor: &'a Actor, variables: Vec<Rc<Vec<Known>>>, assumed: &'a Assumptions) -> Self {
         let memory = Memory { variables, frames: Vec::new() };
         Execution { actor, memory, steps: MAX_STEPS, assumed, asking: false, depends: None, action: None }
     }
 
     /// The elements of each variable as they are now.
-    pub fn into_variables(mut self) -> Vec<Vec<Known>> {
+    pub fn into_variables(mut self) -> Vec<Rc<Vec<Known>>> {
         if self.steps == 0 {
             self.forget_variables();
         }
@@ -210,7 +211,7 @@ impl<'a> Execution<'a> {
     fn forget_variables(&mut self) {
         for (variable, elements) in self.actor.variables.iter().zip(&mut self.memory.variables) {
             if variable.mutable {
-                elements.fill(None);
+                *elements = Rc::new(vec![None; elements.len()]);
             }
         }
     }
@@ -318,7 +319,7 @@ impl<'a> Execution<'a> {
 
     /// What differs from the other way becomes unknown.
     fn join(&mut self, other: &Memory<'a>) {
-        let meet = |mine: &mut Vec<Known>, others: &[Known]| {
+        let meet = |mine: &mut [Known], others: &[Known]| {
             for (mine, other) in mine.iter_mut().zip(others) {
                 if mine != other {
                     *mine = None;
@@ -326,7 +327,9 @@ impl<'a> Execution<'a> {
             }
         };
         for (mine, others) in self.memory.variables.iter_mut().zip(&other.variables) {
-            meet(mine, others);
+            if mine != others {
+                meet(Rc::make_mut(mine).as_mut_slice(), others);
+            }
         }
         for (mine, others) in self.memory.frames.iter_mut().zip(&other.frames) {
             for (mine, others) in mine.slots.iter_mut().zip(&others.slots) {
@@ -383,9 +386,19 @@ impl<'a> Execution<'a> {
         }
     }
 
-    fn elements(&mut self, owner: Owner) -> Option<&mut Vec<Known>> {
+    fn elements(&self, owner: Owner) -> Option<&[Known]> {
         match owner {
-            Owner::Variable(at) => self.memory.variables.get_mut(at),
+            Owner::Variable(at) => self.memory.variables.get(at).map(|elements| elements.as_slice()),
+            Owner::Local { frame, local } => match self.memory.frames.get(frame)?.slots.get(local)? {
+                Slot::Own(elements) => Some(elements),
+                Slot::Part(..) => None,
+            },
+        }
+    }
+
+    fn elements_mut(&mut self, owner: Owner) -> Option<&mut Vec<Known>> {
+        match owner {
+            Owner::Variable(at) => self.memory.variables.get_mut(at).map(Rc::make_mut),
             Owner::Local { frame, local } => match self.memory.frames.get_mut(frame)?.slots.get_mut(local)? {
                 Slot::Own(elements) => Some(elements),
                 Slot::Part(..) => None,
@@ -417,7 +430,7 @@ impl<'a> Execution<'a> {
     fn write(&mut self, place: &'a Place, values: &[Known]) {
         let Some((owner, offset, _)) = self.place(place) else { return };
         self.spend(values.len() as u64);
-        let Some(elements) = self.elements(owner) else { return };
+        let Some(elements) = self.elements_mut(owner) else { return };
         match offset.and_then(|offset| elements.get_mut(offset..offset + values.len())) {
             Some(slots) => slots.clone_from_slice(values),
             None => elements.fill(None),
@@ -426,20 +439,20 @@ impl<'a> Execution<'a> {
 
     fn write_scalar(&mut self, root: Root, value: Known) {
         if let Some((owner, Some(offset))) = self.owner(root)
-            && let Some(slot) = self.elements(owner).and_then(|elements| elements.get_mut(offset))
+            && let Some(slot) = self.elements_mut(owner).and_then(|elements| elements.get_mut(offset))
         {
             *slot = value;
         }
     }
 
-    fn scalar(&mut self, root: Root) -> Known {
+    fn scalar(&self, root: Root) -> Known {
         let (owner, offset) = self.owner(root)?;
         self.elements(owner)?.get(offset?)?.clone()
     }
 
     fn forget(&mut self, root: Root) {
         if let Some((owner, _)) = self.owner(root)
-            && let Some(elements) = self.elements(owner)
+            && let Some(elements) = self.elements_mut(owner)
         {
             elements.fill(None);
         }

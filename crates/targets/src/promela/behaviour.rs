@@ -348,7 +348,7 @@ impl Explorer<'_> {
             let runs_away = || {
                 let n = found.keys().next().map_or(0, |state| state.values.len());
                 let values = |at: usize| seen.iter().map(|state| &state.values[at]).collect::<BTreeSet<_>>().len();
-                found.len() % LOOKED_AT == 0 && (0..n).any(|at| values(at) > MAX_OF_VARIABLE)
+                found.len().is_multiple_of(LOOKED_AT) && (0..n).any(|at| values(at) > MAX_OF_VARIABLE)
             };
             if seen.len() > MAX_STATES || runs_away() {
                 return Err(TooMuch::States(seen));

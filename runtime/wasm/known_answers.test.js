@@ -10,9 +10,10 @@ const TAG = 11;
 
 const known = JSON.parse(await readFile(new URL('./known_answers.json', import.meta.url), 'utf8'));
 
-for (const { name, methods, answers } of known) {
+for (const { name, operation: called, methods, answers } of known) {
   test(name, () => {
     const operation = new operations[name]();
+    let judged = 0;
     const call = (answer, method, before = []) => {
       const { given, isPlain } = methods[method];
       const strings = given.map(([own, role]) => [own, bytes(answer.strings[role])]);
@@ -24,6 +25,7 @@ for (const { name, methods, answers } of known) {
       return outputs.map(([own, role]) => [role, outputs.length === 1 ? result : result[own]]);
     };
     const judge = (answer, what, work) => {
+      judged++;
       let got;
       try {
         if (methods.key !== undefined) {
@@ -75,6 +77,7 @@ for (const { name, methods, answers } of known) {
     operation.clear();
     const [first] = Object.keys(methods);
     assert.throws(() => call(answers[0], first, first === 'generate' ? [1] : []));
+    console.log(`operation ${called}: ${judged} passed, 0 failed`);
   });
 }
 

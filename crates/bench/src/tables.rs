@@ -19,6 +19,14 @@ pub fn replace(document: &str, name: &str, content: &str) -> Option<String> {
     Some(format!("{}\n{}\n{}", &document[..from], content.trim_end(), &document[to..]))
 }
 
+/// What stands between the marks of `name`; `None` when they are not there.
+pub fn content<'d>(document: &'d str, name: &str) -> Option<&'d str> {
+    let begin = begin(name);
+    let from = document.find(&begin)? + begin.len();
+    let to = from + document[from..].find(END)?;
+    Some(&document[from..to])
+}
+
 /// A figure with three significant digits or more.
 pub fn figure(value: f64) -> String {
     match value.abs() {

@@ -77,7 +77,9 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
     Build(BuildArgs),
     /// Run known-answer tests of primitives on engines and targets
     #[command(after_help = "Examples:
-  headrace test                             everything, everywhere
+  headrace test                             everything, on the engines
+  headrace test --on all                    and in projects of every target; what cannot run here says so
+  headrace test sha2 --on java,wasm
   headrace test aes                         all parameter sets and operations of a primitive
   headrace test aes128 ctr --on interp
   headrace test aes --vectors aes128_ctr.rsp --json results.json")]
@@ -336,16 +338,27 @@ pub struct TestArgs {
     /// Primitives, parameter sets, or a set and an operation; everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
-    /// Engines and targets to test on [default: all that can run here]
+    /// Engines and targets to test on, or `all`: on engines the networks run, for targets projects are built and run
+    /// [default: the engines]
     #[arg(long, value_name = "ENGINE-OR-TARGET", value_delimiter = ',')]
     pub on: Vec<String>,
+    /// What compiles the projects of the one target that --on names, or runs them where nothing does
+    #[arg(long, value_name = "COMMAND")]
+    pub compiler: Option<String>,
+    /// Networks and batches of projects at a time [default: processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Seconds that a command may take which builds or tests projects
+    #[arg(long, value_name = "S", default_value_t = 1800, value_parser = clap::value_parser!(u32).range(1..))]
+    pub timeout: u32,
     /// Run the records of this file instead of the library's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub vectors: Option<PathBuf>,
-    /// Write a row for each record and engine
+    /// Write a row for each record and engine or target
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
-    /// Put the tables of what passed between the marks of this document; may be repeated
+    /// Put the tables of what passed between the marks of this document; columns of what is not run now stay; may be
+    /// repeated
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
     pub into: Vec<PathBuf>,
     /// Only this way of writing the primitives

@@ -25,12 +25,6 @@ pub fn name(engine: EngineName) -> &'static str {
     }
 }
 
-/// The engine of that name; `c` is what the native engine compiles.
-pub fn named(text: &str) -> Option<EngineName> {
-    let text = if text == "c" { name(EngineName::Native) } else { text };
-    ALL.into_iter().find(|engine| name(*engine) == text)
-}
-
 /// Whether an engine can run on this machine.
 pub enum Available {
     /// Yes; with what.

@@ -2,7 +2,7 @@
 //!
 //! One folder a language, all of one shape: options, what is settled before anything is printed, and printing. Pure: a
 //! target returns a map from path to bytes and does no IO. [`ALL`] is the list of them; what projects have in common stands
-//! in `project`, what an operation offers in any language in `operation`.
+//! in `project`, what an operation offers in any language in `operation`, what builds and tests them in [`toolchain`].
 
 mod answers;
 mod braces;
@@ -17,12 +17,14 @@ mod operation;
 pub mod project;
 pub mod promela;
 pub mod rust;
+pub mod toolchain;
 pub mod wasm;
 
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 use project::{Files, KnownAnswer, Recording, Told};
+use toolchain::Toolchain;
 
 /// A project for a network, with a recorded run for its test.
 pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
@@ -45,8 +47,8 @@ pub struct Target {
     pub name: &'static str,
     /// What it makes.
     pub about: &'static str,
-    /// Commands of which one must be there to build and test what it makes.
-    pub tools: &'static [&'static str],
+    /// What builds and tests what it makes; the first has the name of the target.
+    pub toolchains: &'static [Toolchain],
     /// What builds and tests a project; `{}` stands for its folder.
     pub test: &'static str,
     /// Several ways of running loops are printed, which can be tuned.
@@ -68,7 +70,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "c",
         about: "C11 without heap, globals or undefined behaviour; make, CMake and pkg-config",
-        tools: &["gcc", "clang", "cc"],
+        toolchains: &[c::toolchain::HERE, c::toolchain::AARCH64],
         test: "make -C {} test",
         tunes: true,
         gathers: false,
@@ -80,7 +82,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "llvm",
         about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C; scheduled, not fused",
-        tools: &["clang-19", "clang-16", "clang"],
+        toolchains: &[llvm::toolchain::CLANG],
         test: "make -C {} test",
         tunes: false,
         gathers: false,
@@ -92,7 +94,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "rust",
         about: "a crate without the standard library, heap or unsafe code, with the traits of RustCrypto; scheduled, not fused",
-        tools: &["cargo"],
+        toolchains: &[rust::toolchain::CARGO],
         test: "cargo test --manifest-path {}/Cargo.toml",
         tunes: false,
         gathers: false,
@@ -104,7 +106,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "wasm",
         about: "WebAssembly modules with classes and types around them, as an npm package without dependencies; scheduled, not fused",
-        tools: &["node", "nodejs"],
+        toolchains: &[wasm::toolchain::NODE],
         test: "npm --prefix {} test",
         tunes: false,
         gathers: false,
@@ -116,7 +118,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "cpp",
         about: "headers for C++20 without dependencies, and a CMake package; scheduled, not fused",
-        tools: &["g++", "clang++", "c++"],
+        toolchains: &[cpp::toolchain::CMAKE],
         test: "cmake -S {} -B {}/build && cmake --build {}/build && ctest --test-dir {}/build",
         tunes: false,
         gathers: false,
@@ -128,7 +130,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "java",
         about: "a Maven project for Java 17 without dependencies, and a provider of the JCA; scheduled, not fused",
-        tools: &["javac"],
+        toolchains: &[java::toolchain::JDK],
         test: "make -C {} test",
         tunes: false,
         gathers: false,
@@ -140,7 +142,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "openssl",
         about: "a provider for OpenSSL 3, of all that has a name there: one shared object that programs and the command load",
-        tools: &["gcc", "clang", "cc"],
+        toolchains: &[openssl::toolchain::CC],
         test: "make -C {} test",
         tunes: true,
         gathers: true,
@@ -152,7 +154,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "promela",
         about: "models for Spin: whether a network can come to a deadlock, and whether FIFOs overflow; data have no values",
-        tools: &["spin"],
+        toolchains: &[promela::toolchain::SPIN],
         test: "make -C {} test",
         tunes: false,
         gathers: false,

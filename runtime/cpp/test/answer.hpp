@@ -3,6 +3,7 @@
 
 #include <headrace/message.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -101,6 +102,25 @@ public:
 
     [[nodiscard]] std::size_t n_judged() const { return n_judged_; }
 
+    [[nodiscard]] std::size_t n_failed() const { return n_failed_; }
+
+    /// Tests an operation, as far as it does what it must, and says what came of it.
+    template <class Test>
+    void report(const char* operation, Test test) {
+        const std::size_t before = n_judged_;
+        std::size_t failed = 0;
+        try {
+            test();
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+            failed = 1;
+        }
+        n_failed_ += failed;
+        // What failed may be no attempt.
+        const std::size_t judged = n_judged_ - before;
+        std::printf("operation %s: %zu passed, %zu failed\n", operation, judged - std::min(judged, failed), failed);
+    }
+
     /// Holds an attempt to what must come of it.
     template <class Attempt>
     void judge(const Answer& answer, const std::string& what, Attempt attempt) {
@@ -143,6 +163,7 @@ private:
 
     std::map<std::string, std::vector<Answer>> answers_;
     std::size_t n_judged_ = 0;
+    std::size_t n_failed_ = 0;
 };
 
 }  // namespace headrace::test

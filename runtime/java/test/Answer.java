@@ -19,6 +19,13 @@ import java.util.concurrent.Callable;
 public final class Answer {
     private static final byte[] EMPTY = {};
     private static int count;
+    private static int failed;
+
+    /** What may fail. */
+    @FunctionalInterface
+    public interface Test {
+        void run() throws Exception;
+    }
 
     private final Map<String, byte[]> strings = new HashMap<>();
     private int words;
@@ -56,9 +63,26 @@ public final class Answer {
         return answers;
     }
 
-    /** How many attempts were judged. */
-    public static int count() {
-        return count;
+    /** Tests something, as far as it does what it must, and says what came of it; for those without Maven. */
+    public static void report(String what, Test test) throws Exception {
+        int before = count;
+        int wrong = 0;
+        try {
+            test.run();
+        } catch (AssertionError error) {
+            System.out.println(error.getMessage());
+            wrong = 1;
+        }
+        failed += wrong;
+        System.out.println(what + ": " + Math.max(0, count - before - wrong) + " passed, " + wrong + " failed");
+    }
+
+    /** Ends the test of everything. */
+    public static void finish() {
+        System.out.println(count + " known answers");
+        if (failed > 0) {
+            System.exit(1);
+        }
     }
 
     /** A string, or nothing. */

@@ -6,6 +6,7 @@ use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
 use crate::output::{make_folder, write_file};
 use crate::progress::{Progress, Unit};
+use crate::projects::{answer, answers_of};
 use crate::terminal::plural;
 use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
 use headrace_exchange::Running;
@@ -13,21 +14,17 @@ use headrace_interp::Interpreter;
 use headrace_ir::{Int, IntType, Network, Scalar};
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::framing::{Message, Outcome as Came};
-use headrace_library::known_answers::{Plan, cases};
+use headrace_library::known_answers::cases;
 use headrace_library::manifest::Manifest;
+use headrace_library::samples;
 use headrace_library::vectors::VectorFile;
-use headrace_library::{Role, samples};
 use headrace_native::LocalTrials;
 use headrace_targets::Target;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
 use headrace_targets::project::{Files, KnownAnswer, NotFused, Recording};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Longest message in the test of a project, in bytes.
-const MAX_ANSWER_BYTES: usize = 1 << 12;
 
 /// Writes a project for a network, or for the operations of a parameter set.
 pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
@@ -285,52 +282,6 @@ fn keeps_scheduler(context: &Context, name: &str, refused: &NotFused) -> String 
         format!(" ({}:{line}:{column})", sources.name(span.file))
     });
     format!("`{name}` keeps the scheduler that fires actor after actor: {}{place}", refused.reason)
-}
-
-/// A message and what must come of it, unless it is too long for the test of a project.
-fn answer(
-    operation: usize,
-    spec: &OperationSpec,
-    message: &Message,
-    expected: Option<BTreeMap<Role, Vec<u8>>>,
-) -> Option<KnownAnswer> {
-    let inputs = spec.inputs.iter().filter(|port| !port.role.is_control());
-    let strings: BTreeMap<Role, Vec<u8>> =
-        inputs.filter_map(|port| Some((port.role, message.get(port.role)?.to_vec()))).collect();
-    let fits = |strings: &BTreeMap<Role, Vec<u8>>| strings.values().all(|bytes| bytes.len() <= MAX_ANSWER_BYTES);
-    let words = u32::try_from(message.words).unwrap_or(u32::MAX);
-    let fit = fits(&strings) && expected.as_ref().is_none_or(fits);
-    fit.then_some(KnownAnswer { operation, strings, words, expected })
-}
-
-/// What the test of a project can hold of a plan: messages that must be accepted or refused.
-fn answers_of(operation: usize, spec: &OperationSpec, plan: &Plan) -> Vec<KnownAnswer> {
-    let answer = |message: &Message, expected| answer(operation, spec, message, expected);
-    let output = |bytes: Vec<u8>| Some(BTreeMap::from([(Role::Output, bytes)]));
-    match plan {
-        Plan::Accept(message, expected) => {
-            if expected.iter().any(|string| string.skip > 0 || (string.leftmost && string.role != Role::Tag)) {
-                return Vec::new();
-            }
-            let strings = expected.iter().map(|string| (string.role, string.bytes.clone()));
-            answer(message, Some(strings.collect())).into_iter().collect()
-        }
-        Plan::Reject(message) => answer(message, None).into_iter().collect(),
-        Plan::Words { message, words, .. } => {
-            // The words from the first on, as far as they are known without a gap.
-            let known = words.iter().zip(1..).take_while(|((number, _), at)| number == at).map(|((_, word), _)| word);
-            let known: Vec<&Vec<u8>> = known.collect();
-            let mut first = message.clone();
-            first.words = known.len() as u64;
-            answer(&first, output(known.into_iter().flatten().copied().collect())).into_iter().collect()
-        }
-        // One after another on the same context; all or none.
-        Plan::Requests(requests) => {
-            let answers = requests.iter().map(|(message, made)| answer(message, made.clone().and_then(output)));
-            answers.collect::<Option<Vec<_>>>().unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// The library's known answers for these operations: single messages.

@@ -5,10 +5,12 @@ use crate::cli::{ListArgs, Listing};
 use crate::engines::{self, Available};
 use crate::failure::Outcome;
 use crate::output;
+use crate::toolchains;
 use headrace_bench::machine::version_of;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_library::manifest::Shape;
 use headrace_library::{Class, PortSpec};
+use headrace_targets::toolchain::Toolchain;
 use serde_json::{Value, json};
 
 /// A row: what it is called, whether it can be used here, and what there is to say about it.
@@ -117,13 +119,20 @@ fn engines() -> Vec<Row> {
 }
 
 fn targets() -> Vec<Row> {
-    let row = |target: &headrace_targets::Target| {
-        let tool = target.tools.iter().find_map(|tool| version_of(tool));
-        let missing = || format!("{}; to build it, one of {}", target.about, target.tools.join(", "));
-        let about = tool.as_ref().map_or_else(missing, |tool| format!("{}; {tool}", target.about));
-        Row { name: target.name.into(), here: tool.is_some(), about, details: json!({ "tools": target.tools }) }
+    let row = |target: &headrace_targets::Target, toolchain: &Toolchain| {
+        let found = toolchains::find(toolchain, None);
+        let with = found.as_ref().map_or_else(|why| why.clone(), |found| found.version.clone());
+        // What comes out is the same for all toolchains of a target.
+        let about = match toolchain.name == target.name {
+            true => format!("{}; {with}", target.about),
+            false => format!("what target {} makes, run elsewhere; {with}", target.name),
+        };
+        let tools: Vec<&[&str]> = toolchain.tools.iter().map(|tool| tool.commands).collect();
+        Row { name: toolchain.name.into(), here: found.is_ok(), about, details: json!({ "tools": tools }) }
     };
-    headrace_targets::ALL.iter().map(row).collect()
+    let rows =
+        |target: &'static headrace_targets::Target| target.toolchains.iter().map(move |chain| row(target, chain));
+    headrace_targets::ALL.iter().flat_map(rows).collect()
 }
 
 /// Independent implementations that measurements and the demonstration compare with.

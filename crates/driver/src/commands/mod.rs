@@ -230,6 +230,7 @@ pub fn dispatch(cli: Cli) -> u8 {
 pub fn guard_against_interruption() {
     // Without a handler the default action ends the command all the same; only temporary files stay.
     let _ = ctrlc::set_handler(|| {
+        crate::toolchains::stop_all();
         output::remove_unfinished();
         std::process::exit(INTERRUPTED);
     });

@@ -1,5 +1,6 @@
-//! `headrace test`: known answers of primitives on every engine.
+//! `headrace test`: known answers of primitives on engines, and in projects of targets.
 
+mod projects;
 mod tally;
 
 use super::Context;
@@ -10,18 +11,20 @@ use crate::output::{self, write_file};
 use crate::primitive::Runner;
 use crate::reading::read_at_most;
 use crate::terminal::{Terminal, plural};
+use crate::toolchains::{self, Found};
 use headrace_engine::Engine;
 use headrace_exchange::check_ports;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::known_answers::{Case, Verdict, cases};
 use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
+use headrace_targets::toolchain::{self, Toolchain};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tally::Tally;
 
 /// Most failures that are described.
@@ -34,26 +37,70 @@ struct File {
     cases: Vec<Case>,
 }
 
-/// All cases of one operation that run on one network and one engine.
+/// Where known answers are tried.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A network on an engine.
+    Engine(EngineName),
+    /// A project that is built and run.
+    Project(&'static Toolchain),
+}
+
+impl Place {
+    /// All of them, engines first.
+    fn all() -> impl Iterator<Item = Self> {
+        engines::ALL.into_iter().map(Place::Engine).chain(toolchain::of_known_answers().map(Place::Project))
+    }
+
+    /// What the command line calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Place::Engine(engine) => engines::name(engine),
+            Place::Project(toolchain) => toolchain.name,
+        }
+    }
+}
+
+/// All cases of one operation that run on one network and in one place.
 struct Job<'l> {
     spec: Cow<'l, OperationSpec>,
     variant: &'l str,
-    engine: EngineName,
+    /// What the records give the network beside what the manifest does.
+    arguments: Vec<(String, String)>,
+    place: Place,
     network: Result<Arc<Network>, String>,
     /// File and case.
     cases: Vec<(usize, usize)>,
 }
 
-/// What came of a job: a verdict for each case, and the time it took.
+/// What came of a case.
+#[derive(Clone)]
+enum Finding {
+    Passed,
+    Failed(String),
+    /// For this reason.
+    NotRun(&'static str),
+}
+
+impl From<Verdict> for Finding {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Passed => Finding::Passed,
+            Verdict::Failed(why) => Finding::Failed(why),
+        }
+    }
+}
+
+/// What came of a job: a finding for each case, and the time it took.
 struct Done {
-    verdicts: Vec<Verdict>,
+    findings: Vec<Finding>,
     seconds: f64,
 }
 
 /// Runs the known-answer tests.
 pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     let library = context.library()?;
-    let engines = engines_wanted(&arguments.on)?;
+    let places = places_wanted(&arguments.on)?;
     let words: Vec<&str> = arguments.primitives.iter().map(String::as_str).collect();
     let scope = library.select(&words).map_err(|problem| context.usage(&problem))?;
     let has = |variant: &String| scope.iter().any(|spec| spec.variant(Some(variant)).is_some());
@@ -63,21 +110,39 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     let files = read_files(context, &library, &scope, arguments.vectors.as_deref())?;
     let mut present = Vec::new();
     let mut absent = Vec::new();
-    for engine in engines {
-        match engines::availability(engine) {
-            Available::Here(_) => present.push(engine),
-            Available::Missing(why) => absent.push((engine, why)),
+    let mut found = HashMap::new();
+    let compiler = compiler_wanted(&places, arguments.compiler.as_deref())?;
+    for place in places {
+        match tools_of(place, compiler) {
+            Ok(tools) => {
+                present.push(place);
+                found.extend(tools.map(|tools| (place.name(), tools)));
+            }
+            Err(why) => absent.push((place, why)),
         }
     }
-    let jobs = make_jobs(context, &library, &files, &present, arguments.variant.as_deref());
-    let done = run_all(context.terminal, &jobs, &files);
-    let mut tally = Tally::default();
-    for (job, done) in jobs.iter().zip(&done) {
-        tally.add(job, done, &files);
+    for (place, why) in &absent {
+        context.terminal.note(&format!("{}: not run: {why}", place.name()));
     }
-    for (engine, why) in &absent {
-        context.terminal.note(&format!("{}: not run: {why}", engines::name(*engine)));
-        tally.skip(*engine, &files);
+    if present.is_empty() {
+        return Err(Failure::missing("nothing that was asked for can run on this machine"));
+    }
+    let jobs = make_jobs(context, &library, &files, &present, arguments.variant.as_deref());
+    let workers = arguments.jobs.map_or_else(processors, |jobs| jobs as usize);
+    let of_engines = |at: &usize| matches!(jobs[*at].place, Place::Engine(_));
+    let (on_engines, in_projects): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(of_engines);
+    let mut done = run_all(context.terminal, &jobs, on_engines, &files, workers);
+    let plan = projects::Plan { found, workers, limit: Duration::from_secs(arguments.timeout.into()) };
+    done.extend(projects::run(context.terminal, &jobs, in_projects, &files, &plan));
+    let mut tally = Tally::default();
+    for (at, done) in &done {
+        tally.add(&jobs[*at], done, &files);
+    }
+    for (place, _) in &absent {
+        tally.skip(*place, &files);
+    }
+    for line in tally.not_run() {
+        context.terminal.note(&line);
     }
     for line in tally.lines() {
         output::print(format!("{line}\n").as_bytes())?;
@@ -89,7 +154,13 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     for document in &arguments.into {
         let mut text = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
         let mut found = false;
-        for (mark, table) in [("works", tally.overview(&library)), ("known-answers", tally.details(&library))] {
+        for mark in ["works", "known-answers"] {
+            // What was not run this time stays as it stands there.
+            let before = tally::Table::read(headrace_bench::tables::content(&text, mark).unwrap_or_default());
+            let table = match mark {
+                "works" => tally.overview(&library, &before),
+                _ => tally.details(&library, &before),
+            };
             if let Some(new) = headrace_bench::tables::replace(&text, mark, &table) {
                 text = new;
                 found = true;
@@ -105,18 +176,52 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     super::fail_if(failed > 0 || context.has_errors())
 }
 
-fn engines_wanted(on: &[String]) -> Outcome<Vec<EngineName>> {
+/// The places of these names, each once. Without a name, the engines.
+fn places_wanted(on: &[String]) -> Outcome<Vec<Place>> {
+    let mut places: Vec<Place> = Vec::new();
+    let mut add = |place: Place| {
+        if places.iter().all(|other| other.name() != place.name()) {
+            places.push(place);
+        }
+    };
     if on.is_empty() {
-        return Ok(engines::ALL.to_vec());
+        engines::ALL.into_iter().map(Place::Engine).for_each(&mut add);
     }
-    on.iter()
-        .map(|name| {
-            engines::named(name).ok_or_else(|| {
-                let known: Vec<&str> = engines::ALL.iter().map(|engine| engines::name(*engine)).collect();
-                Failure::usage(format!("`{}` is no engine or target; {} are", name.escape_debug(), known.join(", ")))
-            })
-        })
-        .collect()
+    for name in on {
+        match Place::all().find(|place| place.name() == name) {
+            Some(place) => add(place),
+            None if name == "all" => Place::all().for_each(&mut add),
+            None => {
+                let known: Vec<&str> = Place::all().map(Place::name).collect();
+                let (wrong, known) = (name.escape_debug(), known.join(", "));
+                return Err(Failure::usage(format!("`{wrong}` is no engine or target; all, {known} are")));
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// The compiler that is named, as long as it is for one target.
+fn compiler_wanted<'c>(places: &[Place], compiler: Option<&'c str>) -> Outcome<Option<&'c str>> {
+    match (compiler, places) {
+        (None, _) | (_, [Place::Project(_)]) => Ok(compiler),
+        _ => Err(Failure::usage("--compiler is for one target, which --on names; of the engine native, CC says it")),
+    }
+}
+
+/// What a place needs, where it needs more than this command; or what is missing.
+fn tools_of(place: Place, compiler: Option<&str>) -> Result<Option<Found>, String> {
+    match place {
+        Place::Project(toolchain) => toolchains::find(toolchain, compiler).map(Some),
+        Place::Engine(engine) => match engines::availability(engine) {
+            Available::Here(_) => Ok(None),
+            Available::Missing(why) => Err(why),
+        },
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 /// Reads the known-answer files of the scope, or the one that is given, and makes cases of them.
@@ -161,12 +266,12 @@ fn read_files(
 /// Operation and the arguments that its records give its network.
 type Group = (usize, Vec<(String, String)>);
 
-/// A job for every operation, variant, set of network arguments and engine that has cases.
+/// A job for every operation, variant, set of network arguments and place that has cases.
 fn make_jobs<'l>(
     context: &mut Context,
     library: &'l Library,
     files: &[File],
-    engines: &[EngineName],
+    places: &[Place],
     only_variant: Option<&str>,
 ) -> Vec<Job<'l>> {
     let mut groups: BTreeMap<Group, Vec<(usize, usize)>> = BTreeMap::new();
@@ -203,11 +308,12 @@ fn make_jobs<'l>(
                 })?;
                 check_ports(&spec, &network).map(|()| network)
             });
-            for engine in engines {
+            for place in places {
                 jobs.push(Job {
                     spec: spec.clone(),
                     variant: &named.name,
-                    engine: *engine,
+                    arguments: arguments.clone(),
+                    place: *place,
                     network: network.clone(),
                     cases: cases.clone(),
                 });
@@ -217,57 +323,83 @@ fn make_jobs<'l>(
     jobs
 }
 
-/// Runs all jobs, as many at a time as there are cores.
-fn run_all(terminal: Terminal, jobs: &[Job], files: &[File]) -> Vec<Done> {
-    let next = AtomicUsize::new(0);
-    let finished = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Done>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(jobs.len().max(1));
+/// Runs jobs on engines, so many at a time; gives what came of each by its number.
+fn run_all(
+    terminal: Terminal,
+    jobs: &[Job],
+    mut order: Vec<usize>,
+    files: &[File],
+    workers: usize,
+) -> Vec<(usize, Done)> {
+    let n_jobs = order.len();
     // The slow ones first, so that the last one to end is a short one.
-    let mut order: Vec<usize> = (0..jobs.len()).collect();
     let weight = |job: &Job| {
         job.cases.iter().map(|(file, case)| if files[*file].cases[*case].is_chain() { 1000 } else { 1 }).sum::<usize>()
     };
-    order.sort_by_key(|at| std::cmp::Reverse((jobs[*at].engine == EngineName::Interp, weight(&jobs[*at]))));
+    let is_slow = |job: &Job| matches!(job.place, Place::Engine(EngineName::Interp));
+    order.sort_by_key(|at| std::cmp::Reverse((is_slow(&jobs[*at]), weight(&jobs[*at]))));
+    let done = in_turn(
+        &order,
+        workers,
+        |at| {
+            let done = run_job(&jobs[*at], files);
+            vec![(*at, done)]
+        },
+        |n| terminal.status(&format!("{n} of {}", plural(n_jobs, "network"))),
+    );
+    terminal.status("");
+    done
+}
+
+/// Does pieces of work in their order, so many at a time; `told` hears how many are done.
+fn in_turn<W: Sync>(
+    work: &[W],
+    workers: usize,
+    of: impl Fn(&W) -> Vec<(usize, Done)> + Sync,
+    told: impl Fn(usize) + Sync,
+) -> Vec<(usize, Done)> {
+    let next = AtomicUsize::new(0);
+    let finished = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..workers {
-            let worker = std::thread::Builder::new().stack_size(64 << 20);
-            let work = || {
-                while let Some(at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let done = run_job(&jobs[*at], files);
-                    *results[*at].lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
-                    let n = finished.fetch_add(1, Ordering::Relaxed) + 1;
-                    terminal.status(&format!("{n} of {}", plural(jobs.len(), "network")));
+        for _ in 0..workers.min(work.len()) {
+            // Networks may nest deeply.
+            let worker = std::thread::Builder::new().stack_size(256 << 20);
+            let run = || {
+                while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let done = of(one);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
+                    told(finished.fetch_add(1, Ordering::Relaxed) + 1);
                 }
             };
-            if worker.spawn_scoped(scope, work).is_err() {
-                work();
+            if worker.spawn_scoped(scope, run).is_err() {
+                run();
             }
         }
     });
-    terminal.status("");
-    let missing = |cases: usize| Done { verdicts: vec![Verdict::Failed("was not run".into()); cases], seconds: 0.0 };
-    let taken = results.into_iter().map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
-    taken.zip(jobs).map(|(done, job)| done.unwrap_or_else(|| missing(job.cases.len()))).collect()
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(at, _)| *at);
+    results
 }
 
 fn run_job(job: &Job, files: &[File]) -> Done {
     let began = Instant::now();
-    let all_fail = |message: &str| vec![Verdict::Failed(message.to_owned()); job.cases.len()];
-    let verdicts = match &job.network {
-        Err(message) => all_fail(message),
-        Ok(network) => match engines::Factory::new(job.engine, network, DEFAULT_FIFO_TOKENS) {
+    let all_fail = |message: &str| vec![Finding::Failed(message.to_owned()); job.cases.len()];
+    let findings = match (&job.network, job.place) {
+        (Err(message), _) => all_fail(message),
+        (Ok(_), Place::Project(_)) => all_fail("a project is no engine"),
+        (Ok(network), Place::Engine(engine)) => match engines::Factory::new(engine, network, DEFAULT_FIFO_TOKENS) {
             Err(problem) => all_fail(&problem.describe()),
             Ok(factory) => play(job, files, network, &factory),
         },
     };
-    Done { verdicts, seconds: began.elapsed().as_secs_f64() }
+    Done { findings, seconds: began.elapsed().as_secs_f64() }
 }
 
 /// Plays the cases of a job on one engine after another; a new engine only after a failure.
-fn play(job: &Job, files: &[File], network: &Network, factory: &engines::Factory) -> Vec<Verdict> {
+fn play(job: &Job, files: &[File], network: &Network, factory: &engines::Factory) -> Vec<Finding> {
     let mut runner: Option<Runner> = None;
-    let mut verdicts = Vec::with_capacity(job.cases.len());
+    let mut findings = Vec::with_capacity(job.cases.len());
     for (file, case) in &job.cases {
         let case = &files[*file].cases[*case];
         let verdict = case.perform(&job.spec, |call| {
@@ -282,7 +414,7 @@ fn play(job: &Job, files: &[File], network: &Network, factory: &engines::Factory
             runner = Some(current);
             Ok::<_, String>(answer)
         });
-        verdicts.push(verdict.unwrap_or_else(Verdict::Failed));
+        findings.push(verdict.map_or_else(Finding::Failed, Finding::from));
     }
-    verdicts
+    findings
 }

@@ -25,6 +25,7 @@ mod plan;
 pub mod project;
 mod scheduler;
 mod statement;
+pub(crate) mod toolchain;
 mod value;
 mod wide;
 

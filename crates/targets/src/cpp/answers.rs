@@ -15,15 +15,15 @@ pub(super) fn of_operations(head: &str, header: &str, specs: &[&OperationSpec]) 
     let (mut functions, mut calls) = (String::new(), String::new());
     for spec in specs {
         let own = class_name(spec);
-        let _ = writeln!(calls, "        test_{own}(answers);");
+        let _ = writeln!(calls, "        answers.report(\"{}\", [&] {{ test_{own}(answers); }});", spec.name);
         operation(&mut functions, spec);
     }
     format!(
         "{head}// Known answers, which the file has that is given.\n\n#include \"answer.hpp\"\n\n#include <headrace/{header}>\n\n#include <memory>\n\n\
          using namespace headrace;\nusing test::Answer;\nusing test::Made;\n\n{functions}\
          int main(int argc, char** argv) {{\n    if (argc != 2) {{\n        std::fprintf(stderr, \"usage: %s known_answers.txt\\n\", argv[0]);\n        return 2;\n    }}\n    \
-         try {{\n        test::Answers answers(argv[1]);\n{calls}        std::printf(\"%zu known answers\\n\", answers.n_judged());\n    \
-         }} catch (const std::exception& error) {{\n        std::fprintf(stderr, \"%s\\n\", error.what());\n        return 1;\n    }}\n    return 0;\n}}\n"
+         try {{\n        test::Answers answers(argv[1]);\n{calls}        std::printf(\"%zu known answers\\n\", answers.n_judged());\n        return answers.n_failed() != 0;\n    \
+         }} catch (const std::exception& error) {{\n        std::fprintf(stderr, \"%s\\n\", error.what());\n        return 1;\n    }}\n}}\n"
     )
 }
 

@@ -17,6 +17,7 @@ mod function;
 mod network;
 pub mod project;
 mod shape;
+pub(crate) mod toolchain;
 
 /// Words that C++ keeps for itself, macros of common platforms, and names that printed classes use.
 const RESERVED: &[&str] = &[

@@ -19,11 +19,15 @@ pub(super) fn of_operations(head: &str, set: &str, specs: &[&OperationSpec], ser
     let mut calls = String::new();
     for spec in specs {
         let own = class_name(spec);
-        let _ = writeln!(calls, "        test.test{own}();");
+        let _ = writeln!(
+            calls,
+            "        Answer.report({}, test::test{own});",
+            literal(&format!("operation {}", spec.name))
+        );
         operation(&mut methods, spec);
     }
     if !services.is_empty() {
-        let _ = writeln!(calls, "        test.testServices();");
+        let _ = writeln!(calls, "        Answer.report(\"services\", test::testServices);");
         let _ = write!(
             methods,
             "\n    /** What programs reach through the JCA. */\n    public void testServices() throws Exception {{\n        \
@@ -49,7 +53,7 @@ pub(super) fn of_operations(head: &str, set: &str, specs: &[&OperationSpec], ser
         "{head}import headrace.test.Answer;\nimport headrace.test.Made;\n{services}import java.nio.ByteBuffer;\nimport java.util.Arrays;\n\n\
          /** Known answers. */\npublic final class KnownAnswersTest {{\n    \
          /** All of them, for those without Maven. */\n    public static void main(String[] arguments) throws Exception {{\n        \
-         KnownAnswersTest test = new KnownAnswersTest();\n{calls}        System.out.println(Answer.count() + \" known answers\");\n    }}\n{methods}}}\n"
+         KnownAnswersTest test = new KnownAnswersTest();\n{calls}        Answer.finish();\n    }}\n{methods}}}\n"
     )
 }
 

@@ -29,6 +29,7 @@ mod reach;
 mod runtime;
 mod shape;
 mod size;
+pub(crate) mod toolchain;
 
 /// Words that Java keeps for itself, and names that printed classes use or inherit.
 const RESERVED: &[&str] = &[

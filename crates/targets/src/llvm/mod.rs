@@ -22,4 +22,5 @@ mod glue;
 mod module;
 pub mod project;
 mod statement;
+pub(crate) mod toolchain;
 mod types;

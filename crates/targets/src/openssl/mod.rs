@@ -11,6 +11,7 @@
 
 mod build_files;
 mod table;
+pub(crate) mod toolchain;
 
 use crate::c::Options;
 use crate::c::project::{MESSAGES, head, identifier, networks, shape};

@@ -26,5 +26,6 @@ mod names;
 pub mod project;
 mod rest;
 mod rules;
+pub(crate) mod toolchain;
 
 pub use model::order_matters;

@@ -99,7 +99,7 @@ fn operation(text: &mut String, spec: &OperationSpec, answers: &[&KnownAnswer]) 
     }
     let _ = write!(
         text,
-        "];\n\n#[test]\nfn {module}() {{\n    let mut context = Box::new({own}::new());\n    \
+        "];\n\n#[test]\nfn {module}() {{\n    let mut context = Box::new({own}::new());\n    let mut judged = 0;\n    \
          for (at, answer) in {table}.iter().enumerate() {{\n"
     );
     let methods = methods(spec);
@@ -112,7 +112,7 @@ fn operation(text: &mut String, spec: &OperationSpec, answers: &[&KnownAnswer]) 
     if methods.contains(&Function::Update) {
         pieces(text, spec);
     }
-    text.push_str("    }\n}\n");
+    let _ = write!(text, "    }}\n    println!(\"operation {}: {{judged}} passed, 0 failed\");\n}}\n", spec.name);
 }
 
 fn given(spec: &OperationSpec, parameter: &Parameter<'_>) -> String {
@@ -177,7 +177,7 @@ fn key(spec: &OperationSpec) -> String {
 fn attempt(text: &mut String, spec: &OperationSpec, what: &str, rooms: &str, body: &str) {
     let _ = write!(
         text,
-        "        let got = (|| {{\n{rooms}{}{body}        }})();\n        answer.judge(\"{}{what}\", at, got);\n",
+        "        let got = (|| {{\n{rooms}{}{body}        }})();\n        answer.judge(\"{}{what}\", at, got);\n        judged += 1;\n",
         key(spec),
         spec.name
     );

@@ -22,6 +22,7 @@ pub mod project;
 mod rustcrypto;
 mod shape;
 mod traits;
+pub(crate) mod toolchain;
 
 /// Words that Rust keeps for itself, and names that printed functions use.
 const RESERVED: &[&str] = &[

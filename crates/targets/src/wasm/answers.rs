@@ -41,8 +41,9 @@ pub(super) fn of_operations(operations: &[(&OperationSpec, &Network)], answers: 
             })
             .collect();
         all.push(format!(
-            "{{ \"name\": \"{}\",\n  \"methods\": {{\n    {}\n  }},\n  \"answers\": [\n    {}\n  ] }}",
+            "{{ \"name\": \"{}\", \"operation\": \"{}\",\n  \"methods\": {{\n    {}\n  }},\n  \"answers\": [\n    {}\n  ] }}",
             class_name(spec),
+            spec.name,
             methods.join(",\n    "),
             mine.join(",\n    ")
         ));

@@ -22,3 +22,4 @@ mod module;
 pub mod project;
 mod shape;
 mod statement;
+pub(crate) mod toolchain;

@@ -1,102 +1,148 @@
 //! What came of the known answers: records and lines, shown as text, as JSON and as tables in documents.
 
 use super::super::Context;
-use super::{Done, File, Job, MAX_DESCRIBED};
-use crate::cli::EngineName;
+use super::{Done, File, Finding, Job, MAX_DESCRIBED, Place};
 use crate::commands::summary::unique;
-use crate::engines;
 use crate::terminal::plural;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
-use headrace_library::known_answers::Verdict;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of one record on one engine.
+/// What became of one record in one place.
 #[derive(Default)]
 struct Record {
     failures: Vec<String>,
     n_cases: usize,
-    skipped: bool,
+    passed: usize,
+    /// Why cases were not run.
+    not_run: BTreeSet<&'static str>,
 }
 
-/// One line of the summary: an operation in one variant on one engine.
+impl Record {
+    fn result(&self) -> &'static str {
+        match (self.failures.is_empty(), self.passed) {
+            (false, _) => "failed",
+            (true, 0) => "skipped",
+            (true, _) => "passed",
+        }
+    }
+}
+
+/// One line of the summary: an operation in one variant in one place.
 #[derive(Default)]
 struct Line {
     /// Cases: records by direction.
     passed: usize,
     failed: usize,
+    not_run: usize,
     seconds: f64,
-    /// File and count of each record, and of those that failed.
+    /// File and count of each record that was run, and of those that failed.
     records: BTreeSet<(usize, u64)>,
     failed_records: BTreeSet<(usize, u64)>,
 }
 
-/// All results: records by file, count and engine; lines by operation, engine and variant.
+/// All results: records by file, count and place; lines by operation, place and variant.
 #[derive(Default)]
 pub(super) struct Tally {
     records: BTreeMap<(usize, u64, &'static str), Record>,
     lines: BTreeMap<(String, &'static str, String), Line>,
+    /// Cases that were not run, by place and reason.
+    not_run: BTreeMap<(&'static str, &'static str), usize>,
 }
 
 impl Tally {
     pub(super) fn add(&mut self, job: &Job, done: &Done, files: &[File]) {
-        let engine = engines::name(job.engine);
+        let place = job.place.name();
         let name = format!("{} {}", job.spec.set, job.spec.name);
-        let line = self.lines.entry((name.clone(), engine, job.variant.to_owned())).or_default();
+        let line = self.lines.entry((name.clone(), place, job.variant.to_owned())).or_default();
         line.seconds += done.seconds;
-        for ((file, case), verdict) in job.cases.iter().zip(&done.verdicts) {
+        for ((file, case), finding) in job.cases.iter().zip(&done.findings) {
             let case = &files[*file].cases[*case];
-            let record = self.records.entry((*file, case.count, engine)).or_default();
+            let record = self.records.entry((*file, case.count, place)).or_default();
             record.n_cases += 1;
-            line.records.insert((*file, case.count));
-            match verdict {
-                Verdict::Passed => line.passed += 1,
-                Verdict::Failed(why) => {
+            match finding {
+                Finding::Passed => {
+                    line.passed += 1;
+                    record.passed += 1;
+                }
+                Finding::Failed(why) => {
                     line.failed += 1;
                     line.failed_records.insert((*file, case.count));
                     record.failures.push(format!("{name} ({}): {why}", job.variant));
                 }
+                Finding::NotRun(why) => {
+                    line.not_run += 1;
+                    record.not_run.insert(why);
+                    *self.not_run.entry((place, why)).or_default() += 1;
+                    continue;
+                }
+            }
+            line.records.insert((*file, case.count));
+        }
+    }
+
+    /// All records, in a place whose tools are missing.
+    pub(super) fn skip(&mut self, place: Place, files: &[File]) {
+        for (at, file) in files.iter().enumerate() {
+            for case in &file.cases {
+                let record = self.records.entry((at, case.count, place.name())).or_default();
+                record.not_run.insert("a tool is missing");
             }
         }
     }
 
-    pub(super) fn skip(&mut self, engine: EngineName, files: &[File]) {
-        for (at, file) in files.iter().enumerate() {
-            for case in &file.cases {
-                self.records.entry((at, case.count, engines::name(engine))).or_default().skipped = true;
-            }
-        }
+    /// What was not run where the rest was, with the reason.
+    pub(super) fn not_run(&self) -> Vec<String> {
+        let line =
+            |((place, why), n): (&(&str, &str), &usize)| format!("{place}: {} not run: {why}", plural(*n, "case"));
+        self.not_run.iter().map(line).collect()
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
         let width = self.lines.keys().map(|(name, _, _)| name.len()).max().unwrap_or(0);
-        let line = |((name, engine, variant), line): (&(String, &'static str, String), &Line)| {
+        let place_width = self.lines.keys().map(|(_, place, _)| place.len()).max().unwrap_or(0).max(6);
+        let line = |((name, place, variant), line): (&(String, &'static str, String), &Line)| {
             let failed = if line.failed > 0 { format!(", {} FAILED", line.failed) } else { String::new() };
-            format!("{name:width$}  {engine:6}  {variant:8}  {:4} passed{failed}  {:.2} s", line.passed, line.seconds)
+            let not_run = if line.not_run > 0 { format!(", {} not run", line.not_run) } else { String::new() };
+            format!(
+                "{name:width$}  {place:place_width$}  {variant:8}  {:4} passed{failed}{not_run}  {:.2} s",
+                line.passed, line.seconds
+            )
         };
         self.lines.iter().map(line).collect()
     }
 
     pub(super) fn describe_failures(&self, context: &Context, files: &[File]) {
         let failed: Vec<_> = self.records.iter().filter(|(_, record)| !record.failures.is_empty()).collect();
-        for ((file, count, engine), record) in failed.iter().take(MAX_DESCRIBED) {
+        // What spoils a whole project is said once.
+        let mut told: BTreeSet<(&str, &[String])> = BTreeSet::new();
+        let mut more = 0;
+        for ((file, count, place), record) in failed {
+            if told.len() >= MAX_DESCRIBED || !told.insert((place, &record.failures)) {
+                more += 1;
+                continue;
+            }
             let name = &files[*file].name;
-            context.terminal.error(&format!("{name}, record {count}, on {engine}: {}", record.failures.join("\n  ")));
+            context.terminal.error(&format!("{name}, record {count}, on {place}: {}", record.failures.join("\n  ")));
         }
-        if failed.len() > MAX_DESCRIBED {
-            context.terminal.error(&format!("… and {}", plural(failed.len() - MAX_DESCRIBED, "more failed record")));
+        if more > 0 {
+            context.terminal.error(&format!("… and {}", plural(more, "more failed record")));
         }
     }
 
     pub(super) fn counts(&self) -> (usize, usize, usize) {
-        let failed = self.records.values().filter(|record| !record.failures.is_empty()).count();
-        let skipped = self.records.values().filter(|record| record.failures.is_empty() && record.skipped).count();
-        (self.records.len() - failed - skipped, failed, skipped)
+        let of = |wanted: &str| self.records.values().filter(|record| record.result() == wanted).count();
+        (of("passed"), of("failed"), of("skipped"))
     }
 
-    /// What passed in some lines on one engine: records, all variants and directions together.
-    fn cell<'t>(&'t self, engine: &str, is_wanted: impl Fn(&'t str, &'t str) -> bool) -> String {
-        let lines = self.lines.iter().filter(|((name, on, variant), _)| *on == engine && is_wanted(name, variant));
+    /// Places in which something was run or should have been.
+    fn places(&self) -> BTreeSet<&'static str> {
+        self.lines.keys().map(|(_, place, _)| *place).collect()
+    }
+
+    /// What passed in some lines in one place: records, all variants and directions together.
+    fn cell<'t>(&'t self, place: &str, is_wanted: impl Fn(&'t str, &'t str) -> bool) -> String {
+        let lines = self.lines.iter().filter(|((name, on, variant), _)| *on == place && is_wanted(name, variant));
         let mut records: BTreeSet<&(usize, u64)> = BTreeSet::new();
         let mut failed: BTreeSet<&(usize, u64)> = BTreeSet::new();
         for (_, line) in lines {
@@ -110,10 +156,17 @@ impl Tally {
         }
     }
 
-    /// A row for each family of primitives: its parameter sets, and how many records passed on each engine, all operations
+    /// The columns of a table: what was run now or stands there from before.
+    fn columns(&self, before: &Table) -> Vec<&'static str> {
+        let now = self.places();
+        Place::all().map(Place::name).filter(|name| now.contains(name) || before.has(name)).collect()
+    }
+
+    /// A row for each family of primitives: its parameter sets, and how many records passed in each place, all operations
     /// and variants together.
-    pub(super) fn overview(&self, library: &Library) -> String {
-        let (head, rules) = heads();
+    pub(super) fn overview(&self, library: &Library, before: &Table) -> String {
+        let columns = self.columns(before);
+        let (now, (head, rules)) = (self.places(), heads(&columns));
         let mut text = format!("| family | parameter sets | {head} |\n|---|---|{rules}\n");
         for family in unique(library.manifests().iter().map(|manifest| manifest.family.clone())) {
             let folders: Vec<&str> =
@@ -128,46 +181,41 @@ impl Tally {
                 false => unique(specs.iter().map(|spec| format!("`{}`", spec.set))).join(" "),
             };
             let names: BTreeSet<String> = specs.iter().map(|spec| format!("{} {}", spec.set, spec.name)).collect();
-            let cells =
-                engines::ALL.iter().map(|engine| self.cell(engines::name(*engine), |name, _| names.contains(name)));
+            let cells = columns.iter().map(|place| match now.contains(place) {
+                true => self.cell(place, |name, _| names.contains(name)),
+                false => before.cell(&[&family], place),
+            });
             text.push_str(&format!("| {family} | {what} | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
         }
         text
     }
 
-    /// A row for each operation of each parameter set in each variant: how many records passed on each engine. What has
+    /// A row for each operation of each parameter set in each variant: how many records passed in each place. What has
     /// no records stands there too.
-    pub(super) fn details(&self, library: &Library) -> String {
-        let (head, rules) = heads();
+    pub(super) fn details(&self, library: &Library, before: &Table) -> String {
+        let columns = self.columns(before);
+        let (now, (head, rules)) = (self.places(), heads(&columns));
         let mut text = format!("| set | operation | variant | {head} |\n|---|---|---|{rules}\n");
         for spec in library.operations() {
             let wanted = format!("{} {}", spec.set, spec.name);
             for variant in &spec.variants {
-                let cells = engines::ALL.iter().map(|engine| {
-                    self.cell(engines::name(*engine), |name, written| name == wanted && written == variant.name)
+                let set = format!("`{}`", spec.set);
+                let cells = columns.iter().map(|place| match now.contains(place) {
+                    true => self.cell(place, |name, written| name == wanted && written == variant.name),
+                    false => before.cell(&[&set, &spec.name, &variant.name], place),
                 });
-                text.push_str(&format!(
-                    "| `{}` | {} | {} | {} |\n",
-                    spec.set,
-                    spec.name,
-                    variant.name,
-                    cells.collect::<Vec<_>>().join(" | ")
-                ));
+                let cells: Vec<String> = cells.collect();
+                text.push_str(&format!("| {set} | {} | {} | {} |\n", spec.name, variant.name, cells.join(" | ")));
             }
         }
         text
     }
 
     pub(super) fn json(&self, files: &[File]) -> String {
-        let row = |((file, count, engine), record): (&(usize, u64, &'static str), &Record)| {
-            let result = match (record.failures.is_empty(), record.skipped) {
-                (false, _) => "failed",
-                (true, true) => "skipped",
-                (true, false) => "passed",
-            };
+        let row = |((file, count, place), record): (&(usize, u64, &'static str), &Record)| {
             json!({
-                "file": files[*file].name, "count": count, "engine": engine, "result": result,
-                "cases": record.n_cases, "failures": record.failures,
+                "file": files[*file].name, "count": count, "engine": place, "result": record.result(),
+                "cases": record.n_cases, "failures": record.failures, "not_run": record.not_run,
             })
         };
         let rows: Vec<_> = self.records.iter().map(row).collect();
@@ -177,8 +225,52 @@ impl Tally {
     }
 }
 
-/// The columns of the engines.
-fn heads() -> (String, String) {
-    let names: Vec<&str> = engines::ALL.iter().map(|engine| engines::name(*engine)).collect();
-    (names.join(" | "), "--:|".repeat(names.len()))
+/// The columns of places.
+fn heads(columns: &[&str]) -> (String, String) {
+    (columns.join(" | "), "--:|".repeat(columns.len()))
+}
+
+/// A table as it stands in a document.
+#[derive(Default)]
+pub(super) struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(super) fn read(text: &str) -> Self {
+        let cells = |line: &str| -> Vec<String> {
+            line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+        };
+        let mut lines = text.lines().filter(|line| line.starts_with('|')).map(cells);
+        // After the head comes the line of rules.
+        Self { head: lines.next().unwrap_or_default(), rows: lines.skip(1).collect() }
+    }
+
+    fn has(&self, column: &str) -> bool {
+        self.head.iter().any(|head| head == column)
+    }
+
+    /// The cell of a column in the row that begins with these; a row that is new was not run there.
+    fn cell(&self, row: &[&str], column: &str) -> String {
+        let at = self.head.iter().position(|head| head == column);
+        let found = self.rows.iter().find(|cells| row.iter().zip(*cells).all(|(wanted, cell)| wanted == cell));
+        let cell = at.and_then(|at| found?.get(at));
+        cell.map_or_else(|| "not run".to_owned(), Clone::clone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_are_not_run_keep_what_stands_there() {
+        let text = "\n| set | operation | variant | interp | java |\n|---|---|---|--:|--:|\n| `a` | x | y | 3 | 2 |\n";
+        let table = Table::read(text);
+        assert!(table.has("java") && !table.has("rust"));
+        assert_eq!(table.cell(&["`a`", "x", "y"], "java"), "2");
+        assert_eq!(table.cell(&["`a`", "x", "new"], "java"), "not run");
+        assert_eq!(Table::read("").cell(&["`a`"], "java"), "not run");
+    }
 }

@@ -231,19 +231,20 @@ pub(crate) fn of_operations(
             );
         }
         let _ = write!(text, "    }}\n    {op}_clear(&context);\n}}\n");
-        tested.push(op.clone());
+        tested.push(format!("test_{op}();"));
         if let Some(many) = answers_of_many::of_operation(&op, spec, mine.len()) {
             text.push_str(&many);
-            tested.push(format!("{op}_many"));
+            tested.push(format!("test_{op}_many();"));
         }
+        tested.push(format!("report(\"{}\");", spec.name));
     }
     text.push_str("\nint main(void) {\n");
     if !has_answers {
         let _ = write!(text, "    printf(\"{name}: there are no known answers\\n\");\n    return 0;\n}}\n");
         return text;
     }
-    for op in tested {
-        let _ = writeln!(text, "    test_{op}();");
+    for call in tested {
+        let _ = writeln!(text, "    {call}");
     }
     let _ =
         write!(text, "    printf(\"{name}: %u passed, %u failed\\n\", passed, failed);\n    return failed != 0;\n}}\n");
@@ -300,6 +301,14 @@ static void judge(const char *operation, uint32_t result) {
         failed++;
         printf(\"%s: result %u, %zu bytes\\n\", operation, (unsigned)result, got_bytes[HEADRACE_OUTPUT]);
     }
+}
+
+/* What came of an operation, whose turn ends. */
+static void report(const char *operation) {
+    static unsigned passed_before, failed_before;
+    printf(\"operation %s: %u passed, %u failed\\n\", operation, passed - passed_before, failed - failed_before);
+    passed_before = passed;
+    failed_before = failed;
 }
 ";
 

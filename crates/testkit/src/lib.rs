@@ -12,6 +12,7 @@ pub mod differential;
 pub mod generate;
 pub mod lowered;
 pub mod peers;
+pub mod printed;
 pub mod rng;
 pub mod shrink;
 pub mod taint;

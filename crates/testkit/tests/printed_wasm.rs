@@ -1,5 +1,4 @@
-//! Networks printed as WebAssembly, run by Node.js: conformance programs and random networks must show what the interpreter
-//! shows.
+//! Networks printed as WebAssembly, run by Node.js: conformance programs must show what the interpreter shows.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../interp/tests/text/mod.rs"]
@@ -11,59 +10,14 @@ mod sidecar;
 #[path = "support/conformance.rs"]
 mod conformance;
 
-use headrace_interp::{Interpreter, Order};
-use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
-use headrace_program::{Module, Print, Stmt};
+use headrace_interp::Interpreter;
+use headrace_ir::Network;
+use headrace_program::{Print, Stmt};
 use headrace_targets::c::Options;
 use headrace_targets::wasm::project::{Printed, WRAPPER, printed};
-use headrace_testkit::differential::{interpreted, program, storage};
-use headrace_testkit::generate::{Case, Cuts, Knobs, generate};
-use std::collections::BTreeMap;
+use headrace_testkit::printed::wasm::{RUNNER, case};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-
-/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
-const CASES: u64 = 100;
-
-/// Moves tokens through every network until nothing moves, and shows streams and prints.
-const RUNNER: &str = r"
-import { readFileSync } from 'node:fs';
-import { Network, Status, load } from './network.js';
-
-const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, u64: BigUint64Array, i8: Int8Array, i16: Int16Array,
-  i32: Int32Array, i64: BigInt64Array, f32: Float32Array, f64: Float64Array };
-const cases = JSON.parse(readFileSync('cases.json', 'utf8'));
-for (const [at, { inputs, outputs }] of cases.entries()) {
-  const code = await load(new URL(`./case_${at}.wasm`, import.meta.url));
-  const other = new Network(code, inputs, outputs);
-  const network = new Network(code, inputs, outputs);
-  const left = inputs.map(({ element, hex }) => new KINDS[element](new Uint8Array(Buffer.from(hex, 'hex')).buffer));
-  const made = outputs.map(() => []);
-  const printed = [];
-  const host = { print: (bytes) => printed.push(Buffer.from(bytes).toString('hex')) };
-  let status = Status.IDLE;
-  for (let moved = 1; moved > 0 && status === Status.IDLE; ) {
-    moved = 0;
-    inputs.forEach(({ words }, port) => {
-      const n = network.write(port, left[port]);
-      left[port] = left[port].subarray(n * words);
-      moved += n;
-    });
-    status = network.run(undefined, host);
-    outputs.forEach((_, port) => {
-      const tokens = network.read(port);
-      made[port].push(Buffer.from(tokens.buffer).toString('hex'));
-      moved += tokens.length;
-    });
-  }
-  made.forEach((pieces, port) => console.log(`${at} ${port} ${pieces.join('')}`));
-  console.log(`${at} printed ${printed.join('')}`);
-  console.log(`${at} ended ${status}`);
-  network.clear();
-  other.clear();
-}
-";
 
 /// What a network showed: streams, prints, status.
 #[derive(Debug, Default)]
@@ -81,29 +35,8 @@ fn has_node() -> bool {
     found
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).expect("digits")).collect()
-}
-
-/// A network as the runner takes it, with what goes into each input.
-fn case(module: &Module, inputs: &[Vec<u8>]) -> String {
-    let name = |id: headrace_program::FunctionId| &module.function(id).name;
-    let inputs = module.interface.inputs.iter().zip(inputs).map(|(port, tokens)| {
-        let (element, words, tokens) = (port.element, port.words, hex(tokens));
-        let write = name(port.write);
-        format!(r#"{{ "write": "{write}", "element": "{element}", "words": {words}, "hex": "{tokens}" }}"#)
-    });
-    let outputs = module.interface.outputs.iter().map(|port| {
-        let (read, waiting) = (name(port.read), name(port.waiting));
-        let (element, words) = (port.element, port.words);
-        format!(r#"{{ "read": "{read}", "waiting": "{waiting}", "element": "{element}", "words": {words} }}"#)
-    });
-    let (inputs, outputs): (Vec<String>, Vec<String>) = (inputs.collect(), outputs.collect());
-    format!(r#"{{ "inputs": [{}], "outputs": [{}] }}"#, inputs.join(", "), outputs.join(", "))
 }
 
 /// Runs all of them in one process.
@@ -142,53 +75,9 @@ fn node(folder: &Path) -> String {
     String::from_utf8(output.stdout).expect("digits")
 }
 
-/// Lines by the actor that printed them.
-fn lines(printed: &[u8]) -> BTreeMap<String, Vec<String>> {
-    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for line in String::from_utf8_lossy(printed).lines() {
-        let (actor, rest) = line.split_once(':').unwrap_or(("", line));
-        out.entry(actor.to_owned()).or_default().push(rest.to_owned());
-    }
-    out
-}
-
 fn compiled(network: &Network, fifo_tokens: u32) -> Printed {
     let options = Options { fifo_tokens, ..Options::default() };
     printed(network, &options).unwrap_or_else(|problems| panic!("{}: {problems:?}", network.name))
-}
-
-#[test]
-fn random_networks_show_what_the_interpreter_shows() {
-    if !has_node() {
-        return;
-    }
-    let asked = std::env::var("HEADRACE_PRINTED_CASES").ok().and_then(|text| text.parse().ok());
-    let first: u64 = std::env::var("HEADRACE_PRINTED_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let cases: Vec<(u64, Case)> =
-        (first..first + asked.unwrap_or(CASES)).map(|seed| (seed, generate(seed, &Knobs::default()))).collect();
-    let mut networks = Vec::new();
-    let mut expected = Vec::new();
-    for (seed, case) in &cases {
-        let network = program::elaborate(case, &Cuts::default()).unwrap_or_else(|why| panic!("{seed}: {why}"));
-        let network = Arc::new(network);
-        // Small FIFOs are full more often.
-        let fifo_tokens = if seed % 2 == 0 { DEFAULT_FIFO_TOKENS } else { 1 + (seed % 8) as u32 };
-        let inputs = network.inputs.iter().map(|port| {
-            let stream = case.inputs.iter().find(|stream| stream.port == port.name);
-            stream.map_or(Vec::new(), |stream| stream.tokens.iter().flat_map(|v| storage(v, port.ty)).collect())
-        });
-        networks.push((compiled(&network, fifo_tokens), inputs.collect()));
-        let shown = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, fifo_tokens, false);
-        expected.push(shown.unwrap_or_else(|verdict| panic!("{seed}: {verdict}")));
-    }
-    let seen = run(&networks);
-    for (((seed, _), seen), expected) in cases.iter().zip(&seen).zip(&expected) {
-        assert_eq!(seen.status, "0", "seed {seed}");
-        assert_eq!(seen.streams, expected.outputs, "seed {seed}");
-        assert_eq!(lines(&seen.printed), expected.printed, "seed {seed}, what was printed");
-    }
-    let n_shown: usize = seen.iter().flat_map(|seen| &seen.streams).map(Vec::len).sum();
-    assert!(n_shown > 100, "only {n_shown} bytes were shown");
 }
 
 /// True when a real is printed, which the host of the runner does not do, or a native is called.

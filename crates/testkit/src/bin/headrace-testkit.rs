@@ -1,5 +1,7 @@
 //! Generated programs from the shell: shows them, writes them, compares engines on them.
 
+use headrace_driver::toolchains;
+use headrace_targets::toolchain::{self, Toolchain};
 use headrace_testkit::benchmark_source;
 use headrace_testkit::differential::judge::{self, Work};
 use headrace_testkit::differential::native::Native;
@@ -7,6 +9,7 @@ use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise::{self, Campaign};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use headrace_testkit::peers;
+use headrace_testkit::printed::{self, campaign};
 use headrace_testkit::taint;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,6 +27,9 @@ usage: headrace-testkit COMMAND
     --cases N              number of cases (default 2000; with --hours: no limit)
     --hours H              how long to go on, fractions allowed
     --minutes M            the same in minutes
+    --seconds S            the same in seconds
+    --on T[,T]             in programs of these targets, or of all, in the place of the engines; --cases, --hours and the
+                           like are for each target, --batch is 100 networks in one program, --cc the tool that compiles
     --interp               the interpreter alone
     --cc CC                the C compiler (default: $CC, or cc)
     --sanitize             native code under the address and undefined-behaviour sanitizers
@@ -117,7 +123,8 @@ struct Options {
     sanitize: bool,
     strict: bool,
     threads: bool,
-    batch: u64,
+    on: Vec<String>,
+    batch: Option<u64>,
     jobs: Option<usize>,
     out: Option<PathBuf>,
     tries: usize,
@@ -159,7 +166,8 @@ impl Options {
             sanitize: false,
             strict: false,
             threads: false,
-            batch: 200,
+            on: Vec::new(),
+            batch: None,
             jobs: None,
             out: None,
             tries: 400,
@@ -174,13 +182,15 @@ impl Options {
                 "--seed" => options.seed = number(value()?)?,
                 "--cases" => options.cases = Some(number(value()?)?),
                 "--hours" => options.time = Some(time(value()?, 3600.0)?),
+                "--seconds" => options.time = Some(time(value()?, 1.0)?),
+                "--on" => options.on = value()?.split(',').map(str::to_owned).collect(),
                 "--minutes" => options.time = Some(time(value()?, 60.0)?),
                 "--interp" => options.interp = true,
                 "--cc" => options.compiler = Some(value()?.to_owned()),
                 "--sanitize" => options.sanitize = true,
                 "--strict" => options.strict = true,
                 "--threads" => options.threads = true,
-                "--batch" => options.batch = number::<u64>(value()?)?.max(1),
+                "--batch" => options.batch = Some(number::<u64>(value()?)?.max(1)),
                 "--jobs" => options.jobs = Some(number(value()?)?),
                 "--out" => options.out = Some(value()?.into()),
                 "--tries" => options.tries = number(value()?)?,
@@ -242,7 +252,62 @@ impl Options {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Random networks in programs of targets. A target whose tools are missing says so; without any there is nothing to do.
+    fn on_targets(self) -> Result<ExitCode, String> {
+        let mut toolchains: Vec<&'static Toolchain> = Vec::new();
+        for name in &self.on {
+            match toolchain::named(name) {
+                Some(one) => toolchains.push(one),
+                None if name == "all" => toolchains.extend(toolchain::all()),
+                None => return Err(format!("`{name}` is no target\n{USAGE}")),
+            }
+        }
+        let cases = if self.time.is_some() { self.cases } else { self.cases.or(Some(100)) };
+        let jobs = self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let plan = campaign::Plan {
+            first_seed: self.seed,
+            cases,
+            time: self.time,
+            batch: self.batch.unwrap_or(100),
+            jobs,
+            most_failures: self.failures,
+            ..campaign::Plan::default()
+        };
+        let (mut n_run, mut n_failed) = (0, 0);
+        for toolchain in toolchains {
+            let name = toolchain.name;
+            let Some(language) = printed::named(name) else { continue };
+            let found = match toolchains::find(toolchain, self.compiler.as_deref()) {
+                Ok(found) => found,
+                Err(why) => {
+                    println!("{name}: not run: {why}");
+                    continue;
+                }
+            };
+            let began = Instant::now();
+            let summary = campaign::campaign(language, &found, &plan, &|line| eprintln!("{line}"));
+            for (seed, _) in &summary.failures {
+                eprintln!("repeat: cargo run -p headrace-testkit -- differential --on {name} --seed {seed} --cases 1");
+            }
+            let (seconds, failed) = (began.elapsed().as_secs_f64(), summary.failures.len());
+            println!(
+                "{name}: {} networks, {} with output, {failed} failed ({seconds:.0} s, {})",
+                summary.cases, summary.telling, found.version
+            );
+            n_run += summary.cases;
+            n_failed += failed;
+        }
+        Ok(match (n_run, n_failed) {
+            (0, _) => ExitCode::from(4),
+            (_, 0) => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        })
+    }
+
     fn differential(self) -> Result<ExitCode, String> {
+        if !self.on.is_empty() {
+            return self.on_targets();
+        }
         let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let mut judge_options = Vec::new();
@@ -266,7 +331,7 @@ impl Options {
             first_seed: self.seed,
             cases: self.cases.or(if self.time.is_some() { None } else { Some(2000) }),
             time: self.time,
-            batch: self.batch,
+            batch: self.batch.unwrap_or(200),
             workers: self.jobs.unwrap_or(processors),
             judge_options,
             out: self.out,

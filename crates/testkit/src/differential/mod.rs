@@ -13,5 +13,5 @@ pub mod program;
 pub mod supervise;
 mod verdict;
 
-pub use observe::{Observed, Stopped, difference, observe, storage};
+pub use observe::{Observed, Stopped, difference, lines, observe, storage};
 pub use verdict::{Kind, Verdict};

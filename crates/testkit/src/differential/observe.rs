@@ -90,7 +90,8 @@ pub fn observe(engine: &mut dyn Engine, network: &Network, streams: &[Stream]) -
     }
 }
 
-fn lines(printed: &[u8]) -> BTreeMap<String, Vec<String>> {
+/// Printed lines by the actor that printed them: what stands before the first colon.
+pub fn lines(printed: &[u8]) -> BTreeMap<String, Vec<String>> {
     let text = String::from_utf8_lossy(printed);
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {

@@ -1,18 +1,13 @@
-//! Random networks printed in Java: compiled together into one program, they must show what the interpreter shows.
+//! Programs in Java.
 
-#[path = "support/printed.rs"]
-mod printed;
-
+use super::{Language, One, refused};
 use headrace_program::{Type, effects};
-use headrace_targets::c::Options;
 use headrace_targets::java::project::{of_network, of_network_in_methods};
-use printed::{One, is_here, judge, networks, run};
+use headrace_targets::project::Files;
+use headrace_targets::toolchain::Step;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
-/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
-const CASES: u64 = 60;
+pub(super) const JAVA: Language = Language { name: "java", files, build, run };
 
 fn element(ty: Type) -> &'static str {
     match ty.bits() {
@@ -67,18 +62,18 @@ fn runner(at: usize, one: &One) -> String {
     )
 }
 
-/// Writes the classes of a network in a package of its own.
-fn write_network(folder: &Path, at: usize, one: &One) {
+/// Adds the classes of a network in a package of its own.
+fn add_network(program: &mut Files, at: usize, one: &One) -> Result<(), String> {
     // Every other network in small methods.
-    let options = Options::default();
-    let files = if at.is_multiple_of(2) {
+    let options = one.options();
+    let files = if (one.seed / 2).is_multiple_of(2) {
         of_network(&one.network, None, &options)
     } else {
         of_network_in_methods(&one.network, None, &options, 120)
     };
-    let files = files.unwrap_or_else(|problems| panic!("{problems:?}"));
-    let main = files.keys().find_map(|path| path.strip_prefix("src/main/java/headrace/")).expect("a class");
-    let package = main.split('/').next().expect("a package").to_owned();
+    let files = files.map_err(|problems| refused(one, &problems))?;
+    let main = files.keys().find_map(|path| path.strip_prefix("src/main/java/headrace/")).unwrap_or_default();
+    let package = main.split('/').next().unwrap_or_default().to_owned();
     for (path, text) in &files {
         let found = ["src/main/java/", "src/test/java/"].iter().find_map(|root| path.strip_prefix(root));
         let Some(path) = found.and_then(|path| path.strip_prefix(&format!("headrace/{package}/"))) else { continue };
@@ -86,23 +81,17 @@ fn write_network(folder: &Path, at: usize, one: &One) {
             continue;
         }
         let text = String::from_utf8_lossy(text).replace(&format!("headrace.{package}"), &format!("network_{at}"));
-        let path = folder.join(format!("network_{at}")).join(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is writable");
-        std::fs::write(path, text).expect("it is writable");
+        program.insert(format!("network_{at}/{path}"), text.into_bytes());
     }
-    std::fs::write(folder.join(format!("Run{at}.java")), runner(at, one)).expect("it is writable");
+    program.insert(format!("Run{at}.java"), runner(at, one).into_bytes());
+    Ok(())
 }
 
-#[test]
-fn printed_java_shows_what_the_interpreter_shows() {
-    if !is_here("javac") || !is_here("java") {
-        return;
-    }
-    let all = networks(CASES);
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+fn files(all: &[One]) -> Result<Files, String> {
+    let mut program = Files::new();
     let mut calls = String::new();
     for (at, one) in all.iter().enumerate() {
-        write_network(folder.path(), at, one);
+        add_network(&mut program, at, one)?;
         let _ = writeln!(calls, "        Run{at}.run();");
     }
     let main = format!(
@@ -110,14 +99,16 @@ fn printed_java_shows_what_the_interpreter_shows() {
          System.out.println(what + java.util.HexFormat.of().formatHex(bytes.toByteArray()));\n    }}\n\n    \
          public static void main(String[] arguments) {{\n{calls}    }}\n}}\n"
     );
-    std::fs::write(folder.path().join("Main.java"), main).expect("it is writable");
-    let mut compile = Command::new("javac");
-    compile.current_dir(folder.path()).args(["--release", "17", "-Xlint:all", "-Werror", "-d", "classes", "Main.java"]);
-    run(&mut compile);
+    program.insert("Main.java".into(), main.into_bytes());
+    Ok(program)
+}
+
+fn build(tools: &[String]) -> Vec<Step> {
+    let flags = ["--release", "17", "-Xlint:all", "-Werror", "-d", "classes", "Main.java"];
+    vec![Step::new([tools[0].as_str()].into_iter().chain(flags))]
+}
+
+fn run(tools: &[String]) -> Step {
     // Calls nest as deep as the program says, and no test waits for the virtual machine to warm up.
-    let mut java = Command::new("java");
-    judge(
-        &all,
-        &run(java.current_dir(folder.path()).args(["-Xss256m", "-XX:TieredStopAtLevel=1", "-cp", "classes", "Main"])),
-    );
+    Step::new([tools[1].as_str(), "-Xss256m", "-XX:TieredStopAtLevel=1", "-cp", "classes", "Main"])
 }

@@ -1,19 +1,13 @@
-//! Random networks printed in C++: compiled together into one program by each compiler found here, they must show what the
-//! interpreter shows.
+//! Programs in C++.
 
-#[path = "support/printed.rs"]
-mod printed;
-
+use super::{Language, One, refused};
 use headrace_program::{Type, effects};
-use headrace_targets::c::Options;
 use headrace_targets::cpp::project::of_network;
-use printed::{One, is_here, judge, networks, run};
+use headrace_targets::project::Files;
+use headrace_targets::toolchain::Step;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
-/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
-const CASES: u64 = 30;
+pub(super) const CPP: Language = Language { name: "cpp", files, build, run };
 
 /// What every program has beside its networks.
 const HARNESS: &str = r#"
@@ -88,47 +82,45 @@ fn runner(at: usize, one: &One) -> String {
     )
 }
 
-/// Writes the headers of a network in a folder and a namespace of its own.
-fn write_network(folder: &Path, at: usize, one: &One) {
-    let files = of_network(&one.network, None, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
-    let own = folder.join(format!("network_{at}"));
-    std::fs::create_dir(&own).expect("it is writable");
-    for (path, text) in &files {
+/// Adds the headers of a network in a folder and a namespace of its own.
+fn add_network(program: &mut Files, at: usize, one: &One) -> Result<(), String> {
+    let files = of_network(&one.network, None, &one.options()).map_err(|problems| refused(one, &problems))?;
+    for (path, text) in files {
         let Some((space, path)) = path.strip_prefix("include/headrace/").and_then(|path| path.split_once('/')) else {
             continue;
         };
-        let text = String::from_utf8_lossy(text).replace(&format!("headrace::{space}"), &format!("network_{at}"));
-        std::fs::write(own.join(path), text).expect("it is writable");
+        let text = String::from_utf8_lossy(&text).replace(&format!("headrace::{space}"), &format!("network_{at}"));
+        program.insert(format!("network_{at}/{path}"), text.into_bytes());
     }
+    Ok(())
 }
 
-#[test]
-fn printed_cpp_shows_what_the_interpreter_shows() {
-    let all = networks(CASES);
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+fn files(all: &[One]) -> Result<Files, String> {
+    let mut program = Files::new();
     let (mut includes, mut functions, mut calls) = (String::new(), String::new(), String::new());
     for (at, one) in all.iter().enumerate() {
-        write_network(folder.path(), at, one);
+        add_network(&mut program, at, one)?;
         let _ = writeln!(includes, "#include \"network_{at}/network.hpp\"");
         let _ = writeln!(calls, "    run_{at}();");
         functions.push_str(&runner(at, one));
     }
     let main = format!("{includes}{HARNESS}{functions}\nint main() {{\n{calls}}}\n");
-    std::fs::write(folder.path().join("main.cpp"), main).expect("it is writable");
-    for compiler in ["g++", "clang++"].into_iter().filter(|compiler| is_here(compiler)) {
-        let mut compile = Command::new(compiler);
-        compile.current_dir(folder.path()).args([
-            "-std=c++20",
-            "-Wall",
-            "-Wextra",
-            "-Wpedantic",
-            "-Wconversion",
-            "-Werror",
-        ]);
-        // What C++ leaves undefined must not happen, which needs no library of the compiler; indices are held to their arrays.
-        compile.args(["-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds,bool"]);
-        compile.args(["-fsanitize-undefined-trap-on-error", "-D_GLIBCXX_ASSERTIONS"]);
-        run(compile.args(["-o", compiler, "main.cpp"]));
-        judge(&all, &run(&mut Command::new(folder.path().join(compiler))));
-    }
+    program.insert("main.cpp".into(), main.into_bytes());
+    Ok(program)
+}
+
+fn build(tools: &[String]) -> Vec<Step> {
+    let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
+    // What C++ leaves undefined must not happen, which needs no library of the compiler; indices are held to their arrays.
+    let checks = [
+        "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds,bool",
+        "-fsanitize-undefined-trap-on-error",
+        "-D_GLIBCXX_ASSERTIONS",
+    ];
+    let words = [tools[0].as_str(), "-std=c++20"].into_iter().chain(warnings).chain(checks);
+    vec![Step::new(words.chain(["-o", "networks", "main.cpp"]))]
+}
+
+fn run(_: &[String]) -> Step {
+    Step::new(["./networks"])
 }

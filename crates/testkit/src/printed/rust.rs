@@ -1,18 +1,13 @@
-//! Random networks printed in Rust: compiled together into one program, they must show what the interpreter shows.
+//! Programs in Rust.
 
-#[path = "support/printed.rs"]
-mod printed;
-
+use super::{Language, One, refused};
 use headrace_program::{Module, effects};
-use headrace_targets::c::Options;
+use headrace_targets::project::Files;
 use headrace_targets::rust::project::of_network;
-use printed::{One, judge, networks, run};
+use headrace_targets::toolchain::Step;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
-/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more.
-const CASES: u64 = 30;
+pub(super) const RUST: Language = Language { name: "rust", files, build, run };
 
 /// What every program has beside its networks.
 const HARNESS: &str = r#"
@@ -76,18 +71,19 @@ fn runner(at: usize, one: &One) -> String {
     text
 }
 
-#[test]
-fn printed_rust_shows_what_the_interpreter_shows() {
-    let all = networks(CASES);
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).expect("it is writable");
+fn files(all: &[One]) -> Result<Files, String> {
+    let mut program = Files::new();
     let mut main = format!("mod host;\n{HARNESS}");
     let mut calls = String::new();
     for (at, one) in all.iter().enumerate() {
-        let files =
-            of_network(&one.network, None, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
-        write(&format!("network_{at}.rs"), &files["src/network.rs"]);
-        write("host.rs", &files["src/host.rs"]);
+        let files = of_network(&one.network, None, &one.options()).map_err(|problems| refused(one, &problems))?;
+        for (path, text) in files {
+            match path.as_str() {
+                "src/network.rs" => _ = program.insert(format!("src/network_{at}.rs"), text),
+                "src/host.rs" => _ = program.insert(path, text),
+                _ => {}
+            }
+        }
         main = format!("mod network_{at};\n{main}{}", runner(at, one));
         let _ = writeln!(calls, "        run_{at}();");
     }
@@ -97,15 +93,18 @@ fn printed_rust_shows_what_the_interpreter_shows() {
     );
     // Of the harness, not of what is printed.
     main.insert_str(0, "#![allow(unused_mut)]\n");
-    write("main.rs", main.as_bytes());
-    judge(&all, &compiled_and_run(folder.path()));
+    program.insert("src/main.rs".into(), main.into_bytes());
+    let manifest = "[package]\nname = \"networks\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.dev]\ndebug = false\nincremental = false\n";
+    program.insert("Cargo.toml".into(), manifest.into());
+    Ok(program)
 }
 
 /// With checks of overflows, which printed code must never meet, and no warning.
-fn compiled_and_run(folder: &Path) -> String {
-    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let mut compile = Command::new(rustc);
-    compile.current_dir(folder).args(["--edition", "2024", "-C", "debug-assertions", "-D", "warnings", "main.rs"]);
-    run(&mut compile);
-    run(&mut Command::new(folder.join("main")))
+fn build(tools: &[String]) -> Vec<Step> {
+    let words = [tools[0].as_str(), "build", "--offline", "--quiet", "--jobs", "1"];
+    vec![Step::new(words).with("RUSTFLAGS", "-D warnings").with("CARGO_TARGET_DIR", "target")]
+}
+
+fn run(_: &[String]) -> Step {
+    Step::new(["./target/debug/networks"])
 }

@@ -30,10 +30,10 @@ peers: ## 10,000 random messages through every primitive, compared with other im
 	$(CARGO) build --release --locked -p headrace-testkit
 	$(CARGO_TARGET_DIR)/release/headrace-testkit peers
 
-matrix: ## known answers of every primitive, on every engine and target, with every compiler found here
-	@scripts/tools.sh rust cc
-	$(CARGO) build --release --locked -p headrace-driver
-	scripts/matrix.sh $(HEADRACE)
+matrix: ## known answers of every primitive and random networks, on every engine and target found here; hours; goes on where it ended
+	@scripts/tools.sh rust cc c++ cmake java python3 aarch64 llvm node
+	$(CARGO) build --release --locked -p headrace-driver -p headrace-testkit
+	scripts/matrix.sh $(HEADRACE) $(CARGO_TARGET_DIR)/release/headrace-testkit
 
 constant-time: ## what is declared constant-time: its machine code under valgrind and walked
 	@scripts/tools.sh rust cc python3 valgrind

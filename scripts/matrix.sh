@@ -1,23 +1,73 @@
 #!/bin/sh
-# Known answers of every primitive on every engine and target, natively with each C compiler found here. The tables in the
-# documents are those of the interpreter and the first compiler.
-# Usage: scripts/matrix.sh HEADRACE
+# Known answers of every primitive on every engine, natively with each C compiler found here, and in projects of every
+# target; then random networks on every target. The tables in the documents become those of what is run; what cannot run
+# here says so, and its column stays as it was. Goes on where it ended before, as long as nothing but documents has changed:
+# what is done stands in MATRIX_DIR (default target/matrix), with results as data and what was said.
+# Usage: scripts/matrix.sh HEADRACE TESTKIT [TARGET…]
 set -u
 cd "$(dirname "$0")/.."
 headrace=$1
+testkit=$2
+shift 2
+networks=${MATRIX_NETWORKS:-1000}
+results=${MATRIX_DIR:-${CARGO_TARGET_DIR:-target}/matrix}
+mkdir -p "$results"
+# What results depend on.
+sources=$(git rev-parse HEAD:crates HEAD:ctl HEAD:std HEAD:runtime 2>/dev/null | tr '\n' ' ')
+if [ -z "$sources" ] || ! git diff --quiet HEAD -- crates ctl std runtime 2>/dev/null; then
+    sources="changed $(date +%s)"
+fi
 status=0
+
+once() { # once NAME COMMAND…: unless it passed before
+    name=$1
+    shift
+    if [ "$(cat "$results/$name.done" 2>/dev/null)" = "$sources" ]; then
+        echo "$name: passed before"
+        return
+    fi
+    echo "$name: begins at $(date +%T)"
+    began=$(date +%s)
+    "$@" >"$results/$name.log"
+    ended=$?
+    tail -n 1 "$results/$name.log"
+    case $ended in
+    0)
+        echo "$sources" >"$results/$name.done"
+        echo "$name: passed ($(($(date +%s) - began)) s)" ;;
+    # A tool is missing, and was named.
+    4) echo "$name: not run" ;;
+    *)
+        status=1
+        echo "$name: FAILED; $results/$name.log" ;;
+    esac
+}
+
+into="--into README.md --into docs/known-answers.md"
+targets=${*:-$("$headrace" list targets --json | python3 -c '
+import json, sys
+print(*(row["name"] for row in json.load(sys.stdin) if row["details"]["known_answers"]))
+')}
 first=yes
 for compiler in gcc clang; do
     if ! command -v $compiler >/dev/null 2>&1; then
         echo "native with $compiler: not run: no $compiler"
         continue
     fi
-    echo "native with $($compiler --version | head -n 1)"
+    # The tables are those of the interpreter and the first compiler; its words are divided.
+    # shellcheck disable=SC2086
     if [ $first = yes ]; then
-        CC=$compiler "$headrace" test --into README.md --into docs/known-answers.md || status=1
+        once "engines-$compiler" env CC=$compiler "$headrace" test --on interp,native $into --json "$results/engines.json"
         first=no
     else
-        CC=$compiler "$headrace" test --on native || status=1
+        once "engines-$compiler" env CC=$compiler "$headrace" test --on native
     fi
+done
+for target in $targets; do
+    # shellcheck disable=SC2086
+    once "projects-$target" "$headrace" test --on "$target" $into --json "$results/$target.json"
+done
+for target in $targets; do
+    once "networks-$target" "$testkit" differential --on "$target" --cases "$networks"
 done
 exit $status

@@ -22,6 +22,7 @@ mod problems;
 mod spans;
 pub mod xcf;
 pub mod xdf;
+pub mod xml;
 
 pub use lexer::MAX_FILE_BYTES;
 pub use parser::{MAX_NESTING, parse};

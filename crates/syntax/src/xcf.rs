@@ -121,7 +121,7 @@ impl Reader {
             self.problems.push(Diagnostic::error("file-too-large", message).at(Span::new(self.file, 0, 0), ""));
             return None;
         }
-        if let Some(at) = crate::xdf::too_deep(text) {
+        if let Some(at) = crate::xml::too_deep(text) {
             self.problems.push(
                 Diagnostic::error("nesting-too-deep", "elements are nested too deep")
                     .at(Span::new(self.file, at, at), ""),
@@ -132,7 +132,7 @@ impl Reader {
         let document = match Document::parse_with_options(text, options) {
             Ok(document) => document,
             Err(error) => {
-                let at = crate::xdf::offset_of(text, error.pos());
+                let at = crate::xml::offset_of(text, error.pos());
                 self.problems.push(
                     Diagnostic::error("xml-error", format!("not well-formed XML: {error}"))
                         .at(Span::new(self.file, at, at), ""),

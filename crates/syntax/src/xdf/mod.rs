@@ -15,5 +15,4 @@ mod read;
 mod write;
 
 pub use read::read;
-pub(crate) use read::{offset_of, too_deep};
 pub use write::write;

@@ -10,6 +10,7 @@ use headrace_interp::{Interpreter, Options, Order};
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network};
 use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options as NativeOptions};
 use headrace_source::Diagnostic;
+use headrace_xlim::XlimEngine;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,6 +106,8 @@ pub enum Machine {
     Interp(Box<Interpreter>, Option<SharedTrace>),
     /// Compiled code.
     Native(Box<NativeEngine>),
+    /// What executes designs of XLIM.
+    Xlim(Box<XlimEngine>),
 }
 
 impl Machine {
@@ -113,13 +116,14 @@ impl Machine {
         match self {
             Machine::Interp(interpreter, _) => interpreter.as_mut(),
             Machine::Native(native) => native.as_mut(),
+            Machine::Xlim(xlim) => xlim.as_mut(),
         }
     }
 
     /// Threads that it runs on.
     pub fn threads(&self) -> usize {
         match self {
-            Machine::Interp(..) => 1,
+            Machine::Interp(..) | Machine::Xlim(_) => 1,
             Machine::Native(native) => native.threads(),
         }
     }
@@ -129,6 +133,7 @@ impl Machine {
         match self {
             Machine::Interp(..) => name(EngineName::Interp),
             Machine::Native(_) => name(EngineName::Native),
+            Machine::Xlim(_) => "xlim",
         }
     }
 

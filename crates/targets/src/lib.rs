@@ -19,6 +19,7 @@ pub mod promela;
 pub mod rust;
 pub mod toolchain;
 pub mod wasm;
+pub mod xlim;
 
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -162,5 +163,17 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(promela::project::of_network),
         of_operations: promela::project::of_operations,
+    },
+    Target {
+        name: "xlim",
+        about: "XLIM, the format between the OpenDF and OpenForge tools: a design for each actor, and the network in XDF",
+        toolchains: &[xlim::toolchain::HEADRACE],
+        test: "sh {}/test.sh",
+        tunes: false,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(xlim::project::of_network),
+        of_operations: xlim::project::of_operations,
     },
 ];

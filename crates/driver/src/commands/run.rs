@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::cli::{EngineName, FuseWhen, RunArgs};
-use crate::engines::{self, Choice};
+use crate::engines::{self, Choice, Machine};
 use crate::failure::{Failure, Outcome, Status};
 use crate::feed::{Dropped, End, Feed, Sink, count_firings};
 use crate::fusing::{self, Fusing};
@@ -21,6 +21,7 @@ use headrace_engine::Engine;
 use headrace_exchange::input_named;
 use headrace_interp::Order;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Network, Port, Scalar};
+use headrace_xlim::XlimEngine;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +34,14 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         return Err(Failure::usage("`-` can stand for only one input"));
     }
     let order = firing_order(&arguments.order)?;
-    let network = context.elaborate(&arguments.network, &arguments.parameters)?;
+    let designs = crate::xlim::load(context, &arguments.network)?;
+    let network = match &designs {
+        Some(designs) => {
+            check_designs(arguments, order)?;
+            designs.shown.clone()
+        }
+        None => context.elaborate(&arguments.network, &arguments.parameters)?,
+    };
     let mut feed = Feed::new(&network);
     feed.max_firings = arguments.max_firings;
     let n_bytes = bind_inputs(&mut feed, &network, &inputs)?;
@@ -59,7 +67,13 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         fifo_tokens,
         native: engines::is_native(choice),
     };
-    let whole = fusing.start(context, &network, |context| fusing::operation(context, &arguments.network, &network))?;
+    let whole = match designs {
+        Some(designs) => {
+            let options = headrace_xlim::Options { fifo_tokens, step_limit: None };
+            Some(Machine::Xlim(Box::new(XlimEngine::new(designs, options))))
+        }
+        None => fusing.start(context, &network, |context| fusing::operation(context, &arguments.network, &network))?,
+    };
     let (mut machine, network, division) = match whole {
         Some(machine) => (machine, network, None),
         None => {
@@ -98,6 +112,20 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         }
     }
     conclude(context, feed, machine.engine(), host, end)
+}
+
+/// What can be said of a run of designs of XLIM, which have an engine of their own.
+fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
+    let refused = [
+        (!arguments.parameters.is_empty(), "--set: designs of XLIM have no parameters"),
+        (arguments.engine.is_some(), "--engine: designs of XLIM have an engine of their own; leave it out"),
+        (arguments.trace.is_some() || order != Order::RoundRobin, "traces and firing orders are the interpreter's"),
+        (arguments.mapping.is_some(), "--mapping: designs of XLIM run in one thread"),
+    ];
+    match refused.into_iter().find(|(asked, _)| *asked) {
+        Some((_, why)) => Err(Failure::usage(why)),
+        None => Ok(()),
+    }
 }
 
 /// The division of the network that the user asks for, and the network with FIFOs that suit it.

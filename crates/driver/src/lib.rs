@@ -24,3 +24,4 @@ pub mod terminal;
 pub mod tokens;
 pub mod toolchains;
 pub mod waiting;
+pub mod xlim;

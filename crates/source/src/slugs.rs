@@ -101,7 +101,8 @@ pub const SLUGS: &[(Slug, &str)] = &[
     ("wrong-package", "a package is not the folder of its file"),
     ("xdf-ignored", "an XDF file contains something that has no effect here"),
     ("xdf-structure", "an XDF file is XML, but its elements or attributes are not those of XDF"),
-    ("xml-error", "an XDF file is not well-formed XML"),
+    ("xlim-error", "a design of XLIM, or a network of such, says something that cannot be executed"),
+    ("xml-error", "a file of XDF, XCF or XLIM is not well-formed XML"),
 ];
 
 /// The line of [`SLUGS`] for a slug.

@@ -13,8 +13,9 @@ use std::path::PathBuf;
   headrace test aes
 
 NETWORK is a qualified name (`ctl.mode.ctr.Ctr`), any name found below a source root, a path to a .cal, .nl or .xdf file, or an
-instantiation (`ctl.block.aes.AesEncrypt(NK = 4)`). Exit status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run
-stopped with input undelivered or output without room, 4 a needed tool is missing.")]
+instantiation (`ctl.block.aes.AesEncrypt(NK = 4)`); for `run` also an .xlim file, or an .xdf file beside which such files lie. Exit
+status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run stopped with input undelivered or output without room, 4 a
+needed tool is missing.")]
 pub struct Cli {
     /// Add a source root, searched before the built-in library; a package is a folder path below a root
     #[arg(short = 'L', long = "library", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]

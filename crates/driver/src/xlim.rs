@@ -46,7 +46,9 @@ fn of_xdf(context: &mut Context, path: &Path) -> Outcome<Result<Option<XlimNetwo
     }
     context.show(&problems);
     let Some(Entity::Network(network)) = tree.map(|tree| tree.entity) else { return Ok(Ok(None)) };
-    let mut read = |class: &str, span: Span| Ok(design(context, &design_file(folder, class), Some(span))?.0);
+    let mut read = |class: &str, span: Span| -> Result<Design, Vec<Diagnostic>> {
+        design(context, &design_file(folder, class), Some(span)).map(|(design, _)| design)
+    };
     Ok(XlimNetwork::of_xdf(&network, &mut read).map(Some))
 }
 

@@ -5,7 +5,6 @@
 #[path = "../../interp/tests/text/mod.rs"]
 mod text;
 
-#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use headrace_engine::Engine;

@@ -5,6 +5,7 @@ use crate::design::{Design, Kind, Operation, Source};
 use headrace_ir::{CompareOp, Int, IntType, Scalar};
 use headrace_source::Span;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// Why an actor cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,9 @@ pub(crate) struct Machine {
     /// Values of tasks.
     values: Vec<Vec<Int>>,
     threads: Vec<Thread>,
+    /// What elements of variables were when the pass began, as far as they changed: a guard that computes a list anew has done
+    /// nothing.
+    before: HashMap<(usize, usize), Int>,
     /// How often each task was called.
     pub(crate) called: Vec<u64>,
     /// What was missing in the last turn.
@@ -97,7 +101,6 @@ enum Step {
     Next,
     Happened,
     Pass,
-    Yields,
     Waits,
     Ended,
 }
@@ -110,6 +113,7 @@ impl Machine {
             variables: variables.iter().map(|variable| variable.initial.clone()).collect(),
             values: tasks.iter().map(|task| vec![Int::ZERO; task.values.len()]).collect(),
             threads: starts.map(|(at, _)| Thread { calls: vec![(at, 0)], active: true }).collect(),
+            before: HashMap::new(),
             called: vec![0; tasks.len()],
             waiting: Vec::new(),
         }
@@ -144,10 +148,10 @@ impl Machine {
                 Step::Next => {}
                 Step::Happened => (went, thread.active) = (true, true),
                 Step::Waits | Step::Ended => return Ok(if went { Turn::Went } else { Turn::Waits }),
-                Step::Yields => return Ok(if went { Turn::Went } else { Turn::Waits }),
                 Step::Pass => {
+                    let changed = self.before.drain().any(|((variable, at), old)| self.variables[variable][at] != old);
                     let active = std::mem::take(&mut thread.active);
-                    return Ok(if active || went { Turn::Went } else { Turn::Waits });
+                    return Ok(if active || went || changed { Turn::Went } else { Turn::Waits });
                 }
             }
         }
@@ -266,9 +270,8 @@ impl Machine {
             }
             Kind::Store(variable) => {
                 let value = wrapped(operand(0).clone(), variables[*variable].ty);
-                let changed = self.variables[*variable][0] != value;
-                self.variables[*variable][0] = value;
-                return Ok(if changed { Step::Happened } else { Step::Next });
+                self.store(*variable, 0, value);
+                return Ok(Step::Next);
             }
             Kind::StoreElement(variable) => {
                 let value = wrapped(operand(1).clone(), variables[*variable].ty);
@@ -276,15 +279,14 @@ impl Machine {
                 let Some(at) = index.to_u64().and_then(|at| usize::try_from(at).ok()).filter(|&at| at < n) else {
                     return Err(trapped(outside(&index, n)));
                 };
-                let changed = self.variables[*variable][at] != value;
-                self.variables[*variable][at] = value;
-                return Ok(if changed { Step::Happened } else { Step::Next });
+                self.store(*variable, at, value);
+                return Ok(Step::Next);
             }
             Kind::TaskCall(called) => {
                 self.called[*called] += 1;
                 return Ok(Step::Happened);
             }
-            Kind::Yield => return Ok(Step::Yields),
+            Kind::Yield => return Ok(Step::Pass),
             kind => {
                 let sources: Vec<&Int> = (0..operation.sources.len()).map(operand).collect();
                 let ty = |source: &Source| match source {
@@ -302,6 +304,14 @@ impl Machine {
             self.values[task][at] = wrapped(value, tasks[task].values[at]);
         }
         Ok(step)
+    }
+
+    fn store(&mut self, variable: usize, at: usize, value: Int) {
+        let place = &mut self.variables[variable][at];
+        if *place != value {
+            let old = std::mem::replace(place, value);
+            self.before.entry((variable, at)).or_insert(old);
+        }
     }
 
     /// Remembers what `pinAvail(port) >= n` found missing.

@@ -111,7 +111,7 @@ fn what_goes_wrong_while_it_runs_is_told() {
 #[test]
 fn wrong_designs_are_told_what_is_wrong_and_where() {
     let cases = [
-        ("kind=\"$gt\"", "kind=\"$greater\"", "65:9 xlim-error: `$greater` is no operation that is known"),
+        ("kind=\"$gt\"", "kind=\"$greater\"", "69:9 xlim-error: `$greater` is no operation that is known"),
         ("source=\"sum2\" typeName", "source=\"sum\" typeName", "`sum` is assigned twice"),
         ("<port dir=\"in\" source=\"x\"/>", "<port dir=\"in\" source=\"y\"/>", "the source `y` is not defined before this"),
         ("<port dir=\"in\" source=\"sum\"/>\n          <port dir=\"in\" source=\"most\"/>", "<port dir=\"in\" source=\"sum2\"/>\n          <port dir=\"in\" source=\"most\"/>", "the source `sum2` is not seen here"),

@@ -53,6 +53,12 @@ impl Folder {
         ["Tells.cal"]
     }
 
+    /// Where it is.
+    #[allow(dead_code, reason = "not each test needs it")]
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     /// A file in the folder.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.path().join(name), text).expect("the folder is writable");

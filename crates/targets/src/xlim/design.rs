@@ -12,6 +12,10 @@ pub(super) fn design(actor: &Actor, name: &str, head: &str) -> Result<String, Ve
     for port in actor.inputs.iter().chain(&actor.outputs) {
         printer.checked(port.ty, port.span);
     }
+    if let Some(port) = actor.outputs.iter().find(|port| actor.inputs.iter().any(|other| other.name == port.name)) {
+        let what = format!("an input and an output that are both called `{}`", port.name);
+        printer.unsupported(port.span, &what, "give one of them another name");
+    }
     let names = task_names(actor);
     let modules = |printer: &mut Printer<'_>| std::mem::take(&mut printer.out);
     let mut bodies = String::new();
@@ -41,7 +45,9 @@ pub(super) fn design(actor: &Actor, name: &str, head: &str) -> Result<String, Ve
         }
     }
     out.push('\n');
-    for (key, name) in &printer.states {
+    // Not all that was at hand is used.
+    let used: HashSet<&str> = bodies.split('"').skip(1).step_by(2).collect();
+    for (key, name) in printer.states.iter().filter(|(_, name)| used.contains(name.as_str())) {
         state(&mut out, &printer, *key, name);
     }
     out.push_str(&bodies);

@@ -73,13 +73,17 @@ fn shown(outputs: &[(String, String)]) -> String {
     }
 }
 
-fn comparison(out: &mut String, what: &str, folder: &str, inputs: &[(String, String)], outputs: &[(String, String)]) {
+/// A line of the script. Outputs of the network that are not compared go to files, out of the way.
+fn comparison(out: &mut String, what: &str, folder: &str, network: &Network, (inputs, outputs): &Streams) {
     let _ = write!(out, "compare '{what}' '{}' {folder}network.xdf", shown(outputs));
     for (port, numbers) in inputs {
         let _ = write!(out, " --in '{port}=int:{numbers}'");
     }
     for (port, _) in outputs {
         let _ = write!(out, " --out '{port}=int:'");
+    }
+    for port in network.outputs.iter().filter(|port| outputs.iter().all(|(name, _)| *name != port.name)) {
+        let _ = write!(out, " --out '{0}=test.{0}'", port.name);
     }
     out.push('\n');
 }
@@ -99,8 +103,8 @@ pub fn of_network(network: &Network, recording: Option<&Recording>, options: &Op
             let pairs = ports.iter().zip(streams).filter(|(_, stream)| !stream.is_empty());
             pairs.map(|(port, stream)| (port.name.clone(), numbers(stream, port))).collect()
         };
-        let (inputs, outputs) = (pairs(&network.inputs, inputs), pairs(&network.outputs, outputs));
-        comparison(&mut script, "what the interpreter does", "", &inputs, &outputs);
+        let streams = (pairs(&network.inputs, inputs), pairs(&network.outputs, outputs));
+        comparison(&mut script, "what the interpreter does", "", network, &streams);
     }
     script.push_str(END);
     files.insert("test.sh".into(), script.into_bytes());
@@ -143,8 +147,8 @@ pub fn of_operations(
     let mut script = SCRIPT.to_owned();
     for (number, answer) in known.iter().enumerate() {
         let (spec, network) = operations[answer.operation];
-        if let Some((inputs, outputs)) = streams(spec, network, answer) {
-            comparison(&mut script, &format!("{} {}", spec.name, number + 1), &folder(spec), &inputs, &outputs);
+        if let Some(streams) = streams(spec, network, answer) {
+            comparison(&mut script, &format!("{} {}", spec.name, number + 1), &folder(spec), network, &streams);
         }
     }
     script.push_str(END);

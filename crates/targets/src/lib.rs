@@ -8,10 +8,13 @@ mod answers;
 mod braces;
 pub mod c;
 pub mod cpp;
+pub mod cuda;
 mod descriptions;
+mod device;
 pub mod java;
 mod layout;
 pub mod llvm;
+pub mod opencl;
 pub mod openssl;
 mod operation;
 pub mod project;
@@ -175,5 +178,29 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(xlim::project::of_network),
         of_operations: xlim::project::of_operations,
+    },
+    Target {
+        name: "opencl",
+        about: "the project in C with kernels in OpenCL C, which run the wide loops of long messages on any device",
+        toolchains: &[opencl::toolchain::OPENCL],
+        test: "make -C {} test",
+        tunes: true,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(opencl::of_network),
+        of_operations: opencl::of_operations,
+    },
+    Target {
+        name: "cuda",
+        about: "the project in C with kernels in CUDA, which run the wide loops of long messages on a GPU, or on the processor without nvcc",
+        toolchains: &[cuda::toolchain::CUDA],
+        test: "make -C {} test",
+        tunes: true,
+        gathers: false,
+        known_answers: true,
+        offers: project::itself,
+        of_network: Some(cuda::of_network),
+        of_operations: cuda::of_operations,
     },
 ];

@@ -96,6 +96,9 @@ pub(crate) fn alone(_: &[Member<'_>]) -> Files {
     Files::new()
 }
 
+/// A C compiler, which several toolchains need.
+pub(crate) const C_COMPILER: Tool = Tool { commands: &["gcc", "clang", "cc"], oldest: 0, package: "gcc libc6-dev" };
+
 /// `make`, which several toolchains need.
 pub(crate) const MAKE: Tool = Tool { commands: &["make"], oldest: 0, package: "make" };
 

@@ -29,11 +29,13 @@ pub(crate) mod toolchain;
 mod value;
 mod wide;
 
+pub use crate::device::Dialect;
 pub use fused::{PrintedLoop, PrintedWay};
 
 use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::Automaton;
+use network::PrintedNetwork;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -98,6 +100,8 @@ pub struct Options {
     pub trials: Option<Arc<dyn kernel::Trials>>,
     /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
     pub most_text: usize,
+    /// The language of kernels for loops that a device runs; `None`: none does.
+    pub device: Option<Dialect>,
 }
 
 impl Default for Options {
@@ -112,6 +116,7 @@ impl Default for Options {
             fused: true,
             trials: None,
             most_text: fused::MOST_TEXT,
+            device: None,
         }
     }
 }
@@ -158,6 +163,8 @@ pub struct Emission {
     pub fused: bool,
     /// What was printed for the loops of that.
     pub loops: Vec<PrintedLoop>,
+    /// Kernels of devices that run some of them.
+    pub kernels: Vec<kernel::Items>,
 }
 
 /// The prefix for a network: its name without the package.
@@ -210,8 +217,9 @@ pub fn emit_with(
         "{head}#ifndef {guard}\n#define {guard}\n\n#include \"{runtime}\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
         printed.declarations
     );
+    let device = if printed.kernels.is_empty() { "" } else { "#include \"headrace_device.h\"\n" };
     let source = format!(
-        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}{}",
+        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n{device}\n#include <math.h>\n\n{QUIET}{}",
         printed.definitions
     );
     let mut files: BTreeMap<String, Vec<u8>> =
@@ -221,7 +229,8 @@ pub fn emit_with(
     }
     files.insert(format!("{prefix}.h"), header.into_bytes());
     files.insert(format!("{prefix}.c"), source.into_bytes());
-    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops: printed.loops })
+    let PrintedNetwork { loops, kernels, .. } = printed;
+    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops, kernels })
 }
 
 /// Several networks in one source text.

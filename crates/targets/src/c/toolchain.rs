@@ -1,11 +1,11 @@
 //! Projects in C: `make` with the compiler of this machine, or with one for AArch64 and QEMU.
 
-use crate::toolchain::{Batch, MAKE, Member, Step, Tool, Toolchain, alone};
+use crate::toolchain::{Batch, C_COMPILER, MAKE, Member, Step, Tool, Toolchain, alone};
 
 /// On this machine.
 pub(crate) const HERE: Toolchain = Toolchain {
     name: "c",
-    tools: &[Tool { commands: &["gcc", "clang", "cc"], oldest: 0, package: "gcc libc6-dev" }, MAKE],
+    tools: &[C_COMPILER, MAKE],
     at_once: 1,
     join: alone,
     build: |batch| made(batch, "CC"),

@@ -71,7 +71,8 @@ impl Writer<'_> {
 
     /// `PREFIX_loop_N_divided`, called as `PREFIX_loop_N` is, which has helpers run a part of the passes where there are
     /// some and it is worth while. Its passes must not need each other.
-    pub(super) fn divided(&self, body: &Loop, divided: &Divided) -> String {
+    /// `elsewhere`: a function that a device runs them by, and its call.
+    pub(super) fn divided(&self, body: &Loop, divided: &Divided, elsewhere: Option<(String, String)>) -> String {
         let Divided { number, cycles, .. } = *divided;
         let prefix = self.prefix;
         let (own, skips, skipped) = self.skipped(body, number);
@@ -93,6 +94,7 @@ impl Writer<'_> {
         }
         let cycles = (cycles.ceil() as u64).max(1);
         let can = divided.can();
+        let (elsewhere, device) = elsewhere.unwrap_or_default();
         format!(
             "#ifdef __SIZEOF_INT128__
 /* What passes of loop {number} leave that nobody has to run them for. */
@@ -129,8 +131,8 @@ HR_APART static bool {own}_among(struct {prefix} *s{parameters}, size_t passes) 
     return true;
 }}
 
-static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
-    return s->helpers == NULL ? {own}(s{given}, passes) : {own}_among(s{given}, passes);
+{elsewhere}static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) {{
+    return s->helpers == NULL ? {own}(s{given}, passes) : {device}{own}_among(s{given}, passes);
 }}
 #else
 #define {own}_divided {own}

@@ -8,8 +8,8 @@ use super::shapes::{Unit, Units};
 use super::taken;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
-    self, Blocks, CFunction, LoopNames, MOST_TEXT, Machine, Names, ON_TRIAL, Renamed, Strategy, TabulatedFunction,
-    Trials, trial,
+    self, Blocks, CFunction, Items, LoopNames, MOST_TEXT, Machine, Names, ON_TRIAL, Renamed, Strategy,
+    TabulatedFunction, Trials, trial,
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
@@ -44,9 +44,16 @@ pub(super) struct Loops<'a> {
     pub many: ManyLoops,
     /// All loops.
     pub bodies: Vec<&'a Loop>,
+    /// Kernels of devices by the numbers of their loops, or why there is none.
+    pub kernels: Vec<(usize, Result<Items, String>)>,
 }
 
 impl Loops<'_> {
+    /// Whether a device may run some of them.
+    pub fn has_kernels(&self) -> bool {
+        self.kernels.iter().any(|(_, kernel)| kernel.is_ok())
+    }
+
     /// What stands above their functions for them to use.
     pub fn support(&self) -> BTreeSet<String> {
         let functions = self.units.iter().flat_map(PrintedUnit::functions);
@@ -261,7 +268,9 @@ impl Writer<'_> {
         for &(number, other) in &same {
             many.of_loop[number] = many.of_loop[other];
         }
-        Loops { units: printed, same, many, bodies }
+        let mut loops = Loops { units: printed, same, many, bodies, kernels: Vec::new() };
+        loops.kernels = self.kernels_elsewhere(&loops);
+        loops
     }
 
     /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses, which says
@@ -298,7 +307,8 @@ impl Writer<'_> {
                 let ways = (!always).then_some(n_ways);
                 let divided = Divided { number, chooses, ways, on_arm: arm.is_some(), cycles };
                 if unit.body.is_independent() {
-                    text.push_str(&self.divided(loops.bodies[number], &divided));
+                    let elsewhere = self.elsewhere(loops.bodies[number], number, loops);
+                    text.push_str(&self.divided(loops.bodies[number], &divided, elsewhere));
                 } else {
                     chains.push((loops.bodies[number], divided));
                 }

@@ -22,6 +22,7 @@
 //! | `counted` | how often it is |
 //! | `repeated` | kernels that change lists at places which they compute, pass after pass |
 //! | `divided` | loops that several threads run |
+//! | `elsewhere` | loops that a device runs |
 //! | `ahead` | loops that other threads run before it is their turn |
 //! | `many` | loops of many messages at once |
 //! | `report` | what was printed for loops, for readers |
@@ -32,6 +33,7 @@ mod ahead;
 mod budget;
 mod counted;
 mod divided;
+mod elsewhere;
 mod kernels;
 mod layered;
 mod leave;
@@ -153,8 +155,17 @@ fn print(
     let inner = format!("{prefix}_scheduled");
     let scheduled = super::network::print(network, &inner, options, places, diagnostics);
     let trials = options.trials.as_deref();
-    let fields = &scheduled.fields;
-    let writer = Writer { network, automaton, prefix, inner: &inner, places, fields, trials, whole: None };
+    let writer = Writer {
+        network,
+        automaton,
+        prefix,
+        inner: &inner,
+        places,
+        fields: &scheduled.fields,
+        trials,
+        whole: None,
+        device: options.device.is_some(),
+    };
     let mut declarations = scheduled.declarations;
     declarations.push_str(&writer.context());
     let mut definitions = scheduled.definitions;
@@ -164,6 +175,9 @@ fn print(
     definitions.push_str(&writer.ports());
     definitions.push_str(&writer.leave());
     let mut loops = writer.loops();
+    if loops.has_kernels() {
+        let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
+    }
     let PrintedStates { kernels, states, whole, found } = writer.states(&loops);
     let functions = writer.functions(&loops.many, !whole.is_empty());
     let mut text = writer.loops_text(&loops, &found);
@@ -175,8 +189,9 @@ fn print(
     }
     definitions.push_str(&text);
     definitions.push_str(&after);
+    let kernels = loops.kernels.drain(..).filter_map(|(_, kernel)| kernel.ok()).collect();
     let loops = report::of(&loops);
-    PrintedNetwork { declarations, definitions, fields: Default::default(), loops }
+    PrintedNetwork { declarations, definitions, fields: Default::default(), loops, kernels }
 }
 
 /// What all of it is printed from.
@@ -193,6 +208,8 @@ struct Writer<'a> {
     trials: Option<&'a dyn kernel::Trials>,
     /// The states of whole messages, where those are printed: windows are local variables.
     whole: Option<&'a BTreeSet<usize>>,
+    /// Whether loops may run on a device.
+    device: bool,
 }
 
 /// Names in the kernels of an automaton and in its loops.

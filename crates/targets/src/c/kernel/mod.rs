@@ -32,6 +32,7 @@
 //! | `many` | passes that need each other, for many messages at once |
 //! | `renamed` | names of a loop that is made of another |
 //! | `skipped` | what passes leave that are not run here |
+//! | `items` | one work item of a device for each pass |
 //! | `prelude` | what the printed text expects above it |
 
 mod agreement;
@@ -44,6 +45,7 @@ mod copied;
 mod expression;
 mod formulas;
 mod frame;
+mod items;
 mod lanes;
 mod layers;
 mod machine;
@@ -70,11 +72,12 @@ pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks, blocks_with_held};
 pub use copied::with_copies;
 pub use frame::{CFunction, LoopNames};
+pub use items::{ItemPort, Items, items};
 pub use lanes::lanes;
 pub use machine::{MACHINES, Machine, NEON, supported};
 pub use many::{Many, many};
 pub use passes::passes;
-pub use prelude::prelude;
+pub use prelude::{arithmetic, prelude};
 pub use recurrence::{product_once, recurrence};
 pub use renamed::Renamed;
 pub use scalar::{element_type, statements, tables};

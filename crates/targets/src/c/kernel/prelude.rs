@@ -7,9 +7,7 @@ pub fn prelude() -> String {
     for bits in [16, 32, 64] {
         text.push_str(&BYTES.replace('@', &bits.to_string()));
     }
-    for bits in [32, 64] {
-        text.push_str(&ARITHMETIC.replace("$T", &format!("uint{bits}_t")).replace('@', &bits.to_string()));
-    }
+    text.push_str(&arithmetic());
     text.push_str("#ifdef __SIZEOF_INT128__\n");
     text.push_str(WIDE);
     text.push_str(&ARITHMETIC.replace("$T", "u128").replace('@', "128"));
@@ -17,6 +15,12 @@ pub fn prelude() -> String {
     text.push_str(LEAF7);
     text.push_str("#endif\n");
     text
+}
+
+/// The operations of 32 and of 64 bits, which need nothing but the types.
+pub fn arithmetic() -> String {
+    let of = |bits: u32| ARITHMETIC.replace("$T", &format!("uint{bits}_t")).replace('@', &bits.to_string());
+    [32, 64].map(of).concat()
 }
 
 const HEAD: &str = "\

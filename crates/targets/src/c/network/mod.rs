@@ -6,6 +6,7 @@ mod boundary;
 
 use crate::c::PrintedLoop;
 use crate::c::ctype;
+use crate::c::kernel::Items;
 use crate::c::names::Names;
 use crate::c::plan::{Plan, Tables};
 use crate::c::scheduler::{Reader, Ring, Wiring, scheduler};
@@ -31,6 +32,8 @@ pub struct PrintedNetwork {
     pub fields: Fields,
     /// What was printed for its loops; none where it runs on its scheduler.
     pub loops: Vec<PrintedLoop>,
+    /// Kernels of devices that run some of them.
+    pub kernels: Vec<Items>,
 }
 
 /// The fields of a context that hold the state of a network.
@@ -166,7 +169,7 @@ pub fn print(
         fields.variables.push(scalars.chain(lists).collect());
     }
     fields.fifos = writer.rings.iter().map(|fifo| fifo.field.clone()).collect();
-    PrintedNetwork { declarations, definitions, fields, loops: Vec::new() }
+    PrintedNetwork { declarations, definitions, fields, loops: Vec::new(), kernels: Vec::new() }
 }
 
 pub(super) struct Writer<'a> {

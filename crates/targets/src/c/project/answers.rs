@@ -4,6 +4,7 @@ use super::answers_of_many;
 use super::shape::{Function, Parameter, STRINGS, constant, functions, parameters, streams};
 use super::{KnownAnswer, Recording, operation_prefix};
 use crate::c::ctype;
+use crate::device;
 use headrace_ir::{Int, Network, Scalar};
 use headrace_library::catalog::OperationSpec;
 use headrace_library::{Class, Role};
@@ -113,8 +114,11 @@ pub(crate) fn of_operations(
     name: &str,
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
+    on_device: bool,
 ) -> String {
-    let mut text = format!("{head}#include \"{name}.h\"\n\n#include <stdio.h>\n\n");
+    let device = on_device.then(|| device::harness(name));
+    let header = if on_device { "#include \"headrace_device.h\"\n" } else { "" };
+    let mut text = format!("{head}#include \"{name}.h\"\n{header}\n#include <stdio.h>\n\n");
     for (at, answer) in answers.iter().enumerate() {
         let given = answer.strings.iter().chain(answer.expected.iter().flatten());
         for (role, string) in given {
@@ -124,6 +128,7 @@ pub(crate) fn of_operations(
     let has_answers = !answers.is_empty();
     if has_answers {
         text.push_str(HARNESS);
+        text.push_str(device.as_ref().map_or("", |device| device.above));
     }
     let n_answers = |position| answers.iter().filter(|answer| answer.operation == position).count();
     let any_many = operations.iter().enumerate().any(|(position, (spec, _))| {
@@ -196,6 +201,18 @@ pub(crate) fn of_operations(
                 "        if (result == HEADRACE_OK) {{\n{call}        }}\n        judge(\"{op}\", result);\n"
             );
         }
+        if on_device && functions.contains(&Function::Helped) {
+            let key = match functions.contains(&Function::Key) {
+                true => format!("            result = {op}_key(&context{});\n", arguments(spec, Function::Key)),
+                false => String::new(),
+            };
+            let _ = write!(
+                text,
+                "        {{\n            start({op}_secrets);\n            result = HEADRACE_OK;\n{key}            if (result == HEADRACE_OK) {{\n                \
+                 result = {op}_message_helped(&context, &on_device{});\n            }}\n            judge(\"{op}, on a device\", result);\n        }}\n",
+                arguments(spec, Function::Helped)
+            );
+        }
         if functions.contains(&Function::Update) {
             // Again under the same key, in pieces of 1, 2, 3, … bytes.
             let streamed = streams(spec);
@@ -232,6 +249,11 @@ pub(crate) fn of_operations(
         }
         let _ = write!(text, "    }}\n    {op}_clear(&context);\n}}\n");
         tested.push(format!("test_{op}();"));
+        let first = mine.iter().position(|(_, answer)| answer.expected.is_some());
+        if let Some(test) = first.filter(|_| on_device).and_then(|first| device::long(&op, spec, first)) {
+            text.push_str(&test);
+            tested.push(format!("long_{op}(device);"));
+        }
         if let Some(many) = answers_of_many::of_operation(&op, spec, mine.len()) {
             text.push_str(&many);
             tested.push(format!("test_{op}_many();"));
@@ -243,9 +265,11 @@ pub(crate) fn of_operations(
         let _ = write!(text, "    printf(\"{name}: there are no known answers\\n\");\n    return 0;\n}}\n");
         return text;
     }
+    text.push_str(device.as_ref().map_or("", |device| device.begin));
     for call in tested {
         let _ = writeln!(text, "    {call}");
     }
+    text.push_str(device.as_ref().map_or("", |device| &device.end));
     let _ =
         write!(text, "    printf(\"{name}: %u passed, %u failed\\n\", passed, failed);\n    return failed != 0;\n}}\n");
     text

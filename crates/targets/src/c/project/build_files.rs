@@ -1,5 +1,6 @@
 //! Build files and README of a project in C, of which some sources may be modules in LLVM IR.
 
+use crate::device::Device;
 use crate::project::Files;
 
 /// What needs threads, where it is part of a project.
@@ -14,14 +15,36 @@ pub(crate) fn add(files: &mut Files, name: &str, command: &str, about: &str) {
     let made = format!("# Made by `{command}`. Changes here will be lost.\n");
     let objects: Vec<String> = sources.iter().map(|path| format!("{}.o", path.trim_end_matches(".c"))).collect();
     let threads = sources.iter().any(|path| path == HELPERS);
-    files.insert("CMakeLists.txt".into(), cmake(&made, name, &sources, &headers, &modules, threads).into_bytes());
-    files.insert(
-        format!("{name}-config.cmake.in"),
-        format!("{made}@PACKAGE_INIT@\ninclude(\"${{CMAKE_CURRENT_LIST_DIR}}/{name}-targets.cmake\")\n").into_bytes(),
-    );
-    files.insert(format!("{name}.pc.in"), pkg_config(name, threads).into_bytes());
-    files.insert("Makefile".into(), makefile(&made, name, &objects, &headers, &modules, threads).into_bytes());
-    files.insert("README.md".into(), readme(name, command, about, &modules, threads).into_bytes());
+    let device = Device::of(files);
+    let of_device = ending(".cu");
+    let device_objects: Vec<String> = of_device.iter().map(|path| path.replace(".cu", ".device.o")).collect();
+    let sources: Vec<String> = sources.into_iter().chain(of_device).collect();
+    let parts = Parts { name, made: &made, sources: &sources, headers: &headers, modules: &modules, threads, device };
+    let mut texts = vec![
+        ("CMakeLists.txt".to_owned(), parts.cmake()),
+        (
+            format!("{name}-config.cmake.in"),
+            format!(
+                "{made}@PACKAGE_INIT@\n{}include(\"${{CMAKE_CURRENT_LIST_DIR}}/{name}-targets.cmake\")\n",
+                device.needed_by_users()
+            ),
+        ),
+        (format!("{name}.pc.in"), parts.pkg_config()),
+        ("Makefile".to_owned(), parts.makefile(&objects, &device_objects)),
+        ("README.md".to_owned(), parts.readme(command, about)),
+    ];
+    texts.drain(..).for_each(|(path, text)| drop(files.insert(path, text.into_bytes())));
+}
+
+/// What a project is built from.
+struct Parts<'a> {
+    name: &'a str,
+    made: &'a str,
+    sources: &'a [String],
+    headers: &'a [String],
+    modules: &'a [String],
+    threads: bool,
+    device: Device,
 }
 
 /// What compiles modules, which CMake has no language for.
@@ -38,19 +61,39 @@ foreach(module ${MODULES})
 endforeach()
 ";
 
-fn cmake(made: &str, name: &str, sources: &[String], headers: &[String], modules: &[String], threads: bool) -> String {
-    let others: Vec<&str> = sources.iter().map(String::as_str).filter(|path| *path != HELPERS).collect();
-    let helpers = if threads {
+/// What a Makefile begins with where there are modules: a clang that takes them, and the tools beside it.
+const MAKE_MODULES: &str = "CLANG ?= $(shell for clang in clang clang-19 clang-18 clang-17 clang-16; do \\
+    $$clang -dumpversion 2>/dev/null | grep -q '^\\(1[5-9]\\|[2-9][0-9]\\)' && echo $$clang && break; done)
+ifeq ($(CLANG),)
+$(error LLVM IR is compiled by clang of version 15 or newer; CLANG says which)
+endif
+CC = $(CLANG)
+LLVM_LINK ?= $(subst clang,llvm-link,$(CLANG))
+LLI ?= $(subst clang,lli,$(CLANG))
+";
+
+/// What users of modules want to know.
+const README_MODULES: &str = "
+`src/*.ll` are modules in LLVM IR, one for each network, for clang, opt and llc of version 15 or newer: they name no machine
+and may be optimised and linked as you like. The header beside each declares its functions. What stands around them is C.
+`make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
+";
+
+impl Parts<'_> {
+    fn cmake(&self) -> String {
+        let Parts { name, made, sources, headers, modules, threads, device } = *self;
+        let others: Vec<&str> = sources.iter().map(String::as_str).filter(|path| *path != HELPERS).collect();
+        let helpers = if threads {
+            format!(
+                "find_library(THREADS_LIBRARY pthread)\nif(THREADS_LIBRARY)\n  target_sources({name} PRIVATE {HELPERS})\n  target_link_libraries({name} PUBLIC pthread)\nendif()\n"
+            )
+        } else {
+            String::new()
+        };
         format!(
-            "find_library(THREADS_LIBRARY pthread)\nif(THREADS_LIBRARY)\n  target_sources({name} PRIVATE {HELPERS})\n  target_link_libraries({name} PUBLIC pthread)\nendif()\n"
-        )
-    } else {
-        String::new()
-    };
-    format!(
         "{made}cmake_minimum_required(VERSION 3.13)
 project({name} VERSION 0.1.0 LANGUAGES C)
-include(CMakePackageConfigHelpers)
+{device_first}include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 include(CTest)
 
@@ -61,7 +104,7 @@ find_library(MATH_LIBRARY m)
 if(MATH_LIBRARY)
   target_link_libraries({name} PUBLIC m)
 endif()
-{helpers}
+{helpers}{device_links}
 if(BUILD_TESTING)
   add_executable({name}_test test/test.c)
   target_link_libraries({name}_test PRIVATE {name})
@@ -78,6 +121,8 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}-config.cmake ${{CMAKE_CURRENT
         DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{name})
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/pkgconfig)
 ",
+        device_first = device.cmake_first(name),
+        device_links = device.cmake_links(name),
         sources = others.join(" "),
         headers = headers.join(" "),
         modules = match modules {
@@ -86,63 +131,48 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTA
         },
         module_objects = if modules.is_empty() { "" } else { " ${MODULE_OBJECTS}" }
     )
-}
+    }
 
-fn pkg_config(name: &str, threads: bool) -> String {
-    let threads = if threads { " -pthread" } else { "" };
-    format!(
-        "prefix=@CMAKE_INSTALL_PREFIX@
+    fn pkg_config(&self) -> String {
+        let Parts { name, threads, device, .. } = *self;
+        let (threads, libraries) = (if threads { " -pthread" } else { "" }, device.libraries());
+        format!(
+            "prefix=@CMAKE_INSTALL_PREFIX@
 libdir=${{prefix}}/@CMAKE_INSTALL_LIBDIR@
 includedir=${{prefix}}/@CMAKE_INSTALL_INCLUDEDIR@/{name}
 
 Name: {name}
 Description: made by Headrace
 Version: @PROJECT_VERSION@
-Libs: -L${{libdir}} -l{name} -lm{threads}
+Libs: -L${{libdir}} -l{name} -lm{threads}{libraries}
 Cflags: -I${{includedir}}
 "
-    )
-}
+        )
+    }
 
-/// What a Makefile begins with where there are modules: a clang that takes them, and the tools beside it.
-const MAKE_MODULES: &str = "CLANG ?= $(shell for clang in clang clang-19 clang-18 clang-17 clang-16; do \\
-    $$clang -dumpversion 2>/dev/null | grep -q '^\\(1[5-9]\\|[2-9][0-9]\\)' && echo $$clang && break; done)
-ifeq ($(CLANG),)
-$(error LLVM IR is compiled by clang of version 15 or newer; CLANG says which)
-endif
-CC = $(CLANG)
-LLVM_LINK ?= $(subst clang,llvm-link,$(CLANG))
-LLI ?= $(subst clang,lli,$(CLANG))
-";
-
-fn makefile(
-    made: &str,
-    name: &str,
-    objects: &[String],
-    headers: &[String],
-    modules: &[String],
-    threads: bool,
-) -> String {
-    let threads = if threads { " -pthread" } else { "" };
-    let compiled: Vec<String> =
-        objects.iter().cloned().chain(modules.iter().map(|path| path.replace(".ll", ".module.o"))).collect();
-    let (first, rules) = if modules.is_empty() {
-        ("", String::new())
-    } else {
-        let bitcode: Vec<String> = objects.iter().map(|path| path.replace(".o", ".bc")).collect();
-        let rules = format!(
-            "\n%.module.o: %.ll\n\t$(CC) -Wno-override-module $(CFLAGS) -c $< -o $@\n\n\
+    fn makefile(&self, objects: &[String], device_objects: &[String]) -> String {
+        let Parts { name, made, headers, modules, threads, device, .. } = *self;
+        let (threads, libraries) = (if threads { " -pthread" } else { "" }, device.make_libraries());
+        let modules_too = modules.iter().map(|path| path.replace(".ll", ".module.o"));
+        let compiled: Vec<String> =
+            objects.iter().cloned().chain(modules_too).chain(device_objects.iter().cloned()).collect();
+        let (first, rules) = if modules.is_empty() {
+            (device.make_first(), device.make_rules().to_owned())
+        } else {
+            let bitcode: Vec<String> = objects.iter().map(|path| path.replace(".o", ".bc")).collect();
+            let rules = format!(
+                "\n%.module.o: %.ll\n\t$(CC) -Wno-override-module $(CFLAGS) -c $< -o $@\n\n\
              BITCODE = test/test.bc {}\nMODULES = {}\n\n%.bc: %.c $(HEADERS)\n\t$(CC) $(ALL_CFLAGS) -emit-llvm -c $< -o $@\n\n\
              test/whole.bc: $(BITCODE) $(MODULES)\n\t$(LLVM_LINK) $(BITCODE) $(MODULES) -o $@\n\n\
              .PHONY: lli\nlli: test/whole.bc\n\t$(LLI) test/whole.bc\n",
-            bitcode.join(" "),
-            modules.join(" ")
-        );
-        (MAKE_MODULES, rules)
-    };
-    let bitcode = if modules.is_empty() { "" } else { " $(BITCODE) test/whole.bc" };
-    format!(
-        "{made}{first}CFLAGS ?= -O3
+                bitcode.join(" "),
+                modules.join(" ")
+            );
+            (MAKE_MODULES, rules)
+        };
+        let bitcode = if modules.is_empty() { "" } else { " $(BITCODE) test/whole.bc" };
+        format!(
+            "{made}{first}CFLAGS ?= -O3
 ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(CFLAGS)
 OBJECTS = {objects}
 HEADERS = {headers}
@@ -151,7 +181,7 @@ lib{name}.a: $(OBJECTS)
 \t$(AR) rcs $@ $(OBJECTS)
 
 test/test: test/test.c lib{name}.a $(HEADERS)
-\t$(CC) $(ALL_CFLAGS) test/test.c lib{name}.a -lm -o $@
+\t$(CC) $(ALL_CFLAGS) test/test.c lib{name}.a -lm{libraries} -o $@
 
 .PHONY: test clean
 test: test/test
@@ -163,37 +193,32 @@ test: test/test
 clean:
 \trm -f $(OBJECTS) lib{name}.a test/test{bitcode}
 ",
-        objects = compiled.join(" "),
-        headers = headers.join(" ")
-    )
-}
+            objects = compiled.join(" "),
+            headers = headers.join(" ")
+        )
+    }
 
-/// What users of modules want to know.
-const README_MODULES: &str = "
-`src/*.ll` are modules in LLVM IR, one for each network, for clang, opt and llc of version 15 or newer: they name no machine
-and may be optimised and linked as you like. The header beside each declares its functions. What stands around them is C.
-`make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
-";
-
-fn readme(name: &str, command: &str, about: &str, modules: &[String], threads: bool) -> String {
-    let modules = if modules.is_empty() { "" } else { README_MODULES };
-    let helpers = if threads {
-        "\n`headrace_helpers.c` has POSIX threads for those who want to hand them to long messages; everything else does without it.\n"
-    } else {
-        ""
-    };
-    format!(
+    fn readme(&self, command: &str, about: &str) -> String {
+        let Parts { name, modules, threads, device, .. } = *self;
+        let modules = if modules.is_empty() { "" } else { README_MODULES };
+        let helpers = if threads {
+            "\n`headrace_helpers.c` has POSIX threads for those who want to hand them to long messages; everything else does without it.\n"
+        } else {
+            ""
+        };
+        let (needs, about_device) = (device.needs(), device.readme());
+        format!(
         "# {name}
 
 {about} Made by `{command}`.
 
-No heap, no global state, no dependency beyond the C library. Build and test with either of
+{needs} Build and test with either of
 
 ```
 make test
 cmake -B build && cmake --build build && ctest --test-dir build
 ```
-{modules}{helpers}
+{modules}{helpers}{about_device}
 `make clean test/test CFLAGS='-O2 -DHEADRACE_CONSTANT_TIME' && valgrind -q ./test/test` reports every branch and address that
 depends on a secret: those of a variant that is declared constant-time are none.
 
@@ -201,4 +226,5 @@ depends on a secret: those of a variant that is declared constant-time are none.
 `{name}::{name}`) and a file for pkg-config. `src/{name}.h` documents every function.
 "
     )
+    }
 }

@@ -9,7 +9,7 @@ mod answers_of_many;
 pub(crate) mod build_files;
 pub(crate) mod shape;
 
-use super::{Options, emit, emit_with};
+use super::{Emission, Options, emit, emit_with};
 use crate::project::on_all_processors;
 pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, automaton_of_operation, is_supported};
 use headrace_ir::Network;
@@ -35,10 +35,12 @@ pub fn of_network(
     recording: Option<&Recording>,
     options: &Options,
 ) -> Result<Files, Vec<Diagnostic>> {
-    let emission = emit(network, options)?;
+    let mut emission = emit(network, options)?;
     let name = emission.prefix.clone();
-    let mut files = in_source_folder(emission.files);
     let head = head(options);
+    add_kernels(&mut emission, options);
+    let mut files = in_source_folder(emission.files);
+    files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     files.insert("test/test.c".into(), answers::of_network(&head, &name, network, recording).into_bytes());
     build_files::add(
         &mut files,
@@ -69,11 +71,14 @@ pub fn of_operations(
         shape::source(&name, spec, network)
     })?;
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
     files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
-    files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, answers).into_bytes());
+    let test = answers::of_operations(&head, &name, operations, answers, options.device.is_some());
+    files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
-    let about = format!("{title}: {} in C.", listed.join(", "));
+    let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name()));
+    let about = format!("{title}: {} in C{kernels}.", listed.join(", "));
     build_files::add(&mut files, &name, &options.command, &about);
     Ok(files)
 }
@@ -108,12 +113,21 @@ pub(crate) fn networks(
             Ok(mut emission) => {
                 let source = emission.files.entry(format!("{}.c", prefix(spec))).or_default();
                 source.extend(behind(spec, network).into_bytes());
+                add_kernels(&mut emission, options);
                 files.extend(in_source_folder(emission.files));
             }
             Err(found) => problems.extend(found),
         }
     }
     if problems.is_empty() { Ok(files) } else { Err(problems) }
+}
+
+/// Adds the kernels of a network, if there are some.
+fn add_kernels(emission: &mut Emission, options: &Options) {
+    if let Some(dialect) = options.device.filter(|_| !emission.kernels.is_empty()) {
+        let (path, text) = dialect.kernels(&head(options), &emission.prefix, &emission.kernels);
+        emission.files.insert(path, text);
+    }
 }
 
 pub(crate) fn head(options: &Options) -> String {

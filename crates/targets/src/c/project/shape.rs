@@ -175,7 +175,7 @@ pub(crate) fn described(name: &str, spec: &OperationSpec, network: &Network) -> 
 }
 
 /// The constant of a role in C.
-pub(super) fn constant(role: &str) -> String {
+pub(crate) fn constant(role: &str) -> String {
     format!("HEADRACE_{role}")
 }
 

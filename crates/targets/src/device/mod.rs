@@ -1,0 +1,74 @@
+//! What targets for devices have in common: projects in C of which a device runs the wide loops.
+//!
+//! The host is the project that target `c` makes. Kernels are printed by `c/kernel/items.rs`, the calls by
+//! `c/fused/elsewhere.rs`, once for all dialects; a dialect says in which file kernels stand, what stands above them and
+//! around them, and what a project ships with to run them.
+
+mod build;
+mod test;
+
+use crate::c::Options;
+use crate::c::kernel::{Items, arithmetic};
+use crate::project::Files;
+use crate::{cuda, opencl};
+pub(crate) use build::Device;
+use std::fmt::Write as _;
+pub(crate) use test::{harness, long};
+
+/// The language of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// OpenCL C 1.2.
+    OpenCl,
+    /// CUDA C++.
+    Cuda,
+}
+
+/// What every dialect has: the interface of devices.
+const HEADER: (&str, &str) = ("src/headrace_device.h", include_str!("../../../../runtime/device/headrace_device.h"));
+
+/// Several bytes as one number.
+const BYTES: &str = include_str!("../../../../runtime/device/headrace_bytes.h");
+
+impl Dialect {
+    /// The name of the language.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Dialect::OpenCl => "OpenCL C",
+            Dialect::Cuda => "CUDA",
+        }
+    }
+
+    /// The file with the kernels of a network.
+    pub(crate) fn kernels(self, head: &str, prefix: &str, kernels: &[Items]) -> (String, Vec<u8>) {
+        let (ending, text) = match self {
+            Dialect::OpenCl => ("c", opencl::kernels(head, prefix, kernels)),
+            Dialect::Cuda => ("cu", cuda::kernels(head, prefix, kernels)),
+        };
+        (format!("{prefix}_kernels.{ending}"), text.into_bytes())
+    }
+
+    /// What a project ships with to run them.
+    pub(crate) fn runtime(self) -> Files {
+        let own = match self {
+            Dialect::OpenCl => opencl::RUNTIME,
+            Dialect::Cuda => cuda::RUNTIME,
+        };
+        own.iter().chain([&HEADER]).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+    }
+}
+
+/// Options of a project for a dialect.
+pub(crate) fn options(options: &Options, dialect: Dialect) -> Options {
+    Options { device: Some(dialect), ..options.clone() }
+}
+
+/// Everything that kernels of a network need below what a dialect puts above them, and the kernels.
+pub(crate) fn text(kernels: &[Items]) -> String {
+    let mut text = format!("{BYTES}{}", arithmetic());
+    for kernel in kernels {
+        let evidence: Vec<String> = kernel.evidence.iter().map(ToString::to_string).collect();
+        let _ = write!(text, "\n/* {}: {}. */\n{}\n{}", kernel.name, evidence.join("; "), kernel.given, kernel.text);
+    }
+    text
+}

@@ -1,0 +1,70 @@
+//! Target `opencl`: the project of target `c`, whose wide loops a device of OpenCL runs.
+//!
+//! Kernels are texts that the device's own compiler takes when they are first needed, so that a project builds with a C
+//! compiler and the ICD loader, and runs on any device.
+
+pub(crate) mod toolchain;
+
+use crate::c::kernel::Items;
+use crate::c::{Options, project};
+use crate::device::{Dialect, options as of_device, text};
+use crate::project::{Files, KnownAnswer, Recording, Told};
+use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
+use headrace_source::Diagnostic;
+use std::fmt::Write as _;
+
+/// What a project ships with.
+pub(crate) const RUNTIME: &[(&str, &str)] = &[
+    ("src/headrace_opencl.h", include_str!("../../../../runtime/opencl/headrace_opencl.h")),
+    ("src/headrace_opencl.c", include_str!("../../../../runtime/opencl/headrace_opencl.c")),
+];
+
+/// What stands above kernels.
+const KERNEL: &str = include_str!("../../../../runtime/opencl/headrace_kernel.cl");
+
+/// A project for a network.
+///
+/// # Errors
+///
+/// What the target cannot compile, with its place.
+pub fn of_network(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
+    project::of_network(network, recording, &of_device(options, Dialect::OpenCl))
+}
+
+/// A project for operations of one parameter set.
+///
+/// # Errors
+///
+/// What the target cannot compile, with its place.
+pub fn of_operations(
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    answers: &[KnownAnswer],
+    options: &Options,
+    told: &Told<'_>,
+) -> Result<Files, Vec<Diagnostic>> {
+    project::of_operations(name, title, operations, answers, &of_device(options, Dialect::OpenCl), told)
+}
+
+/// The kernels of a network as a text in C.
+pub(crate) fn kernels(head: &str, prefix: &str, kernels: &[Items]) -> String {
+    let mut file = format!(
+        "{head}/* Kernels in OpenCL C, which the device's own compiler takes. */\n#include \"headrace_opencl.h\"\n\nstatic const char source[] =\n"
+    );
+    for line in format!("{KERNEL}{}", text(kernels)).lines() {
+        let _ = writeln!(file, "    \"{}\\n\"", line.replace('\\', "\\\\").replace('"', "\\\""));
+    }
+    let names: Vec<String> = kernels.iter().map(|kernel| format!("\"{}\"", kernel.name)).collect();
+    let _ = write!(
+        file,
+        "    ;\n\nstatic const char *const names[] = {{{}}};\n\nextern const struct headrace_kernels {prefix}_kernels;\nconst struct headrace_kernels {prefix}_kernels = {{source, sizeof source - 1, names}};\n",
+        names.join(", ")
+    );
+    file
+}

@@ -89,6 +89,11 @@ for tool in "$@"; do
         # Models in PROMELA are checked with it; what needs it says so where it is missing.
         command -v spin >/dev/null 2>&1 || (install "Spin checks models of networks" spin) ||
             echo "Spin: not installed; what needs it is not run" >&2 ;;
+    opencl)
+        # Kernels are compiled and run by PoCL, on the processor; what needs it says so where it is missing.
+        { [ -e /usr/include/CL/cl.h ] && ls /etc/OpenCL/vendors/*.icd && command -v clinfo; } >/dev/null 2>&1 ||
+            (install "kernels in OpenCL C are compiled and run on the processor" pocl-opencl-icd ocl-icd-opencl-dev \
+                opencl-c-headers clinfo) || echo "OpenCL: not installed; what needs it is not run" >&2 ;;
     c++)
         command -v c++ >/dev/null 2>&1 ||
             install "a C++ compiler compiles the adapters of libraries in C++" g++ ;;

@@ -4,7 +4,7 @@ use crate::failure::describe;
 use crate::output::TemporaryFolder;
 use headrace_bench::machine::version_of;
 use headrace_targets::project::Files;
-use headrace_targets::toolchain::{Step, Tool, Toolchain};
+use headrace_targets::toolchain::{ITSELF, Step, Tool, Toolchain};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -29,6 +29,11 @@ pub struct Found {
 pub fn find(toolchain: &Toolchain, compiler: Option<&str>) -> Result<Found, String> {
     let mut found = Found { commands: Vec::new(), version: String::new() };
     for (at, tool) in toolchain.tools.iter().enumerate() {
+        if tool.commands == ITSELF.commands {
+            found.commands.push(itself()?);
+            found.version = format!("headrace {}", env!("CARGO_PKG_VERSION"));
+            continue;
+        }
         let named = compiler.filter(|_| at == 0);
         let candidates: Vec<&str> = named.map_or_else(|| tool.commands.to_vec(), |named| vec![named]);
         let mut here = candidates.iter().filter_map(|command| Some((*command, version_of(command)?)));
@@ -46,6 +51,12 @@ pub fn find(toolchain: &Toolchain, compiler: Option<&str>) -> Result<Found, Stri
         found.commands.push(place.map_or_else(|| command.to_owned(), |path| path.display().to_string()));
     }
     Ok(found)
+}
+
+/// The program that runs now.
+fn itself() -> Result<String, String> {
+    let path = std::env::current_exe().map_err(|error| format!("this program does not know its place: {error}"))?;
+    Ok(path.display().to_string())
 }
 
 /// Whether the first number of a version is large enough.

@@ -96,6 +96,9 @@ pub(crate) fn alone(_: &[Member<'_>]) -> Files {
     Files::new()
 }
 
+/// The command itself: whoever looks for tools is it.
+pub const ITSELF: Tool = Tool { commands: &["headrace"], oldest: 0, package: "headrace" };
+
 /// A C compiler, which several toolchains need.
 pub(crate) const C_COMPILER: Tool = Tool { commands: &["gcc", "clang", "cc"], oldest: 0, package: "gcc libc6-dev" };
 
@@ -127,6 +130,11 @@ pub fn read(said: &str) -> BTreeMap<String, Counts> {
         Some((operation.to_owned(), Counts { passed: passed.parse().ok()?, failed: failed.parse().ok()? }))
     };
     said.lines().filter_map(line).collect()
+}
+
+/// The toolchain of this name.
+pub fn named(name: &str) -> Option<&'static Toolchain> {
+    crate::ALL.iter().flat_map(|target| target.toolchains).find(|toolchain| toolchain.name == name)
 }
 
 /// The toolchains of all targets whose projects have a test on known answers of the library.

@@ -1,6 +1,6 @@
 //! Providers for OpenSSL: `make` with the compiler of this machine.
 
-use crate::toolchain::{MAKE, Step, Tool, Toolchain, alone, make_test};
+use crate::toolchain::{MAKE, Tool, Toolchain, alone, make_test};
 
 pub(crate) const CC: Toolchain = Toolchain {
     name: "openssl",

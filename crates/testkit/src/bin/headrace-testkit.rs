@@ -1,7 +1,7 @@
 //! Generated programs from the shell: shows them, writes them, compares engines on them.
 
 use headrace_driver::toolchains;
-use headrace_targets::toolchain::{self, Toolchain};
+use headrace_targets::toolchain;
 use headrace_testkit::benchmark_source;
 use headrace_testkit::differential::judge::{self, Work};
 use headrace_testkit::differential::native::Native;
@@ -254,12 +254,15 @@ impl Options {
 
     /// Random networks in programs of targets. A target whose tools are missing says so; without any there is nothing to do.
     fn on_targets(self) -> Result<ExitCode, String> {
-        let mut toolchains: Vec<&'static Toolchain> = Vec::new();
+        let mut languages: Vec<&'static printed::Language> = Vec::new();
         for name in &self.on {
-            match toolchain::named(name) {
-                Some(one) => toolchains.push(one),
-                None if name == "all" => toolchains.extend(toolchain::all()),
-                None => return Err(format!("`{name}` is no target\n{USAGE}")),
+            match printed::named(name) {
+                Some(one) => languages.push(one),
+                None if name == "all" => languages.extend(printed::ALL),
+                None => {
+                    let known: Vec<&str> = printed::ALL.iter().map(|language| language.name).collect();
+                    return Err(format!("networks run on all or {}, not on `{name}`\n{USAGE}", known.join(", ")));
+                }
             }
         }
         let cases = if self.time.is_some() { self.cases } else { self.cases.or(Some(100)) };
@@ -274,9 +277,9 @@ impl Options {
             ..campaign::Plan::default()
         };
         let (mut n_run, mut n_failed) = (0, 0);
-        for toolchain in toolchains {
-            let name = toolchain.name;
-            let Some(language) = printed::named(name) else { continue };
+        for language in languages {
+            let name = language.name;
+            let Some(toolchain) = toolchain::named(name) else { continue };
             let found = match toolchains::find(toolchain, self.compiler.as_deref()) {
                 Ok(found) => found,
                 Err(why) => {

@@ -1,5 +1,6 @@
 //! Folders that `headrace build --target xlim` makes: their tests pass, run by the command itself; what the format lacks is said.
 
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
 use projects::Folder;
@@ -17,7 +18,7 @@ fn operations_give_known_answers() {
     let folder = Folder::new();
     for what in [&["hex"][..], &["chacha20", "--operation", "crypt"]] {
         let said = tested(&folder, what);
-        assert!(said.contains(" passed, 0 failed") && !said.starts_with("0 "), "{what:?}:\n{said}");
+        assert!(said.contains(" passed, 0 failed") && !said.contains(": 0 passed"), "{what:?}:\n{said}");
     }
 }
 

@@ -59,7 +59,9 @@ impl Program {
         let about = design.tasks.iter().zip(&code).map(|(task, code)| {
             let mut about = vec![None; task.values.len()];
             for instruction in code {
-                if let Instruction::Operation(Operation { kind: Kind::PinAvail(pin), value: Some(value), .. }) = instruction {
+                if let Instruction::Operation(Operation { kind: Kind::PinAvail(pin), value: Some(value), .. }) =
+                    instruction
+                {
                     about[*value] = Some(*pin);
                 }
             }
@@ -187,7 +189,8 @@ impl Machine {
             }
             Instruction::Phis(phis, which) => {
                 let types = &program.design.tasks[task].values;
-                let all = phis.iter().map(|phi| wrapped(self.source(task, phi.sources[*which]).clone(), types[phi.value]));
+                let all =
+                    phis.iter().map(|phi| wrapped(self.source(task, phi.sources[*which]).clone(), types[phi.value]));
                 let all: Vec<Int> = all.collect();
                 let mut changed = false;
                 for (phi, value) in phis.iter().zip(all) {
@@ -251,7 +254,10 @@ impl Machine {
                     Some(token) => token,
                     None => {
                         let there = pins.available(*pin);
-                        return Err(trapped(format!("token {index} of {} is peeked at, {there} there", declared[*pin].name)));
+                        return Err(trapped(format!(
+                            "token {index} of {} is peeked at, {there} there",
+                            declared[*pin].name
+                        )));
                     }
                 }
             }

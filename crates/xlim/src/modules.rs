@@ -103,7 +103,11 @@ impl<'b> Body<'b> {
     }
 
     /// The parts of a choice or a loop by their kinds, and its `PHI`.
-    fn parts<'a, 'i>(&mut self, module: Node<'a, 'i>, kinds: [&str; 3]) -> ([Option<Node<'a, 'i>>; 3], Vec<Node<'a, 'i>>) {
+    fn parts<'a, 'i>(
+        &mut self,
+        module: Node<'a, 'i>,
+        kinds: [&str; 3],
+    ) -> ([Option<Node<'a, 'i>>; 3], Vec<Node<'a, 'i>>) {
         let mut found = [None; 3];
         let mut phis = Vec::new();
         for child in elements(module) {
@@ -233,7 +237,13 @@ impl<'b> Body<'b> {
     }
 
     /// A source that may also be among values of a module that has ended.
-    fn source_among(&mut self, node: Node, name: &str, ended: Option<&HashMap<String, usize>>, ty: Scalar) -> Option<Source> {
+    fn source_among(
+        &mut self,
+        node: Node,
+        name: &str,
+        ended: Option<&HashMap<String, usize>>,
+        ty: Scalar,
+    ) -> Option<Source> {
         let (source, own) = match ended.and_then(|ended| ended.get(name)) {
             Some(&value) => (Source::Value(value), self.types[value]),
             None => self.source(node, name)?,
@@ -333,7 +343,13 @@ impl<'b> Body<'b> {
     }
 
     /// What an operation is, with its operands checked.
-    fn kind(&mut self, node: Node, name: &str, types: &[Scalar], result: Option<Scalar>) -> Option<(Kind, Option<Gives>)> {
+    fn kind(
+        &mut self,
+        node: Node,
+        name: &str,
+        types: &[Scalar],
+        result: Option<Scalar>,
+    ) -> Option<(Kind, Option<Gives>)> {
         let (kind, takes, gives) = match name {
             "$literal_Integer" => {
                 let Some(ty) = result else {
@@ -343,14 +359,21 @@ impl<'b> Body<'b> {
                 (Kind::Literal(self.reader.value(node, ty)?), Takes::Nothing, Some(Gives::Any))
             }
             "signExtend" => {
-                let size = self.reader.attribute(node, "size")?.parse().ok().filter(|size| (1..=crate::MAX_SIZE).contains(size));
+                let size = self
+                    .reader
+                    .attribute(node, "size")?
+                    .parse()
+                    .ok()
+                    .filter(|size| (1..=crate::MAX_SIZE).contains(size));
                 let Some(size) = size else {
                     self.wrong(node, "the attribute `size` is no number of bits");
                     return None;
                 };
                 (Kind::SignExtend(size), Takes::Int, Some(Gives::Int))
             }
-            "pinRead" | "pinPeek" | "pinWrite" | "pinStatus" | "pinAvail" => return self.pin_kind(node, name, types, result),
+            "pinRead" | "pinPeek" | "pinWrite" | "pinStatus" | "pinAvail" => {
+                return self.pin_kind(node, name, types, result);
+            }
             "var_ref" => {
                 let at = self.variable(node, "name", true)?;
                 self.same_kind(node, self.variables[at].ty, result)?;
@@ -396,7 +419,13 @@ impl<'b> Body<'b> {
         Some((kind, gives))
     }
 
-    fn pin_kind(&mut self, node: Node, name: &str, types: &[Scalar], result: Option<Scalar>) -> Option<(Kind, Option<Gives>)> {
+    fn pin_kind(
+        &mut self,
+        node: Node,
+        name: &str,
+        types: &[Scalar],
+        result: Option<Scalar>,
+    ) -> Option<(Kind, Option<Gives>)> {
         let port = self.reader.attribute(node, "portName")?;
         let find = |output| self.pins.iter().position(|pin: &Pin| pin.name == port && pin.output == output);
         let found = match name {

@@ -423,7 +423,8 @@ impl XlimEngine {
             return Blocked::Tokens { port, needed, there };
         }
         let fullest = fifos.iter().min_by_key(|&&at| self.fifos[at].room());
-        let reader = fullest.map_or(String::new(), |&at| self.network.shown.describe(&self.network.shown.connections[at]).1);
+        let reader =
+            fullest.map_or(String::new(), |&at| self.network.shown.describe(&self.network.shown.connections[at]).1);
         Blocked::Room { port, needed, room: fullest.map_or(0, |&at| self.fifos[at].room()), reader }
     }
 }
@@ -464,7 +465,9 @@ impl Engine for XlimEngine {
                 let program = &self.network.programs[self.network.shown.instances[at].actor.index()];
                 let mut view = View { ends: &self.ends[at], fifos: &mut self.fifos };
                 loop {
-                    if limit.is_some_and(|limit| self.machines.iter().flat_map(|machine| &machine.called).sum::<u64>() >= limit) {
+                    if limit.is_some_and(|limit| {
+                        self.machines.iter().flat_map(|machine| &machine.called).sum::<u64>() >= limit
+                    }) {
                         return Ok(Outcome::FiringLimit);
                     }
                     let turned = self.machines[at].turn(program, &mut view, &mut self.steps);
@@ -501,7 +504,8 @@ impl Engine for XlimEngine {
             let (source, target) = shown.describe(&shown.connections[at]);
             Leftover { source, target, tokens: fifo.tokens.len() as u64, capacity: fifo.capacity }
         };
-        let leftovers = self.fifos.iter().enumerate().filter(|(_, fifo)| !fifo.tokens.is_empty()).map(leftover).collect();
+        let leftovers =
+            self.fifos.iter().enumerate().filter(|(_, fifo)| !fifo.tokens.is_empty()).map(leftover).collect();
         Report { waits, leftovers }
     }
 

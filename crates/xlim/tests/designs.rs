@@ -60,8 +60,7 @@ fn run(text: &str, fifo_tokens: u32, inputs: &[(IntType, &[i64])], output: IntTy
 fn sums_are_those_of_the_description() {
     let int = IntType::signed(16);
     for fifo_tokens in [4, 512] {
-        let inputs: [(IntType, &[i64]); 2] =
-            [(int, &[3, 0, 2, 1, 1]), (int, &[1, 2, -10, 32767, 1, -32768, 5])];
+        let inputs: [(IntType, &[i64]); 2] = [(int, &[3, 0, 2, 1, 1]), (int, &[1, 2, -10, 32767, 1, -32768, 5])];
         let found = run(SUMS, fifo_tokens, &inputs, int);
         assert_eq!(found, Ok(vec![-7, 0, 32767, -32768, 5]), "FIFOs of {fifo_tokens}");
     }
@@ -99,11 +98,19 @@ fn operations_compute_exactly_and_wrap_at_their_output() {
 
 #[test]
 fn what_goes_wrong_while_it_runs_is_told() {
-    let shifts = |from: &str, to: &str| run(&SHIFTS.replace(from, to), 512, &[(IntType::signed(12), &[5])], IntType::signed(24));
+    let shifts =
+        |from: &str, to: &str| run(&SHIFTS.replace(from, to), 512, &[(IntType::signed(12), &[5])], IntType::signed(24));
     assert_eq!(shifts("value=\"-7\"", "value=\"0\""), Err("division by zero".to_owned()));
-    assert_eq!(shifts("value=\"3\"><port dir=\"out\" source=\"three\" typeName=\"int\" size=\"4\"", "value=\"13\"><port dir=\"out\" source=\"three\" typeName=\"int\" size=\"5\""), Err("shift of 12 bits by 13".to_owned()));
+    assert_eq!(
+        shifts(
+            "value=\"3\"><port dir=\"out\" source=\"three\" typeName=\"int\" size=\"4\"",
+            "value=\"13\"><port dir=\"out\" source=\"three\" typeName=\"int\" size=\"5\""
+        ),
+        Err("shift of 12 bits by 13".to_owned())
+    );
     let int = IntType::signed(16);
-    let out = SUMS.replace("value=\"3\"><port dir=\"out\" source=\"mask\"", "value=\"-1\"><port dir=\"out\" source=\"mask\"");
+    let out =
+        SUMS.replace("value=\"3\"><port dir=\"out\" source=\"mask\"", "value=\"-1\"><port dir=\"out\" source=\"mask\"");
     let five = run(&out, 512, &[(int, &[0; 5]), (int, &[])], int);
     assert_eq!(five, Err("index -4 is outside 0..3".to_owned()));
 }
@@ -113,15 +120,35 @@ fn wrong_designs_are_told_what_is_wrong_and_where() {
     let cases = [
         ("kind=\"$gt\"", "kind=\"$greater\"", "69:9 xlim-error: `$greater` is no operation that is known"),
         ("source=\"sum2\" typeName", "source=\"sum\" typeName", "`sum` is assigned twice"),
-        ("<port dir=\"in\" source=\"x\"/>", "<port dir=\"in\" source=\"y\"/>", "the source `y` is not defined before this"),
-        ("<port dir=\"in\" source=\"sum\"/>\n          <port dir=\"in\" source=\"most\"/>", "<port dir=\"in\" source=\"sum2\"/>\n          <port dir=\"in\" source=\"most\"/>", "the source `sum2` is not seen here"),
-        ("source=\"more\" typeName=\"bool\"", "source=\"more\" typeName=\"int\"", "`$lt` does not give int(size=1) here"),
+        (
+            "<port dir=\"in\" source=\"x\"/>",
+            "<port dir=\"in\" source=\"y\"/>",
+            "the source `y` is not defined before this",
+        ),
+        (
+            "<port dir=\"in\" source=\"sum\"/>\n          <port dir=\"in\" source=\"most\"/>",
+            "<port dir=\"in\" source=\"sum2\"/>\n          <port dir=\"in\" source=\"most\"/>",
+            "the source `sum2` is not seen here",
+        ),
+        (
+            "source=\"more\" typeName=\"bool\"",
+            "source=\"more\" typeName=\"int\"",
+            "`$lt` does not give int(size=1) here",
+        ),
         ("target=\"start\"", "target=\"begin\"", "there is no module `begin`"),
         ("target=\"start\"", "target=\"action-scheduler\"", "the module `action-scheduler` starts by itself"),
         ("portName=\"Count\" removable", "portName=\"Out\" removable", "there is no port `Out` for `pinRead`"),
         ("value=\"32767\"", "value=\"32768\"", "the type int(size=16) does not hold this value"),
-        ("source=\"x\" typeName=\"int\" size=\"16\"", "source=\"x\" typeName=\"int\"", "`port` needs the attribute `size`"),
-        ("source=\"x\" typeName=\"int\" size=\"16\"", "source=\"x\" typeName=\"real\" size=\"16\"", "`real` is no type of an operation"),
+        (
+            "source=\"x\" typeName=\"int\" size=\"16\"",
+            "source=\"x\" typeName=\"int\"",
+            "`port` needs the attribute `size`",
+        ),
+        (
+            "source=\"x\" typeName=\"int\" size=\"16\"",
+            "source=\"x\" typeName=\"real\" size=\"16\"",
+            "`real` is no type of an operation",
+        ),
         ("<module kind=\"mutex\">", "<module kind=\"fork\">", "`fork` is no kind of an inner module"),
         ("<config_option ", "<internal-port ", "`internal-port` is not supported"),
         ("target=\"last\"", "target=\"n\"", "the state variable `n` is no list"),

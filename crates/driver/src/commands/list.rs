@@ -128,7 +128,12 @@ fn targets() -> Vec<Row> {
             false => format!("what target {} makes, run elsewhere; {with}", target.name),
         };
         let tools: Vec<&[&str]> = toolchain.tools.iter().map(|tool| tool.commands).collect();
-        Row { name: toolchain.name.into(), here: found.is_ok(), about, details: json!({ "tools": tools, "known_answers": target.known_answers }) }
+        Row {
+            name: toolchain.name.into(),
+            here: found.is_ok(),
+            about,
+            details: json!({ "tools": tools, "known_answers": target.known_answers }),
+        }
     };
     let rows =
         |target: &'static headrace_targets::Target| target.toolchains.iter().map(move |chain| row(target, chain));

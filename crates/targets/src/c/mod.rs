@@ -165,6 +165,8 @@ pub struct Emission {
     pub loops: Vec<PrintedLoop>,
     /// Kernels of devices that run some of them.
     pub kernels: Vec<kernel::Items>,
+    /// Why the others have none, where devices were asked for.
+    pub refused: Vec<String>,
 }
 
 /// The prefix for a network: its name without the package.
@@ -229,8 +231,8 @@ pub fn emit_with(
     }
     files.insert(format!("{prefix}.h"), header.into_bytes());
     files.insert(format!("{prefix}.c"), source.into_bytes());
-    let PrintedNetwork { loops, kernels, .. } = printed;
-    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops, kernels })
+    let PrintedNetwork { loops, kernels, refused, .. } = printed;
+    Ok(Emission { files, places: places.into_inner().places, prefix, fused: is_fused, loops, kernels, refused })
 }
 
 /// Several networks in one source text.

@@ -40,7 +40,7 @@ impl Dialect {
     }
 
     /// The file with the kernels of a network.
-    pub(crate) fn kernels(self, head: &str, prefix: &str, kernels: &[Items]) -> (String, Vec<u8>) {
+    pub fn kernels(self, head: &str, prefix: &str, kernels: &[Items]) -> (String, Vec<u8>) {
         let (ending, text) = match self {
             Dialect::OpenCl => ("c", opencl::kernels(head, prefix, kernels)),
             Dialect::Cuda => ("cu", cuda::kernels(head, prefix, kernels)),
@@ -49,7 +49,7 @@ impl Dialect {
     }
 
     /// What a project ships with to run them.
-    pub(crate) fn runtime(self) -> Files {
+    pub fn runtime(self) -> Files {
         let own = match self {
             Dialect::OpenCl => opencl::RUNTIME,
             Dialect::Cuda => cuda::RUNTIME,

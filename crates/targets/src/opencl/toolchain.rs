@@ -9,7 +9,11 @@ pub(crate) const OPENCL: Toolchain = Toolchain {
         C_COMPILER,
         MAKE,
         // Where it is, its loader is too.
-        Tool { commands: &["clinfo"], oldest: 0, package: "clinfo ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd" },
+        Tool {
+            commands: &["clinfo"],
+            oldest: 0,
+            package: "clinfo ocl-icd-opencl-dev opencl-c-headers pocl-opencl-icd",
+        },
     ],
     at_once: 1,
     join: alone,

@@ -90,7 +90,8 @@ pub fn of_operations(
         told,
         &|spec| crate::c::project::network_prefix(&set(spec), spec),
         &|spec, network| shape::described(&set(spec), spec, network),
-    )?;
+    )?
+    .files;
     let of_messages = MESSAGES.iter().filter(|(path, _)| !path.contains("helpers"));
     files.extend(of_messages.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(RUNTIME.map(|(path, text)| (format!("src/{path}"), text.as_bytes().to_vec())));

@@ -21,8 +21,8 @@ mod module;
 pub mod project;
 mod rustcrypto;
 mod shape;
-mod traits;
 pub(crate) mod toolchain;
+mod traits;
 
 /// Words that Rust keeps for itself, and names that printed functions use.
 const RESERVED: &[&str] = &[

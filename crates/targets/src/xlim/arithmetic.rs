@@ -278,8 +278,20 @@ impl Printer<'_> {
     /// Both hold.
     pub(super) fn both(&mut self, first: Val, second: Val) -> Val {
         match (first.known(), second.known()) {
-            (Some(known), _) => if *known == Int::ZERO { first } else { second },
-            (_, Some(known)) => if *known == Int::ZERO { second } else { first },
+            (Some(known), _) => {
+                if *known == Int::ZERO {
+                    first
+                } else {
+                    second
+                }
+            }
+            (_, Some(known)) => {
+                if *known == Int::ZERO {
+                    second
+                } else {
+                    first
+                }
+            }
             _ => self.operation("$and", "", &[&first, &second], Some(("t", Scalar::Bool))),
         }
     }

@@ -65,7 +65,13 @@ impl<'a> Printer<'a> {
                 _ => {
                     self.unsupported(place.span, "this place", "report it");
                     let dims = vec![1; place.indices.len()];
-                    List { state: String::new(), offset: Val::int(Int::ZERO), dims, element: Scalar::Bool, constant: None }
+                    List {
+                        state: String::new(),
+                        offset: Val::int(Int::ZERO),
+                        dims,
+                        element: Scalar::Bool,
+                        constant: None,
+                    }
                 }
             },
         };

@@ -18,6 +18,17 @@ set -u
 cd "$(dirname "$0")" || exit 1
 passed=0
 failed=0
+all_passed=0
+all_failed=0
+
+# operation NAME: says what came of its messages.
+operation() {
+    echo "operation $1: $passed passed, $failed failed"
+    all_passed=$((all_passed + passed))
+    all_failed=$((all_failed + failed))
+    passed=0
+    failed=0
+}
 
 # compare WHAT EXPECTED NETWORK OPTIONS...: what comes out of the network in numbers.
 compare() {
@@ -36,7 +47,11 @@ compare() {
 
 "#;
 
-const END: &str = "echo \"$passed passed, $failed failed\"\n[ \"$failed\" -eq 0 ]\n";
+const END: &str = "all_passed=$((all_passed + passed))
+all_failed=$((all_failed + failed))
+echo \"$all_passed passed, $all_failed failed\"
+[ \"$all_failed\" -eq 0 ]
+";
 
 fn head(options: &Options) -> String {
     format!("Made by `{}`. Changes here will be lost.", options.command.replace('\n', " "))
@@ -61,7 +76,8 @@ fn readme(name: &str, about: &str, command: &str, networks: &[String]) -> Vec<u8
 fn numbers(bytes: &[u8], port: &Port) -> String {
     let int = port.ty.as_int().unwrap_or(IntType::unsigned(1));
     let tokens = bytes.chunks_exact(port.ty.storage_bytes());
-    let numbers: Vec<String> = tokens.map(|token| Int::from_le_bytes(token, int.signed).wrap(int).to_string()).collect();
+    let numbers: Vec<String> =
+        tokens.map(|token| Int::from_le_bytes(token, int.signed).wrap(int).to_string()).collect();
     numbers.join(",")
 }
 
@@ -93,7 +109,11 @@ fn comparison(out: &mut String, what: &str, folder: &str, network: &Network, (in
 /// # Errors
 ///
 /// What the format cannot express, with its place.
-pub fn of_network(network: &Network, recording: Option<&Recording>, options: &Options) -> Result<Files, Vec<Diagnostic>> {
+pub fn of_network(
+    network: &Network,
+    recording: Option<&Recording>,
+    options: &Options,
+) -> Result<Files, Vec<Diagnostic>> {
     let head = head(options);
     let mut files = Files::new();
     print(network, "", &head, options.fifo_tokens, &mut files)?;
@@ -184,7 +204,9 @@ fn streams(spec: &OperationSpec, network: &Network, answer: &KnownAnswer) -> Opt
         Some(expected) => {
             for port in spec.outputs.iter().filter(|port| port.bits == 8) {
                 let bytes = expected.get(&port.role).filter(|bytes| !bytes.is_empty());
-                outputs.extend(port_of(&port.name).zip(bytes).map(|(own, bytes)| (port.name.clone(), numbers(bytes, own))));
+                outputs.extend(
+                    port_of(&port.name).zip(bytes).map(|(own, bytes)| (port.name.clone(), numbers(bytes, own))),
+                );
             }
         }
         // What is refused says so.

@@ -47,7 +47,8 @@ impl<'a> Printer<'a> {
         self.test(|_| yes.clone());
         self.open("<module kind=\"body\">");
         // Copied, so that no action of the next state is tried in the same pass.
-        let current = state.zip(self.state_type()).map(|(name, ty)| self.operation_on("noop", "", &[name], Some(("state", ty))));
+        let current =
+            state.zip(self.state_type()).map(|(name, ty)| self.operation_on("noop", "", &[name], Some(("state", ty))));
         let n_initializers = actor.initializers.len();
         for (at, action) in actor.initializers.iter().enumerate() {
             let next = if at + 1 < n_initializers { at + 1 } else { self.entry() };
@@ -139,12 +140,10 @@ impl<'a> Printer<'a> {
         }
         let has_guard = !action.guard.conditions.is_empty();
         let fires = if has_guard {
-            let holds = self.choose(
-                &ready,
-                |printer| vec![printer.guard(candidate)],
-                |_| vec![Val::bool(false)],
-                &|_| "holds".to_owned(),
-            );
+            let holds =
+                self.choose(&ready, |printer| vec![printer.guard(candidate)], |_| vec![Val::bool(false)], &|_| {
+                    "holds".to_owned()
+                });
             holds.into_iter().next().unwrap_or_else(|| Val::bool(false))
         } else {
             ready

@@ -46,7 +46,14 @@ impl<'a> Printer<'a> {
 
     /// Locals at their beginning: zero, but for those of `given`. Lists are state variables, which the last use has left as
     /// they were then.
-    pub(super) fn enter(&mut self, owner: Owner, locals: &'a [Local], given: Vec<Binding>, span: Span, clear: &dyn Fn(usize) -> bool) {
+    pub(super) fn enter(
+        &mut self,
+        owner: Owner,
+        locals: &'a [Local],
+        given: Vec<Binding>,
+        span: Span,
+        clear: &dyn Fn(usize) -> bool,
+    ) {
         self.frames.push(Frame { owner, locals, bindings: Vec::new() });
         let n_given = given.len();
         let mut bindings = given;
@@ -61,7 +68,8 @@ impl<'a> Printer<'a> {
                 continue;
             }
             let state = self.state(StateKey::Local(owner, LocalId(at as u32)));
-            let list = List { state, offset: Val::int(Int::ZERO), dims: local.ty.dims.clone(), element, constant: None };
+            let list =
+                List { state, offset: Val::int(Int::ZERO), dims: local.ty.dims.clone(), element, constant: None };
             if clear(at) {
                 self.counted(list.len(), |printer, i| {
                     printer.store_element(&list, i.clone(), Val::constant(Int::ZERO, element));
@@ -171,7 +179,11 @@ impl<'a> Printer<'a> {
             }
             StmtKind::CallNative { native, .. } => {
                 let what = format!("the native procedure `{}`", self.actor.natives[native.index()].name);
-                self.unsupported(stmt.span, &what, "do what it does in an actor of the network's surroundings, behind a port");
+                self.unsupported(
+                    stmt.span,
+                    &what,
+                    "do what it does in an actor of the network's surroundings, behind a port",
+                );
             }
             StmtKind::Print { .. } => {
                 self.unsupported(stmt.span, "printing", "take `print` out, or send what it shows to an output port");

@@ -170,8 +170,9 @@ impl<'a> Printer<'a> {
         let message = format!("XLIM cannot express {what}");
         // One place once: procedures are written out again and again.
         if !self.problems.iter().any(|problem| problem.message == message) {
-            self.problems
-                .push(Diagnostic::error("unsupported-by-target", message).at(span, "needed here").help(help.to_owned()));
+            self.problems.push(
+                Diagnostic::error("unsupported-by-target", message).at(span, "needed here").help(help.to_owned()),
+            );
         }
     }
 
@@ -180,7 +181,11 @@ impl<'a> Printer<'a> {
         if self.next < MAX_VALUES && self.depth < MAX_DEPTH {
             return false;
         }
-        self.unsupported(span, "an actor this long: procedures are written out where they are called", "use another target");
+        self.unsupported(
+            span,
+            "an actor this long: procedures are written out where they are called",
+            "use another target",
+        );
         true
     }
 
@@ -225,7 +230,13 @@ impl<'a> Printer<'a> {
     }
 
     /// An operation. `attributes` begins with a blank, if there are any.
-    pub(super) fn operation(&mut self, kind: &str, attributes: &str, inputs: &[&Val], output: Option<(&str, Scalar)>) -> Val {
+    pub(super) fn operation(
+        &mut self,
+        kind: &str,
+        attributes: &str,
+        inputs: &[&Val],
+        output: Option<(&str, Scalar)>,
+    ) -> Val {
         let names: Vec<String> = inputs.iter().map(|input| self.name(input)).collect();
         self.operation_on(kind, attributes, &names, output)
     }

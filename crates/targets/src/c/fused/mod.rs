@@ -189,9 +189,15 @@ fn print(
     }
     definitions.push_str(&text);
     definitions.push_str(&after);
-    let kernels = loops.kernels.drain(..).filter_map(|(_, kernel)| kernel.ok()).collect();
+    let (mut kernels, mut refused) = (Vec::new(), Vec::new());
+    for (_, kernel) in loops.kernels.drain(..) {
+        match kernel {
+            Ok(kernel) => kernels.push(kernel),
+            Err(reason) => refused.push(reason),
+        }
+    }
     let loops = report::of(&loops);
-    PrintedNetwork { declarations, definitions, fields: Default::default(), loops, kernels }
+    PrintedNetwork { declarations, definitions, fields: Default::default(), loops, kernels, refused }
 }
 
 /// What all of it is printed from.

@@ -34,6 +34,8 @@ pub struct PrintedNetwork {
     pub loops: Vec<PrintedLoop>,
     /// Kernels of devices that run some of them.
     pub kernels: Vec<Items>,
+    /// Why the others have none, where devices were asked for.
+    pub refused: Vec<String>,
 }
 
 /// The fields of a context that hold the state of a network.
@@ -169,7 +171,7 @@ pub fn print(
         fields.variables.push(scalars.chain(lists).collect());
     }
     fields.fifos = writer.rings.iter().map(|fifo| fifo.field.clone()).collect();
-    PrintedNetwork { declarations, definitions, fields, loops: Vec::new(), kernels: Vec::new() }
+    PrintedNetwork { declarations, definitions, fields, loops: Vec::new(), kernels: Vec::new(), refused: Vec::new() }
 }
 
 pub(super) struct Writer<'a> {

@@ -15,6 +15,8 @@ pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, automato
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// What projects of operations ship with beside the headers of every program.
 pub(crate) const MESSAGES: &[(&str, &str)] = &[
@@ -67,9 +69,9 @@ pub fn of_operations(
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
-    let mut files = networks(operations, options, told, &|spec| network_prefix(&name, spec), &|spec, network| {
-        shape::source(&name, spec, network)
-    })?;
+    let prefix = |spec: &OperationSpec| network_prefix(&name, spec);
+    let behind = |spec: &OperationSpec, network: &Network| shape::source(&name, spec, network);
+    let Networks { mut files, on_device } = networks(operations, options, told, &prefix, &behind)?;
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
@@ -78,9 +80,20 @@ pub fn of_operations(
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name()));
-    let about = format!("{title}: {} in C{kernels}.", listed.join(", "));
+    let mut about = format!("{title}: {} in C{kernels}.", listed.join(", "));
+    if !on_device.is_empty() {
+        let _ = write!(about, " A device runs\n\n{}\n\nand the processor everything else.", on_device.join("\n"));
+    }
     build_files::add(&mut files, &name, &options.command, &about);
     Ok(files)
+}
+
+/// The networks of operations.
+pub(crate) struct Networks {
+    /// Their sources.
+    pub(crate) files: Files,
+    /// What a device runs of each, a line for readers, where there are kernels for one.
+    pub(crate) on_device: Vec<String>,
 }
 
 /// The sources of the networks of operations, each under its prefix and with what is put behind it: where compilers see
@@ -91,7 +104,7 @@ pub(crate) fn networks(
     told: &Told<'_>,
     prefix: &(dyn Fn(&OperationSpec) -> String + Sync),
     behind: &dyn Fn(&OperationSpec, &Network) -> String,
-) -> Result<Files, Vec<Diagnostic>> {
+) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let own = Options { prefix: Some(prefix(spec)), ..options.clone() };
         let automaton = options.fused.then(|| automaton_of_operation(spec, network));
@@ -106,7 +119,7 @@ pub(crate) fn networks(
         told(spec, refused);
         emission
     };
-    let mut files = Files::new();
+    let mut printed = Networks { files: Files::new(), on_device: Vec::new() };
     let mut problems = Vec::new();
     for (emission, (spec, network)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
         match emission {
@@ -114,12 +127,27 @@ pub(crate) fn networks(
                 let source = emission.files.entry(format!("{}.c", prefix(spec))).or_default();
                 source.extend(behind(spec, network).into_bytes());
                 add_kernels(&mut emission, options);
-                files.extend(in_source_folder(emission.files));
+                printed
+                    .on_device
+                    .extend(options.device.map(|_| format!("* `{}`: {}", spec.name, runs_there(&emission))));
+                printed.files.extend(in_source_folder(emission.files));
             }
             Err(found) => problems.extend(found),
         }
     }
-    if problems.is_empty() { Ok(files) } else { Err(problems) }
+    if problems.is_empty() { Ok(printed) } else { Err(problems) }
+}
+
+/// What of an operation runs on a device, for readers.
+fn runs_there(emission: &Emission) -> String {
+    let reasons: BTreeSet<&str> = emission.refused.iter().map(String::as_str).collect();
+    let reasons: Vec<&str> = reasons.into_iter().collect();
+    match (emission.kernels.len(), emission.fused, reasons.join("; ")) {
+        (0, false, _) => "nothing: it keeps its scheduler".to_owned(),
+        (0, true, reasons) if reasons.is_empty() => "nothing: it has no loop".to_owned(),
+        (0, true, reasons) => format!("nothing, of its loops: {reasons}"),
+        (n, _, _) => format!("{n} of {} loops", n + emission.refused.len()),
+    }
 }
 
 /// Adds the kernels of a network, if there are some.

@@ -1,0 +1,66 @@
+//! Projects that `headrace build --target opencl` and `--target cuda` make: they compile without a warning, and known
+//! answers and long messages are the same with a device as without one.
+
+#[expect(dead_code, reason = "each test uses a part of it")]
+mod projects;
+
+use projects::{Folder, is_here};
+use std::path::Path;
+use std::process::Command;
+
+/// Builds a project, runs its test, and gives what it said; `None` where there is nothing to run it on.
+fn tested(folder: &Folder, target: &str, what: &[&str]) -> Option<String> {
+    let project = folder.build(target, what);
+    let mut make = Command::new("make");
+    make.args(["-s", "-j2", "test/test", "CFLAGS=-O1"]);
+    let said = folder.run_in(&project, &mut make);
+    assert!(!said.contains("warning"), "{what:?}:\n{said}");
+    let test = Command::new(project.join("test/test"))
+        .env("POCL_CACHE_DIR", &project)
+        .output()
+        .expect("the test of the project starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&test.stdout), String::from_utf8_lossy(&test.stderr));
+    if test.status.code() == Some(4) {
+        eprintln!("not run: {said}");
+        return None;
+    }
+    assert!(test.status.success() && said.contains(" passed, 0 failed"), "{what:?}:\n{said}");
+    Some(said)
+}
+
+/// Operations with wide loops: most of a long message goes through the device.
+fn runs_there(target: &str) {
+    let folder = Folder::new();
+    for (what, operations) in [
+        (
+            &["aes128", "--operation", "ctr", "--operation", "cbc-decrypt"][..],
+            &["aes128_ctr", "aes128_cbc_decrypt"][..],
+        ),
+        (&["chacha20"], &["chacha20_stream"]),
+        (&["sha256"], &[]),
+    ] {
+        let Some(said) = tested(&folder, target, what) else { return };
+        for operation in operations {
+            let line = said.lines().find(|line| line.starts_with(&format!("{operation}, 737280 bytes: result 0, ")));
+            let passes = line.and_then(|line| line.split(", ").last()?.split(' ').next()?.parse::<u64>().ok());
+            assert!(passes.is_some_and(|passes| passes * 64 + 1024 > 737_280), "{operation}: {line:?}\n{said}");
+        }
+    }
+}
+
+#[test]
+fn a_device_of_opencl_gives_what_the_processor_gives() {
+    // The header and the library stand in packages for developers.
+    if !Path::new("/usr/include/CL/cl.h").exists() {
+        eprintln!("not run: no CL/cl.h (scripts/tools.sh opencl)");
+        return;
+    }
+    runs_there("opencl");
+}
+
+#[test]
+fn kernels_in_cuda_give_what_the_processor_gives() {
+    if is_here("c++") {
+        runs_there("cuda");
+    }
+}

@@ -22,7 +22,7 @@ struct buffer {
 
 struct slot {
     void *stream;
-    struct buffer buffers[HEADRACE_PORTS];
+    struct buffer buffers[HEADRACE_LOOP_PORTS];
 };
 
 struct headrace_device {
@@ -223,7 +223,7 @@ void headrace_device_close(struct headrace_device *device) {
     for (int i = 0; i < SLOTS; i++) {
         struct slot *const slot = &device->slots[i];
         /* What they held has been overwritten when a call returned. */
-        for (int port = 0; port < HEADRACE_PORTS; port++) {
+        for (int port = 0; port < HEADRACE_LOOP_PORTS; port++) {
             give_back(slot->buffers[port].memory);
         }
         if (slot->stream != NULL) {

@@ -7,7 +7,7 @@
 /* Passes that a kernel runs: where on the device everything is. */
 struct headrace_launch {
     const void *given;
-    void *ports[HEADRACE_PORTS];
+    void *ports[HEADRACE_LOOP_PORTS];
     uint64_t first;
     uint32_t n;
     void *stream;

@@ -45,7 +45,7 @@ struct headrace_helpers headrace_device_helpers(struct headrace_device *device);
 /* --- for generated code ----------------------------------------------------------------------------------------- */
 
 /* Ports of a loop at most. */
-#define HEADRACE_PORTS 8
+#define HEADRACE_LOOP_PORTS 8
 
 /* The kernels of a network; what it is depends on the kind of device. */
 struct headrace_kernels;
@@ -63,7 +63,7 @@ struct headrace_passes {
     uint32_t kernel;
     uint32_t n_ports;
     size_t passes;
-    struct headrace_tokens ports[HEADRACE_PORTS];
+    struct headrace_tokens ports[HEADRACE_LOOP_PORTS];
 };
 
 /* Whether helpers are a device that is worth asking. */

@@ -165,11 +165,13 @@ pub fn of_operations(
         return Err(problems);
     }
     let mut script = SCRIPT.to_owned();
-    for (number, answer) in known.iter().enumerate() {
-        let (spec, network) = operations[answer.operation];
-        if let Some(streams) = streams(spec, network, answer) {
-            comparison(&mut script, &format!("{} {}", spec.name, number + 1), &folder(spec), network, &streams);
+    for (at, (spec, network)) in operations.iter().enumerate() {
+        for (number, answer) in known.iter().filter(|answer| answer.operation == at).enumerate() {
+            if let Some(streams) = streams(spec, network, answer) {
+                comparison(&mut script, &format!("{} {}", spec.name, number + 1), &folder(spec), network, &streams);
+            }
         }
+        let _ = writeln!(script, "operation '{}'", spec.name);
     }
     script.push_str(END);
     files.insert("test.sh".into(), script.into_bytes());
@@ -203,7 +205,7 @@ fn streams(spec: &OperationSpec, network: &Network, answer: &KnownAnswer) -> Opt
     match &answer.expected {
         Some(expected) => {
             for port in spec.outputs.iter().filter(|port| port.bits == 8) {
-                let bytes = expected.get(&port.role).filter(|bytes| !bytes.is_empty());
+                let bytes = expected.get(&port.role);
                 outputs.extend(
                     port_of(&port.name).zip(bytes).map(|(own, bytes)| (port.name.clone(), numbers(bytes, own))),
                 );

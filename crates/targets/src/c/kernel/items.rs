@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 /// Nodes of a kernel: longer ones take compilers of devices minutes.
 const MOST_NODES: usize = 20_000;
 
-/// Ports of a loop that runs on devices (`HEADRACE_PORTS`).
+/// Ports of a loop that runs on devices (`HEADRACE_LOOP_PORTS`).
 const MOST_PORTS: usize = 8;
 
 /// Bytes of tables that are copied to where a group of work items reads them fastest.

@@ -1,9 +1,10 @@
 //! XLIM, the XML Language-Independent Model of the OpenDF and OpenForge tools: read, verified, executed.
 //!
 //! A design is an actor: ports, state variables, and modules (tasks) of operations on values that are assigned once. What is
-//! read here is what the description of the format (XLIM 1.0, Xilinx, 2007) and the open tools around it (the CAL to XLIM
-//! transformation of OpenDF, OpenForge, the XLIM back end of Orcc) agree on; nothing is taken from this project's own
-//! writer, so that running what it wrote is evidence.
+//! read here is what the open tools around the format agree on (the CAL to XLIM transformation of OpenDF, OpenForge, the XLIM
+//! back end of Orcc), which were written to its description (XLIM 1.0, Xilinx, 2007) when that was in circulation; the
+//! description itself was not consulted. Nothing is taken from this project's own writer, so that running what it wrote is
+//! evidence.
 //!
 //! | file | what is there |
 //! | --- | --- |

@@ -36,6 +36,9 @@ impl Default for Options {
     }
 }
 
+/// Gives the design of a class that is named at a place, or says what is wrong with it.
+pub type DesignOf<'a> = dyn FnMut(&str, Span) -> Result<Design, Vec<Diagnostic>> + 'a;
+
 impl XlimNetwork {
     /// A network of one design, whose ports are those of the network.
     ///
@@ -68,10 +71,7 @@ impl XlimNetwork {
     /// # Errors
     ///
     /// What the network says that is wrong, or more than wires between designs; and whatever `design` says.
-    pub fn of_xdf(
-        network: &ast::Network,
-        design: &mut dyn FnMut(&str, Span) -> Result<Design, Vec<Diagnostic>>,
-    ) -> Result<Self, Vec<Diagnostic>> {
+    pub fn of_xdf(network: &ast::Network, design: &mut DesignOf<'_>) -> Result<Self, Vec<Diagnostic>> {
         let mut problems = Vec::new();
         let mut designs = Vec::new();
         let mut classes: HashMap<String, usize> = HashMap::new();

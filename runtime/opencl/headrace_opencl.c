@@ -379,9 +379,12 @@ static bool run_all(struct headrace_device *device, cl_kernel kernel, cl_mem giv
         good = finished(device, slot) && launch(device, slot, kernel, given, all, first, n);
         first += n;
     }
+    /* Nothing is overwritten before all launches have ended: every one reads what is given. */
+    for (unsigned at = 0; at < SLOTS; at++) {
+        good = finished(device, &device->slots[at]) && good;
+    }
     for (unsigned at = 0; at < SLOTS; at++) {
         struct slot *const slot = &device->slots[at];
-        good = finished(device, slot) && good;
         for (uint32_t port = 0; port < all->n_ports; port++) {
             if (slot->buffers[port].memory != NULL) {
                 good = wiped(device, slot->queue, slot->buffers[port].memory, slot->buffers[port].bytes) && good;

@@ -151,9 +151,13 @@ pub(crate) fn elaborate(
         schedule: scheduled.schedule,
         priorities: scheduled.priorities,
         annotations: annotations(&file.tree.annotations),
+        lines: ir::Lines::default(),
         span: actor.name.span,
     };
     crate::prune::prune(&mut actor);
+    let actions = actor.initializers.iter().chain(&actor.actions).map(|action| action.span);
+    let places = actions.chain(actor.procedures.iter().map(|procedure| procedure.span));
+    actor.lines = ir::Lines::of(&session.sources, actor.span, places);
     let n_scalars: u64 = actor.variables.iter().map(|variable| variable.ty.len() as u64).sum();
     match room.checked_sub(n_scalars) {
         Some(rest) => *room = rest,
@@ -189,6 +193,7 @@ fn ports_only(class: String, inputs: Vec<ir::Port>, outputs: Vec<ir::Port>, span
         schedule: ir::Schedule { states: Vec::new(), initial: ir::StateId(0) },
         priorities: Vec::new(),
         annotations: Vec::new(),
+        lines: ir::Lines::default(),
         span,
     }
 }

@@ -1,6 +1,6 @@
 //! Actors: ports, variables, procedures, actions and the order in which actions are tried.
 
-use crate::{Expr, Place, Scalar, Stmt, Type, Value};
+use crate::{Expr, Lines, Place, Scalar, Stmt, Type, Value};
 use headrace_source::Span;
 
 macro_rules! index {
@@ -91,6 +91,8 @@ pub struct Actor {
     pub priorities: Vec<(ActionId, ActionId)>,
     /// Annotations of the actor.
     pub annotations: Vec<Annotation>,
+    /// Where its actions and procedures are written, in words.
+    pub lines: Lines,
     /// Where the actor's name is declared.
     pub span: Span,
 }

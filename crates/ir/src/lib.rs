@@ -19,7 +19,8 @@ pub mod actor;
 pub mod eval;
 pub mod expr;
 pub mod int;
-pub mod mapping;
+pub mod lines;
+mod mapping;
 pub mod network;
 pub mod real;
 pub mod stmt;
@@ -33,6 +34,7 @@ pub use actor::{
 };
 pub use expr::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Place, PrintOperand, RealOp, Root};
 pub use int::{ArithmeticError, Int};
+pub use lines::Lines;
 pub use mapping::Mapping;
 pub use network::{ActorId, Connection, DEFAULT_FIFO_TOKENS, Endpoint, Instance, InstanceId, Network};
 pub use stmt::{PrintPiece, Stmt, StmtKind};

@@ -194,7 +194,7 @@ fn lower_procedure(plan: &Plan<'_>, building: &mut Building, at: usize, keys: &[
             code.f.make_constant(group);
         }
     }
-    let about = format!("`{}` of {}", source.name, plan.actor.class);
+    let about = format!("`{}` of {}{}", source.name, plan.actor.class, plan.actor.lines.behind(source.span));
     let stops = code.stops;
     let lowered = match reserved {
         Some(id) => Lowered { id, needs: code.finish_as(id, name, &about, result_type), stops: true },

@@ -202,7 +202,8 @@ pub(crate) fn guard(
         all = all.and(value);
     }
     code.push(Stmt::Return(Some(all)));
-    let about = format!("whether `{}` of {} may fire", action.name, plan.actor.class);
+    let about =
+        format!("whether `{}` of {} may fire{}", action.name, plan.actor.class, plan.actor.lines.behind(action.span));
     Some(code.finish(name, &about, Some(Type::Bool)))
 }
 
@@ -241,6 +242,6 @@ pub(crate) fn fire(
             code.ring_advance(&fifo, WRITTEN, Expr::u32(output.tokens() as u32));
         }
     }
-    let about = format!("`{}` of {}", action.name, plan.actor.class);
+    let about = format!("`{}` of {}{}", action.name, plan.actor.class, plan.actor.lines.behind(action.span));
     code.finish(name, &about, None)
 }

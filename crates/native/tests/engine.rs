@@ -3,8 +3,8 @@
 use headrace_engine::{Blocked, CollectingHost, Engine, Outcome};
 use headrace_ir::{
     Action, ActionId, Actor, ActorId, BinaryOp, Connection, Endpoint, Expr, ExprKind, Guard, Instance, InstanceId, Int,
-    IntType, Local, LocalId, LocalKind, Network, Output, OutputValue, Pattern, Place, Port, Root, Scalar, Schedule,
-    State, StateId, Test, Type,
+    IntType, Lines, Local, LocalId, LocalKind, Network, Output, OutputValue, Pattern, Place, Port, Root, Scalar,
+    Schedule, State, StateId, Test, Type,
 };
 use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options};
 use headrace_source::Span;
@@ -49,6 +49,7 @@ fn adder() -> Network {
         },
         priorities: Vec::new(),
         annotations: Vec::new(),
+        lines: Lines::default(),
         span,
     };
     let connection = |source, target| Connection { source, target, via: Vec::new(), fifo_tokens: None, span };

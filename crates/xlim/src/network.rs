@@ -5,7 +5,7 @@ use crate::machine::{Failed, Machine, Pins, Program, Turn, Waiting, wrapped};
 use headrace_engine::{Blocked, Engine, Host, Leftover, Outcome, Report, Trap, Wait};
 use headrace_ir::{
     Action, Actor, ActorId, Connection, DEFAULT_FIFO_TOKENS, Endpoint, Guard, Instance, InstanceId, Int, IntType,
-    MAX_WIDTH, Network, Port, Scalar, Schedule, State, StateId,
+    Lines, MAX_WIDTH, Network, Port, Scalar, Schedule, State, StateId,
 };
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, AttributeValue, EntityExprKind, ExprKind, PortRef, StructureKind, TypeKind};
@@ -282,6 +282,7 @@ fn shown(design: &Design) -> Actor {
         schedule: Schedule { states: vec![State { name: String::new(), tests: Vec::new() }], initial: StateId(0) },
         priorities: Vec::new(),
         annotations: Vec::new(),
+        lines: Lines::default(),
         span,
     }
 }

@@ -130,6 +130,7 @@ fn converter(ty: Scalar, span: Span) -> Actor {
         schedule: Schedule { states: vec![State { name: String::new(), tests: vec![test] }], initial: StateId(0) },
         priorities: Vec::new(),
         annotations: Vec::new(),
+        lines: headrace_ir::Lines::default(),
         span,
     }
 }

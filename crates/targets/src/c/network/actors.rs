@@ -9,6 +9,7 @@ use crate::c::scheduler::{ActionFunctions, Wiring, comment};
 use headrace_analysis::ranges::Unit;
 use headrace_ir::{Actor, Int, Value};
 use headrace_program::names::identifier;
+use headrace_source::Span;
 use std::collections::{HashMap, HashSet};
 
 pub(super) struct ActorText {
@@ -31,6 +32,8 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
         if info.recursive {
             prototypes.push_str(&prototype);
         }
+        let procedure = &actor.procedures[at];
+        bodies.push_str(&source_comment("", &procedure.name, actor, procedure.span));
         bodies.push_str(&body);
         plan.set_procedure(at, info);
     }
@@ -50,8 +53,12 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
             guard: functions::guard(plan, unit, action, &guard_name),
             body: functions::body(plan, unit, action, &name),
         };
-        for Printed { text: function, .. } in [&functions.guard, &functions.body] {
-            text.push_str(function);
+        for (what, Printed { text: function, .. }) in [("whether it fires: ", &functions.guard), ("", &functions.body)]
+        {
+            if !function.is_empty() {
+                text.push_str(&source_comment(what, &action.name, actor, action.span));
+                text.push_str(function);
+            }
         }
         functions
     };
@@ -74,6 +81,11 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
         schedulers: HashMap::new(),
         scheduler_text: String::new(),
     }
+}
+
+/// What a function is in the source, and where.
+fn source_comment(what: &str, name: &str, actor: &Actor, span: Span) -> String {
+    format!("/* {what}{}{} */\n", comment(name), comment(&actor.lines.behind(span)))
 }
 
 pub(super) fn actor_types(plan: &Plan<'_>, options: &Options) -> String {

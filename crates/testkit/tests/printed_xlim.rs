@@ -62,7 +62,7 @@ fn random_case(seed: u64) -> Result<bool, String> {
     let knobs = Knobs { prints: false, ..Knobs::default() };
     let case = generate(seed, &knobs);
     let network = Arc::new(program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?);
-    let fifo_tokens = if seed % 2 == 0 { DEFAULT_FIFO_TOKENS } else { 1 + (seed / 2 % 8) as u32 };
+    let fifo_tokens = if seed.is_multiple_of(2) { DEFAULT_FIFO_TOKENS } else { 1 + (seed / 2 % 8) as u32 };
     let files = match written(&network, fifo_tokens) {
         Ok(files) => files,
         Err(problems) if problems.iter().all(|problem| problem.message.starts_with("XLIM cannot express")) => {

@@ -113,6 +113,7 @@ pub fn actor(inputs: Vec<Port>, outputs: Vec<Port>, actions: Vec<Action>) -> Act
         schedule: Schedule { states: vec![State { name: String::new(), tests }], initial: StateId(0) },
         priorities: vec![],
         annotations: vec![],
+        lines: headrace_ir::Lines::default(),
         span: span(),
     }
 }

@@ -215,9 +215,9 @@ pub(super) fn root(traits: &Traits) -> String {
     let names: Vec<&str> = traits.types.iter().map(|of| of.name.as_str()).collect();
     let mut text = format!("\n{gate}mod rustcrypto;\n");
     for of_crate in traits.crates() {
-        let _ = write!(text, "{gate}pub use {};\n", of_crate.name());
+        let _ = writeln!(text, "{gate}pub use {};", of_crate.name());
     }
-    let _ = write!(text, "{gate}pub use rustcrypto::{{{}}};\n", names.join(", "));
+    let _ = writeln!(text, "{gate}pub use rustcrypto::{{{}}};", names.join(", "));
     text
 }
 

@@ -152,6 +152,8 @@ struct headrace_network {
     /* Null, or: a message as most are, all at once. Input and output do not overlap. Tokens that are left of ports other than
        `input` wait in the context then, and so does output for other ports than `output`. */
     uint32_t (*whole)(void *context, struct headrace_windows *windows);
+    /* Null where contexts may be copied byte by byte, or: makes a context a copy of another one, without its helpers. */
+    void (*copy)(void *context, const void *other);
 };
 
 /* --- integers --------------------------------------------------------------------------------------------------- */

@@ -283,7 +283,7 @@ bool headrace_device_takes(const struct headrace_helpers *helpers, const struct 
     for (uint32_t port = 0; port < all->n_ports; port++) {
         bytes += all->ports[port].bytes;
     }
-    return all->passes >= (device->least_bytes + bytes - 1) / bytes;
+    return all->passes >= device->least_bytes / bytes + (device->least_bytes % bytes != 0);
 }
 
 /* --- kernels -------------------------------------------------------------------------------------------------------- */

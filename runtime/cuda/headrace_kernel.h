@@ -33,7 +33,8 @@ struct hr_number {
   uint32_t x;
 };
 
-static struct hr_number threadIdx, blockIdx;
+/* A device serves one thread, and each thread may have its own. */
+static thread_local struct hr_number threadIdx, blockIdx;
 static const struct hr_number blockDim = {HR_GROUP};
 
 #define HR_KERNEL static

@@ -251,7 +251,7 @@ bool headrace_device_takes(const struct headrace_helpers *helpers, const struct 
     for (uint32_t port = 0; port < all->n_ports; port++) {
         bytes += all->ports[port].bytes;
     }
-    return all->passes >= (device->least_bytes + bytes - 1) / bytes;
+    return all->passes >= device->least_bytes / bytes + (device->least_bytes % bytes != 0);
 }
 
 /* --- kernels ----------------------------------------------------------------------------------------------------- */
@@ -335,6 +335,10 @@ static bool launch(struct headrace_device *device, struct slot *slot, cl_kernel 
         return false;
     }
     code = clEnqueueNDRangeKernel(slot->queue, kernel, 1, NULL, &items, &group, 0, NULL, NULL);
+    if (code == CL_INVALID_WORK_GROUP_SIZE || code == CL_INVALID_WORK_ITEM_SIZE) {
+        /* Groups of the device, or for this kernel, are smaller: it chooses. */
+        code = clEnqueueNDRangeKernel(slot->queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL);
+    }
     if (failed(device, "clEnqueueNDRangeKernel", code)) {
         return false;
     }

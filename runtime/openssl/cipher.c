@@ -383,7 +383,8 @@ int headrace_cipher_final(void *context, unsigned char *out, size_t *out_bytes, 
     if (c->running.algorithm->kind != HEADRACE_BLOCKS) {
         return 1;
     }
-    if (!c->is_padded) {
+    /* Of a decryption the last block is held; when padding has been switched off since, it comes out as it is. */
+    if (!c->is_padded && !(c->decrypts && c->n_held == block)) {
         return c->n_held == 0 ? 1 : headrace_raise(provider, HEADRACE_REASON_BLOCKS);
     }
     if (c->decrypts && c->n_held != block) {
@@ -397,9 +398,10 @@ int headrace_cipher_final(void *context, unsigned char *out, size_t *out_bytes, 
         memset(c->held + c->n_held, (int)filled, filled);
     }
     if (!feed(c, c->held, block, last)) {
+        provider->cleanse(last, sizeof last);
         return 0;
     }
-    if (c->decrypts) {
+    if (c->decrypts && c->is_padded) {
         n = unpadded(last, block);
     }
     if (n <= block && n <= room) {

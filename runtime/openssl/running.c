@@ -71,8 +71,13 @@ int headrace_running_copy(struct headrace_running *running, const struct headrac
         return headrace_raise(running->provider, HEADRACE_REASON_MEMORY);
     }
     if (running->operation != NULL) {
-        /* No network points into itself, and none has a host or helpers here. */
-        memcpy(running->network, from->network, running->operation->network->size);
+        const struct headrace_network *const network = running->operation->network;
+        if (network->copy != NULL) {
+            network->copy(running->network, from->network);
+        } else {
+            /* None has a host here. */
+            memcpy(running->network, from->network, network->size);
+        }
     }
     return 1;
 }

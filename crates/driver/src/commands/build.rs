@@ -75,6 +75,9 @@ const RECORDED_TOKENS: usize = 256;
 /// Most firings of a recorded run.
 const RECORDED_FIRINGS: u64 = 1 << 20;
 
+/// Most bytes of output of a recorded run; a source without end makes more.
+const RECORDED_BYTES: usize = 1 << 20;
+
 /// A run on the interpreter with arbitrary tokens, the same each time. None where the streams would not tell: when they
 /// may depend on the order of firings or on the outside, when nothing comes out, or when the run does not come to rest.
 fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
@@ -115,6 +118,9 @@ fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
             return None;
         }
         moved += outputs.iter_mut().enumerate().map(|(at, stream)| engine.read(at, stream)).sum::<usize>();
+        if outputs.iter().map(Vec::len).sum::<usize>() > RECORDED_BYTES {
+            return None;
+        }
         if moved == 0 {
             break;
         }

@@ -2,7 +2,7 @@
 
 use super::execute::{Assumptions, Execution, Known};
 use headrace_analysis::ranges::root_type;
-use headrace_ir::{Argument, CompareOp, Expr, ExprKind, Int, LocalKind, Pattern, Place, Root, Scalar};
+use headrace_ir::{Action, Argument, CompareOp, Expr, ExprKind, Int, LocalKind, Pattern, Place, Root, Scalar};
 
 impl<'a> Execution<'a> {
     pub(super) fn is_bool(&self, place: &Place) -> bool {
@@ -30,17 +30,19 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The least and the greatest value that the type of the unknown operand of a comparison has.
-    fn range_of_operands(&self, expr: &Expr) -> Option<(i128, i128)> {
+    /// The least and the greatest value that the type of the unknown operand of a comparison has. That of a known one says
+    /// nothing about the other.
+    fn range_of_operands(&mut self, expr: &'a Expr) -> Option<(i128, i128)> {
         let ExprKind::Compare(_, a, b) = &expr.kind else { return None };
-        let ty = |expr: &Expr| match &expr.kind {
+        let unknown = if self.expr(a).is_none() { a } else { b };
+        let ty = match &unknown.kind {
             ExprKind::Load(place) => {
                 root_type(self.actor, self.frame_locals().unwrap_or_default(), place.root).element.as_int()
             }
             ExprKind::Wrap(ty, _) => Some(*ty),
             _ => None,
         };
-        let ty = ty(a).or_else(|| ty(b)).filter(|ty| ty.width < 100)?;
+        let ty = ty.filter(|ty| ty.width < 100)?;
         Some(match ty.signed {
             true => (-(1 << (ty.width - 1)), (1 << (ty.width - 1)) - 1),
             false => (0, (1 << ty.width) - 1),
@@ -50,15 +52,40 @@ impl<'a> Execution<'a> {
     /// The name of a condition, and whether the expression is its opposite.
     fn condition(&mut self, expr: &'a Expr) -> (String, bool) {
         let ExprKind::Compare(op, a, b) = &expr.kind else { return (self.name(expr), false) };
+        let ordered = !self.is_real(a) && !self.is_real(b);
         let (a, b) = (self.name(a), self.name(b));
         let equal = |a: String, b: String| if a <= b { format!("{a} = {b}") } else { format!("{b} = {a}") };
         match op {
             CompareOp::Equal => (equal(a, b), false),
             CompareOp::NotEqual => (equal(a, b), true),
             CompareOp::Less => (format!("{a} < {b}"), false),
-            CompareOp::GreaterEqual => (format!("{a} < {b}"), true),
             CompareOp::Greater => (format!("{b} < {a}"), false),
-            CompareOp::LessEqual => (format!("{b} < {a}"), true),
+            CompareOp::GreaterEqual if ordered => (format!("{a} < {b}"), true),
+            CompareOp::LessEqual if ordered => (format!("{b} < {a}"), true),
+            // What is no number is neither less than another nor not less.
+            CompareOp::GreaterEqual => (format!("{b} <= {a}"), false),
+            CompareOp::LessEqual => (format!("{a} <= {b}"), false),
+        }
+    }
+
+    /// Whether an expression may have a value that is no number.
+    fn is_real(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Real(..)
+            | ExprKind::IntToReal(..)
+            | ExprKind::RealToReal(..)
+            | ExprKind::RealBinary(..)
+            | ExprKind::RealNegate(_) => true,
+            ExprKind::Load(place) => {
+                let locals = self.frame_locals().unwrap_or_default();
+                matches!(root_type(self.actor, locals, place.root).element, Scalar::Real(_))
+            }
+            ExprKind::Call(procedure, _) => {
+                let result = self.actor.procedures.get(procedure.index()).and_then(|called| called.result.as_ref());
+                !matches!(result, Some((Scalar::Int(_) | Scalar::Bool, _)))
+            }
+            ExprKind::If(_, a, b) => self.is_real(a) || self.is_real(b),
+            _ => false,
         }
     }
 
@@ -130,9 +157,24 @@ impl<'a> Execution<'a> {
             (Some((pattern, at)), Some(LocalKind::Pattern)) => {
                 let port = &self.actor.inputs[pattern.port].name;
                 let every = if pattern.repeat.is_some() { format!("/{}", pattern.locals.len()) } else { String::new() };
-                if at == 0 && every.is_empty() { port.clone() } else { format!("{port}#{at}{every}") }
+                // A variable of the actor may have the name of the port.
+                let is_free = self.actor.variables.iter().all(|variable| variable.name != *port);
+                match at == 0 && every.is_empty() && is_free {
+                    true => port.clone(),
+                    false => format!("{port}#{at}{every}"),
+                }
             }
-            _ => format!("{}.{}", action.name, action.locals.get(local).map_or("?", |local| &local.name)),
+            _ => format!("{}.{}", self.action_name(action), action.locals.get(local).map_or("?", |local| &local.name)),
+        }
+    }
+
+    /// The name of an action, with its number where others have the same.
+    pub(super) fn action_name(&self, action: &Action) -> String {
+        let actions = || self.actor.initializers.iter().chain(&self.actor.actions);
+        let alike = actions().filter(|other| other.name == action.name).count();
+        match actions().position(|other| std::ptr::eq(other, action)).filter(|_| alike > 1) {
+            Some(at) => format!("{}/{at}", action.name),
+            None => action.name.clone(),
         }
     }
 }

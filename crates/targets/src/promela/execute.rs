@@ -157,7 +157,7 @@ impl<'a> Execution<'a> {
                 }
                 Some(_) => {}
                 None => {
-                    let name = self.depends.take().unwrap_or_else(|| format!("guard of {}", action.name));
+                    let name = self.depends.take().unwrap_or_else(|| format!("guard of {}", self.action_name(action)));
                     outcome = match self.assumed.get(&name) {
                         Some(true) => continue,
                         Some(false) => Holds::No,

@@ -31,6 +31,7 @@
 
 mod ahead;
 mod budget;
+mod copy;
 mod counted;
 mod divided;
 mod elsewhere;

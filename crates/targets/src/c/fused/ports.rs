@@ -281,6 +281,7 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
 
 "
         );
+        text.push_str(&self.copy());
         // Writing.
         let _ = write!(
             text,
@@ -430,7 +431,8 @@ const struct headrace_network {prefix}_network = {{
     .stream = {prefix}_any_stream,
     .streams = {streams},
     .help = {prefix}_any_help,
-    .whole = {whole}
+    .whole = {whole},
+    .copy = {prefix}_any_copy
 }};
 ",
             self.network.name

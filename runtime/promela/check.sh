@@ -5,7 +5,8 @@
 #   -DEVERY_ORDER  every order of all firings, not only as many as are needed
 #   -DMESSAGES=N   overflow: messages that come in
 #   -DTOKENS=N     overflow: tokens that come in at inputs that have no messages
-# From the environment: SPIN, CC, CFLAGS, DEPTH (steps of the longest way), MEMORY (MiB), VECTOR (bytes of a state).
+# From the environment: SPIN, CC, CFLAGS, DEPTH (steps of the longest way), MEMORY (MiB), TIME (seconds),
+# VECTOR (bytes of a state).
 set -eu
 
 what=$1
@@ -28,7 +29,12 @@ rm -f ./*.trail "$firings"
 "$spin" "$@" -a "$here/$model.pml" >spin.txt 2>&1 || { tail -n 20 spin.txt >&2; exit 2; }
 "${CC:-cc}" ${CFLAGS:--O1 -w} -DSAFETY -DCOLLAPSE -DNOREDUCE -DVECTORSZ="${VECTOR:-8192}" -DMEMLIM="${MEMORY:-4096}" \
     -o pan pan.c
-./pan -m"${DEPTH:-1000000}" >pan.txt 2>&1 || true
+ended=0
+timeout "${TIME:-3600}" ./pan -m"${DEPTH:-1000000}" >pan.txt 2>&1 || ended=$?
+if [ "$ended" = 124 ]; then
+    echo "$model: not settled whether $asked is possible: give more TIME than ${TIME:-3600} s" >&2
+    exit 2
+fi
 
 states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.txt)
 if ! grep -q 'errors: [0-9]' pan.txt; then

@@ -119,6 +119,55 @@ fn a_deadlock_is_found_and_is_one_of_the_network_and_larger_fifos_have_none() {
     }
 }
 
+/// Actors of which both actions may have a guard that does not hold: whoever takes the guards for opposites of each other, or
+/// for true, misses that.
+#[test]
+fn guards_that_do_not_hold_together_stop_a_model_too() {
+    if !is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    for (name, actor) in [
+        // The range of `z` says nothing about the sum.
+        (
+            "Sum",
+            "actor Sum() uint(size=8) A, uint(size=8) B ==> uint(size=8) Out:
+                uint(size=8) z := 255;
+                action A:[x], B:[y] ==> Out:[1] guard x + y <= z do z := 255; end
+            end",
+        ),
+        // A variable and a port have one name and are two.
+        (
+            "Alike",
+            "actor Alike() uint(size=8) In ==> uint(size=8) Out:
+                uint(size=8) In := 9;
+                a: action In:[x] ==> Out:[1] guard In > 3 do In := x; end
+                b: action In:[x] ==> Out:[2] guard x <= 3 do In := x; end
+            end",
+        ),
+        // What is no number is neither.
+        (
+            "Neither",
+            "actor Neither() float In ==> uint(size=8) Out:
+                less: action In:[x] ==> Out:[1] guard x < 1.0 end
+                more: action In:[x] ==> Out:[2] guard x >= 1.0 end
+            end",
+        ),
+    ] {
+        folder.write(&format!("{name}.cal"), actor);
+        let project = folder.build("promela", &[&format!("{name}.cal"), "--fifo", "2"]);
+        let (free, said) = check(&project, "deadlock", name, &[]);
+        assert!(!free, "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_source_without_end_has_a_model() {
+    let folder = Folder::new();
+    folder.write("Tick.cal", "actor Tick() ==> uint(size=8) Out: action ==> Out:[1] end end");
+    folder.build("promela", &["Tick.cal"]);
+}
+
 #[test]
 fn choices_by_priority_and_data_and_circles_are_modelled() {
     if !is_here() {

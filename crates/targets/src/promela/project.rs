@@ -115,7 +115,8 @@ fn project(title: &str, models: Vec<Model>, options: &Options) -> Files {
          depends on them, either way is gone. A choice of messages comes in, one after another in any order, any number of them;\n\
          their strings may hold anything. What comes out is taken at once.\n\n\
          A *deadlock* is a stop at which tokens that come in find no room, an action that is enabled waits for room, or actors\n\
-         wait for tokens from each other in a circle. A network at which nothing more comes in may stop otherwise. Models do\n\
+         wait for tokens from each other in a circle. A network at which nothing more comes in may stop otherwise, and one with\n\
+         a source that never waits does not stop at all. Models do\n\
          all that their networks do, so none in a model is none in the network, with these messages and sizes of FIFOs. A\n\
          deadlock that depends on choices of data may be one of the model alone: `headrace analyze NETWORK --firings FILE`\n\
          runs the network with the same messages and says whether it stops.\n\n\

@@ -22,7 +22,7 @@ demo: ## from nothing to an encrypted file, through every engine, compared with 
 	$(HEADRACE) demo -o $(DEMO_REPORT)
 
 test: ## everything that tests the project
-	@scripts/tools.sh rust cc c++ cmake java openssl libssl python3 valgrind aarch64 llvm node spin opencl
+	@scripts/tools.sh rust cc c++ cmake pkg-config java openssl libssl python3 valgrind aarch64 llvm node spin opencl
 	@scripts/test.sh
 
 peers: ## 10,000 random messages through every primitive, compared with other implementations

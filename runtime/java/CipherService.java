@@ -19,6 +19,7 @@ import javax.crypto.CipherSpi;
 import javax.crypto.IllegalBlockSizeException;
 import javax.crypto.NoSuchPaddingException;
 import javax.crypto.ShortBufferException;
+import javax.crypto.spec.ChaCha20ParameterSpec;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.IvParameterSpec;
 
@@ -27,9 +28,14 @@ import javax.crypto.spec.IvParameterSpec;
  * are kept until they end; a tag follows the ciphertext.
  */
 final class CipherService extends CipherSpi {
+    /** What RFC 5116, section 3.1, recommends where nonces may have other lengths, too. */
+    private static final int USUAL_NONCE_BYTES = 12;
+
     private final Supplier<Flow> forward;
     private final Supplier<Flow> inverse;
     private final int blockBytes;
+    private final boolean pads;
+    private final String parametersName;
 
     private Flow flow;
     private boolean encrypts;
@@ -39,6 +45,8 @@ final class CipherService extends CipherSpi {
     private boolean used;
 
     private boolean open;
+    /** How many bytes of the message went in that have not come out. */
+    private long inside;
     private final Secrets kept = new Secrets();
     private final Secrets ad = new Secrets();
 
@@ -69,10 +77,12 @@ final class CipherService extends CipherSpi {
         }
     }
 
-    CipherService(Supplier<Flow> forward, Supplier<Flow> inverse, int blockBytes) {
+    CipherService(Supplier<Flow> forward, Supplier<Flow> inverse, int blockBytes, boolean pads, String parametersName) {
         this.forward = forward;
         this.inverse = inverse;
         this.blockBytes = blockBytes;
+        this.pads = pads;
+        this.parametersName = parametersName;
     }
 
     // --- what it is ---
@@ -97,8 +107,25 @@ final class CipherService extends CipherSpi {
         return iv == null ? null : iv.clone();
     }
 
+    /** Those of other providers, which know how they are encoded; none of a cipher that they do not know. */
     @Override
     protected AlgorithmParameters engineGetParameters() {
+        if (iv == null) {
+            return null;
+        }
+        AlgorithmParameterSpec plain = new IvParameterSpec(iv);
+        AlgorithmParameterSpec[] specs = isAead()
+                ? new AlgorithmParameterSpec[] {new GCMParameterSpec(8 * tagBytes(), iv), plain}
+                : new AlgorithmParameterSpec[] {plain};
+        for (AlgorithmParameterSpec spec : specs) {
+            try {
+                AlgorithmParameters parameters = AlgorithmParameters.getInstance(parametersName);
+                parameters.init(spec);
+                return parameters;
+            } catch (NoSuchAlgorithmException | InvalidParameterSpecException none) {
+                // The next one.
+            }
+        }
         return null;
     }
 
@@ -131,12 +158,14 @@ final class CipherService extends CipherSpi {
         return isAead() ? flow.operation.strings()[role].exactly() : 0;
     }
 
-    /** Room that is always enough: a mode holds back two blocks and a byte at most, and padding adds one block. */
+    /** Nothing comes out that did not go in, but for tags and padding. */
     @Override
     protected int engineGetOutputSize(int inputBytes) {
-        boolean same = flow != null && keeps() && isAead();
-        int more = flow == null ? 3 * blockBytes : same ? (encrypts ? tagBytes() : 0) : 3 * blockBytes;
-        return Math.addExact(inputBytes + kept.size(), more);
+        long most = inputBytes + inside + kept.size();
+        if (flow != null && encrypts) {
+            most += isAead() ? tagBytes() : pads ? blockBytes - most % blockBytes : 0;
+        }
+        return Math.toIntExact(most);
     }
 
     // --- keys and parameters ---
@@ -203,6 +232,7 @@ final class CipherService extends CipherSpi {
         kept.clear();
         ad.clear();
         open = false;
+        inside = 0;
         encrypts = mode == Cipher.ENCRYPT_MODE;
         flow = (encrypts ? forward : inverse).get();
         byte[] before = encrypts && isAead() ? iv : null;
@@ -228,6 +258,12 @@ final class CipherService extends CipherSpi {
                 throw new InvalidAlgorithmParameterException("tags have " + 8 * tagBytes() + " bits");
             }
             given = parameters.getIV();
+        } else if (spec instanceof ChaCha20ParameterSpec parameters && blockBytes == 0 && !isAead()) {
+            // What the JDK takes for a stream cipher with a nonce, which may begin behind the first block there.
+            if (parameters.getCounter() != 0) {
+                throw new InvalidAlgorithmParameterException("the key stream begins at block 0");
+            }
+            given = parameters.getNonce();
         } else {
             throw new InvalidAlgorithmParameterException("an IvParameterSpec is wanted");
         }
@@ -239,6 +275,9 @@ final class CipherService extends CipherSpi {
         }
         if (given == null) {
             int length = flow.operation.strings()[ivRole()].exactly();
+            if (length == Operation.NONE && isAead() && flow.operation.allows(ivRole(), USUAL_NONCE_BYTES)) {
+                length = USUAL_NONCE_BYTES;
+            }
             if (!encrypts || length == Operation.NONE) {
                 throw new InvalidAlgorithmParameterException("an initial block or nonce is wanted");
             }
@@ -268,6 +307,9 @@ final class CipherService extends CipherSpi {
         if (!flow.operation.has(Operation.AD)) {
             throw new UnsupportedOperationException("it takes no associated data");
         }
+        if (kept.size() > 0) {
+            throw new IllegalStateException("associated data comes before the message");
+        }
         ad.write(bytes, from, count);
     }
 
@@ -284,7 +326,8 @@ final class CipherService extends CipherSpi {
 
     /** What a call needs at most, where the caller has it, or apart. */
     private Room roomFor(int count, byte[] out, int at) {
-        int most = engineGetOutputSize(count);
+        // A mode holds back two blocks and a byte at most.
+        int most = Math.addExact(engineGetOutputSize(count), 3 * blockBytes);
         return out.length - at >= most ? new Room(out, at, out.length - at) : new Room(new byte[most], 0, most);
     }
 
@@ -317,8 +360,10 @@ final class CipherService extends CipherSpi {
         try {
             begin();
             flow.update(new Span(in, from, count), room);
+            inside += count - room.used;
         } catch (MessageException error) {
             open = false;
+            inside = 0;
             throw new IllegalStateException(error);
         }
     }
@@ -362,6 +407,7 @@ final class CipherService extends CipherSpi {
             throw new IllegalStateException(error);
         } finally {
             open = false;
+            inside = 0;
             used = true;
             kept.clear();
             ad.clear();

@@ -6,6 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import java.security.Provider;
 import java.security.ProviderException;
 import java.security.SecureRandom;
+import java.security.SecureRandomParameters;
 import java.security.SecureRandomSpi;
 import java.security.Security;
 import java.util.Arrays;
@@ -19,6 +20,7 @@ final class RandomService extends SecureRandomSpi {
     private final transient Provider own;
     private final transient Flow flow;
     private transient boolean seeded;
+    private transient boolean wantsEntropy;
     /** What was given to be taken in beside what the system gives. */
     private transient byte[] given = {};
 
@@ -62,6 +64,15 @@ final class RandomService extends SecureRandomSpi {
         given = both;
     }
 
+    /** The next request takes in entropy. */
+    @Override
+    protected synchronized void engineReseed(SecureRandomParameters parameters) {
+        if (parameters != null) {
+            throw new UnsupportedOperationException("no parameters are taken");
+        }
+        wantsEntropy = true;
+    }
+
     @Override
     protected byte[] engineGenerateSeed(int count) {
         return system().generateSeed(count);
@@ -86,7 +97,7 @@ final class RandomService extends SecureRandomSpi {
         Span[] strings = Flow.strings();
         if (!seeded) {
             strings[Operation.SEED] = fresh(Operation.SEED);
-        } else if (given.length > 0) {
+        } else if (wantsEntropy || given.length > 0) {
             strings[Operation.ENTROPY] = fresh(Operation.ENTROPY);
         }
         if (given.length > 0 && flow.operation.has(Operation.AD)) {
@@ -108,6 +119,7 @@ final class RandomService extends SecureRandomSpi {
             throw new ProviderException(error);
         }
         seeded = true;
+        wantsEntropy = false;
         Arrays.fill(given, (byte) 0);
         given = new byte[0];
     }

@@ -1,5 +1,6 @@
 package headrace;
 
+import java.security.NoSuchAlgorithmException;
 import java.security.Provider;
 import java.util.function.Supplier;
 
@@ -13,7 +14,11 @@ final class Services extends Provider.Service {
     }
 
     @Override
-    public Object newInstance(Object parameter) {
+    public Object newInstance(Object parameter) throws NoSuchAlgorithmException {
+        // As of a generator of which a certain strength is demanded: the next provider may have it.
+        if (parameter != null) {
+            throw new NoSuchAlgorithmException(getAlgorithm() + " takes no parameters");
+        }
         return make.get();
     }
 }

@@ -122,3 +122,122 @@ fn programs_are_served_without_knowing_it() {
     folder.write("Program.java", PROGRAM);
     folder.run(Command::new("java").arg("-cp").arg(project.join("build/classes")).arg("Program.java"));
 }
+
+/// What programs for the JDK write besides: names that do not follow from those of the library, parameters that are handed on.
+const NAMES: &str = r#"
+import java.nio.ByteBuffer;
+import java.security.AlgorithmParameters;
+import java.security.DrbgParameters;
+import java.security.Provider;
+import java.security.SecureRandom;
+import java.security.Security;
+import java.util.Arrays;
+import java.util.ServiceLoader;
+import javax.crypto.Cipher;
+import javax.crypto.KeyGenerator;
+import javax.crypto.Mac;
+import javax.crypto.SecretKey;
+import javax.crypto.spec.ChaCha20ParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+public final class Names {
+    static void sure(boolean is, String what) {
+        if (!is) {
+            throw new AssertionError(what);
+        }
+    }
+
+    static void sureOurs(Provider provider, boolean ours) {
+        sure(provider.getName().startsWith("Headrace") == ours, provider.getName());
+    }
+
+    static Mac mac(SecretKey key, boolean ours) throws Exception {
+        Mac mac = Mac.getInstance("HmacSHA3-256");
+        mac.init(key);
+        sureOurs(mac.getProvider(), ours);
+        return mac;
+    }
+
+    static byte[] stream(int counter, boolean ours) throws Exception {
+        Cipher cipher = Cipher.getInstance("ChaCha20");
+        SecretKey key = new SecretKeySpec(new byte[32], "ChaCha20");
+        cipher.init(Cipher.ENCRYPT_MODE, key, new ChaCha20ParameterSpec(new byte[12], counter));
+        sureOurs(cipher.getProvider(), ours);
+        return cipher.doFinal(new byte[100]);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        byte[] text = "a letter of any length".getBytes();
+        SecretKey key = KeyGenerator.getInstance("DESede").generateKey();
+        SecretKey aes = new SecretKeySpec(new byte[16], "AES");
+        SecretKey macKey = new SecretKeySpec(new byte[20], "HmacSHA3-256");
+        byte[] tag = mac(macKey, false).doFinal(text);
+        byte[] stream = stream(0, false);
+        ServiceLoader.load(Provider.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .filter(provider -> provider.getName().startsWith("Headrace"))
+                .forEach(provider -> Security.insertProviderAt(provider, 1));
+
+        // An initial block that the provider chooses, and the parameters that say so.
+        Cipher ours = Cipher.getInstance("DESede/CBC/PKCS5Padding");
+        ours.init(Cipher.ENCRYPT_MODE, key);
+        sureOurs(ours.getProvider(), true);
+        byte[] encrypted = ours.doFinal(text);
+        sure(ours.getOutputSize(text.length) == encrypted.length, "room");
+        AlgorithmParameters parameters = AlgorithmParameters.getInstance("DESede");
+        parameters.init(ours.getParameters().getEncoded());
+        Cipher theirs = Cipher.getInstance("TripleDES/CBC/PKCS5Padding", "SunJCE");
+        theirs.init(Cipher.DECRYPT_MODE, key, parameters);
+        sure(Arrays.equals(theirs.doFinal(encrypted), text), "DESede");
+
+        sure(Arrays.equals(mac(macKey, true).doFinal(text), tag), "HmacSHA3-256");
+        sure(Arrays.equals(stream(0, true), stream), "ChaCha20");
+        // A nonce that the provider chooses, and buffers that hold just what comes.
+        Cipher aead = Cipher.getInstance("AES/GCM/NoPadding");
+        aead.init(Cipher.ENCRYPT_MODE, aes);
+        sureOurs(aead.getProvider(), true);
+        ByteBuffer sealed = ByteBuffer.allocate(text.length + 16);
+        aead.updateAAD(text);
+        aead.doFinal(ByteBuffer.wrap(text), sealed);
+        Cipher opens = Cipher.getInstance("AES/GCM/NoPadding", "SunJCE");
+        opens.init(Cipher.DECRYPT_MODE, aes, aead.getParameters());
+        opens.updateAAD(text);
+        sure(Arrays.equals(opens.doFinal(sealed.array()), text), "GCM");
+        aead.init(Cipher.ENCRYPT_MODE, aes);
+        aead.update(text);
+        try {
+            aead.updateAAD(text);
+            throw new AssertionError("associated data behind the message");
+        } catch (IllegalStateException late) {
+            sure(late.getMessage().contains("before"), "why");
+        }
+        // What it cannot do goes to the next provider.
+        sure(Arrays.equals(stream(1, false), 0, 36, stream, 64, 100), "ChaCha20, from block 1");
+        sureOurs(SecureRandom.getInstance("DRBG").getProvider(), true);
+        SecureRandom strong = SecureRandom.getInstance("DRBG", DrbgParameters.instantiation(256, DrbgParameters.Capability.NONE, null));
+        sureOurs(strong.getProvider(), false);
+    }
+}
+"#;
+
+#[test]
+fn names_and_parameters_of_the_jdk_are_known() {
+    if !tools_are_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let mut classes = Vec::new();
+    for what in [
+        &["tdes", "--operation", "cbc-pad-encrypt", "--operation", "cbc-pad-decrypt"][..],
+        &["hmac-sha3-256", "--operation", "mac"],
+        &["chacha20"],
+        &["hash-drbg-sha256"],
+        &["aes128-gcm"],
+    ] {
+        let project = folder.build("java", what);
+        folder.run(Command::new("make").arg("-s").arg("-C").arg(&project).arg("build/compiled"));
+        classes.push(project.join("build/classes").display().to_string());
+    }
+    folder.write("Names.java", NAMES);
+    folder.run(Command::new("java").arg("-cp").arg(classes.join(":")).arg("Names.java"));
+}

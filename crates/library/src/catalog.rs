@@ -87,6 +87,8 @@ pub struct OperationSpec {
     pub decrypts: bool,
     /// What OpenSSL calls it; both directions have the same names.
     pub openssl: Vec<OpensslName>,
+    /// What the JCA calls its set beside what follows from the name of that.
+    pub jca: Vec<String>,
 }
 
 impl OperationSpec {
@@ -408,6 +410,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         verifies: false,
         decrypts: false,
         openssl: Vec::new(),
+        jca: Vec::new(),
     }
 }
 
@@ -642,6 +645,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         verifies,
         decrypts,
         openssl: names::of_operation(set, name),
+        jca: set.jca.clone(),
     };
     spec.settle_tag();
     Some(spec)

@@ -126,6 +126,9 @@
 //! `openssl = { cbc = { name = "DES-EDE3-CBC", key = 24 }, ecb = "DES-EDE3-ECB:DES-EDE3" }`, `openssl.mac =
 //! "HMAC(SHA2-256:SHA-256)"`, `openssl.aead = ["AES-128-CCM", { name = "AES-128-CCM", arguments = { TAG_BYTES = 12 } }]`.
 //!
+//! The names of services of the JCA follow from that of the set; others that programs in Java ask for stand in `jca`, those of
+//! a block cipher without mode and padding: `jca = "DESede:TripleDES"`.
+//!
 //! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed entropy words input output
 //! tag`, those that the shape has), operations may differ from their set in them; a part has operations with
 //! `network`, `inputs` and `outputs` only.
@@ -236,6 +239,8 @@ pub struct Set {
     pub operations: Vec<Operation>,
     /// What OpenSSL calls its operations, those of modes among them.
     pub openssl: Vec<OpensslNames>,
+    /// What the JCA calls it where that does not follow from its own name.
+    pub jca: Vec<String>,
 }
 
 /// What OpenSSL calls an operation.

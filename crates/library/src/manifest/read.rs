@@ -209,6 +209,7 @@ impl Reader<'_> {
             let operations = table.need("operations", "a parameter set", self.problems);
             let operations = self.operations(operations, Place::Set);
             let openssl = read_names::openssl(table.take("openssl"), self.problems);
+            let jca = table.take("jca").and_then(|item| read_names::jca(&item, self.problems)).unwrap_or_default();
             table.finish("a parameter set", self.problems);
             sets.push(Set {
                 name: entry.key.to_owned(),
@@ -219,6 +220,7 @@ impl Reader<'_> {
                 tag_parameter,
                 operations,
                 openssl,
+                jca,
             });
         }
         sets

@@ -1,4 +1,4 @@
-//! From TOML to the model: what OpenSSL calls the operations of a set.
+//! From TOML to the model: what OpenSSL and the JCA call the operations of a set.
 
 use super::{OpensslName, OpensslNames};
 use crate::tables::{Entry, Item, Problems};
@@ -56,14 +56,26 @@ fn text(item: &Item<'_>, problems: &mut Problems) -> Option<(String, Option<Stri
         Some((name, of)) => (name, Some(of)),
         None => (text, None),
     };
-    let is_name = |name: &str| {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "-_/.".contains(c);
-        !name.is_empty() && name.chars().all(fits)
-    };
     if !name.split(':').chain(of.into_iter().flat_map(|of| of.split(':'))).all(is_name) {
         let wrong = format!("`{}` cannot be a name in OpenSSL", text.escape_debug());
         problems.value(item.span, wrong, "names with colons between them, as in \"HMAC(SHA2-256:SHA256)\"");
         return None;
     }
     Some((name.to_owned(), of.map(str::to_owned)))
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_/.".contains(c);
+    !name.is_empty() && name.chars().all(fits)
+}
+
+/// `"DESede:TripleDES"`: names for users of the JCA, with colons between them.
+pub(super) fn jca(item: &Item<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+    let text = item.text(problems, "jca")?;
+    if !text.split(':').all(is_name) {
+        let wrong = format!("`{}` cannot be a name in the JCA", text.escape_debug());
+        problems.value(item.span, wrong, "names with colons between them, as in \"DESede:TripleDES\"");
+        return None;
+    }
+    Some(text.split(':').map(str::to_owned).collect())
 }

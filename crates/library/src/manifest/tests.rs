@@ -188,6 +188,15 @@ fn survives_junk() {
 }
 
 #[test]
+fn reads_the_names_in_the_jca() {
+    let with = |names: &str| CIPHER.replace("block_bytes = 8\n", &format!("block_bytes = 8\n{names}\n"));
+    let (manifest, found) = Manifest::parse(FileId(0), "ctl/block/x/primitive.toml", &with("jca = \"Xede:TripleX\""));
+    assert_eq!(found, []);
+    assert_eq!(manifest.unwrap().sets[0].jca, ["Xede", "TripleX"]);
+    assert_eq!(problems(&with("jca = \"X:\"")), ["manifest-value: `X:` cannot be a name in the JCA @ \"X:\""]);
+}
+
+#[test]
 fn reads_the_names_in_openssl() {
     let with = |names: &str| CIPHER.replace("block_bytes = 8\n", &format!("block_bytes = 8\n{names}\n"));
     let text = with(

@@ -190,7 +190,7 @@ pub fn of_operations(
             "src/main/resources/META-INF/services/java.security.Provider".into(),
             format!("{class}\n").into_bytes(),
         );
-        usage = usage_of(&class, &services);
+        usage = usage_of(&class, &provider::provider_name(name), &services);
     }
     project.test("KnownAnswersTest.java", &answers::of_operations(&head, name, &specs, &services));
     let text = crate::answers::text(specs.into_iter(), known);
@@ -199,7 +199,7 @@ pub fn of_operations(
 }
 
 /// How programs reach the services.
-fn usage_of(class: &str, services: &[provider::Service<'_>]) -> String {
+fn usage_of(class: &str, provider: &str, services: &[provider::Service<'_>]) -> String {
     let rows: String = services
         .iter()
         .map(|service| {
@@ -208,7 +208,9 @@ fn usage_of(class: &str, services: &[provider::Service<'_>]) -> String {
         })
         .collect();
     format!(
-        "Programs that are written against the JCA use it without knowing it when its provider comes first:\n\n\
-         ```java\njava.security.Security.insertProviderAt(new {class}(), 1);\n```\n\n| service | names |\n| --- | --- |\n{rows}\n"
+        "Programs that are written against the JCA use it without knowing it when its provider comes first, by a line of their own\n\
+         or by the properties of the JDK (`security.provider.1={provider}`), as long as it is on the class path:\n\n\
+         ```java\njava.security.Security.insertProviderAt(new {class}(), 1);\n```\n\n\
+         OpenJDK takes providers of ciphers as they are; Oracle's JDK wants them in signed archives.\n\n| service | names |\n| --- | --- |\n{rows}\n"
     )
 }

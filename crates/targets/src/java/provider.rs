@@ -1,6 +1,7 @@
 //! The provider of a project: services of the JCA that are made of operations, under the names that programs ask for.
 //!
-//! Names follow from those of the parameter set and the operation. JCA compares them without regard to case.
+//! Names follow from those of the parameter set and the operation, with those that its manifest gives the set for the JCA.
+//! JCA compares them without regard to case.
 
 use super::shape::class_name;
 use crate::operation::streams;
@@ -80,10 +81,12 @@ fn names_of_mac(spec: &OperationSpec) -> Vec<String> {
     let set = &spec.set;
     let slashed = names_of_hash(set).swap_remove(1);
     let mut names = vec![set.clone(), slashed.replace('-', "")];
-    if let Some((first, rest)) = set.split_once('-')
-        && let Some((base, _)) = without_key_bits(spec, first)
-    {
-        names.push(format!("{base}{}", rest.replace('-', "")));
+    if let Some((first, rest)) = set.split_once('-') {
+        // A code of a hash keeps the hyphen of that.
+        names.push(format!("{first}{rest}"));
+        if let Some((base, _)) = without_key_bits(spec, first) {
+            names.push(format!("{base}{}", rest.replace('-', "")));
+        }
     }
     names
 }
@@ -98,7 +101,22 @@ fn transformations(spec: &OperationSpec, cipher: &str, mode: &str) -> Vec<String
     if let Some((base, bits)) = without_key_bits(spec, cipher) {
         ciphers.extend([format!("{base}_{bits}"), base]);
     }
+    if spec.shape == Shape::BlockCipher {
+        ciphers.extend(spec.jca.iter().cloned());
+    }
     ciphers.iter().map(|cipher| format!("{cipher}/{}/{padding}", mode.to_uppercase())).collect()
+}
+
+/// What the JCA calls the parameters of a cipher: the cipher's name, or that of a mode that has more of them.
+fn parameters_of(spec: &OperationSpec) -> String {
+    let split = if spec.shape == Shape::Aead { spec.set.split_once('-') } else { None };
+    match split {
+        Some((cipher, mode)) if without_key_bits(spec, cipher).is_some() => mode.to_uppercase(),
+        _ => {
+            let own = || without_key_bits(spec, &spec.set).map_or_else(|| spec.set.clone(), |(base, _)| base);
+            spec.jca.first().cloned().unwrap_or_else(own)
+        }
+    }
 }
 
 /// The service that an operation is, with what the JCA can say of it.
@@ -154,6 +172,10 @@ fn service<'s>(spec: &'s OperationSpec, all: &[&'s OperationSpec]) -> Option<Ser
 pub(super) fn services<'s>(all: &[&'s OperationSpec]) -> Vec<Service<'s>> {
     let mut services: Vec<Service<'s>> = all.iter().filter_map(|spec| service(spec, all)).collect();
     for service in &mut services {
+        // Of a block cipher they are parts of names.
+        if service.spec.shape != Shape::BlockCipher {
+            service.names.extend(service.spec.jca.iter().cloned());
+        }
         let mut seen = Vec::new();
         service.names.retain(|name| {
             let new = !seen.contains(&name.to_lowercase());
@@ -169,6 +191,11 @@ pub(super) fn provider_class(set: &str) -> String {
     format!("{}Provider", camel_case(&identifier(set).to_lowercase()))
 }
 
+/// What the provider is called.
+pub(super) fn provider_name(set: &str) -> String {
+    format!("Headrace-{set}")
+}
+
 /// The class of the provider.
 pub(super) fn provider(head: &str, set: &str, title: &str, services: &[Service<'_>]) -> String {
     let own = provider_class(set);
@@ -179,7 +206,10 @@ pub(super) fn provider(head: &str, set: &str, title: &str, services: &[Service<'
             Kind::Cipher => {
                 // What is no block cipher tells nobody of blocks.
                 let block = if spec.shape == Shape::BlockCipher { spec.block_bytes.unwrap_or(0) } else { 0 };
-                format!("new CipherService({class}::flow, {other}::flow, {block})")
+                let parameters = super::literal(&parameters_of(spec));
+                // Only padding is verified that is no tag.
+                let pads = spec.shape == Shape::BlockCipher && inverse.verifies;
+                format!("new CipherService({class}::flow, {other}::flow, {block}, {pads}, {parameters})")
             }
             Kind::Digest => format!("new DigestService({class}.flow())"),
             Kind::Mac => format!("new MacService({class}.flow())"),
@@ -197,7 +227,8 @@ pub(super) fn provider(head: &str, set: &str, title: &str, services: &[Service<'
         "{head}import java.security.Provider;\n\n/**\n * {title}, for programs that ask the JCA for it by name.\n *\n * <ul>\n{listed} * </ul>\n */\n\
          public final class {own} extends Provider {{\n    private static final long serialVersionUID = 1L;\n\n    \
          /** A provider, to be given to {{@link java.security.Security#insertProviderAt}} or with a name that is asked for. */\n    \
-         public {own}() {{\n        super(\"Headrace-{set}\", \"{}\", {});\n{lines}    }}\n}}\n",
+         public {own}() {{\n        super(\"{}\", \"{}\", {});\n{lines}    }}\n}}\n",
+        provider_name(set),
         env!("CARGO_PKG_VERSION"),
         super::literal(title)
     )

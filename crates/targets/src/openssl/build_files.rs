@@ -51,9 +51,10 @@ clean:
     let cmake = format!(
         "{made}cmake_minimum_required(VERSION 3.13)
 project(headrace VERSION {version} LANGUAGES C)
+include(GNUInstallDirs)
 include(CTest)
 find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
-if(NOT CMAKE_BUILD_TYPE)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
@@ -73,8 +74,8 @@ if(BUILD_TESTING)
   add_test(NAME headrace COMMAND headrace_test $<TARGET_FILE_DIR:headrace>)
 endif()
 
-# Where OpenSSL looks for providers: `openssl version -m`.
-set(OPENSSL_MODULES \"${{CMAKE_INSTALL_PREFIX}}/lib/ossl-modules\" CACHE PATH \"where providers go\")
+# Below the prefix, or where OpenSSL looks for providers: `openssl version -m`.
+set(OPENSSL_MODULES ${{CMAKE_INSTALL_LIBDIR}}/ossl-modules CACHE STRING \"where providers go\")
 install(TARGETS headrace LIBRARY DESTINATION ${{OPENSSL_MODULES}})
 ",
         version = env!("CARGO_PKG_VERSION"),

@@ -93,6 +93,9 @@ impl Parts<'_> {
         format!(
         "{made}cmake_minimum_required(VERSION 3.13)
 project({name} VERSION 0.1.0 LANGUAGES C)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
 {device_first}include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 include(CTest)
@@ -116,6 +119,8 @@ install(FILES {headers} DESTINATION ${{CMAKE_INSTALL_INCLUDEDIR}}/{name})
 install(EXPORT {name}-targets NAMESPACE {name}:: DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{name})
 configure_package_config_file({name}-config.cmake.in {name}-config.cmake INSTALL_DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{name})
 write_basic_package_version_file({name}-config-version.cmake COMPATIBILITY SameMajorVersion)
+# From where the file for pkg-config lies, so that `cmake --install` may choose another prefix.
+file(RELATIVE_PATH PREFIX_FROM_FILE ${{CMAKE_INSTALL_FULL_LIBDIR}}/pkgconfig ${{CMAKE_INSTALL_PREFIX}})
 configure_file({name}.pc.in {name}.pc @ONLY)
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}-config.cmake ${{CMAKE_CURRENT_BINARY_DIR}}/{name}-config-version.cmake
         DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{name})
@@ -137,7 +142,7 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTA
         let Parts { name, threads, device, .. } = *self;
         let (threads, libraries) = (if threads { " -pthread" } else { "" }, device.libraries());
         format!(
-            "prefix=@CMAKE_INSTALL_PREFIX@
+            "prefix=${{pcfiledir}}/@PREFIX_FROM_FILE@
 libdir=${{prefix}}/@CMAKE_INSTALL_LIBDIR@
 includedir=${{prefix}}/@CMAKE_INSTALL_INCLUDEDIR@/{name}
 

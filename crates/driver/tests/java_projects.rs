@@ -236,6 +236,11 @@ fn names_and_parameters_of_the_jdk_are_known() {
     ] {
         let project = folder.build("java", what);
         folder.run(Command::new("make").arg("-s").arg("-C").arg(&project).arg("build/compiled"));
+        // Of Maven, whose compiler plugin is of the version that it happens to take: old ones know two of these.
+        let pom = std::fs::read_to_string(project.join("pom.xml")).expect("it is a project of Maven");
+        for setting in ["source", "target", "release"] {
+            assert!(pom.contains(&format!("<maven.compiler.{setting}>17<")), "{pom}");
+        }
         classes.push(project.join("build/classes").display().to_string());
     }
     folder.write("Names.java", NAMES);

@@ -75,6 +75,9 @@ fn pom(name: &str, about: &str) -> String {
   <version>0.1.0</version>
   <description>{}</description>
   <properties>
+    <!-- The compiler plugin that Maven 3.8 takes knows no release. -->
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
     <maven.compiler.release>17</maven.compiler.release>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>

@@ -42,6 +42,12 @@ install() { # install WHY PACKAGE…
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
+elsewhere() { # elsewhere PROCESSOR EMULATOR COMPILER ARCHITECTURE: of another processor; tests say so where it is missing
+    { command -v "$3-gcc" && command -v "$2"; } >/dev/null 2>&1 ||
+        (install "code for $1 is compiled and run under QEMU" "gcc-$3" "libc6-dev-$4-cross" qemu-user) ||
+        echo "$1: not installed; what needs it is not run" >&2
+}
+
 for tool in "$@"; do
     case $tool in
     rust)
@@ -61,11 +67,9 @@ for tool in "$@"; do
     valgrind)
         command -v valgrind >/dev/null 2>&1 ||
             install "valgrind reports branches and addresses that depend on secrets" valgrind libc6-dbg ;;
-    aarch64)
-        # A step of the tests runs with it, and says so where it cannot.
-        { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } >/dev/null 2>&1 ||
-            (install "code for AArch64 is compiled and run under QEMU" gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-                qemu-user) || echo "AArch64: not installed; what needs it is not run" >&2 ;;
+    aarch64) elsewhere AArch64 qemu-aarch64 aarch64-linux-gnu arm64 ;;
+    arm) elsewhere ARM qemu-arm arm-linux-gnueabihf armhf ;;
+    riscv64) elsewhere RISC-V qemu-riscv64 riscv64-linux-gnu riscv64 ;;
     java)
         # Tests of projects in Java run with it, and say so where they cannot.
         command -v javac >/dev/null 2>&1 ||

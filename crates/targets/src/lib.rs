@@ -74,7 +74,7 @@ pub const ALL: &[Target] = &[
     Target {
         name: "c",
         about: "C11 without heap, globals or undefined behaviour; make, CMake and pkg-config",
-        toolchains: &[c::toolchain::HERE, c::toolchain::AARCH64],
+        toolchains: &[c::toolchain::HERE, c::toolchain::AARCH64, c::toolchain::ARM, c::toolchain::RISCV64],
         test: "make -C {} test",
         tunes: true,
         gathers: false,

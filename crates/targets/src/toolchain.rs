@@ -37,6 +37,28 @@ pub struct Toolchain {
     pub build: fn(&Batch<'_>) -> Vec<Step>,
     /// What runs the test of one of them, in the same folder.
     pub test: fn(&Batch<'_>, &Member<'_>) -> Step,
+    /// What runs programs that are for another processor than this machine's.
+    pub emulator: Option<Emulator>,
+}
+
+/// What runs programs for another processor.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulator {
+    /// Which tool it is, by its number.
+    pub tool: usize,
+    /// What it is given in front of the program.
+    pub arguments: &'static [&'static str],
+}
+
+impl Toolchain {
+    /// What runs a program that was built here, by the commands for the tools.
+    pub fn running(&self, tools: &[String], program: &str) -> Step {
+        let emulator = self.emulator.iter().flat_map(|emulator| {
+            let command = tools.get(emulator.tool).map(String::as_str);
+            command.into_iter().chain(emulator.arguments.iter().copied())
+        });
+        Step::new(emulator.chain([program]))
+    }
 }
 
 /// One of the projects that are built at once. No two are of the same parameter set.
@@ -53,6 +75,8 @@ pub struct Member<'a> {
 /// Projects that are built at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
+    /// The toolchain.
+    pub toolchain: &'a Toolchain,
     /// The projects.
     pub members: &'a [Member<'a>],
     /// The command for each tool of the toolchain.

@@ -50,7 +50,9 @@ fn webassembly_shows_what_the_interpreter_shows() {
 fn modules_and_c_show_what_the_interpreter_shows_in_programs() {
     tested("llvm", None, 10);
     tested("c", None, 10);
-    tested("c-aarch64", None, 10);
+    for elsewhere in ["c-aarch64", "c-arm", "c-riscv64"] {
+        tested(elsewhere, None, 10);
+    }
 }
 
 /// A tool that does not do what it should is found out, and so is the network that it goes wrong with.

@@ -221,7 +221,7 @@ pub fn emit_with(
     );
     let device = if printed.kernels.is_empty() { "" } else { "#include \"headrace_device.h\"\n" };
     let source = format!(
-        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n{device}\n#include <math.h>\n\n{QUIET}{}",
+        "{head}#include \"{prefix}.h\"\n#include \"headrace_wide.h\"\n{device}\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{}",
         printed.definitions
     );
     let mut files: BTreeMap<String, Vec<u8>> =
@@ -270,7 +270,7 @@ pub fn emit_together(networks: &[Member<'_>], options: &Options) -> Result<Toget
         String::new()
     };
     let mut text = format!(
-        "/* Made by `{}`. */\n{parallel}#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#include <math.h>\n\n{QUIET}",
+        "/* Made by `{}`. */\n{parallel}#include \"headrace.h\"\n#include \"headrace_wide.h\"\n\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}",
         options.command.replace("*/", "* /")
     );
     let mut all_places = Vec::new();

@@ -16,6 +16,7 @@ pub(crate) const CMAKE: Toolchain = Toolchain {
     join,
     build,
     test,
+    emulator: None,
 };
 
 fn join(members: &[Member<'_>]) -> Files {

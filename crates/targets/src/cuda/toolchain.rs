@@ -10,4 +10,5 @@ pub(crate) const CUDA: Toolchain = Toolchain {
     join: alone,
     build: |batch| made(batch, "CC"),
     test: |_, member| Step::new([format!("./{}/test/test", member.folder)]),
+    emulator: None,
 };

@@ -18,6 +18,7 @@ pub(crate) const JDK: Toolchain = Toolchain {
         vec![Step::new([batch.tool(0)].into_iter().chain(flags))]
     },
     test,
+    emulator: None,
 };
 
 /// The names of all sources, for the compiler.

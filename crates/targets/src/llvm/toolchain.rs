@@ -13,4 +13,5 @@ pub(crate) const CLANG: Toolchain = Toolchain {
     join: alone,
     build: |batch| made(batch, "CLANG"),
     test: |_, member| Step::new([format!("./{}/test/test", member.folder)]),
+    emulator: None,
 };

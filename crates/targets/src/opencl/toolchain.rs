@@ -19,4 +19,5 @@ pub(crate) const OPENCL: Toolchain = Toolchain {
     join: alone,
     build: |batch| made(batch, "CC"),
     test: |_, member| Step::new([format!("./{}/test/test", member.folder)]),
+    emulator: None,
 };

@@ -9,4 +9,5 @@ pub(crate) const CC: Toolchain = Toolchain {
     join: alone,
     build: |_| Vec::new(),
     test: |batch, member| make_test(batch, member).with("CC", batch.tool(0)),
+    emulator: None,
 };

@@ -9,4 +9,5 @@ pub(crate) const SPIN: Toolchain = Toolchain {
     join: alone,
     build: |_| Vec::new(),
     test: make_test,
+    emulator: None,
 };

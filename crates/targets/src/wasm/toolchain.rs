@@ -9,4 +9,5 @@ pub(crate) const NODE: Toolchain = Toolchain {
     join: alone,
     build: |_| Vec::new(),
     test: |batch, member| Step::new([batch.tool(0).to_owned(), format!("{}/test/test.js", member.folder)]),
+    emulator: None,
 };

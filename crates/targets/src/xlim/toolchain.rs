@@ -11,4 +11,5 @@ pub(crate) const HEADRACE: Toolchain = Toolchain {
     test: |batch, member| {
         Step::new(["sh".to_owned(), format!("{}/test.sh", member.folder)]).with("HEADRACE", batch.tool(0))
     },
+    emulator: None,
 };

@@ -7,21 +7,26 @@ use headrace_targets::project::Files;
 use headrace_targets::toolchain::Step;
 use std::fmt::Write as _;
 
-pub(super) const HERE: Language =
-    Language { name: "c", files: in_c, build: |tools| vec![compiled(tools, &[])], run: |_| Step::new(["./networks"]) };
+pub(super) const HERE: Language = c_of("c");
+pub(super) const AARCH64: Language = c_of("c-aarch64");
+pub(super) const ARM: Language = c_of("c-arm");
+pub(super) const RISCV64: Language = c_of("c-riscv64");
 
-pub(super) const AARCH64: Language = Language {
-    name: "c-aarch64",
-    files: in_c,
-    build: |tools| vec![compiled(tools, &[])],
-    run: |tools| Step::new([tools[2].as_str(), "-L", "/usr/aarch64-linux-gnu", "-cpu", "max", "./networks"]),
-};
+/// Networks in C with a toolchain.
+const fn c_of(name: &'static str) -> Language {
+    Language {
+        name,
+        files: in_c,
+        build: |tools| vec![compiled(tools, &[])],
+        run: |toolchain, tools| toolchain.running(tools, "./networks"),
+    }
+}
 
 pub(super) const LLVM: Language = Language {
     name: "llvm",
     files: in_modules,
     build: |tools| vec![compiled(tools, &["-Wno-override-module"])],
-    run: |_| Step::new(["./networks"]),
+    run: |_, _| Step::new(["./networks"]),
 };
 
 /// What every program has beside its networks.

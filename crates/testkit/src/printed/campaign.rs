@@ -2,6 +2,7 @@
 
 use super::{Language, One};
 use headrace_driver::toolchains::{Found, run, workshop, write_files};
+use headrace_targets::toolchain;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
@@ -149,7 +150,8 @@ fn shown(language: &Language, found: &Found, limit: Duration, all: &[One]) -> Re
     for step in (language.build)(&found.commands) {
         said(&step, folder.path(), limit)?;
     }
-    said(&(language.run)(&found.commands), folder.path(), limit)
+    let toolchain = toolchain::named(language.name).ok_or("there is no toolchain of its name")?;
+    said(&(language.run)(toolchain, &found.commands), folder.path(), limit)
 }
 
 fn said(step: &headrace_targets::toolchain::Step, folder: &Path, limit: Duration) -> Result<String, String> {

@@ -4,7 +4,7 @@ use super::{Language, One, refused};
 use headrace_program::{Type, effects};
 use headrace_targets::cpp::project::of_network;
 use headrace_targets::project::Files;
-use headrace_targets::toolchain::Step;
+use headrace_targets::toolchain::{Step, Toolchain};
 use std::fmt::Write as _;
 
 pub(super) const CPP: Language = Language { name: "cpp", files, build, run };
@@ -121,6 +121,6 @@ fn build(tools: &[String]) -> Vec<Step> {
     vec![Step::new(words.chain(["-o", "networks", "main.cpp"]))]
 }
 
-fn run(_: &[String]) -> Step {
+fn run(_: &Toolchain, _: &[String]) -> Step {
     Step::new(["./networks"])
 }

@@ -4,7 +4,7 @@ use super::{Language, One, refused};
 use headrace_program::{Type, effects};
 use headrace_targets::java::project::{of_network, of_network_in_methods};
 use headrace_targets::project::Files;
-use headrace_targets::toolchain::Step;
+use headrace_targets::toolchain::{Step, Toolchain};
 use std::fmt::Write as _;
 
 pub(super) const JAVA: Language = Language { name: "java", files, build, run };
@@ -108,7 +108,7 @@ fn build(tools: &[String]) -> Vec<Step> {
     vec![Step::new([tools[0].as_str()].into_iter().chain(flags))]
 }
 
-fn run(tools: &[String]) -> Step {
+fn run(_: &Toolchain, tools: &[String]) -> Step {
     // Calls nest as deep as the program says, and no test waits for the virtual machine to warm up.
     Step::new([tools[1].as_str(), "-Xss256m", "-XX:TieredStopAtLevel=1", "-cp", "classes", "Main"])
 }

@@ -19,7 +19,7 @@ pub mod wasm;
 pub use one::One;
 
 use headrace_targets::project::Files;
-use headrace_targets::toolchain::Step;
+use headrace_targets::toolchain::{Step, Toolchain};
 
 /// A language in which programs of many networks are made. They are built and run with the tools of a toolchain.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +30,12 @@ pub struct Language {
     pub files: fn(&[One]) -> Result<Files, String>,
     /// What builds the program in the folder of its files, by the commands for the tools.
     pub build: fn(&[String]) -> Vec<Step>,
-    /// What runs it there.
-    pub run: fn(&[String]) -> Step,
+    /// What runs it there, with a toolchain and the commands for its tools.
+    pub run: fn(&Toolchain, &[String]) -> Step,
 }
 
 /// All of them: one for each toolchain but those of [`ELSEWHERE`].
-pub const ALL: &[Language] = &[c::HERE, c::AARCH64, c::LLVM, rust::RUST, wasm::WASM, cpp::CPP, java::JAVA];
+pub const ALL: &[Language] = &[c::HERE, c::AARCH64, c::ARM, c::RISCV64, c::LLVM, rust::RUST, wasm::WASM, cpp::CPP, java::JAVA];
 
 /// Toolchains that have none, and where their networks are compared.
 pub const ELSEWHERE: &[(&str, &str)] = &[

@@ -4,7 +4,7 @@ use super::{Language, One, refused};
 use headrace_program::{Module, effects};
 use headrace_targets::project::Files;
 use headrace_targets::rust::project::of_network;
-use headrace_targets::toolchain::Step;
+use headrace_targets::toolchain::{Step, Toolchain};
 use std::fmt::Write as _;
 
 pub(super) const RUST: Language = Language { name: "rust", files, build, run };
@@ -105,6 +105,6 @@ fn build(tools: &[String]) -> Vec<Step> {
     vec![Step::new(words).with("RUSTFLAGS", "-D warnings").with("CARGO_TARGET_DIR", "target")]
 }
 
-fn run(_: &[String]) -> Step {
+fn run(_: &Toolchain, _: &[String]) -> Step {
     Step::new(["./target/debug/networks"])
 }

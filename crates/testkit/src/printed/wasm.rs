@@ -3,7 +3,7 @@
 use super::{Language, One, refused};
 use headrace_program::Module;
 use headrace_targets::project::Files;
-use headrace_targets::toolchain::Step;
+use headrace_targets::toolchain::{Step, Toolchain};
 use headrace_targets::wasm::project::{WRAPPER, printed};
 
 pub(super) const WASM: Language = Language { name: "wasm", files, build: |_| Vec::new(), run };
@@ -85,6 +85,6 @@ fn files(all: &[One]) -> Result<Files, String> {
 }
 
 /// With a stack for calls that nest as deep as they may.
-fn run(tools: &[String]) -> Step {
+fn run(_: &Toolchain, tools: &[String]) -> Step {
     Step::new([tools[0].as_str(), "--stack-size=7000", "main.js"])
 }

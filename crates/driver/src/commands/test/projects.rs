@@ -279,7 +279,7 @@ fn built_and_tested(
     let all_fail = |why: &str| members.iter().map(|(at, _)| (*at, Told::nothing(why))).collect();
     let Some(found) = plan.found.get(toolchain.name) else { return all_fail("its tools were not looked for") };
     let own: Vec<Member<'_>> = members.iter().map(|(_, member)| member.clone()).collect();
-    let batch = Batch { members: &own, tools: &found.commands, jobs: cores };
+    let batch = Batch { toolchain, members: &own, tools: &found.commands, jobs: cores };
     let folder = match workshop() {
         Ok(folder) => folder,
         Err(why) => return all_fail(&why),

@@ -13,11 +13,12 @@ const LONG: usize = 1_500;
 /// Kernels of an automaton for which instructions are looked for.
 const MOST_SELECTED: usize = 24;
 
-/// Where the level of a machine can be asked and its types are known.
-pub(super) const X86: &str = "#if defined(__x86_64__) && defined(__GNUC__)\n";
+/// Where the level of a machine can be asked and its types are known. Headers of compilers that have these need others of a C
+/// library, and who has none may not have vectors either.
+pub(super) const X86: &str = "#if defined(__x86_64__) && defined(__GNUC__) && __STDC_HOSTED__\n";
 
 /// The same for the other architecture whose vectors are printed.
-pub(super) const ARM: &str = "#if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__GNUC__)\n";
+pub(super) const ARM: &str = "#if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__ARM_NEON) && defined(__GNUC__)\n";
 
 /// A way of doing what a kernel does that some machines have.
 pub(super) struct Faster {

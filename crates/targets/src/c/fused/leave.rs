@@ -4,7 +4,7 @@ use super::Writer;
 use crate::c::ctype;
 use headrace_ir::{InstanceId, Scalar};
 use headrace_transform::control::Holds;
-use headrace_transform::kernel::ObjectId;
+use headrace_transform::kernel::{Object, ObjectId};
 use std::fmt::Write as _;
 
 /// Numbers of a row in a table of C.
@@ -77,11 +77,14 @@ impl Writer<'_> {
         );
         for (number, &(object, index)) in slots.iter().enumerate() {
             let object = self.automaton.object(object);
-            let value = if object.width > 64 { "(u128)value[0] << 64 | value[1]" } else { "value[1]" };
-            let ty = if object.width > 64 { "u128" } else { crate::c::kernel::element_type(object.width) };
+            let value = if object.width > 64 {
+                "hr_pair128(value[0], value[1])".to_owned()
+            } else {
+                format!("({})(value[1])", crate::c::kernel::element_type(object.width))
+            };
             let _ = writeln!(
                 text,
-                "        case {number}:\n            s->{}[{index}] = ({ty})({value});\n            break;",
+                "        case {number}:\n            s->{}[{index}] = {value};\n            break;",
                 object.name
             );
         }
@@ -147,8 +150,9 @@ impl Writer<'_> {
         let head = format!("    for (i = 0; i < context->{fifo}.written - {from}; i++) {{\n");
         if ctype::is_wide(scalar) {
             let words = ctype::words(scalar);
+            let value = wide_of(self.automaton.object(object), "i");
             return format!(
-                "{head}        for (uint32_t word = 0; word < {words}u; word++) {{\n            context->{fifo}.tokens[({from} + i) * {words}u + word] = (uint32_t)(s->{name}[i] >> (32u * word));\n        }}\n    }}\n"
+                "{head}        for (uint32_t word = 0; word < {words}u; word++) {{\n            context->{fifo}.tokens[({from} + i) * {words}u + word] = (uint32_t)hr_bits128({value}, 32u * word);\n        }}\n    }}\n"
             );
         }
         let value = match scalar {
@@ -164,8 +168,9 @@ impl Writer<'_> {
         let (name, length) = (&object.name, object.length);
         if ctype::is_wide(scalar) {
             let words = ctype::words(scalar);
+            let value = wide_of(object, &format!("i / {words}"));
             return format!(
-                "    for (i = 0; i < {}; i++) {{\n        {target}[i] = (uint32_t)(s->{name}[i / {words}] >> (32u * (i % {words})));\n    }}\n",
+                "    for (i = 0; i < {}; i++) {{\n        {target}[i] = (uint32_t)hr_bits128({value}, 32u * (i % {words}));\n    }}\n",
                 length as u64 * u64::from(words)
             );
         }
@@ -180,4 +185,10 @@ impl Writer<'_> {
             format!("    i = 0;\n    {target} = ({cast}){value};\n")
         }
     }
+}
+
+/// An element as a value of 128 bits.
+fn wide_of(object: &Object, index: &str) -> String {
+    let element = format!("s->{}[{index}]", object.name);
+    if object.width > 64 { element } else { format!("hr_wide128({element})") }
 }

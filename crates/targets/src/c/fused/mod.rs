@@ -316,7 +316,7 @@ impl Writer<'_> {
 
 /// The type of an object's elements in a declaration.
 fn object_type(object: &Object) -> &'static str {
-    if object.width > 64 { "__extension__ unsigned __int128" } else { kernel::element_type(object.width) }
+    if object.width > 64 { "hr_u128" } else { kernel::element_type(object.width) }
 }
 
 fn collect_roots(step: &Step, roots: &mut Vec<headrace_transform::kernel::NodeId>) {

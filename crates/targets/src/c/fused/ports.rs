@@ -257,7 +257,12 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
                 let _ = writeln!(init, "    memset(s->{0}, 0, sizeof s->{0});", object.name);
             }
             for (at, value) in initial.iter().enumerate().filter(|(_, value)| **value != 0) {
-                let _ = writeln!(init, "    s->{}[{at}] = {};", object.name, literal(*value));
+                let value = if object.width > 64 {
+                    format!("hr_pair128({:#x}u, {:#x}u)", value >> 64, *value as u64)
+                } else {
+                    literal(*value)
+                };
+                let _ = writeln!(init, "    s->{}[{at}] = {value};", object.name);
             }
         }
         let _ = write!(
@@ -523,7 +528,7 @@ HR_PART size_t {prefix}_any_stream(void *context, uint32_t input, const uint8_t 
 /// A constant of at most 64 bits; wider ones are put together.
 pub(super) fn literal(value: u128) -> String {
     if value > u128::from(u64::MAX) {
-        format!("((u128)UINT64_C({:#x}) << 64 | UINT64_C({:#x}))", value >> 64, value & u128::from(u64::MAX))
+        format!("hr_pair128(UINT64_C({:#x}), UINT64_C({:#x}))", value >> 64, value & u128::from(u64::MAX))
     } else {
         format!("UINT64_C({value:#x})")
     }

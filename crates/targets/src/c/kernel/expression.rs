@@ -2,6 +2,9 @@
 //!
 //! Values are computed in `uint32_t`, `uint64_t` or `u128`, the smallest that holds the width. A printed value is *clean*
 //! when the bits above its width are zero; what is not is masked where somebody needs it clean, and only there.
+//!
+//! What computes with `u128` is printed as calls (`hr_add128`, …): the prelude makes operators of them where the compiler has
+//! integers of that size, and functions on two halves where it has none.
 
 use super::Outside;
 use headrace_transform::kernel::graph::mask;
@@ -33,8 +36,7 @@ pub(super) fn literal(value: u128, word: u32) -> String {
     match word {
         32 => digits(value) + "u",
         64 => digits(value) + "ull",
-        _ if value >> 64 == 0 => format!("(u128){}ull", digits(value)),
-        _ => format!("((u128){}ull << 64 | {}ull)", digits(value >> 64), digits(value & u128::from(u64::MAX))),
+        _ => format!("hr_pair128({}ull, {}ull)", digits(value >> 64), digits(value & u128::from(u64::MAX))),
     }
 }
 
@@ -55,6 +57,11 @@ impl Text {
 
     fn operation(text: String, word: u32, clean: bool) -> Text {
         Text { text, atom: false, word: Some(word), clean }
+    }
+
+    /// A call of what computes with 128 bits.
+    fn wide(name: &str, arguments: &[&str], clean: bool) -> Text {
+        Text { text: format!("hr_{name}128({})", arguments.join(", ")), atom: true, word: Some(128), clean }
     }
 
     fn bracketed(&self) -> String {
@@ -113,15 +120,31 @@ impl Expressions<'_> {
     /// Bits from `lo` on as a value of `bits` bits that may hold more above.
     pub fn shifted(&self, id: NodeId, lo: u32, bits: u32) -> String {
         let text = self.node(id);
-        let shifted = if lo == 0 { text.bracketed() } else { format!("({} >> {lo})", text.bracketed()) };
-        match bits {
-            128 => shifted,
-            _ => format!("(uint{bits}_t){shifted}"),
+        if bits == 128 {
+            return shifted_right(text, lo).text;
         }
+        if text.word == Some(128) {
+            return format!("(uint{bits}_t)hr_bits128({}, {lo})", text.text);
+        }
+        let shifted = if lo == 0 { text.bracketed() } else { format!("({} >> {lo})", text.bracketed()) };
+        format!("(uint{bits}_t){shifted}")
     }
 
     fn comparison(&self, a: NodeId, operator: &str, b: NodeId) -> String {
+        if self.width(a).max(self.width(b)) > 64 {
+            let name = if operator == "<" { "less" } else { "equal" };
+            return format!("hr_{name}128({}, {})", cast(&self.clean(a), 128), cast(&self.clean(b), 128));
+        }
         format!("{} {operator} {}", self.value_atom(a), self.value_atom(b))
+    }
+
+    /// A count or an index, which is less than 2^64 wherever it matters.
+    fn count(&self, id: NodeId) -> Text {
+        let text = self.clean(id);
+        if text.word != Some(128) {
+            return text;
+        }
+        Text::atom(format!("hr_count({})", text.text), Some(64))
     }
 
     fn clean(&self, id: NodeId) -> Text {
@@ -131,6 +154,9 @@ impl Expressions<'_> {
         }
         let width = self.width(id);
         let ones = literal(mask(width), word(width));
+        if word(width) == 128 {
+            return Text::wide("and", &[&text.text, &ones], true);
+        }
         Text::operation(format!("{} & {ones}", text.bracketed()), word(width), true)
     }
 
@@ -141,21 +167,35 @@ impl Expressions<'_> {
     }
 
     fn node(&self, id: NodeId) -> Text {
+        let text = self.any_node(id);
+        // Of pieces, some may be of a smaller type.
+        if word(self.width(id)) == 128 && text.word != Some(128) {
+            return Text { clean: text.clean, ..Text::atom(cast(&text, 128), Some(128)) };
+        }
+        text
+    }
+
+    fn any_node(&self, id: NodeId) -> Text {
         let (graph, width) = (self.outside.graph, self.width(id));
         let w = word(width);
         if let Some(name) = self.locals.get(&id) {
             return Text::atom(name.clone(), Some(w));
         }
+        // The type of tokens, elements and entries of tables.
+        let stored = (w == 128).then_some(w);
         let most = |id: &NodeId| graph.bounds(*id).1;
         match graph.op(id) {
             Op::Const(value) => {
-                Text { text: literal(*value, w), atom: w < 128 || value >> 64 != 0, word: Some(w), clean: true }
+                Text::atom(literal(*value, w), Some(w))
             }
-            Op::Input { port, offset } => Text::atom(self.outside.names.input(*port, *offset), None),
+            Op::Input { port, offset } => Text::atom(self.outside.names.input(*port, *offset), stored),
             Op::Loaded(number) => Text::atom(loaded_name(*number), Some(w)),
             Op::Entry { object, index } => self.entry(id, *object, *index),
             Op::Not(a) => {
                 let (text, clean) = self.raw(*a, w);
+                if w == 128 {
+                    return Text::wide("xor", &[&text, &literal(mask(width), w)], clean);
+                }
                 if width == w {
                     return Text::operation(format!("~{text}"), w, true);
                 }
@@ -178,13 +218,21 @@ impl Expressions<'_> {
             Op::ShiftLeft(a, n) => {
                 if most(n) < u128::from(width) {
                     let (text, _) = self.raw(*a, w);
-                    return Text::operation(format!("{text} << {}", self.value_atom(*n)), w, width == w);
+                    let count = self.count(*n);
+                    if w == 128 {
+                        return Text::wide("shift_left", &[&text, &count.text], width == w);
+                    }
+                    return Text::operation(format!("{text} << {}", count.bracketed()), w, width == w);
                 }
                 self.shift("left", *a, *n, width)
             }
             Op::ShiftRight(a, n) => {
                 if most(n) < u128::from(width) {
-                    let text = format!("{} >> {}", self.value_atom(*a), self.value_atom(*n));
+                    let count = self.count(*n);
+                    if w == 128 {
+                        return Text::wide("shift_right", &[&self.value(*a), &count.text], true);
+                    }
+                    let text = format!("{} >> {}", self.value_atom(*a), count.bracketed());
                     return Text::operation(text, w, true);
                 }
                 Text { clean: true, ..self.shift("right", *a, *n, width) }
@@ -195,18 +243,30 @@ impl Expressions<'_> {
             Op::Concat(parts) => self.concat(&self.outside.pieces(parts), width),
             Op::SignExtend(a) => {
                 let top = literal(1 << (self.width(*a) - 1), w);
-                let text = self.clean(*a);
-                Text::operation(format!("({} ^ {top}) - {top}", cast(&text, w)), w, width == w)
+                let text = cast(&self.clean(*a), w);
+                if w == 128 {
+                    let changed = Text::wide("xor", &[&text, &top], true);
+                    return Text::wide("sub", &[&changed.text, &top], width == w);
+                }
+                Text::operation(format!("({text} ^ {top}) - {top}"), w, width == w)
             }
             Op::Equal(a, b) => flag(self.comparison(*a, "==", *b)),
             Op::Less(a, b) => flag(self.comparison(*a, "<", *b)),
             Op::LessSigned(a, b) => {
                 let operand_width = self.width(*a);
                 let top = literal(1 << (operand_width - 1), word(operand_width));
+                if operand_width > 64 {
+                    let changed = |id: NodeId| Text::wide("xor", &[&self.value(id), &top], true).text;
+                    return flag(format!("hr_less128({}, {})", changed(*a), changed(*b)));
+                }
                 flag(format!("({} ^ {top}) < ({} ^ {top})", self.value_atom(*a), self.value_atom(*b)))
             }
             Op::Select(c, a, b) => {
                 let condition = self.clean(*c);
+                if w == 128 {
+                    let (chosen, a, b) = (cast(&condition, w), self.node(*a), self.node(*b));
+                    return Text::wide("select", &[&chosen, &a.text, &b.text], a.clean && b.clean);
+                }
                 let all = format!("(0 - {})", cast(&condition, w));
                 if graph.constant(*b) == Some(0) {
                     let (a, clean) = self.raw(*a, w);
@@ -217,12 +277,19 @@ impl Expressions<'_> {
                 Text { text, atom: true, word: Some(w), clean: a_clean && b_clean }
             }
             Op::Lookup(table, index) => {
-                let text = format!("{}[{}]", self.outside.names.table(*table), self.value(*index));
+                let text = format!("{}[{}]", self.outside.names.table(*table), self.position(*index));
                 let length = graph.table(*table).elements.len();
-                Text::atom(self.guard(id, text, *index, length), None)
+                Text::atom(self.guard(id, text, *index, length), stored)
             }
             Op::LookupBytes(table, a) => {
                 let (name, a) = (self.outside.names.table(*table), self.value_atom(*a));
+                if w == 128 {
+                    let byte = |at: u32| {
+                        let byte = cast(&Text::atom(format!("{name}[hr_bits128({a}, {at}) & 255]"), None), w);
+                        shifted_left(&byte, at)
+                    };
+                    return joined((0..width).step_by(8).map(byte).collect());
+                }
                 let byte = |at: u32| format!("(uint{w}_t){name}[({a} >> {at}) & 255] << {at}");
                 let bytes: Vec<String> = (0..width).step_by(8).map(byte).collect();
                 Text::operation(bytes.join(" | "), w, true)
@@ -236,7 +303,13 @@ impl Expressions<'_> {
 
     fn guard(&self, id: NodeId, text: String, index: NodeId, length: usize) -> String {
         if self.guarded.contains(&id) && self.outside.graph.bounds(index).1 >= length as u128 {
-            return format!("({} < {length} ? {text} : 0)", self.value_atom(index));
+            let inside = if self.width(index) > 64 {
+                format!("hr_less128({}, {})", self.value(index), literal(length as u128, 128))
+            } else {
+                format!("{} < {length}", self.value_atom(index))
+            };
+            let none = if self.width(id) > 64 { literal(0, 128) } else { "0".to_owned() };
+            return format!("({inside} ? {text} : {none})");
         }
         text
     }
@@ -252,11 +325,12 @@ impl Expressions<'_> {
             near
         } else if let Some((first, rest)) = self.behind(index, kept.length) {
             // Compilers put what they add into an address where it stands apart.
-            format!("(&{})[{}]", self.outside.names.element(kept, &first.to_string()), self.value(rest))
+            format!("(&{})[{}]", self.outside.names.element(kept, &first.to_string()), self.position(rest))
         } else {
             self.outside.names.element(kept, &self.position(index))
         };
-        Text::atom(self.guard(id, text, index, kept.length), None)
+        let stored = (kept.width > 64).then_some(128);
+        Text::atom(self.guard(id, text, index, kept.length), stored)
     }
 
     /// An index that is a constant place in an array and something from there on.
@@ -292,12 +366,22 @@ impl Expressions<'_> {
     pub fn position(&self, index: NodeId) -> String {
         match self.outside.graph.constant(index) {
             Some(value) => value.to_string(),
+            // What is not inside is not read.
+            None if self.width(index) > 64 => format!("hr_bits128({}, 0)", self.value(index)),
             None => self.value(index),
         }
     }
 
     fn bitwise(&self, a: NodeId, operator: &str, b: NodeId, w: u32, clean: impl Fn(bool, bool) -> bool) -> Text {
         let (a, b) = (self.node(a), self.node(b));
+        if w == 128 {
+            let name = match operator {
+                "&" => "and",
+                "|" => "or",
+                _ => "xor",
+            };
+            return Text::wide(name, &[&cast(&a, w), &cast(&b, w)], clean(a.clean, b.clean));
+        }
         let text = format!("{} {operator} {}", a.bracketed(), b.bracketed());
         // Of two small types, C computes in `int`; both are not negative.
         let known = a.word.is_some() || b.word.is_some();
@@ -307,12 +391,23 @@ impl Expressions<'_> {
     fn arithmetic(&self, a: NodeId, operator: &str, b: NodeId, width: u32, fits: bool) -> Text {
         let w = word(width);
         let (a, b) = if fits { (self.clean(a), self.clean(b)) } else { (self.node(a), self.node(b)) };
+        if w == 128 {
+            let name = match operator {
+                "+" => "add",
+                "-" => "sub",
+                _ => "mul",
+            };
+            return Text::wide(name, &[&cast(&a, w), &cast(&b, w)], fits || width == w);
+        }
         let a_text = if a.word == Some(w) || b.word == Some(w) { a.bracketed() } else { cast(&a, w) };
         Text::operation(format!("{a_text} {operator} {}", b.bracketed()), w, fits || width == w)
     }
 
     fn division(&self, a: NodeId, operator: &str, name: &str, b: NodeId, w: u32) -> Text {
         let (dividend, divisor) = (self.clean(a), self.clean(b));
+        if w == 128 {
+            return Text::wide(name, &[&cast(&dividend, w), &cast(&divisor, w)], true);
+        }
         if self.outside.graph.bounds(b).0 > 0 {
             let text = format!("{} {operator} {}", cast(&dividend, w), divisor.bracketed());
             return Text::operation(text, w, true);
@@ -322,8 +417,7 @@ impl Expressions<'_> {
 
     fn shift(&self, name: &str, a: NodeId, n: NodeId, width: u32) -> Text {
         let w = word(width);
-        let count = self.value(n);
-        let count = if self.width(n) > 64 { format!("hr_count({count})") } else { count };
+        let count = self.count(n).text;
         let text = format!("hr_{name}{w}({}, {count}, {width})", self.value(a));
         Text { text, atom: true, word: Some(w), clean: width == w }
     }
@@ -332,6 +426,14 @@ impl Expressions<'_> {
         let text = self.node(a);
         let kept = if text.clean { self.outside.graph.bounds(a).1 } else { mask(word(self.width(a))) } >> lo;
         let w = word(width);
+        if word(self.width(a)) == 128 {
+            let result = if w == 128 {
+                shifted_right(text, lo)
+            } else {
+                Text::operation(format!("(uint{w}_t)hr_bits128({}, {lo})", text.text), w, true)
+            };
+            return Text { clean: kept & mask(w) <= mask(width), ..result };
+        }
         let narrowed = text.word.is_none_or(|word| word > w) && word(self.width(a)) > w;
         let mut result = text;
         if lo > 0 {
@@ -352,6 +454,9 @@ impl Expressions<'_> {
         {
             return only;
         }
+        if w == 128 {
+            return joined(texts.iter().map(|text| cast(text, w)).collect());
+        }
         let texts: Vec<String> = texts.iter().map(Text::bracketed_for_or).collect();
         Text::operation(texts.join(" | "), w, true)
     }
@@ -359,6 +464,7 @@ impl Expressions<'_> {
     fn piece(&self, piece: &Piece, w: u32) -> Text {
         let placed = |text: Text, at: u32| match at {
             0 => text,
+            _ if w == 128 => Text::atom(shifted_left(&cast(&text, w), at), Some(w)),
             _ => Text::operation(format!("{} << {at}", cast(&text, w)), w, true),
         };
         match *piece {
@@ -389,7 +495,14 @@ impl Expressions<'_> {
         let source_word = word(self.width(source));
         let held = if text.clean { mask(self.width(source)) } else { mask(source_word) };
         let distance = shift.unsigned_abs();
-        let (moved, held) = if shift > 0 {
+        let (moved, held) = if shift > 0 && w == 128 {
+            (Text::atom(shifted_left(&cast(&text, w), distance), Some(w)), held << distance)
+        } else if shift <= 0 && source_word == 128 && w == 128 {
+            (Text { clean: true, ..shifted_right(text, distance) }, held >> distance)
+        } else if shift <= 0 && source_word == 128 {
+            let text = format!("(uint{w}_t)hr_bits128({}, {distance})", text.text);
+            (Text::operation(text, w, true), (held >> distance) & mask(w))
+        } else if shift > 0 {
             let text = format!("{} << {distance}", cast(&text, w));
             (Text::operation(text, w, true), (held << distance) & mask(w))
         } else {
@@ -406,6 +519,9 @@ impl Expressions<'_> {
         };
         if held & !taken == 0 {
             return moved;
+        }
+        if w == 128 {
+            return Text::wide("and", &[&cast(&moved, w), &literal(taken, w)], true);
         }
         Text::operation(format!("{} & {}", moved.bracketed(), literal(taken, w)), w, true)
     }
@@ -426,6 +542,30 @@ fn cast(text: &Text, w: u32) -> String {
     if text.word == Some(w) {
         return text.bracketed();
     }
-    let name = if w == 128 { "u128".to_owned() } else { format!("uint{w}_t") };
-    format!("(({name}){})", text.bracketed())
+    if w == 128 {
+        return format!("hr_wide128({})", text.text);
+    }
+    if text.word == Some(128) {
+        return format!("((uint{w}_t)hr_bits128({}, 0))", text.text);
+    }
+    format!("((uint{w}_t){})", text.bracketed())
+}
+
+/// What computes with 128 bits, shifted by a number of bits.
+fn shifted_left(text: &str, bits: u32) -> String {
+    if bits == 0 { text.to_owned() } else { format!("hr_shift_left128({text}, {bits})") }
+}
+
+fn shifted_right(text: Text, bits: u32) -> Text {
+    let wide = cast(&text, 128);
+    if bits == 0 {
+        return Text { clean: text.clean, ..Text::atom(wide, Some(128)) };
+    }
+    Text::wide("shift_right", &[&wide, &bits.to_string()], text.clean)
+}
+
+/// Parts of 128 bits that have no ones at the same places.
+fn joined(parts: Vec<String>) -> Text {
+    let or = |all: String, part: String| format!("hr_or128({all}, {part})");
+    Text::atom(parts.into_iter().reduce(or).unwrap_or_else(|| literal(0, 128)), Some(128))
 }

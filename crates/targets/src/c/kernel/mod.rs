@@ -53,6 +53,7 @@ mod many;
 mod merged;
 mod passes;
 mod prelude;
+mod prelude_wide;
 mod recurrence;
 mod renamed;
 mod rolled;

@@ -3,7 +3,7 @@
 //! What goes from pass to pass is kept in local arrays, which compilers turn into registers.
 
 use super::frame::{CFunction, LoopNames, head};
-use super::scalar::{element_type, statements_in_order};
+use super::scalar::{as_element, element_type, statements_in_order};
 use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, Evidence, Loop, Object, TableId};
@@ -110,8 +110,7 @@ impl Names for PassNames<'_> {
         (self.body.consumes[port as usize].1 == 8).then(|| format!("in{port} + {offset}"))
     }
     fn output(&self, port: u32, offset: u64, value: &str) -> String {
-        let name = element_type(self.body.produces[port as usize].1);
-        format!("out{port}[{offset}] = ({name})({value});")
+        format!("out{port}[{offset}] = {};", as_element(self.body.produces[port as usize].1, value))
     }
     fn output_bytes(&self, port: u32, offset: u64, _n: u32) -> Option<String> {
         (self.body.produces[port as usize].1 == 8).then(|| format!("out{port} + {offset}"))

@@ -1,17 +1,16 @@
 //! What printed kernels expect above them.
 
-/// Loads and stores of several bytes, and operations whose meaning C leaves open for some operands. `u128` is there where
-/// the compiler has it.
+use super::prelude_wide::wide;
+
+/// Loads and stores of several bytes, operations whose meaning C leaves open for some operands, and what computes with 128
+/// bits.
 pub fn prelude() -> String {
     let mut text = String::from(HEAD);
     for bits in [16, 32, 64] {
         text.push_str(&BYTES.replace('@', &bits.to_string()));
     }
     text.push_str(&arithmetic());
-    text.push_str("#ifdef __SIZEOF_INT128__\n");
-    text.push_str(WIDE);
-    text.push_str(&ARITHMETIC.replace("$T", "u128").replace('@', "128"));
-    text.push_str("#endif\n");
+    text.push_str(&wide());
     text.push_str(LEAF7);
     text.push_str("#endif\n");
     text
@@ -28,7 +27,9 @@ const HEAD: &str = "\
 #define HEADRACE_KERNEL_H
 #include <stddef.h>
 #include <stdint.h>
+#if __STDC_HOSTED__
 #include <string.h>
+#endif
 
 /* A value that is there before the next one that is held: compilers keep the order of what runs side by side. */
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -100,43 +101,6 @@ static inline void hr_put_le@(void *p, uint@_t v)
 static inline void hr_put_be@(void *p, uint@_t v)
 {
   hr_put_le@(p, __builtin_bswap@(v));
-}
-
-";
-
-const WIDE: &str = "\
-__extension__ typedef unsigned __int128 u128;
-
-static inline uint64_t hr_count(u128 n)
-{
-  return n > 255 ? 255 : (uint64_t)n;
-}
-
-static inline u128 hr_swap128(u128 v)
-{
-  return (u128)__builtin_bswap64((uint64_t)v) << 64 | __builtin_bswap64((uint64_t)(v >> 64));
-}
-
-static inline u128 hr_le128(const void *p)
-{
-  return (u128)hr_le64((const unsigned char *)p + 8) << 64 | hr_le64(p);
-}
-
-static inline u128 hr_be128(const void *p)
-{
-  return (u128)hr_be64(p) << 64 | hr_be64((const unsigned char *)p + 8);
-}
-
-static inline void hr_put_le128(void *p, u128 v)
-{
-  hr_put_le64(p, (uint64_t)v);
-  hr_put_le64((unsigned char *)p + 8, (uint64_t)(v >> 64));
-}
-
-static inline void hr_put_be128(void *p, u128 v)
-{
-  hr_put_be64(p, (uint64_t)(v >> 64));
-  hr_put_be64((unsigned char *)p + 8, (uint64_t)v);
 }
 
 ";

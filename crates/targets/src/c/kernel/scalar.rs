@@ -1,6 +1,6 @@
 //! A list of effects as statements of C, in the order that [`headrace_transform::statements`] settles.
 
-use super::expression::{Expressions, copy_name, literal, loaded_name, word_type};
+use super::expression::{Expressions, copy_name, literal, loaded_name, word, word_type};
 use super::{Names, Outside};
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
 use headrace_transform::statements::{Ordered, Place, Statement, Write, ordered};
@@ -16,6 +16,11 @@ pub fn element_type(width: u32) -> &'static str {
         33..=64 => "uint64_t",
         _ => "u128",
     }
+}
+
+/// A value of another type than that of elements of a width, as one of those.
+pub(super) fn as_element(width: u32, value: &str) -> String {
+    if width > 64 { value.to_owned() } else { format!("({})({value})", element_type(width)) }
 }
 
 /// Definitions of the tables that the roots need.
@@ -49,7 +54,12 @@ pub fn tables(graph: &Graph, roots: &[NodeId], names: &dyn Names) -> String {
                 ..=16 => {
                     let _ = write!(text, "{element}");
                 }
-                width => text.push_str(&literal(element, if width <= 32 { 32 } else { width.max(64) })),
+                17..=64 => text.push_str(&literal(element, word(table.width))),
+                // Initial values are not computed.
+                _ => {
+                    let (high, low) = (element >> 64, element as u64);
+                    let _ = write!(text, "HR_PAIR128({high:#x}ull, {low:#x}ull)");
+                }
             }
         }
         text.push_str("};\n");
@@ -128,7 +138,8 @@ impl Printer<'_> {
             }
             Statement::Ahead(number, object) => {
                 let width = self.object(*object).width;
-                self.line(&format!("{} {} = 0;", word_type(width), loaded_name(*number)));
+                let none = literal(0, word(width));
+                self.line(&format!("{} {} = {none};", word_type(width), loaded_name(*number)));
             }
             Statement::Define { id, before } => self.define(*id, *before),
             Statement::Forget(ids) => ids.iter().for_each(|id| {

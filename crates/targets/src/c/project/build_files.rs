@@ -79,6 +79,37 @@ and may be optimised and linked as you like. The header beside each declares its
 `make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
 ";
 
+/// What compiles the core without a C library: the only headers are those of the compiler itself.
+const FREESTANDING_RULES: &str = "
+.PHONY: freestanding
+freestanding: libNAME-freestanding.a
+
+libNAME-freestanding.a: $(CORE)
+\t$(AR) rcs $@ $(CORE)
+
+%.core.o: %.c $(HEADERS)
+\t$(CC) -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) \\
+\t    -std=c11 -Wall -Wextra -Werror -Isrc $(CFLAGS) -c $< -o $@
+";
+
+/// The same for CMake: the library itself is the core.
+const CMAKE_FREESTANDING: &str = "option(FREESTANDING \"for programs without a C library\" OFF)
+if(FREESTANDING)
+  target_compile_options(NAME PRIVATE -ffreestanding)
+  set(BUILD_TESTING OFF)
+else()
+";
+
+/// What users without a C library want to know.
+const README_FREESTANDING: &str = "
+`make freestanding` makes `libNAME-freestanding.a` for programs without a C library, such as firmware and kernels, and so does
+`cmake -DFREESTANDING=ON`: everything but `headrace_helpers.c`, compiled against no header but the compiler's own. A program
+that it is linked into must have `memcpy`, `memmove`, `memset` and `memcmp`, which compilers call in any program, and the
+library of the compiler (`-lgcc`), where processors lack an operation. There is no heap, no state outside of contexts, no
+system call and nothing that is started before `main`. `CC=arm-none-eabi-gcc CFLAGS='-Os -mcpu=cortex-m4'` compiles it for
+another processor; on x86-64 it takes no vector instructions, on AArch64 `CFLAGS=-mgeneral-regs-only` leaves them out.
+";
+
 impl Parts<'_> {
     fn cmake(&self) -> String {
         let Parts { name, made, sources, headers, modules, threads, device } = *self;
@@ -103,11 +134,11 @@ include(CTest)
 {modules}add_library({name} {sources}{module_objects})
 set_target_properties({name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
 target_include_directories({name} PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/src> $<INSTALL_INTERFACE:${{CMAKE_INSTALL_INCLUDEDIR}}/{name}>)
-find_library(MATH_LIBRARY m)
+{core}find_library(MATH_LIBRARY m)
 if(MATH_LIBRARY)
   target_link_libraries({name} PUBLIC m)
 endif()
-{helpers}{device_links}
+{helpers}{device_links}{core_end}
 if(BUILD_TESTING)
   add_executable({name}_test test/test.c)
   target_link_libraries({name}_test PRIVATE {name})
@@ -126,6 +157,8 @@ install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}-config.cmake ${{CMAKE_CURRENT
         DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/cmake/{name})
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{name}.pc DESTINATION ${{CMAKE_INSTALL_LIBDIR}}/pkgconfig)
 ",
+        core = if self.has_core() { CMAKE_FREESTANDING.replace("NAME", name) } else { String::new() },
+        core_end = if self.has_core() { "endif()\n" } else { "" },
         device_first = device.cmake_first(name),
         device_links = device.cmake_links(name),
         sources = others.join(" "),
@@ -176,12 +209,18 @@ Cflags: -I${{includedir}}
             (MAKE_MODULES, rules)
         };
         let bitcode = if modules.is_empty() { "" } else { " $(BITCODE) test/whole.bc" };
+        let (core, core_too, core_rules) = if self.has_core() {
+            let core = format!("CORE = {}\n", self.core().join(" "));
+            (core, format!(" $(CORE) lib{name}-freestanding.a"), FREESTANDING_RULES.replace("NAME", name))
+        } else {
+            (String::new(), String::new(), String::new())
+        };
         format!(
             "{made}{first}CFLAGS ?= -O3
 ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(CFLAGS)
 OBJECTS = {objects}
 HEADERS = {headers}
-
+{core}
 lib{name}.a: $(OBJECTS)
 \t$(AR) rcs $@ $(OBJECTS)
 
@@ -194,13 +233,24 @@ test: test/test
 
 %.o: %.c $(HEADERS)
 \t$(CC) $(ALL_CFLAGS) -c $< -o $@
-{rules}
+{rules}{core_rules}
 clean:
-\trm -f $(OBJECTS) lib{name}.a test/test{bitcode}
+\trm -f $(OBJECTS) lib{name}.a test/test{bitcode}{core_too}
 ",
             objects = compiled.join(" "),
             headers = headers.join(" ")
         )
+    }
+
+    /// Whether there is a core for programs without a C library: where all parts are in C.
+    fn has_core(&self) -> bool {
+        self.modules.is_empty() && matches!(self.device, Device::None)
+    }
+
+    /// The objects of the core: of all but threads.
+    fn core(&self) -> Vec<String> {
+        let core = self.sources.iter().filter(|path| *path != HELPERS);
+        core.map(|path| format!("{}.core.o", path.trim_end_matches(".c"))).collect()
     }
 
     fn readme(&self, command: &str, about: &str) -> String {
@@ -211,6 +261,8 @@ clean:
         } else {
             ""
         };
+        let freestanding =
+            if self.has_core() { README_FREESTANDING.replace("NAME", name) } else { String::new() };
         let (needs, about_device) = (device.needs(), device.readme());
         format!(
         "# {name}
@@ -223,7 +275,7 @@ clean:
 make test
 cmake -B build && cmake --build build && ctest --test-dir build
 ```
-{modules}{helpers}{about_device}
+{modules}{helpers}{freestanding}{about_device}
 `make clean test/test CFLAGS='-O2 -DHEADRACE_CONSTANT_TIME' && valgrind -q ./test/test` reports every branch and address that
 depends on a secret: those of a variant that is declared constant-time are none.
 

@@ -84,20 +84,35 @@ static void decrypt_block(const struct keyed *keyed, const uint8_t *in, uint8_t 
 /* FIPS 180-4, section 4.2.2: the fractional parts of the cube roots of the first primes, found by integers alone. */
 static uint32_t sha_constants[64], sha_initial[8];
 
+/* A number in limbs of 32 bits, the lowest first, times another. */
+static void multiply(uint32_t limbs[5], uint64_t factor)
+{
+    uint32_t product[5] = {0};
+    for (int half = 0; half < 2; half++) {
+        uint64_t carry = 0, part = (uint32_t)(factor >> 32 * half);
+        for (int i = half; i < 5; i++) {
+            carry += product[i] + part * limbs[i - half];
+            product[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+    }
+    memcpy(limbs, product, sizeof product);
+}
+
 /* The first 32 fractional bits of the root of degree 2 or 3 of a small number: the largest r with r^degree <= n, r in units of
  * 2^-32. */
 static uint32_t root_bits(uint32_t n, int degree)
 {
-    unsigned __int128 wanted = (unsigned __int128)n << (degree == 2 ? 64 : 96);
     uint64_t root = 0;
     for (int bit = 36; bit >= 0; bit--) {
-        unsigned __int128 tried = root | (uint64_t)1 << bit, power = tried * tried;
-        if (degree == 3) {
-            /* The square has up to 73 bits; anything above 2^92 is too much for these numbers anyway. */
-            power = power >> 92 ? wanted + 1 : power * tried;
-        }
-        if (power <= wanted)
-            root = (uint64_t)tried;
+        uint64_t tried = root | (uint64_t)1 << bit;
+        uint32_t power[5] = {1, 0, 0, 0, 0}, above;
+        for (int i = 0; i < degree; i++)
+            multiply(power, tried);
+        /* What is above the point, rounded up; it has no more than 15 bits. */
+        above = power[degree] + (power[0] != 0 || power[1] != 0 || (degree == 3 && power[2] != 0));
+        if (above <= n)
+            root = tried;
     }
     return (uint32_t)root;
 }

@@ -12,6 +12,7 @@ const PACKED: &[(&str, &[&str])] = &[
     ("docs/diagnostics", &["md"]),
     ("bench/reference", &["c", "h"]),
     ("bench/peers", &["c", "cpp", "h"]),
+    ("bench/embedded", &["c", "toml"]),
 ];
 
 fn main() -> io::Result<()> {

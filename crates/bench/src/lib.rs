@@ -5,6 +5,7 @@
 
 pub mod contender;
 pub mod contest;
+pub mod counts;
 pub mod cycles;
 pub mod machine;
 pub mod measure;

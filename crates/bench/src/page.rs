@@ -291,6 +291,7 @@ mod tests {
             rows: vec![row(64, "headrace"), row(1024, "headrace"), row(64, "other"), row(1024, "other")],
             ratios: Vec::new(),
             verdicts: Vec::new(),
+            counts: None,
         };
         let mut separate = results.clone();
         separate.rows.iter_mut().for_each(|row| row.separate_cycles = vec![100.0, 120.0, 110.0]);

@@ -1,5 +1,6 @@
 //! Results as data, the form of `headrace bench --json`.
 
+use crate::counts::Counts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,6 +17,9 @@ pub struct Results {
     /// What the referee says of each row of its rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<Verdict>,
+    /// Instructions that were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Counts>,
 }
 
 /// What the referee says of one operation of one row.
@@ -308,7 +312,8 @@ mod tests {
         let times = crate::contest::Times { seconds: vec![0.5], cycles: Vec::new() };
         let uncounted = Row::of_times(Subject { bytes: 1_000_000, ..Subject::default() }, &times, 2);
         assert_eq!((uncounted.cycles_per_byte_best, uncounted.mb_per_s_best), (None, Some(4.0)));
-        let results = Results { machine, rows: vec![row, uncounted], ratios: Vec::new(), verdicts: Vec::new() };
+        let results =
+            Results { machine, rows: vec![row, uncounted], ratios: Vec::new(), verdicts: Vec::new(), counts: None };
         let text = results.to_json();
         assert_eq!(Results::from_json(&text), Ok(results));
     }
@@ -327,7 +332,7 @@ mod tests {
             pairs: 11,
         };
         assert!(!ratio.is_met());
-        let results = Results { machine, rows: vec![row], ratios: vec![ratio], verdicts: Vec::new() };
+        let results = Results { machine, rows: vec![row], ratios: vec![ratio], verdicts: Vec::new(), counts: None };
         assert_eq!(Results::from_json(&results.to_json()), Ok(results));
     }
 }

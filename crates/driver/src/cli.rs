@@ -413,7 +413,7 @@ pub struct AnalyzeArgs {
 pub struct BenchArgs {
     /// What to measure: operations of the library beside other libraries (`aes128 ctr`, `sha2`), all of those
     /// that rows are about (`referee`), the experiments of CTL's publication (`published`), `threads`, `compile`, `networks`,
-    /// `interpreter`, `check`; everything when absent
+    /// `interpreter`, `check`, instructions on embedded processors (`embedded`); everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them

@@ -35,7 +35,8 @@ pub struct Language {
 }
 
 /// All of them: one for each toolchain but those of [`ELSEWHERE`].
-pub const ALL: &[Language] = &[c::HERE, c::AARCH64, c::ARM, c::RISCV64, c::LLVM, rust::RUST, wasm::WASM, cpp::CPP, java::JAVA];
+pub const ALL: &[Language] =
+    &[c::HERE, c::AARCH64, c::ARM, c::RISCV64, c::LLVM, rust::RUST, wasm::WASM, cpp::CPP, java::JAVA];
 
 /// Toolchains that have none, and where their networks are compared.
 pub const ELSEWHERE: &[(&str, &str)] = &[

@@ -3,6 +3,7 @@
 mod blocks;
 mod checking;
 mod compile;
+mod embedded;
 mod interpreter;
 mod ours;
 mod published;
@@ -13,6 +14,7 @@ use super::Context;
 use crate::cli::BenchArgs;
 use crate::failure::{Failure, Outcome, describe};
 use crate::output::{self, write_file};
+use headrace_bench::counts::{self, Counts};
 use headrace_bench::cycles;
 use headrace_bench::machine;
 use headrace_bench::page;
@@ -30,6 +32,7 @@ const SUBJECTS: &[(&str, Measure)] = &[
     ("networks", blocks::measure),
     ("interpreter", interpreter::measure),
     ("check", checking::measure),
+    ("embedded", embedded::measure),
 ];
 
 /// The word for all rows of the referee.
@@ -44,6 +47,7 @@ pub struct Measured {
     rows: Vec<Row>,
     ratios: Vec<Ratio>,
     verdicts: Vec<Verdict>,
+    counts: Option<Counts>,
     /// Versions of other libraries that took part.
     versions: BTreeMap<String, String>,
 }
@@ -64,7 +68,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     if primitives.is_some() {
         machine.clock_source = format!("{}; rows of the referee: {}", machine.clock_source, cycles::SOURCE);
     }
-    let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new(), verdicts: Vec::new() };
+    let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new(), verdicts: Vec::new(), counts: None };
     let earlier = earlier(arguments, &results.machine, subjects.is_empty())?;
     let machine = results.machine.clone();
     for (name, measure) in subjects {
@@ -100,6 +104,7 @@ fn add(results: &mut Results, measured: Measured) {
     results.rows.extend(measured.rows);
     results.ratios.extend(measured.ratios);
     results.verdicts.extend(measured.verdicts);
+    results.counts = measured.counts.or(results.counts.take());
     results.machine.versions.extend(measured.versions);
 }
 
@@ -124,6 +129,7 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
         rows: results.rows,
         ratios: results.ratios,
         verdicts: results.verdicts,
+        counts: None,
         versions: results.machine.versions,
     })
 }
@@ -165,6 +171,9 @@ fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String
     }
     if !results.verdicts.is_empty() {
         text.push_str(&format!("\n{}", tables::verdicts(&results.verdicts)));
+    }
+    if let Some(counts) = &results.counts {
+        text.push_str(&format!("\n{}", counts::table(counts)));
     }
     text
 }

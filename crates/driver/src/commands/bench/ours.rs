@@ -121,6 +121,11 @@ pub fn generate(
 }
 
 impl Generated {
+    /// The files of a contender, to be compiled by others.
+    pub fn sources(&self) -> Files {
+        contender(&self.files, &self.shim)
+    }
+
     /// Compiles and loads it. Needs nothing of the command: several may be compiled at a time.
     pub fn compile(self) -> Result<Compiled, String> {
         let folder = tempfile::tempdir().map_err(|error| describe(&error))?;
@@ -142,17 +147,20 @@ pub fn compile(context: &mut Context, spec: &OperationSpec, variant: &VariantSpe
     generate(context, spec, variant, build)?.compile().map_err(Failure::wrong)
 }
 
+/// The sources of a project with those of a contender around them, in one folder.
+fn contender(files: &Files, shim: &str) -> Files {
+    let sources = files.iter().filter_map(|(path, bytes)| Some((path.strip_prefix("src/")?.to_owned(), bytes.clone())));
+    let header = crate::embedded::file("bench/peers/peer.h").unwrap_or_default();
+    let around = [("shim.c", shim.as_bytes()), ("peer.h", header)];
+    sources.chain(around.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))).collect()
+}
+
 fn compile_files(files: &Files, shim: &str, folder: &Path, object: &Path, build: &Build) -> Result<(), String> {
     let Build { compiler, flags, .. } = build;
-    let mut sources: Vec<OsString> = vec!["shim.c".into()];
     let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).map_err(|error| error.to_string());
-    write("shim.c", shim.as_bytes())?;
-    if let Some(header) = crate::embedded::file("bench/peers/peer.h") {
-        write("peer.h", header)?;
-    }
-    for (path, bytes) in files {
-        let Some(name) = path.strip_prefix("src/") else { continue };
-        write(name, bytes)?;
+    let mut sources: Vec<OsString> = Vec::new();
+    for (name, bytes) in contender(files, shim) {
+        write(&name, &bytes)?;
         if name.ends_with(".c") {
             sources.push(name.into());
         }

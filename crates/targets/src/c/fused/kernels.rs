@@ -18,7 +18,8 @@ const MOST_SELECTED: usize = 24;
 pub(super) const X86: &str = "#if defined(__x86_64__) && defined(__GNUC__) && __STDC_HOSTED__\n";
 
 /// The same for the other architecture whose vectors are printed.
-pub(super) const ARM: &str = "#if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__ARM_NEON) && defined(__GNUC__)\n";
+pub(super) const ARM: &str =
+    "#if defined(__aarch64__) && defined(__AARCH64EL__) && defined(__ARM_NEON) && defined(__GNUC__)\n";
 
 /// A way of doing what a kernel does that some machines have.
 pub(super) struct Faster {

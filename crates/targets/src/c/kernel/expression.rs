@@ -185,9 +185,7 @@ impl Expressions<'_> {
         let stored = (w == 128).then_some(w);
         let most = |id: &NodeId| graph.bounds(*id).1;
         match graph.op(id) {
-            Op::Const(value) => {
-                Text::atom(literal(*value, w), Some(w))
-            }
+            Op::Const(value) => Text::atom(literal(*value, w), Some(w)),
             Op::Input { port, offset } => Text::atom(self.outside.names.input(*port, *offset), stored),
             Op::Loaded(number) => Text::atom(loaded_name(*number), Some(w)),
             Op::Entry { object, index } => self.entry(id, *object, *index),

@@ -261,8 +261,7 @@ clean:
         } else {
             ""
         };
-        let freestanding =
-            if self.has_core() { README_FREESTANDING.replace("NAME", name) } else { String::new() };
+        let freestanding = if self.has_core() { README_FREESTANDING.replace("NAME", name) } else { String::new() };
         let (needs, about_device) = (device.needs(), device.readme());
         format!(
         "# {name}

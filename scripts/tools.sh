@@ -89,6 +89,8 @@ for tool in "$@"; do
         # Packages in WebAssembly are tested with it; what needs it says so where it is missing.
         command -v node >/dev/null 2>&1 || (install "Node.js runs packages in WebAssembly" nodejs) ||
             echo "Node.js: not installed; what needs it is not run" >&2 ;;
+    npm)
+        command -v npm >/dev/null 2>&1 || install "npm fetches packages that measurements compare with" npm ;;
     spin)
         # Models in PROMELA are checked with it; what needs it says so where it is missing.
         command -v spin >/dev/null 2>&1 || (install "Spin checks models of networks" spin) ||

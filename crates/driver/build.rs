@@ -13,6 +13,8 @@ const PACKED: &[(&str, &[&str])] = &[
     ("bench/reference", &["c", "h"]),
     ("bench/peers", &["c", "cpp", "h"]),
     ("bench/embedded", &["c", "toml"]),
+    ("bench/contenders", &["java", "mjs"]),
+    ("bench/rust-peers", &["rs"]),
 ];
 
 fn main() -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! A contest: contenders that process the same message take turns, and every turn is timed in cycles of the core.
 
 use crate::contender::{Buffer, PAGE, Prepared, ROOM_BYTES};
+use crate::program::Program;
 use crate::{cycles, measure};
 use std::time::Instant;
 
@@ -146,6 +147,68 @@ fn long_batch(entrant: &mut Entrant, inputs: &Inputs, load: Load) -> Option<(f64
     entrant.run(inputs, load)?;
     let seconds = (measure::seconds() - start).max(f64::MIN_POSITIVE);
     Some((seconds, seconds * before.max(cycles::hertz())))
+}
+
+/// One of those who take turns, loaded or a program of its own.
+#[derive(Debug)]
+pub enum Side {
+    /// In this process, with the message that it is given.
+    Loaded(Entrant, Inputs, Load),
+    /// A program, which has the message.
+    Program(Program),
+}
+
+impl Side {
+    /// Seconds of so many runs; `None` when one fails.
+    fn seconds(&mut self, n_runs: usize) -> Option<f64> {
+        match self {
+            Side::Loaded(entrant, inputs, load) => {
+                batch(entrant, inputs, *load, n_runs).map(|(seconds, _)| seconds * n_runs as f64)
+            }
+            Side::Program(program) => program.seconds(n_runs).ok(),
+        }
+    }
+
+    /// What comes of the message; `None` when it fails.
+    pub fn result(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Side::Loaded(entrant, inputs, load) => entrant.results(inputs, *load)?.into_iter().next(),
+            Side::Program(program) => program.result().ok(),
+        }
+    }
+}
+
+/// How long a turn should take where programs take part, in seconds: what they do beside their work, to free memory, is part
+/// of most turns.
+const LONG_TURN: f64 = 5e-3;
+
+/// Lets sides of both kinds take turns, `pairs` times, each turn the fastest of some attempts. Programs are warm already. One
+/// that fails has no times.
+pub fn hold_sides(sides: &mut [&mut Side], pairs: usize) -> Vec<Times> {
+    let mut times = vec![Times::default(); sides.len()];
+    let needed = |side: &mut &mut Side| {
+        let seconds = side.seconds(1).and_then(|_| side.seconds(1))?;
+        Some((LONG_TURN / seconds.max(1e-9)).ceil().clamp(1.0, 1e6) as usize)
+    };
+    let mut n_runs: Vec<Option<usize>> = sides.iter_mut().map(needed).collect();
+    for _ in 0..pairs {
+        for ((side, times), n_runs) in sides.iter_mut().zip(&mut times).zip(&mut n_runs) {
+            let Some(n) = *n_runs else { continue };
+            let attempts: Option<Vec<f64>> = (0..ATTEMPTS).map(|_| side.seconds(n)).collect();
+            match attempts {
+                Some(attempts) => {
+                    let seconds = measure::least(&attempts) / n as f64;
+                    times.seconds.push(seconds);
+                    times.cycles.push(seconds * cycles::hertz());
+                }
+                None => {
+                    *times = Times::default();
+                    *n_runs = None;
+                }
+            }
+        }
+    }
+    times
 }
 
 /// Lets all take turns, `pairs` times where they are fast enough; every one has as many turns. One that fails has no times.

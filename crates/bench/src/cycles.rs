@@ -77,6 +77,22 @@ pub fn pin() -> Option<usize> {
     None
 }
 
+/// Keeps all threads that a process has now on a core.
+#[cfg(target_os = "linux")]
+pub fn pin_process(process: u32, core: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(core);
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    for thread in threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+        // A thread that has ended needs no core.
+        let _ = rustix::thread::sched_setaffinity(rustix::thread::Pid::from_raw(thread), &set);
+    }
+}
+
+/// Keeps all threads of a process on a core, where the system does that: not here.
+#[cfg(not(target_os = "linux"))]
+pub fn pin_process(_: u32, _: usize) {}
+
 /// Lets the calling thread run on any core again.
 #[cfg(target_os = "linux")]
 pub fn unpin() {

@@ -69,7 +69,7 @@ fn verdicts(page: &mut String, results: &Results) {
         let class = match verdict.status {
             Status::Goal | Status::Must => "yes",
             Status::Missed | Status::Error => "no",
-            Status::NotMeasured => "off",
+            Status::NotMeasured | Status::Compared => "off",
         };
         let streams = if verdict.streams > 1 { format!("{} × ", verdict.streams) } else { String::new() };
         let note = if verdict.note.is_empty() {
@@ -289,9 +289,7 @@ mod tests {
         let results = Results {
             machine: crate::machine::describe(&[], std::path::Path::new(".")),
             rows: vec![row(64, "headrace"), row(1024, "headrace"), row(64, "other"), row(1024, "other")],
-            ratios: Vec::new(),
-            verdicts: Vec::new(),
-            counts: None,
+            ..Results::default()
         };
         let mut separate = results.clone();
         separate.rows.iter_mut().for_each(|row| row.separate_cycles = vec![100.0, 120.0, 110.0]);

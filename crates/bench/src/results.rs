@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What was measured where.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Results {
     /// The machine.
     pub machine: Machine,
@@ -20,6 +20,9 @@ pub struct Results {
     /// Instructions that were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
+    /// Documents show the rows beside what is said of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shows_rows: bool,
 }
 
 /// What the referee says of one operation of one row.
@@ -68,6 +71,8 @@ pub enum Status {
     NotMeasured,
     /// Less than it must.
     Missed,
+    /// Nothing was to be reached: for comparison.
+    Compared,
     /// What it must.
     Must,
     /// What is wanted.
@@ -81,6 +86,7 @@ impl Status {
             Status::Error => "error",
             Status::NotMeasured => "not measured",
             Status::Missed => "missed",
+            Status::Compared => "for comparison",
             Status::Must => "must reached",
             Status::Goal => "goal reached",
         }
@@ -88,7 +94,7 @@ impl Status {
 }
 
 /// The machine, and the versions of all that takes part.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq)]
 pub struct Machine {
     /// Model of the processor.
     pub cpu: String,
@@ -312,8 +318,7 @@ mod tests {
         let times = crate::contest::Times { seconds: vec![0.5], cycles: Vec::new() };
         let uncounted = Row::of_times(Subject { bytes: 1_000_000, ..Subject::default() }, &times, 2);
         assert_eq!((uncounted.cycles_per_byte_best, uncounted.mb_per_s_best), (None, Some(4.0)));
-        let results =
-            Results { machine, rows: vec![row, uncounted], ratios: Vec::new(), verdicts: Vec::new(), counts: None };
+        let results = Results { machine, rows: vec![row, uncounted], ..Results::default() };
         let text = results.to_json();
         assert_eq!(Results::from_json(&text), Ok(results));
     }
@@ -332,7 +337,7 @@ mod tests {
             pairs: 11,
         };
         assert!(!ratio.is_met());
-        let results = Results { machine, rows: vec![row], ratios: vec![ratio], verdicts: Vec::new(), counts: None };
+        let results = Results { machine, rows: vec![row], ratios: vec![ratio], ..Results::default() };
         assert_eq!(Results::from_json(&results.to_json()), Ok(results));
     }
 }

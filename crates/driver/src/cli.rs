@@ -107,6 +107,7 @@ path from the port to the place; `note`: up to machine or compiler; `follows`: b
     #[command(after_help = "Examples:
   headrace bench aes128 ctr --json ctr.json
   headrace bench networks
+  headrace bench targets --targets rust,java --json targets.json
   headrace bench interpreter
   headrace bench check")]
     Bench(BenchArgs),
@@ -412,8 +413,9 @@ pub struct AnalyzeArgs {
 #[derive(Args, Debug)]
 pub struct BenchArgs {
     /// What to measure: operations of the library beside other libraries (`aes128 ctr`, `sha2`), all of those
-    /// that rows are about (`referee`), the experiments of CTL's publication (`published`), `threads`, `compile`, `networks`,
-    /// `interpreter`, `check`, instructions on embedded processors (`embedded`); everything when absent
+    /// that rows are about (`referee`), the experiments of CTL's publication (`published`), operations in the languages of
+    /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
+    /// instructions on embedded processors (`embedded`); everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them
@@ -443,6 +445,15 @@ pub struct BenchArgs {
     /// Bytes of a message, beside those that the rows are about [default: 64, 1 KiB, 16 KiB, 1 MiB, 16 MiB]
     #[arg(long = "sizes", value_name = "BYTES", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
     pub sizes: Vec<u64>,
+    /// Only these targets [default: all that are measured]
+    #[arg(long, value_name = "TARGET", value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// Only these operations in targets: `sha256 hash` [default: those of bench/targets.toml]
+    #[arg(long, value_name = "OPERATION", value_delimiter = ',')]
+    pub operations: Vec<String>,
+    /// Seconds that programs run before they are measured, so that their compilers have done their work
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=600))]
+    pub warm: u32,
     /// Time one run of an operation in a contender's shared object, for measurements in separate processes
     #[arg(long, hide = true, num_args = 2, value_names = ["OBJECT", "OPERATION"])]
     pub once: Vec<String>,

@@ -2,11 +2,13 @@
 //!
 //! One folder a language, all of one shape: options, what is settled before anything is printed, and printing. Pure: a
 //! target returns a map from path to bytes and does no IO. [`ALL`] is the list of them; what projects have in common stands
-//! in `project`, what an operation offers in any language in `operation`, what builds and tests them in [`toolchain`].
+//! in `project`, what an operation offers in any language in `operation`, what builds and tests them in [`toolchain`], how
+//! they are measured in [`contender`].
 
 mod answers;
 mod braces;
 pub mod c;
+pub mod contender;
 pub mod cpp;
 pub mod cuda;
 mod descriptions;
@@ -24,6 +26,7 @@ pub mod toolchain;
 pub mod wasm;
 pub mod xlim;
 
+use contender::Contender;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
@@ -67,6 +70,8 @@ pub struct Target {
     pub of_network: Option<OfNetwork>,
     /// Makes a project for operations.
     pub of_operations: OfOperations,
+    /// How its projects take part in measurements beside what users of its language have.
+    pub contender: Option<Contender>,
 }
 
 /// All targets.
@@ -82,6 +87,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(c::project::of_network),
         of_operations: c::project::of_operations,
+        contender: None,
     },
     Target {
         name: "llvm",
@@ -94,6 +100,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(llvm::project::of_network),
         of_operations: llvm::project::of_operations,
+        contender: Some(llvm::contender::CONTENDER),
     },
     Target {
         name: "rust",
@@ -106,6 +113,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(rust::project::of_network),
         of_operations: rust::project::of_operations,
+        contender: Some(rust::contender::CONTENDER),
     },
     Target {
         name: "wasm",
@@ -118,6 +126,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(wasm::project::of_network),
         of_operations: wasm::project::of_operations,
+        contender: Some(wasm::contender::CONTENDER),
     },
     Target {
         name: "cpp",
@@ -130,6 +139,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(cpp::project::of_network),
         of_operations: cpp::project::of_operations,
+        contender: Some(cpp::contender::CONTENDER),
     },
     Target {
         name: "java",
@@ -142,6 +152,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(java::project::of_network),
         of_operations: java::project::of_operations,
+        contender: Some(java::contender::CONTENDER),
     },
     Target {
         name: "openssl",
@@ -154,6 +165,7 @@ pub const ALL: &[Target] = &[
         offers: openssl::offers,
         of_network: None,
         of_operations: openssl::of_operations,
+        contender: None,
     },
     Target {
         name: "promela",
@@ -166,6 +178,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(promela::project::of_network),
         of_operations: promela::project::of_operations,
+        contender: None,
     },
     Target {
         name: "xlim",
@@ -178,6 +191,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(xlim::project::of_network),
         of_operations: xlim::project::of_operations,
+        contender: None,
     },
     Target {
         name: "opencl",
@@ -190,6 +204,7 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(opencl::of_network),
         of_operations: opencl::of_operations,
+        contender: None,
     },
     Target {
         name: "cuda",
@@ -202,5 +217,6 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(cuda::of_network),
         of_operations: cuda::of_operations,
+        contender: None,
     },
 ];

@@ -13,6 +13,7 @@
 //! | `partition` | the same for a network that several threads run |
 
 mod code;
+pub mod contender;
 mod ctype;
 mod functions;
 pub mod fused;

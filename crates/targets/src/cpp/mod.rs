@@ -12,6 +12,7 @@
 //! | `project` | the project around it |
 
 mod answers;
+pub(crate) mod contender;
 mod expression;
 mod function;
 mod network;

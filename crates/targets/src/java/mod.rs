@@ -19,6 +19,7 @@
 //! of `byte` and `short`; everywhere else they are an `int` of just their value.
 
 mod answers;
+pub(crate) mod contender;
 mod expression;
 mod function;
 mod network;

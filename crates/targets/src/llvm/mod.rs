@@ -17,6 +17,7 @@
 
 mod alias;
 mod code;
+pub(crate) mod contender;
 mod expression;
 mod glue;
 mod module;

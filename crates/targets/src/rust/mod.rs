@@ -15,6 +15,7 @@
 //! | `project` | the crate around it |
 
 mod answers;
+pub(crate) mod contender;
 mod expression;
 mod function;
 mod module;

@@ -16,6 +16,7 @@
 
 mod answers;
 mod code;
+pub(crate) mod contender;
 mod expression;
 mod memory;
 mod module;

@@ -8,6 +8,8 @@ mod interpreter;
 mod ours;
 mod published;
 pub mod referee;
+mod target_sides;
+mod targets;
 mod threads;
 
 use super::Context;
@@ -27,6 +29,7 @@ use std::path::Path;
 /// What is measured, by the word on the command line.
 const SUBJECTS: &[(&str, Measure)] = &[
     ("published", published::measure),
+    ("targets", targets::measure),
     ("threads", threads::measure),
     ("compile", compile::measure),
     ("networks", blocks::measure),
@@ -50,6 +53,8 @@ pub struct Measured {
     counts: Option<Counts>,
     /// Versions of other libraries that took part.
     versions: BTreeMap<String, String>,
+    /// See [`Results::shows_rows`].
+    shows_rows: bool,
 }
 
 /// Tools whose versions belong to a result.
@@ -68,7 +73,7 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     if primitives.is_some() {
         machine.clock_source = format!("{}; rows of the referee: {}", machine.clock_source, cycles::SOURCE);
     }
-    let mut results = Results { machine, rows: Vec::new(), ratios: Vec::new(), verdicts: Vec::new(), counts: None };
+    let mut results = Results { machine, ..Results::default() };
     let earlier = earlier(arguments, &results.machine, subjects.is_empty())?;
     let machine = results.machine.clone();
     for (name, measure) in subjects {
@@ -106,6 +111,7 @@ fn add(results: &mut Results, measured: Measured) {
     results.verdicts.extend(measured.verdicts);
     results.counts = measured.counts.or(results.counts.take());
     results.machine.versions.extend(measured.versions);
+    results.shows_rows |= measured.shows_rows;
 }
 
 /// What the file of `--resume` has; nothing where it is not asked for or the file is not there yet.
@@ -131,6 +137,7 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
         verdicts: results.verdicts,
         counts: None,
         versions: results.machine.versions,
+        shows_rows: results.shows_rows,
     })
 }
 
@@ -163,7 +170,7 @@ fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String
     });
     let mut text = if is_new { tables::machine(results) } else { String::new() };
     // The figures behind verdicts are many: documents leave them to the files.
-    if !results.rows.is_empty() && (!is_brief || results.verdicts.is_empty()) {
+    if !results.rows.is_empty() && (!is_brief || results.shows_rows || results.verdicts.is_empty()) {
         text.push_str(&format!("\n{}", tables::rows(&results.rows)));
     }
     if !results.ratios.is_empty() {

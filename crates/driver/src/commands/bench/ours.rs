@@ -4,14 +4,13 @@
 use crate::commands::Context;
 use crate::failure::{Failure, Outcome, describe};
 use headrace_bench::contender::Object;
-use headrace_library::Role;
-use headrace_library::catalog::{Framing, OperationSpec, VariantSpec};
+use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_native::{Compiler, LocalTrials};
 use headrace_targets::c::Options;
+use headrace_targets::c::contender::shim;
 use headrace_targets::c::kernel::Trials;
-use headrace_targets::c::project::{Files, of_operations, operation_prefix, set_name};
+use headrace_targets::c::project::{Files, of_operations};
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,14 +53,15 @@ impl Build {
         format!("{how}c by {} {}{limited}", self.compiler, self.flags.join(" "))
     }
 
-    /// A header that stands before everything and answers for the processor, where features are limited.
+    /// A header that stands before everything and answers for the processor, where features are limited. It includes nothing:
+    /// sources say first which parts of the system's headers they want.
     fn answers(&self) -> Option<String> {
         let features = self.features.as_ref()?;
         let allowed: Vec<String> =
-            features.iter().map(|feature| format!("strcmp(feature, \"{feature}\") == 0")).collect();
+            features.iter().map(|feature| format!("__builtin_strcmp(feature, \"{feature}\") == 0")).collect();
         let allowed = if allowed.is_empty() { "0".into() } else { allowed.join("\n        || ") };
         Some(format!(
-            "#include <string.h>\nstatic inline int allowed_feature(const char *feature)\n{{\n    return {allowed};\n}}\n\
+            "static inline int allowed_feature(const char *feature)\n{{\n    return {allowed};\n}}\n\
              #define __builtin_cpu_supports(feature) allowed_feature(feature)\n\
              #define hr_supports_leaf7(feature, in_ecx, bit) allowed_feature(feature)\n"
         ))
@@ -179,147 +179,4 @@ fn compile_files(files: &Files, shim: &str, folder: &Path, object: &Path, build:
     let said = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = said.lines().take(10).collect();
     Err(format!("{compiler} did not compile the project:\n{}", lines.join("\n")))
-}
-
-/// The functions of `peer.h` over those of the project.
-fn shim(spec: &OperationSpec) -> String {
-    let set = set_name(&spec.set);
-    let op = operation_prefix(&set, spec);
-    let many = many(spec, &op);
-    let extra = if many.is_empty() { String::new() } else { format!("    struct {op}_context many[MANY];\n") };
-    let mut text = format!(
-        "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"headrace_helpers.h\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
-         {MANY}struct context {{\n    struct {op}_context operation;\n    unsigned n_threads;\n{extra}    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
-         const char *peer_version(void)\n{{\n    return \"{}\";\n}}\n\n",
-        env!("CARGO_PKG_VERSION")
-    );
-    let key = match spec.input(Role::Key) {
-        Some(_) => format!(
-            "    if ({op}_key(&context->operation, strings->key, strings->key_bytes) != HEADRACE_OK) {{\n        free(context);\n        return NULL;\n    }}\n{}",
-            if many.is_empty() {
-                String::new()
-            } else {
-                format!(
-                    "    for (size_t i = 0; i < MANY; i++)\n        (void){op}_key(&context->many[i], strings->key, strings->key_bytes);\n"
-                )
-            }
-        ),
-        None => String::new(),
-    };
-    let _ = write!(
-        text,
-        "void *peer_open(const char *operation, const struct peer_strings *strings)\n{{\n    void *made = NULL;\n    (void)operation;\n    \
-         if (strings->iv_bytes > sizeof ((struct context *)0)->iv || posix_memalign(&made, 64, sizeof(struct context)) != 0)\n        return NULL;\n    \
-         struct context *context = made;\n    memset(context, 0, sizeof *context);\n    context->iv_bytes = strings->iv_bytes;\n    \
-         if (strings->iv_bytes > 0)\n        memcpy(context->iv, strings->iv, strings->iv_bytes);\n{key}    return context;\n}}\n\n"
-    );
-    let _ = write!(
-        text,
-        "size_t peer_run(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes)\n{{\n    struct context *context = given;\n{}}}\n\n",
-        body(spec, &op)
-    );
-    let _ = write!(
-        text,
-        "{many}void peer_threads(void *given, unsigned n_threads)\n{{\n    struct context *context = given;\n    context->n_threads = n_threads;\n}}\n\n\
-         void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
-    );
-    text
-}
-
-/// Messages that a call of `many` is given at most.
-const MANY: &str = "enum { MANY = 64 };\n\n";
-
-/// Many messages in a call; nothing where an operation does not have it.
-fn many(spec: &OperationSpec, op: &str) -> String {
-    if spec.framing == Framing::Core || spec.framing == Framing::Generator {
-        return String::new();
-    }
-    let verifies = spec.input(Role::TagIn).is_some();
-    let has_output = spec.output(Role::Output).is_some();
-    // Lists of strings, their lengths, and what is set for each message.
-    let (mut lists, mut set, mut arguments) = (String::new(), String::new(), String::new());
-    for role in Role::ALL.into_iter().filter(|role| !role.is_control() && *role != Role::Key) {
-        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
-        let Some(port) = port else { continue };
-        let name = format!("all_{}", port.role.name().replace('-', "_"));
-        if role.is_output() {
-            let (bytes, room) = match role {
-                Role::Output => ("out[i]", "2 * n_bytes + 64"),
-                Role::Tag if has_output => ("out[i] + n_bytes", "PEER_TAG_BYTES"),
-                Role::Tag => ("out[i]", "64"),
-                _ => ("NULL", "0"),
-            };
-            let _ = writeln!(lists, "    uint8_t *{name}[MANY];\n    size_t {name}_room[MANY], {name}_bytes[MANY];");
-            let _ = writeln!(set, "        {name}[i] = {bytes};\n        {name}_room[i] = {room};");
-            let _ = write!(arguments, ", {name}, {name}_room, {name}_bytes");
-        } else {
-            let (bytes, length) = match role {
-                Role::Nonce | Role::Iv => ("context->iv", "context->iv_bytes"),
-                Role::Input if verifies => ("in[i]", "n_bytes - PEER_TAG_BYTES"),
-                Role::Input => ("in[i]", "n_bytes"),
-                Role::TagIn => ("in[i] + n_bytes - PEER_TAG_BYTES", "PEER_TAG_BYTES"),
-                _ => ("NULL", "0"),
-            };
-            let _ = writeln!(lists, "    const uint8_t *{name}[MANY];\n    size_t {name}_bytes[MANY];");
-            let _ = writeln!(set, "        {name}[i] = {bytes};\n        {name}_bytes[i] = {length};");
-            let _ = write!(arguments, ", {name}, {name}_bytes");
-        }
-    }
-    let made = |role: Role| match spec.output(role) {
-        Some(port) => format!(" + all_{}_bytes[0]", port.role.name().replace('-', "_")),
-        None => String::new(),
-    };
-    format!(
-        "size_t peer_run_many(void *given, const uint8_t *const *in, uint8_t *const *out, size_t n_bytes, unsigned n_messages)\n{{\n    \
-         struct context *context = given;\n    uint32_t results[MANY];\n{lists}    if (n_messages == 0 || n_messages > MANY)\n        return PEER_FAILED;\n    \
-         for (size_t i = 0; i < n_messages; i++) {{\n{set}    }}\n    \
-         if ({op}_many(context->many, n_messages{arguments}, results) != HEADRACE_OK)\n        return PEER_FAILED;\n    \
-         return 0{}{};\n}}\n\n",
-        made(Role::Output),
-        made(Role::Tag)
-    )
-}
-
-/// One message, whole.
-fn body(spec: &OperationSpec, op: &str) -> String {
-    if spec.framing == Framing::Core {
-        let block = spec.block_bytes.unwrap_or(1);
-        return format!(
-            "    return {op}_blocks(&context->operation, in, out, (uint32_t)(n_bytes / {block})) == HEADRACE_OK ? n_bytes : PEER_FAILED;\n"
-        );
-    }
-    let verifies = spec.input(Role::TagIn).is_some();
-    let text_bytes = if verifies { "n_bytes - PEER_TAG_BYTES" } else { "n_bytes" };
-    let has_output = spec.output(Role::Output).is_some();
-    let has_tag = spec.output(Role::Tag).is_some();
-    let mut arguments = String::from("&context->operation");
-    // The functions of a project take strings in the order of the roles; the key was given before.
-    for role in Role::ALL.into_iter().filter(|role| !role.is_control() && *role != Role::Key) {
-        let port = if role.is_output() { spec.output(role) } else { spec.input(role) };
-        if port.is_none() {
-            continue;
-        }
-        arguments.push_str(match role {
-            Role::Nonce | Role::Iv => ", context->iv, context->iv_bytes",
-            Role::Input => ", in, text_bytes",
-            Role::TagIn => ", in + text_bytes, PEER_TAG_BYTES",
-            // No result is longer than twice its input and the room behind it.
-            Role::Output => ", out, 2 * n_bytes + 64, &out_bytes",
-            Role::Tag if has_output => ", out + out_bytes_expected, PEER_TAG_BYTES, &tag_bytes",
-            Role::Tag => ", out, 64, &tag_bytes",
-            _ if role.is_output() => ", NULL, 0, &none_bytes",
-            _ => ", NULL, 0",
-        });
-    }
-    let helped = arguments.replacen("&context->operation", "&context->operation, &helpers", 1);
-    let mut text = format!("    size_t text_bytes = {text_bytes}, out_bytes = 0, tag_bytes = 0, none_bytes = 0;\n");
-    if has_tag && has_output {
-        text.push_str("    size_t out_bytes_expected = text_bytes;\n");
-    }
-    let _ = write!(
-        text,
-        "    (void)none_bytes;\n    if (context->n_threads > 1) {{\n        const struct headrace_helpers helpers = headrace_threads(context->n_threads);\n        \
-         if ({op}_message_helped({helped}) != HEADRACE_OK)\n            return PEER_FAILED;\n    }} else if ({op}_message({arguments}) != HEADRACE_OK) {{\n        return PEER_FAILED;\n    }}\n    return out_bytes + tag_bytes;\n"
-    );
-    text
 }

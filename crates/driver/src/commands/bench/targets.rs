@@ -1,0 +1,374 @@
+//! How fast operations are in the language of each target, beside what users of that language have and beside our C: all in
+//! one run, in turn, with the same message. What takes part stands in `bench/targets.toml`.
+//!
+//! What is loaded into this process is called as its users call it; what is a program is asked how long it took, after it has
+//! run long enough for compilers that compile meanwhile. Every call is a message of its own.
+
+use super::target_sides::{Entry, Who, Work, c_sides, ours, theirs, version};
+use super::{Measured, referee};
+use crate::cli::BenchArgs;
+use crate::commands::Context;
+use crate::failure::{Failure, Outcome};
+use crate::primitive::Runner;
+use crate::toolchains::{self, Found};
+use headrace_bench::contest::{Side, Times, hold_sides, noise};
+use headrace_bench::cycles;
+use headrace_bench::measure::{least, speed_ratio};
+use headrace_bench::results::{Machine, Row, Status, Subject, Verdict};
+use headrace_bench::tables::figure;
+use headrace_bench::target_rules::{OperationRule, TargetPeer, TargetRule, TargetRules};
+use headrace_interp::Interpreter;
+use headrace_library::Role;
+use headrace_library::framing::{Message, Outcome as Processed};
+use headrace_library::known_answers::{Answer, CallInput};
+use headrace_native::Compiler;
+use headrace_targets::Target;
+use headrace_targets::contender::Contender;
+
+/// Bytes of a message, where none are named.
+const BYTES: usize = 16 << 10;
+
+/// Bytes of the message that the interpreter processes too.
+const JUDGED_BYTES: usize = 256;
+
+/// The rules that the command carries.
+pub fn rules() -> Outcome<TargetRules> {
+    TargetRules::parse(include_str!("../../../../../bench/targets.toml"))
+        .map_err(|problem| Failure::wrong(format!("bench/targets.toml: {problem}")))
+}
+
+/// A target that takes part.
+struct Chosen<'r> {
+    target: &'static Target,
+    contender: Contender,
+    rule: &'r TargetRule,
+    /// Its tools, or which is missing.
+    found: Result<Found, String>,
+    /// The compiler of the C that it is compared with.
+    c: Option<String>,
+}
+
+/// Measures every operation in every target.
+pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Outcome<Measured> {
+    let rules = rules()?;
+    let lengths = referee::rules()?;
+    let library = context.library()?;
+    let targets = chosen(&rules, arguments)?;
+    let mut compilers: Vec<String> = targets.iter().filter_map(|chosen| chosen.c.clone()).collect();
+    compilers.sort_unstable();
+    compilers.dedup();
+    if compilers.is_empty() {
+        return Err(Failure::missing("there is no C compiler: apt-get install gcc libc6-dev"));
+    }
+    let sizes: Vec<usize> = match arguments.sizes.as_slice() {
+        [] => vec![BYTES],
+        given => given.iter().filter_map(|size| usize::try_from(*size).ok()).collect(),
+    };
+    let mut measured = Measured { shows_rows: true, ..Measured::default() };
+    for chosen in &targets {
+        match &chosen.found {
+            Ok(found) => _ = measured.versions.insert(chosen.target.name.into(), version(found)),
+            Err(why) => context.terminal.note(&format!("{} is not measured: {why}", chosen.target.name)),
+        }
+    }
+    for operation in operations(&rules, arguments)? {
+        let spec = library.operation(&operation.set, &operation.operation);
+        let name = format!("{} {}", operation.set, operation.operation);
+        let spec = spec.ok_or_else(|| Failure::usage(format!("the library has no `{}`", name.escape_debug())))?;
+        let variant = spec.variant(operation.variant.as_deref());
+        let variant = variant.ok_or_else(|| Failure::wrong(format!("`{name}` has no such variant")))?;
+        let network = context.elaborate(&variant.network.to_string(), &[])?;
+        for bytes in &sizes {
+            let strings = referee::strings(&lengths, &operation.set);
+            let work = Work { spec, variant, network: &network, strings, message: noise(*bytes, 3) };
+            let part = one(context, arguments, &work, &targets, &compilers)?;
+            measured.rows.extend(part.rows);
+            measured.verdicts.extend(part.verdicts);
+        }
+    }
+    Ok(measured)
+}
+
+/// The targets that are named, else all that have rules.
+fn chosen<'r>(rules: &'r TargetRules, arguments: &BenchArgs) -> Outcome<Vec<Chosen<'r>>> {
+    let named = &arguments.targets;
+    let has = |name: &String| rules.targets.contains_key(name);
+    if let Some(unknown) = named.iter().find(|name| !has(name)) {
+        let known: Vec<&str> = rules.targets.keys().map(String::as_str).collect();
+        let unknown = unknown.escape_debug();
+        return Err(Failure::usage(format!("`{unknown}` is not measured; there are {}", known.join(", "))));
+    }
+    let mut targets = Vec::new();
+    for target in headrace_targets::ALL {
+        let (Some(contender), Some(rule)) = (target.contender, rules.targets.get(target.name)) else { continue };
+        if !named.is_empty() && !named.iter().any(|name| name == target.name) {
+            continue;
+        }
+        let found = match target.toolchains.first() {
+            Some(toolchain) => toolchains::find(toolchain, None),
+            None => Err("nothing builds its projects".into()),
+        };
+        if let (Err(why), false) = (&found, named.is_empty()) {
+            return Err(Failure::missing(why.clone()));
+        }
+        let candidates = if arguments.compilers.is_empty() { &rule.c } else { &arguments.compilers };
+        let c = candidates.iter().find(|name| Compiler::named(name).is_some()).cloned();
+        targets.push(Chosen { target, contender, rule, found, c });
+    }
+    Ok(targets)
+}
+
+/// The operations that are named, else those of the rules.
+fn operations(rules: &TargetRules, arguments: &BenchArgs) -> Outcome<Vec<OperationRule>> {
+    if arguments.operations.is_empty() {
+        return Ok(rules.operations.clone());
+    }
+    let rule = |named: &String| {
+        let (set, operation) = named.trim().split_once(' ').ok_or_else(|| {
+            Failure::usage(format!("`{}` is not a parameter set and an operation", named.escape_debug()))
+        })?;
+        let known =
+            rules.operations.iter().find(|rule| (rule.set.as_str(), rule.operation.as_str()) == (set, operation));
+        let other = OperationRule { set: set.into(), operation: operation.into(), variant: None };
+        Ok(known.cloned().unwrap_or(other))
+    };
+    arguments.operations.iter().map(rule).collect()
+}
+
+/// What came of one who was to take part.
+type Attempt = Result<Times, (Status, String)>;
+
+/// One operation with one message.
+fn one(
+    context: &mut Context,
+    arguments: &BenchArgs,
+    work: &Work,
+    targets: &[Chosen],
+    compilers: &[String],
+) -> Outcome<Measured> {
+    let name = work.name();
+    let warm = f64::from(arguments.warm);
+    context.terminal.status(&format!("compiling {name} in C"));
+    let mut entries = c_sides(context, work, compilers, !arguments.unfused)?;
+    let mut absent: Vec<(Who, Status, String)> = Vec::new();
+    for Chosen { target, contender, rule, found, .. } in targets {
+        context.terminal.status(&format!("building {name} for {}", target.name));
+        let who = Who::Ours(target.name);
+        match found {
+            Err(why) => absent.push((who, Status::NotMeasured, why.clone())),
+            Ok(found) => match ours(work, target, contender, found, !arguments.unfused, warm) {
+                Ok(entry) => entries.push(entry),
+                Err(why) => absent.push((who, Status::Error, why)),
+            },
+        }
+        for peer in &rule.peers {
+            match theirs(work, target.name, peer, warm) {
+                Ok(entry) => entries.push(entry),
+                Err(why) => absent.push((Who::Theirs(target.name, peer.title.clone()), Status::NotMeasured, why)),
+            }
+        }
+    }
+    let judged = compare(work, &mut entries, &mut absent).map_err(Failure::wrong)?;
+    context.terminal.status(&format!("measuring {name} over {} bytes", work.message.len()));
+    let times = turns(&mut entries, arguments.pairs as usize);
+    for (entry, times) in entries.iter().zip(&times) {
+        if times.seconds.is_empty() {
+            absent.push((entry.who.clone(), Status::Error, "a run fails".into()));
+        }
+    }
+    let mut measured = Measured::default();
+    for (entry, times) in entries.iter().zip(&times).filter(|(_, times)| !times.seconds.is_empty()) {
+        let variant = match &entry.who {
+            Who::C { plain: true, .. } => format!("{}, plain", work.variant.name),
+            Who::Theirs(..) => "library".into(),
+            _ => work.variant.name.clone(),
+        };
+        let subject = Subject {
+            primitive: work.spec.set.clone(),
+            operation: work.spec.name.clone(),
+            variant,
+            implementation: entry.implementation.clone(),
+            engine: entry.engine.clone(),
+            bytes: work.message.len() as u64,
+            verified: Some(judged.clone()),
+        };
+        measured.rows.push(Row::of_times(subject, times, 1));
+    }
+    let attempt = |who: &Who| -> Option<(String, Attempt)> {
+        if let Some((_, status, why)) = absent.iter().find(|(other, ..)| other == who) {
+            let title = if let Who::Theirs(_, title) = who { title.clone() } else { String::new() };
+            // Of several lines, which no table has room for, one is made.
+            let words: Vec<&str> = why.split_whitespace().collect();
+            return Some((title, Err((*status, words.join(" ")))));
+        }
+        let (entry, times) = entries.iter().zip(&times).find(|(entry, _)| entry.who == *who)?;
+        let is_theirs = matches!(who, Who::Theirs(..));
+        let name = if is_theirs { &entry.implementation } else { &entry.engine };
+        Some((name.clone(), Ok(times.clone())))
+    };
+    for Chosen { target, rule, c, .. } in targets {
+        let Some((engine, own)) = attempt(&Who::Ours(target.name)) else { continue };
+        let blank = Blank { work, target: target.name, variant: format!("{}, {engine}", work.variant.name) };
+        if let Some(compiler) = c {
+            let plain = attempt(&Who::C { compiler: compiler.clone(), plain: true });
+            let best = attempt(&Who::C { compiler: compiler.clone(), plain: false });
+            measured.verdicts.extend(plain.map(|plain| blank.beside_c(&own, plain, best, rule.slower)));
+        }
+        for peer in &rule.peers {
+            let other = attempt(&Who::Theirs(target.name, peer.title.clone()));
+            measured.verdicts.extend(other.map(|other| blank.beside_peer(&own, other, peer)));
+        }
+    }
+    Ok(measured)
+}
+
+/// Every side on the core of this thread, in turn.
+fn turns(entries: &mut [Entry], pairs: usize) -> Vec<Times> {
+    if let Some(core) = cycles::pin() {
+        for entry in entries.iter() {
+            if let Side::Program(program) = &entry.side {
+                program.pin(core);
+            }
+        }
+    }
+    let mut sides: Vec<&mut Side> = entries.iter_mut().map(|entry| &mut entry.side).collect();
+    let times = hold_sides(&mut sides, pairs);
+    cycles::unpin();
+    times
+}
+
+/// Compares what comes of the message with what our C makes of it, and our C with the interpreter on a short message. Says
+/// what was compared; those who differ take no part any more.
+fn compare(work: &Work, entries: &mut Vec<Entry>, absent: &mut Vec<(Who, Status, String)>) -> Result<String, String> {
+    let first = entries.first_mut().ok_or("there is no C")?;
+    let expected = first.side.result().ok_or("our C fails")?;
+    if first.of_short(work, JUDGED_BYTES)? != judged(work)? {
+        return Err(format!("{}: our C differs from the interpreter", work.name()));
+    }
+    let mut names = Vec::new();
+    entries.retain_mut(|entry| {
+        let result = entry.side.result();
+        let is_equal = result.as_ref() == Some(&expected);
+        if is_equal {
+            names.push(entry.name());
+        } else {
+            let why = if result.is_none() { "a run fails" } else { "the output differs from that of our C" };
+            absent.push((entry.who.clone(), Status::Error, why.into()));
+        }
+        is_equal
+    });
+    Ok(format!("equal outputs: {}; the interpreter's on a short message", names.join(", ")))
+}
+
+/// What the interpreter makes of the first bytes of the message.
+fn judged(work: &Work) -> Result<Vec<u8>, String> {
+    let Work { spec, network, .. } = work;
+    let interpreter = Interpreter::new((*network).clone(), headrace_interp::Options::default());
+    let interpreter = interpreter.map_err(|problems| crate::primitive::messages(&problems))?;
+    let mut message = Message::new().with(Role::Input, work.message[..JUDGED_BYTES.min(work.message.len())].to_vec());
+    for (role, bytes) in [(Role::Key, &work.strings.key), (Role::Iv, &work.strings.iv), (Role::Nonce, &work.strings.iv)]
+    {
+        if spec.input(role).is_some() {
+            message.set(role, bytes.clone());
+        }
+    }
+    let made = Runner::new(spec, network, Box::new(interpreter)).perform(&CallInput::Message(message));
+    let made = made.map_err(|_| "the interpreter does not process the message")?;
+    let Answer::Message(Processed::Accepted(strings)) = made else { return Err("the message is refused".into()) };
+    let string = strings.into_iter().find(|(role, _)| matches!(role, Role::Output | Role::Tag));
+    string.map(|(_, bytes)| bytes).ok_or_else(|| "no string comes out".into())
+}
+
+/// What is said of a target, before it is said.
+struct Blank<'b> {
+    work: &'b Work<'b>,
+    target: &'b str,
+    variant: String,
+}
+
+impl Blank<'_> {
+    /// Ours beside another: figures where both have them, else who is to blame.
+    fn verdict(&self, own: &Attempt, (other, others): (String, &Attempt), against: &str) -> Verdict {
+        let bytes = self.work.message.len() as f64;
+        let per_byte = |attempt: &Attempt| attempt.as_ref().ok().map(|times| least(&times.cycles) / bytes);
+        let ratio = match (own, others) {
+            (Ok(own), Ok(others)) => Some(speed_ratio(&own.cycles, &others.cycles)),
+            _ => None,
+        };
+        let (status, note) = match (own, others) {
+            (Err((status, why)), _) => (*status, why.clone()),
+            (_, Err((status, why))) => (*status, why.clone()),
+            _ => (Status::Compared, String::new()),
+        };
+        Verdict {
+            row: format!("{} beside {against}", self.target),
+            primitive: self.work.spec.set.clone(),
+            operation: self.work.spec.name.clone(),
+            variant: self.variant.clone(),
+            bytes: self.work.message.len() as u64,
+            streams: 1,
+            ours: per_byte(own),
+            other,
+            others: per_byte(others),
+            ratio,
+            must: "–".into(),
+            goal: "–".into(),
+            status,
+            note,
+        }
+    }
+
+    /// The plain C counts; how far the best is ahead is said.
+    fn beside_c(
+        &self,
+        own: &Attempt,
+        plain: (String, Attempt),
+        best: Option<(String, Attempt)>,
+        slower: f64,
+    ) -> Verdict {
+        let (engine, plain) = plain;
+        let mut verdict = self.verdict(own, (engine, &plain), "our C");
+        verdict.must = format!("≤ {slower} × the time of plain C");
+        verdict.goal = "≤ 1 × the time of plain C".into();
+        if let Some(ratio) = verdict.ratio {
+            verdict.status = match ratio {
+                ratio if ratio >= 1.0 => Status::Goal,
+                ratio if ratio * slower >= 1.0 => Status::Must,
+                _ => Status::Missed,
+            };
+        }
+        if let (Ok(own), Some((_, Ok(best)))) = (own, &best) {
+            let times = figure(1.0 / speed_ratio(&own.cycles, &best.cycles));
+            let cycles = figure(least(&best.cycles) / self.work.message.len() as f64);
+            verdict.note = format!("{times} times the time of our best C here, {cycles} cycles/byte");
+        }
+        verdict
+    }
+
+    /// Peers without instructions for cryptography are a mark to reach, the others are for comparison.
+    fn beside_peer(&self, own: &Attempt, (title, other): (String, Attempt), peer: &TargetPeer) -> Verdict {
+        let mut verdict = self.verdict(own, (title, &other), &peer.title);
+        if peer.software {
+            verdict.goal = "≥ 1 × this peer".into();
+            if let Some(ratio) = verdict.ratio {
+                verdict.status = if ratio >= 1.0 { Status::Goal } else { Status::Missed };
+            }
+        }
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_target_that_takes_part_has_rules_and_every_rule_a_target() {
+        let rules = rules().expect("the rules can be read");
+        let takes_part = |target: &&Target| target.contender.is_some();
+        let targets: BTreeSet<&str> =
+            headrace_targets::ALL.iter().filter(takes_part).map(|target| target.name).collect();
+        assert_eq!(targets, rules.targets.keys().map(String::as_str).collect());
+    }
+}

@@ -13,6 +13,7 @@ mkdir -p bench/results
 "$headrace" bench check --sources "$sources" --json bench/results/check.json
 "$headrace" bench published --json bench/results/published.json --html bench/results/published.html
 "$headrace" bench embedded --json bench/results/embedded.json
+"$headrace" bench targets --json bench/results/targets.json
 "$headrace" bench threads compile --json bench/results/threads.json
 "$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
 scripts/docs.sh "$headrace"

@@ -4,7 +4,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.InvalidAlgorithmParameterException;
-import java.security.InvalidKeyException;
 import java.security.MessageDigest;
 import java.security.Provider;
 import java.security.Security;
@@ -36,17 +35,16 @@ public final class Jca {
         byte[] input = Files.readAllBytes(Path.of(arguments[strings + 2]));
         Path result = Path.of(arguments[strings + 3]);
         byte[] output = new byte[2 * input.length + 64];
-        Provider provider = Security.getProvider(arguments[0]);
-        if (provider == null) {
-            provider = (Provider) Class.forName(arguments[0]).getConstructor().newInstance();
-        }
-        Message message = open(provider, arguments[1], arguments[2], key, iv, input, output);
-        System.out.println("ready " + provider.getVersionStr());
+        Provider known = Security.getProvider(arguments[0]);
+        Provider provider =
+                known != null ? known : (Provider) Class.forName(arguments[0]).getConstructor().newInstance();
+        Message message = open(provider, arguments[1], arguments[2], key, iv);
+        System.out.println("ready " + (known != null ? System.getProperty("java.version") : provider.getVersionStr()));
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             long runs = Long.parseLong(line.strip());
             if (runs == 0) {
-                int count = message.process(input, output);
+                int count = open(provider, arguments[1], arguments[2], key, iv).process(input, output);
                 Files.write(result, Arrays.copyOf(output, count));
                 System.out.println(0);
             } else {
@@ -63,8 +61,7 @@ public final class Jca {
         return System.nanoTime() - start;
     }
 
-    private static Message open(
-            Provider provider, String service, String name, byte[] key, byte[] iv, byte[] input, byte[] output)
+    private static Message open(Provider provider, String service, String name, byte[] key, byte[] iv)
             throws Exception {
         String algorithm = name.split("/")[0];
         switch (service) {
@@ -86,39 +83,37 @@ public final class Jca {
             }
             case "Cipher" -> {
                 Cipher cipher = Cipher.getInstance(name, provider);
-                SecretKeySpec secret = new SecretKeySpec(key, algorithm);
-                // Every message begins anew. Where a cipher takes no nonce twice to encrypt, it does so to decrypt, which is the
-                // same for key streams; that the outputs are, whoever asks compares.
-                AlgorithmParameterSpec parameters = parameters(cipher, secret, iv);
-                Message encrypts = with(cipher, Cipher.ENCRYPT_MODE, secret, parameters);
-                try {
-                    encrypts.process(input, output);
-                    encrypts.process(input, output);
-                    return encrypts;
-                } catch (InvalidKeyException once) {
-                    return with(cipher, Cipher.DECRYPT_MODE, secret, parameters);
-                }
+                return messages(cipher, new SecretKeySpec(key, algorithm), iv);
             }
             default -> throw new IllegalArgumentException(service);
         }
     }
 
-    private static Message with(Cipher cipher, int mode, SecretKeySpec key, AlgorithmParameterSpec parameters) {
-        return (in, out) -> {
-            if (parameters == null) {
-                cipher.init(mode, key);
-            } else {
-                cipher.init(mode, key, parameters);
+    /** Messages with the initial block and with another in turn, because there are ciphers that refuse the same twice. */
+    private static Message messages(Cipher cipher, SecretKeySpec key, byte[] iv) throws Exception {
+        if (iv.length == 0) {
+            return (in, out) -> {
+                cipher.init(Cipher.ENCRYPT_MODE, key);
+                return cipher.doFinal(in, 0, in.length, out, 0);
+            };
+        }
+        byte[] other = iv.clone();
+        other[0] ^= 1;
+        AlgorithmParameterSpec[] turns = {parameters(cipher, key, iv), parameters(cipher, key, other)};
+        return new Message() {
+            private int turn;
+
+            @Override
+            public int process(byte[] in, byte[] out) throws Exception {
+                cipher.init(Cipher.ENCRYPT_MODE, key, turns[turn]);
+                turn ^= 1;
+                return cipher.doFinal(in, 0, in.length, out, 0);
             }
-            return cipher.doFinal(in, 0, in.length, out, 0);
         };
     }
 
     /** What the cipher takes beside its key. */
     private static AlgorithmParameterSpec parameters(Cipher cipher, SecretKeySpec key, byte[] iv) throws Exception {
-        if (iv.length == 0) {
-            return null;
-        }
         try {
             cipher.init(Cipher.DECRYPT_MODE, key, new IvParameterSpec(iv));
             return new IvParameterSpec(iv);

@@ -109,6 +109,23 @@ fn the_table_of_what_works_has_every_parameter_set() {
 }
 
 #[test]
+fn measurements_are_what_the_results_say() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let copy = folder.path().join("measurements.md");
+    let text = read("docs/measurements.md");
+    fs::write(&copy, &text).expect("the folder is writable");
+    let results = fs::read_dir(root().join("bench/results")).expect("there are results");
+    let mut results: Vec<_> = results.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    results.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    results.sort();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_headrace"));
+    bench.arg("bench").args(results.iter().flat_map(|path| [Path::new("--table"), path])).arg("--into").arg(&copy);
+    assert!(bench.status().expect("it runs").success());
+    let renewed = fs::read_to_string(&copy).expect("it was written");
+    assert!(renewed == text, "docs/measurements.md is not what bench/results say; run `make docs`");
+}
+
+#[test]
 fn the_readme_asks_for_the_rust_that_the_workspace_needs() {
     let manifest = read("Cargo.toml");
     let version = manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next());

@@ -321,14 +321,14 @@ fn strings_that_come_side_by_side() {
     assert!(check("aes128-gcm", "aead-encrypt") > 10);
 }
 
-/// A network that stands in `tests/networks`, fed with the tokens of its only port.
-fn check_own(name: &str, tokens: &[u128]) {
+/// A network that stands in `tests/networks`, fed with the tokens of its ports.
+fn check_own(name: &str, tokens: &[&[u128]]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut session = Session::new();
     let roots = Folders(vec![root.join("tests"), root.join("../..")]);
     let network = elaborate(&mut session, &roots, &Top::Expression(format!("networks.{name}")), &[]);
     let network = network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()));
-    let samples = vec![vec![vec![tokens.to_vec()]]];
+    let samples = vec![vec![tokens.iter().map(|tokens| tokens.to_vec()).collect()]];
     let automaton =
         automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
     compare(name, &network, &samples, &automaton);
@@ -337,5 +337,10 @@ fn check_own(name: &str, tokens: &[u128]) {
 #[test]
 fn numbers_of_as_many_bits_as_kernels_have() {
     let tokens: Vec<u128> = (1..64).map(|i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) & 0xff).collect();
-    check_own("Wide", &tokens[..48]);
+    check_own("Wide", &[&tokens[..48]]);
+}
+
+#[test]
+fn tokens_that_are_there_decide_before_others_are_waited_for() {
+    check_own("MayHave", &[&[1, 0, 0, 1, 0], &[3, 200]]);
 }

@@ -8,7 +8,7 @@ use super::NotFused;
 use super::execute::{Frame, State, Walk};
 use super::wiring::Wiring;
 use crate::kernel::{Effect, NodeId};
-use headrace_ir::{Action, Endpoint, Expr, ExprKind, Guard, InstanceId, OutputValue, Place, Root, Scalar, Test};
+use headrace_ir::{Action, Endpoint, Expr, ExprKind, InstanceId, LocalId, OutputValue, Place, Root, Scalar, Test};
 
 /// What came of an attempt to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         }
         let mut disabled = false;
         for condition in &action.guard.conditions {
-            if !there && reads_patterns(condition, &action.guard) {
+            if !there && reads(condition, &action.guard.peeks) {
                 continue;
             }
             let node = self.walk.condition(state, &frame, condition)?;
@@ -193,7 +193,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             let mut early = self.walk.frame(state, instance, &action.locals, action.span)?;
             if action.guard.before.is_empty() {
                 for condition in &action.guard.conditions {
-                    if reads_patterns(condition, &action.guard) {
+                    if reads(condition, &action.guard.peeks) {
                         continue;
                     }
                     let node = self.walk.condition(state, &early, condition)?;
@@ -209,7 +209,11 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                     if pattern.locals.iter().any(|local| action.guard.peeks.contains(local))
                         && let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())?
                     {
-                        return Ok(Attempt::Result(progress));
+                        let decided = match progress {
+                            Progress::Input { .. } | Progress::Blocked => self.decided(state, instance, action)?,
+                            _ => None,
+                        };
+                        return Ok(decided.unwrap_or(Attempt::Result(progress)));
                     }
                 }
                 self.bind(state, instance, action, &mut early, true);
@@ -251,6 +255,37 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         self.produce(state, instance, action, &frame)?;
         state.fsm[instance] = test.next;
         Ok(Attempt::Result(Progress::Fired))
+    }
+
+    /// What a guard says by the tokens that are there: other tokens may never come where it does not hold, as those of a
+    /// string that another token says is not there. `None` where it holds so far.
+    fn decided(&mut self, state: &mut State, instance: usize, action: &Action) -> Result<Option<Attempt>, NotFused> {
+        let Action { guard, consumes, .. } = action;
+        if !guard.before.is_empty() {
+            return Ok(None);
+        }
+        let missing = |local: &LocalId| {
+            let of = consumes.iter().find(|pattern| pattern.locals.contains(local));
+            let connection = of.and_then(|pattern| Some((self.wiring.inputs[instance][pattern.port]?, pattern)));
+            connection.is_none_or(|(at, pattern)| (state.queues[at].len() as u64) < pattern.tokens())
+        };
+        let missing: Vec<LocalId> = guard.peeks.iter().copied().filter(missing).collect();
+        let there = guard.conditions.iter().take_while(|condition| !reads(condition, &missing));
+        let there: Vec<&Expr> = there.filter(|condition| reads(condition, &guard.peeks)).collect();
+        if there.is_empty() {
+            return Ok(None);
+        }
+        let mut frame = self.walk.frame(state, instance, &action.locals, action.span)?;
+        self.bind(state, instance, action, &mut frame, true);
+        for condition in there {
+            let node = self.walk.condition(state, &frame, condition)?;
+            match state.facts.decide(self.walk.graph, node) {
+                Some(true) => {}
+                Some(false) => return Ok(Some(Attempt::Disabled)),
+                None => return Ok(Some(Attempt::Result(Progress::Fork(node)))),
+            }
+        }
+        Ok(None)
     }
 
     /// Makes sure that an action has its tokens and room for what it makes: `None` when it has, else what came of asking.
@@ -519,18 +554,18 @@ pub(crate) fn token_width(ty: Scalar) -> Option<u32> {
     }
 }
 
-/// Whether a condition of a guard looks at tokens.
-fn reads_patterns(expr: &Expr, guard: &Guard) -> bool {
+/// Whether a condition of a guard reads some of these variables.
+fn reads(expr: &Expr, locals: &[LocalId]) -> bool {
     let place = |place: &Place| {
-        matches!(place.root, Root::Local(local) if guard.peeks.contains(&local))
-            || place.indices.iter().any(|index| reads_patterns(index, guard))
+        matches!(place.root, Root::Local(local) if locals.contains(&local))
+            || place.indices.iter().any(|index| reads(index, locals))
     };
     match &expr.kind {
         ExprKind::Load(at) => place(at),
         ExprKind::Call(_, arguments) => arguments.iter().any(|argument| match argument {
-            headrace_ir::Argument::Value(value) => reads_patterns(value, guard),
+            headrace_ir::Argument::Value(value) => reads(value, locals),
             headrace_ir::Argument::List(at) => place(at),
         }),
-        _ => expr.parts().into_iter().any(|part| reads_patterns(part, guard)),
+        _ => expr.parts().into_iter().any(|part| reads(part, locals)),
     }
 }

@@ -81,6 +81,8 @@ pub(super) struct KernelCode<'a, 'b> {
     failed: Option<Expr>,
     /// An index may be.
     pub checks: bool,
+    /// What is lowered stands in a loop: what begins at zero is set to zero each time.
+    pub repeats: bool,
 }
 
 impl<'a, 'b> KernelCode<'a, 'b> {
@@ -107,6 +109,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             asked: None,
             failed,
             checks: false,
+            repeats: false,
         }
     }
 
@@ -441,7 +444,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         match statement {
             Statement::List(object) => {
                 let own = self.object(*object);
-                let list = self.f.array("list", element(own.width), super::layout::stored_length(own).max(1) as u32);
+                let (ty, length) = (element(own.width), super::layout::stored_length(own).max(1) as u32);
+                let list = self.f.array("list", ty, length);
+                if self.repeats {
+                    let (target, count) = (Place::variable(list), Expr::u32(length));
+                    self.f.push(Stmt::Fill { target, at: Expr::u32(0), count, value: Expr::int(ty, 0) });
+                }
                 self.lists.insert(*object, list);
             }
             Statement::Copy(object) => {
@@ -458,7 +466,11 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 self.copies.insert(*object, copy);
             }
             Statement::Ahead(number, object) => {
-                let words = self.words("loaded", self.object(*object).width);
+                let width = self.object(*object).width;
+                let words = self.words("loaded", width);
+                if self.repeats {
+                    self.assign_words(&words, Value::number(0, width));
+                }
                 let value = self.read_words(&words);
                 self.loaded.insert(*number, value);
             }

@@ -46,9 +46,11 @@ impl Fused<'_> {
             cursors[port].map_or(Expr::u32(0), |cursor| code.f.read(cursor))
         };
         let outer = code.f.take();
+        code.repeats = true;
         code.open(&passes.effects, &[], &|code, port| at(&inputs, code, port), &|code, port| at(&outputs, code, port));
         code.effects(&passes.effects);
         code.close();
+        code.repeats = false;
         for (cursors, ports) in [(&inputs, &body.consumes), (&outputs, &body.produces)] {
             for (&cursor, &(tokens, _)) in cursors.iter().zip(ports) {
                 if let Some(cursor) = cursor {

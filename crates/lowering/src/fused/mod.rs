@@ -257,6 +257,11 @@ impl Fused<'_> {
             let left = Expr::read(Place::field(CONTEXT, self.fields.left), Type::Bool);
             f.when(left, |f| {
                 f.call(Some(lacks), scheduled.lacks_room, vec![Argument::Reference(place.clone())]);
+                // Input that waits here has no room there.
+                let waits = |buffer: &layout::Buffer| Expr::read(Place::field(CONTEXT, buffer.there), Type::U32);
+                let none = |buffer| waits(buffer).equals(Expr::u32(0));
+                let all = self.fields.inputs.iter().map(none).fold(Expr::bool(true), Expr::and);
+                f.when(all.negated(), |f| f.push(Stmt::Return(Some(Expr::bool(true)))));
                 let lacks = f.read(lacks);
                 f.push(Stmt::Return(Some(lacks)));
             });

@@ -1,6 +1,6 @@
 //! Modules: records, tables, functions, and what the outside calls.
 
-use crate::{Place, Root, Stmt, Type};
+use crate::{Expr, Place, Root, Stmt, Type};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -240,6 +240,25 @@ pub struct Output {
 }
 
 impl Module {
+    /// Number of statements and of expressions in them: how long it is, whatever the language.
+    pub fn size(&self) -> usize {
+        fn of_expr(expr: &Expr) -> usize {
+            1 + expr.parts().into_iter().map(of_expr).sum::<usize>()
+        }
+        fn of_block(block: &[Stmt]) -> usize {
+            let of = |statement: &Stmt| {
+                let values: usize = match statement {
+                    Stmt::Assign(_, value) | Stmt::If(value, ..) | Stmt::While(_, value, _) => of_expr(value),
+                    Stmt::Store(_, index, value) => of_expr(index) + of_expr(value),
+                    _ => 0,
+                };
+                1 + values + statement.blocks().into_iter().map(of_block).sum::<usize>()
+            };
+            block.iter().map(of).sum()
+        }
+        self.functions.iter().map(|function| of_block(&function.body)).sum()
+    }
+
     /// The function of this number.
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.index()]

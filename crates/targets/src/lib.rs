@@ -91,7 +91,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "llvm",
-        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C; scheduled, not fused",
+        about: "textual LLVM IR of version 15 and later, one module a network, with an interface in C",
         toolchains: &[llvm::toolchain::CLANG],
         test: "make -C {} test",
         tunes: false,
@@ -104,7 +104,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "rust",
-        about: "a crate without the standard library, heap or unsafe code, with the traits of RustCrypto; scheduled, not fused",
+        about: "a crate without the standard library, heap or unsafe code, with the traits of RustCrypto",
         toolchains: &[rust::toolchain::CARGO],
         test: "cargo test --manifest-path {}/Cargo.toml",
         tunes: false,
@@ -117,7 +117,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "wasm",
-        about: "WebAssembly modules with classes and types around them, as an npm package without dependencies; scheduled, not fused",
+        about: "WebAssembly modules with classes and types around them, as an npm package without dependencies",
         toolchains: &[wasm::toolchain::NODE],
         test: "npm --prefix {} test",
         tunes: false,
@@ -130,7 +130,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "cpp",
-        about: "headers for C++20 without dependencies, and a CMake package; scheduled, not fused",
+        about: "headers for C++20 without dependencies, and a CMake package",
         toolchains: &[cpp::toolchain::CMAKE],
         test: "cmake -S {} -B {}/build && cmake --build {}/build && ctest --test-dir {}/build",
         tunes: false,
@@ -143,7 +143,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "java",
-        about: "a Maven project for Java 17 without dependencies, and a provider of the JCA; scheduled, not fused",
+        about: "a Maven project for Java 17 without dependencies, and a provider of the JCA",
         toolchains: &[java::toolchain::JDK],
         test: "make -C {} test",
         tunes: false,

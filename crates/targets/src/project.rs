@@ -4,7 +4,7 @@ use crate::c::{Options, fused};
 use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::{Role, samples};
-use headrace_lowering::lower;
+use headrace_lowering::{lower, lower_fused};
 use headrace_program::Module;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Limits, automaton_of};
@@ -71,6 +71,48 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
 /// What cannot be lowered, with its place.
 pub(crate) fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
+}
+
+/// The network of an operation lowered with its control automaton; or with its scheduler, and the reason for that where an
+/// automaton was wanted.
+pub(crate) fn lowered_operation(
+    spec: &OperationSpec,
+    network: &Network,
+    options: &Options,
+) -> (Result<Module, Vec<Diagnostic>>, Option<NotFused>) {
+    if !options.fused {
+        return (lowered(network, options), None);
+    }
+    let fused = automaton_of_operation(spec, network)
+        .and_then(|automaton| short(network, automaton, options).map_err(|reason| NotFused { reason, span: None }));
+    match fused {
+        Ok(module) => (Ok(module), None),
+        Err(refused) => (lowered(network, options), Some(refused)),
+    }
+}
+
+/// Statements and expressions of a program with a control automaton: beyond, compilers take minutes.
+const MOST_SIZE: usize = 400_000;
+
+/// How often fewer states are tried where a program is too long.
+const ATTEMPTS: usize = 4;
+
+/// A network lowered with as much of its automaton as makes a program that is short enough for compilers.
+fn short(network: &Network, automaton: Automaton, options: &Options) -> Result<Module, String> {
+    let own = headrace_lowering::Options { fifo_tokens: options.fifo_tokens };
+    let mut automaton = Some(automaton);
+    for _ in 0..ATTEMPTS {
+        let Some(now) = automaton.take() else { break };
+        let module = lower_fused(network, &now, &own)?;
+        let size = module.size();
+        if size <= MOST_SIZE {
+            return Ok(module);
+        }
+        // A little fewer than in proportion, because the rest stays as it is.
+        let n_states = now.states.len() as u128 * MOST_SIZE as u128 * 9 / (size as u128 * 10);
+        automaton = now.typical(n_states as usize, usize::MAX);
+    }
+    Err("its code would be too long for compilers".to_owned())
 }
 
 /// Bytes of the stacks on which operations are compiled: deep networks need more than threads usually have.

@@ -4,11 +4,9 @@ use super::shape::{class_name, header_name, operation};
 use super::{answers, name, network};
 use crate::braces::free_of_records;
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::lower;
-use headrace_program::Module;
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
@@ -70,10 +68,6 @@ impl Project {
 
 fn head(options: &Options) -> String {
     format!("// Made by `{}`. Changes here will be lost.\n\n", options.command.replace('\n', " "))
-}
-
-fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
-    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
 }
 
 fn cmake(made: &str, space: &str, test: &str, arguments: &str) -> String {
@@ -162,14 +156,20 @@ pub fn of_operations(
     let about = format!("{title}: {} in C++.", listed.join(", "));
     let mut project = Project::new(name);
     let (mut problems, mut headers) = (Vec::new(), Vec::new());
-    for (spec, found) in operations {
-        told(spec, None);
+    let lowered = on_all_processors(operations, |(spec, network)| {
+        let (module, refused) = lowered_operation(spec, network, options);
+        told(spec, refused);
+        module.map(|module| {
+            let class = free_of_records(&module, &format!("{}Network", class_name(spec)));
+            (network::network(&head, &module, &class, true), class)
+        })
+    });
+    for (printed, (spec, found)) in lowered.into_iter().zip(operations) {
         let own = header_name(spec);
-        match lowered(found, options) {
-            Ok(module) => {
-                let class = free_of_records(&module, &format!("{}Network", class_name(spec)));
+        match printed {
+            Ok((text, class)) => {
                 let of_network = format!("{own}_network");
-                project.header(&format!("{of_network}.hpp"), &network::network(&head, &module, &class, true));
+                project.header(&format!("{of_network}.hpp"), &text);
                 project.header(&format!("{own}.hpp"), &operation(&head, spec, found, &of_network, &class));
             }
             Err(found) => problems.extend(found),

@@ -6,11 +6,9 @@ use super::shape::{class_name, operation, package};
 use super::{answers, network, provider};
 use crate::braces::free_of_records;
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::lower;
-use headrace_program::Module;
 use headrace_source::Diagnostic;
 
 /// The files of a project, which lie in folders that are named as its package.
@@ -55,10 +53,6 @@ impl Project {
 
 fn head(options: &Options) -> String {
     format!("// Made by `{}`. Changes here will be lost.\n\npackage headrace;\n\n", options.command.replace('\n', " "))
-}
-
-fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
-    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })
 }
 
 fn escaped(text: &str) -> String {
@@ -165,13 +159,19 @@ pub fn of_operations(
     let about = format!("{title}: {} in Java.", listed.join(", "));
     let mut project = Project::new(name);
     let mut problems = Vec::new();
-    for (spec, found) in operations {
-        told(spec, None);
+    let lowered = on_all_processors(operations, |(spec, network)| {
+        let (module, refused) = lowered_operation(spec, network, options);
+        told(spec, refused);
+        module.map(|module| {
+            let class = free_of_records(&module, &format!("{}Network", class_name(spec)));
+            (network::network(&head, &module, &class, true, METHOD_BYTES), class)
+        })
+    });
+    for (printed, (spec, found)) in lowered.into_iter().zip(operations) {
         let own = class_name(spec);
-        match lowered(found, options) {
-            Ok(module) => {
-                let class = free_of_records(&module, &format!("{own}Network"));
-                project.main(&format!("{class}.java"), &network::network(&head, &module, &class, true, METHOD_BYTES));
+        match printed {
+            Ok((text, class)) => {
+                project.main(&format!("{class}.java"), &text);
                 project.main(&format!("{own}.java"), &operation(&head, spec, found, &class));
             }
             Err(found) => problems.extend(found),

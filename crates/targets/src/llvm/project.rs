@@ -5,7 +5,7 @@
 use super::{glue, module};
 use crate::c::project::{MESSAGES, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
 use crate::c::{Options, RUNTIME, prefix_for};
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, on_all_processors};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::Module;
@@ -79,8 +79,9 @@ pub fn of_operations(
     let mut files: Files = runtime().collect();
     let mut problems = Vec::new();
     let emitted = on_all_processors(operations, |(spec, network)| {
-        told(spec, None);
-        lowered(network, options).map(|module| printed(&module, &network_prefix(&name, spec), options))
+        let (module, refused) = lowered_operation(spec, network, options);
+        told(spec, refused);
+        module.map(|module| printed(&module, &network_prefix(&name, spec), options))
     });
     for (emitted, (spec, network)) in emitted.into_iter().zip(operations) {
         let prefix = network_prefix(&name, spec);

@@ -3,7 +3,7 @@
 use super::traits::traits;
 use super::{answers, module, rustcrypto, shape};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, on_all_processors};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::identifier;
@@ -96,8 +96,9 @@ pub fn of_operations(
     let mut modules = String::from("mod host;\nmod message;\nmod text;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
-        told(spec, None);
-        lowered(network, options).map(|module| module::module(&head, &module, true))
+        let (module, refused) = lowered_operation(spec, network, options);
+        told(spec, refused);
+        module.map(|module| module::module(&head, &module, true))
     });
     for (printed, (spec, network)) in lowered.into_iter().zip(operations) {
         let own = shape::module_name(spec);

@@ -39,7 +39,8 @@ pub(super) fn module(head: &str, module: &Module) -> String {
     let exported = outside(interface);
     for at in 0..module.functions.len() {
         let id = FunctionId(at as u32);
-        text.push_str(&function(&shared, id, exported.contains(&id)));
+        let own = || if id == interface.run { "run".to_owned() } else { module.function(id).name.clone() };
+        text.push_str(&function(&shared, id, exported.contains(&id).then(own)));
     }
     let _ = write!(
         text,
@@ -122,7 +123,8 @@ fn layout_comments(text: &mut String, module: &Module, memory: &Memory) {
     }
 }
 
-fn function(shared: &Shared<'_>, id: FunctionId, is_exported: bool) -> String {
+/// A function, and what the outside knows it as.
+fn function(shared: &Shared<'_>, id: FunctionId, exported: Option<String>) -> String {
     let function = shared.module.function(id);
     let mut code = Code::new(shared, function);
     let Frame { bytes, arrays } = super::memory::frame(function);
@@ -171,7 +173,7 @@ fn function(shared: &Shared<'_>, id: FunctionId, is_exported: bool) -> String {
         })
         .collect();
     let own_locals: String = code.locals.iter().map(|local| format!("    {local}\n")).collect();
-    let export = if is_exported { format!(" (export \"{}\")", function.name) } else { String::new() };
+    let export = exported.map_or(String::new(), |name| format!(" (export \"{name}\")"));
     let result = function.result.map_or(String::new(), |ty| format!(" (result {})", value(ty)));
     let about = if function.about.is_empty() { &function.name } else { &function.about };
     format!(

@@ -2,10 +2,9 @@
 
 use super::{answers, module, shape};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told};
+use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::lower;
 use headrace_program::names::identifier;
 use headrace_program::{FunctionId, Module};
 use headrace_source::Diagnostic;
@@ -55,7 +54,10 @@ pub struct Printed {
 ///
 /// What cannot be lowered, with its place, or what is larger than modules may be.
 pub fn printed(network: &Network, options: &Options) -> Result<Printed, Vec<Diagnostic>> {
-    let lowered = lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens })?;
+    encoded(network, lowered(network, options)?, options)
+}
+
+fn encoded(network: &Network, lowered: Module, options: &Options) -> Result<Printed, Vec<Diagnostic>> {
     let line = format!(";; Made by `{}`. Changes here will be lost.\n", options.command.replace('\n', " "));
     let text = module::module(&line, &lowered);
     let binary = wat::parse_str(&text).map_err(|error| {
@@ -225,10 +227,14 @@ pub fn of_operations(
     let mut problems = Vec::new();
     let mut index = format!("{head}export {{ OperationError }} from './src/message.js';\n");
     let mut parts = Vec::new();
-    for (spec, network) in operations {
-        told(spec, None);
+    let encoded = on_all_processors(operations, |(spec, network)| {
+        let (module, refused) = lowered_operation(spec, network, options);
+        told(spec, refused);
+        module.and_then(|module| encoded(network, module, options))
+    });
+    for (printed, (spec, network)) in encoded.into_iter().zip(operations) {
         let file = shape::file_name(spec);
-        match printed(network, options) {
+        match printed {
             Ok(printed) => {
                 add_printed(&mut files, &file, &printed);
                 let text = shape::operation(&head, spec, network, &printed.lowered);

@@ -5,6 +5,8 @@ use crate::braces::is_enclosed;
 use headrace_program::{
     BinaryOp, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId, VariableKind,
 };
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 /// What expressions of a function are printed with.
 #[derive(Clone, Copy)]
@@ -13,6 +15,8 @@ pub(super) struct Scope<'a> {
     pub(super) function: &'a Function,
     /// Its variables are fields of an object: it is printed as several methods.
     pub(super) in_parts: bool,
+    /// Those that are variables of one of the methods.
+    pub(super) locals: &'a RefCell<HashSet<VariableId>>,
 }
 
 /// What methods call the object of the variables of their function.
@@ -76,7 +80,8 @@ impl Scope<'_> {
 
     /// A variable.
     pub(super) fn variable(&self, variable: VariableId) -> String {
-        self.found(name(&self.function.variables[variable.index()].name))
+        let own = name(&self.function.variables[variable.index()].name);
+        if self.locals.borrow().contains(&variable) { own } else { self.found(own) }
     }
 
     /// Where a variable with this name lies.

@@ -1,12 +1,14 @@
 //! Statements and functions.
 
 use super::expression::{Scope, VARIABLES, element, offset, scalar, zero};
+use super::locals::{Mentions, locals};
 use super::parts::{Exit, Parts, chunks, is_heavy};
 use super::{name, reach, size};
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
     Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
 };
+use std::cell::RefCell;
 
 /// What functions work in: it is a part of the state, so that it can be cleared with it.
 #[derive(Default)]
@@ -29,6 +31,8 @@ struct Printer<'a> {
     lines: Lines,
     /// Of a function that is printed as several methods.
     parts: Option<Parts>,
+    /// What it mentions.
+    mentions: Mentions,
 }
 
 /// What functions of a module are printed with.
@@ -46,8 +50,13 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     let in_parts = size::block(&function.body) > all.most;
     let own = name(&function.name);
     let parts = in_parts.then(|| Parts::new(&own, all.most / 2));
-    let scope = Scope { module: all.module, function, in_parts };
-    let mut printer = Printer { scope, lines: Lines::at(1), parts };
+    let locals = RefCell::default();
+    let scope = Scope { module: all.module, function, in_parts, locals: &locals };
+    let mentions = if in_parts { Mentions::of(&function.body) } else { Mentions::default() };
+    let mut printer = Printer { scope, lines: Lines::at(2), parts, mentions };
+    // What parts keep to themselves is known when they are printed.
+    printer.block(&function.body);
+    let body = std::mem::replace(&mut printer.lines, Lines::at(1)).text;
     if !function.about.is_empty() {
         printer.lines.line(&format!("/** {}. */", sentence(&function.about)));
     }
@@ -59,22 +68,24 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
         let object = if is_recursive { format!("new {class}()") } else { format!("variables_{own}__") };
         printer.lines.line(&format!("{class} {VARIABLES} = {object};"));
         let mut fields: Vec<String> = Vec::new();
-        for at in 0..function.variables.len() {
-            fields.extend(declared(&scope, VariableId(at as u32)));
+        for variable in (0..function.variables.len()).map(|at| VariableId(at as u32)) {
+            if !locals.borrow().contains(&variable) {
+                fields.extend(declared(&scope, variable));
+            }
         }
         fields.extend(function.result.map(|ty| format!("{} result__", scalar(ty))));
         let zeros = variables_class(&class, &fields);
         if !is_recursive {
             all.scratch.variables.push((class, object));
         }
-        printer.parts.iter_mut().for_each(|parts| parts.text.push_str(&zeros));
+        printer.parts.iter_mut().for_each(|parts| parts.text.insert_str(0, &zeros));
         for parameter in parameters.iter().filter_map(|parameter| parameter.split(' ').next_back()) {
             printer.lines.line(&format!("{VARIABLES}.{parameter} = {parameter};"));
         }
     }
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
-        if function.is_parameter(id) {
+        if function.is_parameter(id) || locals.borrow().contains(&id) {
             continue;
         }
         let place = scope.variable(id);
@@ -94,7 +105,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
             _ => {}
         }
     }
-    printer.block(&function.body);
+    printer.lines.text.push_str(&body);
     if function.result.is_some() && reach::block_completes(&function.body) {
         printer.lines.line("throw new AssertionError();");
     }
@@ -161,10 +172,18 @@ impl Printer<'_> {
     /// Statements as a method of their own, and what follows from how it ends.
     fn outlined(&mut self, block: &[Stmt]) {
         let Some(parts) = &mut self.parts else { return };
-        let (own, class) = (parts.next(), Parts::class(&parts.function));
+        let (own, class, most) = (parts.next(), Parts::class(&parts.function), parts.most);
         let around = parts.enter();
         let here = std::mem::replace(&mut self.lines, Lines::at(1));
         self.lines.open(&format!("private int {own}({class} {VARIABLES})"));
+        if size::block(block) <= most {
+            // Nothing in it is a part of its own.
+            for variable in locals(self.scope.function, &self.mentions, block) {
+                let declared = declared(&self.scope, variable).join(", ");
+                self.lines.line(&format!("{declared};"));
+                self.scope.locals.borrow_mut().insert(variable);
+            }
+        }
         self.in_turn(block);
         let completes = reach::block_completes(block);
         if completes {

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `expression` | places and expressions |
 //! | `function` | statements and functions |
-//! | `parts`, `size` | functions that are too large for one method |
+//! | `parts`, `locals`, `size` | functions that are too large for one method |
 //! | `reach` | which statements Java takes to end, so that it takes what follows |
 //! | `network` | records, tables, and how the outside reaches a network |
 //! | `shape` | the interface of an operation of the library |
@@ -22,6 +22,7 @@ mod answers;
 pub(crate) mod contender;
 mod expression;
 mod function;
+mod locals;
 mod network;
 mod parts;
 pub mod project;

@@ -99,6 +99,15 @@ fn the_command_of_openssl_is_served() {
         folder.run_in(&project, command.arg("HMAC"))
     };
     assert_eq!(asked(true), asked(false));
+    // The configuration that the README shows, for programs that have no such options.
+    let readme = std::fs::read_to_string(project.join("README.md")).expect("it has a README");
+    let shown = readme.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
+    let module = project.join("headrace.so").display().to_string();
+    std::fs::write(project.join("openssl.cnf"), shown.replace("/path/to/headrace.so", &module)).expect("writable");
+    let mut list = Command::new("openssl");
+    list.args(["list", "-providers"]).env("OPENSSL_CONF", project.join("openssl.cnf"));
+    let listed = folder.run_in(&project, &mut list);
+    assert!(listed.contains("name: Headrace") && listed.contains("name: OpenSSL Default Provider"), "{listed}");
     let counted = std::fs::read_to_string(&served).expect("the provider counts");
     for (name, times) in [("AES-128-CTR", 2), ("AES-128-CBC", 2), ("SHA2-256", 1), ("HMAC", 1)] {
         let lines = counted.lines().filter(|line| line.split(' ').next() == Some(name)).count();

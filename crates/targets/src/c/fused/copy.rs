@@ -10,9 +10,9 @@ impl Writer<'_> {
         let mut windows = String::new();
         for port in &self.network.inputs {
             let name = &port.name;
-            let _ = write!(
+            let _ = writeln!(
                 windows,
-                "    s->in_{name} = s->in_{name}_there != 0 ? s->in_{name}_buffer + (from->in_{name} - from->in_{name}_buffer) : s->in_{name}_buffer;\n"
+                "    s->in_{name} = s->in_{name}_there != 0 ? s->in_{name}_buffer + (from->in_{name} - from->in_{name}_buffer) : s->in_{name}_buffer;"
             );
         }
         format!(

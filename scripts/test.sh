@@ -14,7 +14,7 @@ timed=${CONSTANT_TIME_CLAIMS:-40}
 timed_seconds=${CONSTANT_TIME_SECONDS:-120}
 sanitized_seconds=${SANITIZED_SECONDS:-120}
 fused_seconds=${FUSED_SECONDS:-90}
-target_seconds=${TARGET_SECONDS:-8}
+target_seconds=${TARGET_SECONDS:-5}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 passed=0 failed=0 not_run=0
@@ -133,7 +133,8 @@ if command -v python3 >/dev/null 2>&1; then
     lines=$("$headrace" list targets --json | python3 -c '
 import json, sys
 for row in json.load(sys.stdin):
-    if row["details"]["known_answers"]:
+    # What runs elsewhere is what a target makes here; `make matrix` has it.
+    if row["details"]["known_answers"] and row["name"] == row["details"]["target"]:
         print(row["name"], "here" if row["here"] else row["about"].split(";")[-1])
 ')
     while read -r target about <&3; do

@@ -38,11 +38,12 @@ fn operations_of_every_shape_give_known_answers() {
         ][..],
         &["chacha20"],
         &["sha256"],
-        &["aes128-cmac"],
-        &["aes128-ccm"],
         &["ascon-aead128"],
-        &["ctr-drbg-aes128"],
         &["hex"],
+        // The same classes around networks with their scheduler, which are compiled sooner.
+        &["aes128-cmac", "--unfused"],
+        &["aes128-ccm", "--unfused"],
+        &["ctr-drbg-aes128", "--unfused"],
     ] {
         let said = built_and_tested(&folder, what);
         let last = said.lines().last().expect("it says something");
@@ -228,11 +229,11 @@ fn names_and_parameters_of_the_jdk_are_known() {
     let folder = Folder::new();
     let mut classes = Vec::new();
     for what in [
-        &["tdes", "--operation", "cbc-pad-encrypt", "--operation", "cbc-pad-decrypt"][..],
-        &["hmac-sha3-256", "--operation", "mac"],
-        &["chacha20"],
-        &["hash-drbg-sha256"],
-        &["aes128-gcm"],
+        &["tdes", "--operation", "cbc-pad-encrypt", "--operation", "cbc-pad-decrypt", "--unfused"][..],
+        &["hmac-sha3-256", "--operation", "mac", "--unfused"],
+        &["chacha20", "--unfused"],
+        &["hash-drbg-sha256", "--unfused"],
+        &["aes128-gcm", "--unfused"],
     ] {
         let project = folder.build("java", what);
         folder.run(Command::new("make").arg("-s").arg("-C").arg(&project).arg("build/compiled"));

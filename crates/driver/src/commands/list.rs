@@ -132,7 +132,7 @@ fn targets() -> Vec<Row> {
             name: toolchain.name.into(),
             here: found.is_ok(),
             about,
-            details: json!({ "tools": tools, "known_answers": target.known_answers }),
+            details: json!({ "tools": tools, "known_answers": target.known_answers, "target": target.name }),
         }
     };
     let rows =

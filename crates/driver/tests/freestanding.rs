@@ -82,7 +82,7 @@ fn tested(arguments: &[&str], name: &str) {
         let sources = [&start, "test/test.c", &library, "-o", "bare"];
         let link = ["-nostdlib", "-static", "-lgcc"];
         said(&[&[*compiler], &flags[..], &places, &sources, &link].concat(), folder).expect("the compiler is here");
-        let passed = said(&[emulator, &["./bare"][..]].concat().iter().map(|word| *word).collect::<Vec<_>>(), folder);
+        let passed = said(&[emulator, &["./bare"][..]].concat(), folder);
         let passed = passed.expect("what is run is here");
         let last = passed.lines().last().unwrap_or_default();
         assert!(last.starts_with(&format!("{name}: ")) && last.ends_with(" passed, 0 failed"), "{compiler}: {passed}");

@@ -68,6 +68,7 @@ for target in $targets; do
     once "projects-$target" "$headrace" test --on "$target" $into --json "$results/$target.json"
 done
 for target in $targets; do
+    "$testkit" differential --on list | grep -qx "$target" || continue
     once "networks-$target" "$testkit" differential --on "$target" --cases "$networks"
 done
 exit $status

@@ -115,8 +115,8 @@ fn program(cases: &[(Case, World)]) -> String {
             let _ = write!(arguments, ", in{port}, out{port}");
         }
         let _ = writeln!(main, "    f{i}({arguments});");
-        for port in 0..PORTS.len() {
-            let shown = wide(PORTS[port], &format!("out{port}[i]"));
+        for (port, &width) in PORTS.iter().enumerate() {
+            let shown = wide(width, &format!("out{port}[i]"));
             let _ = writeln!(main, "    for (int i = 0; i < {OUTPUTS}; i++) show({shown});");
         }
         for (_, object) in &kept {

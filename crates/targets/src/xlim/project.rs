@@ -4,6 +4,7 @@ use super::network::network as print;
 use crate::c::Options;
 use crate::project::{Files, KnownAnswer, Recording, Told, on_all_processors};
 use headrace_ir::{Int, IntType, Network, Port};
+use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message, MessageWriter, Tokens};
 use headrace_program::names::identifier;
@@ -36,13 +37,16 @@ compare() {
     expected=$2
     shift 2
     found=$("${HEADRACE:-headrace}" run "$@" 2> test.log)
-    if [ "$found" = "$expected" ]; then
-        passed=$((passed + 1))
-    else
+    # Of a tag the record may hold the first bytes only: a star stands for the others.
+    # shellcheck disable=SC2254
+    case $found in
+    $expected) passed=$((passed + 1)) ;;
+    *)
         failed=$((failed + 1))
         printf '%s: expected %s\nfound %s\n' "$what" "$expected" "$found"
         cat test.log
-    fi
+        ;;
+    esac
 }
 
 "#;
@@ -205,15 +209,19 @@ fn streams(spec: &OperationSpec, network: &Network, answer: &KnownAnswer) -> Opt
     match &answer.expected {
         Some(expected) => {
             for port in spec.outputs.iter().filter(|port| port.bits == 8) {
-                let bytes = expected.get(&port.role);
-                outputs.extend(
-                    port_of(&port.name).zip(bytes).map(|(own, bytes)| (port.name.clone(), numbers(bytes, own))),
-                );
+                let Some((own, bytes)) = port_of(&port.name).zip(expected.get(&port.role)) else { continue };
+                let rest = match port.sizes.fixed() {
+                    _ if port.role != Role::Tag => "",
+                    Some(whole) if whole == bytes.len() as u64 => "",
+                    Some(_) => ",*",
+                    None => "*",
+                };
+                outputs.push((port.name.clone(), format!("{}{rest}", numbers(bytes, own))));
             }
         }
         // What is refused says so.
         None => {
-            let verified = spec.outputs.iter().find(|port| port.role == headrace_library::Role::Verified)?;
+            let verified = spec.outputs.iter().find(|port| port.role == Role::Verified)?;
             outputs.push((verified.name.clone(), "0".to_owned()));
         }
     }

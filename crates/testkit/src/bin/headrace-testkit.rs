@@ -28,7 +28,7 @@ usage: headrace-testkit COMMAND
     --hours H              how long to go on, fractions allowed
     --minutes M            the same in minutes
     --seconds S            the same in seconds
-    --on T[,T]             in programs of these targets, or of all, in the place of the engines; --cases, --hours and the
+    --on T[,T]             in programs of these targets, or of all (`list` shows them), in the place of the engines; --cases, --hours and the
                            like are for each target, --batch is 100 networks in one program, --cc the tool that compiles
     --interp               the interpreter alone
     --cc CC                the C compiler (default: $CC, or cc)
@@ -259,6 +259,10 @@ impl Options {
             match printed::named(name) {
                 Some(one) => languages.push(one),
                 None if name == "all" => languages.extend(printed::ALL),
+                None if name == "list" => {
+                    printed::ALL.iter().for_each(|language| println!("{}", language.name));
+                    return Ok(ExitCode::SUCCESS);
+                }
                 None => {
                     let known: Vec<&str> = printed::ALL.iter().map(|language| language.name).collect();
                     return Err(format!("networks run on all or {}, not on `{name}`\n{USAGE}", known.join(", ")));

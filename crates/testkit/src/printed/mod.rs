@@ -41,8 +41,8 @@ pub const ALL: &[Language] =
 /// Toolchains that have none, and where their networks are compared.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("xlim", "tests/printed_xlim.rs executes what is printed in its own process"),
-    ("opencl", "without loops for devices it is the project in C; loops: tests/device_loops.rs"),
-    ("cuda", "without loops for devices it is the project in C; loops: tests/device_loops.rs"),
+    ("opencl", "without loops for devices it is the project in C; loops: tests/kernel_items.rs of the targets"),
+    ("cuda", "without loops for devices it is the project in C; loops: tests/kernel_items.rs of the targets"),
 ];
 
 /// The language of a toolchain.

@@ -129,6 +129,9 @@ pub fn is_whole(plan: &Plan) -> bool {
     }
 }
 
+/// Why something is not tried: projects without the framing of messages refuse no messages.
+pub const NO_FRAMING: &str = "refused by the framing of messages, which its projects lack";
+
 /// Parts have ports and no messages.
 pub const NO_INTERFACE: &str = "parts have no interface in projects";
 

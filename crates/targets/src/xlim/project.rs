@@ -186,6 +186,11 @@ pub fn of_operations(
     Ok(files)
 }
 
+/// Whether the test of a folder can try an answer: what the framing of messages refuses never comes to the network.
+pub(crate) fn holds(spec: &OperationSpec, network: &Network, answer: &KnownAnswer) -> bool {
+    streams(spec, network, answer).is_some()
+}
+
 /// Numbers by port, of inputs and of outputs.
 type Streams = (Vec<(String, String)>, Vec<(String, String)>);
 

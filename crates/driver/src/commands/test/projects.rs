@@ -5,7 +5,7 @@
 //! which the test does not say that it tried all answers, has failed with all of its records.
 
 use super::{Done, File, Finding, Job, Place, in_turn};
-use crate::projects::{NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
+use crate::projects::{NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
 use crate::terminal::{Terminal, plural};
 use crate::toolchains::{Found, run as run_step, workshop, write_files};
 use headrace_ir::Network;
@@ -149,7 +149,12 @@ impl<'b, 'j> Printed<'b, 'j> {
                 if !is_supported(&job.spec) {
                     return Some(Finding::NotRun(NO_INTERFACE));
                 }
+                let holds = |answer: &KnownAnswer| match &job.network {
+                    Ok(network) => (project.target.holds)(&job.spec, network, answer),
+                    Err(_) => true,
+                };
                 match answers_to(&files[*file].cases[*case], operations.len(), job) {
+                    Ok(answers) if !answers.iter().all(holds) => Some(Finding::NotRun(NO_FRAMING)),
                     Ok(answers) => {
                         known.extend(answers);
                         None

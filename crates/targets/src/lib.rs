@@ -27,6 +27,7 @@ pub mod wasm;
 pub mod xlim;
 
 use contender::Contender;
+use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
@@ -214,8 +215,13 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
-        of_network: Some(opencl::of_network),
-        of_operations: opencl::of_operations,
+        of_network: Some(|network, recording, options| {
+            c::project::of_network(network, recording, &device::options(options, Dialect::OpenCl))
+        }),
+        of_operations: |name, title, operations, known, options, told| {
+            let options = device::options(options, Dialect::OpenCl);
+            c::project::of_operations(name, title, operations, known, &options, told)
+        },
         contender: None,
     },
     Target {
@@ -228,8 +234,13 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
-        of_network: Some(cuda::of_network),
-        of_operations: cuda::of_operations,
+        of_network: Some(|network, recording, options| {
+            c::project::of_network(network, recording, &device::options(options, Dialect::Cuda))
+        }),
+        of_operations: |name, title, operations, known, options, told| {
+            let options = device::options(options, Dialect::Cuda);
+            c::project::of_operations(name, title, operations, known, &options, told)
+        },
         contender: None,
     },
 ];

@@ -7,12 +7,7 @@
 pub(crate) mod toolchain;
 
 use crate::c::kernel::Items;
-use crate::c::{Options, project};
-use crate::device::{Dialect, options as of_device, text};
-use crate::project::{Files, KnownAnswer, Recording, Told};
-use headrace_ir::Network;
-use headrace_library::catalog::OperationSpec;
-use headrace_source::Diagnostic;
+use crate::device::text;
 use std::fmt::Write as _;
 
 /// What a project ships with.
@@ -21,35 +16,6 @@ pub(crate) const RUNTIME: &[(&str, &str)] = &[
     ("src/headrace_cuda.h", include_str!("../../../../runtime/cuda/headrace_cuda.h")),
     ("src/headrace_cuda.cu", include_str!("../../../../runtime/cuda/headrace_cuda.cu")),
 ];
-
-/// A project for a network.
-///
-/// # Errors
-///
-/// What the target cannot compile, with its place.
-pub fn of_network(
-    network: &Network,
-    recording: Option<&Recording>,
-    options: &Options,
-) -> Result<Files, Vec<Diagnostic>> {
-    project::of_network(network, recording, &of_device(options, Dialect::Cuda))
-}
-
-/// A project for operations of one parameter set.
-///
-/// # Errors
-///
-/// What the target cannot compile, with its place.
-pub fn of_operations(
-    name: &str,
-    title: &str,
-    operations: &[(&OperationSpec, &Network)],
-    answers: &[KnownAnswer],
-    options: &Options,
-    told: &Told<'_>,
-) -> Result<Files, Vec<Diagnostic>> {
-    project::of_operations(name, title, operations, answers, &of_device(options, Dialect::Cuda), told)
-}
 
 /// The kernels of a network, and a function for each that launches it.
 pub(crate) fn kernels(head: &str, prefix: &str, kernels: &[Items]) -> String {

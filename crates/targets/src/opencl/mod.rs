@@ -6,12 +6,7 @@
 pub(crate) mod toolchain;
 
 use crate::c::kernel::Items;
-use crate::c::{Options, project};
-use crate::device::{Dialect, options as of_device, text};
-use crate::project::{Files, KnownAnswer, Recording, Told};
-use headrace_ir::Network;
-use headrace_library::catalog::OperationSpec;
-use headrace_source::Diagnostic;
+use crate::device::text;
 use std::fmt::Write as _;
 
 /// What a project ships with.
@@ -22,35 +17,6 @@ pub(crate) const RUNTIME: &[(&str, &str)] = &[
 
 /// What stands above kernels.
 const KERNEL: &str = include_str!("../../../../runtime/opencl/headrace_kernel.cl");
-
-/// A project for a network.
-///
-/// # Errors
-///
-/// What the target cannot compile, with its place.
-pub fn of_network(
-    network: &Network,
-    recording: Option<&Recording>,
-    options: &Options,
-) -> Result<Files, Vec<Diagnostic>> {
-    project::of_network(network, recording, &of_device(options, Dialect::OpenCl))
-}
-
-/// A project for operations of one parameter set.
-///
-/// # Errors
-///
-/// What the target cannot compile, with its place.
-pub fn of_operations(
-    name: &str,
-    title: &str,
-    operations: &[(&OperationSpec, &Network)],
-    answers: &[KnownAnswer],
-    options: &Options,
-    told: &Told<'_>,
-) -> Result<Files, Vec<Diagnostic>> {
-    project::of_operations(name, title, operations, answers, &of_device(options, Dialect::OpenCl), told)
-}
 
 /// The kernels of a network as a text in C.
 pub(crate) fn kernels(head: &str, prefix: &str, kernels: &[Items]) -> String {

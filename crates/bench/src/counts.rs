@@ -163,7 +163,7 @@ pub fn table(counts: &Counts) -> String {
     }
     let _ = write!(
         text,
-        "\n{}. These are cycles: where a processor begins one instruction a cycle at most, as this one does, an\n\
+        "\n{}. These are cycles: where a processor begins one instruction a cycle at most, an\n\
          implementation that takes n instructions a byte takes n cycles a byte or more.\n\n\
          | primitive | operation | implementation | cycles a byte |\n|---|---|---|--:|\n",
         publication.title

@@ -24,8 +24,11 @@ pub enum Dialect {
     Cuda,
 }
 
-/// What every dialect has: the interface of devices.
-const HEADER: (&str, &str) = ("src/headrace_device.h", include_str!("../../../../runtime/device/headrace_device.h"));
+/// What every dialect has: the interface of devices, and what is alike behind it.
+const SHARED: [(&str, &str); 2] = [
+    ("src/headrace_device.h", include_str!("../../../../runtime/device/headrace_device.h")),
+    ("src/headrace_device_common.h", include_str!("../../../../runtime/device/headrace_device_common.h")),
+];
 
 /// Several bytes as one number.
 const BYTES: &str = include_str!("../../../../runtime/device/headrace_bytes.h");
@@ -54,7 +57,7 @@ impl Dialect {
             Dialect::OpenCl => opencl::RUNTIME,
             Dialect::Cuda => cuda::RUNTIME,
         };
-        own.iter().chain([&HEADER]).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+        own.iter().chain(&SHARED).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
     }
 }
 

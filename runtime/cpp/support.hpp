@@ -82,6 +82,42 @@ void copy_elements(T* to, const T* from, std::uint32_t count) {
     }
 }
 
+/// Bytes as a word, the least significant first.
+template <class T>
+constexpr T load_little(const std::uint8_t* from) {
+    T word{};
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+        word |= static_cast<T>(from[i]) << (8 * i);
+    }
+    return word;
+}
+
+/// Bytes as a word, the most significant first.
+template <class T>
+constexpr T load_big(const std::uint8_t* from) {
+    T word{};
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+        word |= static_cast<T>(from[i]) << (8 * (sizeof(T) - 1 - i));
+    }
+    return word;
+}
+
+/// The bytes of a word, the least significant first.
+template <class T>
+constexpr void store_little(std::uint8_t* to, T word) {
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+        to[i] = static_cast<std::uint8_t>(word >> (8 * i));
+    }
+}
+
+/// The bytes of a word, the most significant first.
+template <class T>
+constexpr void store_big(std::uint8_t* to, T word) {
+    for (unsigned i = 0; i < sizeof(T); ++i) {
+        to[i] = static_cast<std::uint8_t>(word >> (8 * (sizeof(T) - 1 - i)));
+    }
+}
+
 template <class T>
 constexpr T wrapping_add(T a, T b) {
     using U = std::make_unsigned_t<T>;

@@ -195,7 +195,10 @@ impl FunctionBuilder {
 fn writes(block: &[Stmt], variable: VariableId, written: &dyn Fn(FunctionId, usize) -> bool) -> bool {
     let own = |place: &Place| place.root == Root::Variable(variable);
     block.iter().any(|statement| match statement {
-        Stmt::Store(place, ..) | Stmt::Copy { target: place, .. } | Stmt::Fill { target: place, .. } => own(place),
+        Stmt::Store(place, ..)
+        | Stmt::StoreWord(place, ..)
+        | Stmt::Copy { target: place, .. }
+        | Stmt::Fill { target: place, .. } => own(place),
         Stmt::Call { function, arguments, .. } => arguments.iter().enumerate().any(|(at, argument)| {
             matches!(argument, Argument::Reference(place) if own(place)) && written(*function, at)
         }),

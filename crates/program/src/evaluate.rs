@@ -267,6 +267,12 @@ impl<'m> Machine<'m> {
             ExprKind::Constant(value) => *value,
             ExprKind::Read(place) => self.cells[self.locate(frame, place).at],
             ExprKind::Element(place, index) => self.cells[self.cell(frame, place, index)?],
+            ExprKind::Word(place, index, order) => {
+                let n_bytes = expr.ty.bytes();
+                let bytes = self.range(frame, place, index, &Expr::u32(n_bytes))?;
+                let shifted = (0..).zip(&self.cells[bytes]).map(|(i, byte)| byte << order.shift(i, n_bytes));
+                shifted.fold(0, |word, byte| word | byte)
+            }
             ExprKind::Unary(op, x) => unary(*op, expr.ty, self.value(frame, x)?),
             ExprKind::Binary(op, a, b) => {
                 let (x, y) = (self.value(frame, a)?, self.value(frame, b)?);
@@ -317,6 +323,26 @@ impl<'m> Machine<'m> {
                 let value = self.value(frame, value)?;
                 let at = self.cell(frame, place, index)?;
                 self.cells[at] = value;
+            }
+            Stmt::StoreWord(place, index, value, order) => {
+                let n_bytes = value.ty.bytes();
+                let value = self.value(frame, value)?;
+                let bytes = self.range(frame, place, index, &Expr::u32(n_bytes))?;
+                for (i, byte) in (0..).zip(&mut self.cells[bytes]) {
+                    *byte = value >> order.shift(i, n_bytes) & 255;
+                }
+            }
+            // The last first: nobody may count on an order.
+            Stmt::Lanes { lane, count, body } => {
+                for value in (0..*count).rev() {
+                    self.steps = self.steps.saturating_sub(1);
+                    self.assign(frame, *lane, u64::from(value));
+                    match self.block(frame, body, host)? {
+                        Flow::Next => {}
+                        flow => return Ok(flow),
+                    }
+                }
+                self.assign(frame, *lane, 0);
             }
             Stmt::Copy { target, at, source, from, count } => {
                 let source = self.range(frame, source, from, count)?;

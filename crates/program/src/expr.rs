@@ -57,6 +57,25 @@ impl Place {
     }
 }
 
+/// Which of several bytes in memory comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// The most significant one.
+    Big,
+    /// The least significant one.
+    Little,
+}
+
+impl ByteOrder {
+    /// By how many bits byte `i` of a word of so many bytes is shifted in it.
+    pub const fn shift(self, i: u32, n_bytes: u32) -> u32 {
+        match self {
+            ByteOrder::Big => 8 * (n_bytes - 1 - i),
+            ByteOrder::Little => 8 * i,
+        }
+    }
+}
+
 /// The forms of expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
@@ -66,6 +85,9 @@ pub enum ExprKind {
     Read(Place),
     /// An element of an array or slice; the index is a `U32` below its length.
     Element(Place, Box<Expr>),
+    /// Elements of an array or slice of `U8` as one number, a `U32` or `U64`: as many as that has bytes, from an index on,
+    /// a `U32`. All of them lie within the array; the first need not lie at a multiple of anything.
+    Word(Place, Box<Expr>, ByteOrder),
     /// An operator of one operand of the same type.
     Unary(UnaryOp, Box<Expr>),
     /// An operator of two operands of the same type as the value; of shifts, the count is a `U32` below the width.
@@ -202,6 +224,11 @@ impl Expr {
     /// An element of an array of elements of the type.
     pub fn element(place: Place, index: Expr, ty: Type) -> Self {
         Self { kind: ExprKind::Element(place, Box::new(index)), ty }
+    }
+
+    /// Bytes from an index on as a number of the type.
+    pub fn word(place: Place, index: Expr, order: ByteOrder, ty: Type) -> Self {
+        Self { kind: ExprKind::Word(place, Box::new(index), order), ty }
     }
 
     /// An operator of one operand.
@@ -358,9 +385,11 @@ impl Expr {
     pub fn parts(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Constant(_) | ExprKind::Read(_) => Vec::new(),
-            ExprKind::Element(_, x) | ExprKind::Unary(_, x) | ExprKind::Convert(x) | ExprKind::Reinterpret(x) => {
-                vec![x]
-            }
+            ExprKind::Element(_, x)
+            | ExprKind::Word(_, x, _)
+            | ExprKind::Unary(_, x)
+            | ExprKind::Convert(x)
+            | ExprKind::Reinterpret(x) => vec![x],
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => vec![a, b],
             ExprKind::Select(c, a, b) => vec![c, a, b],
         }

@@ -15,6 +15,9 @@
 //!   globals but constant tables, so that every language can say it by references, objects, pointers or offsets.
 //! * **Arrays are whole.** A reference is to an array from its beginning, of known length; what works on a part of one takes
 //!   an offset beside it. Slices of unknown length come from outside only: the functions of an [`Interface`] have them.
+//! * **Words are bytes.** What lies in an array of bytes may be read and stored as a number of several, in an order that is
+//!   said.
+//! * **Lanes are independent.** [`Stmt::Lanes`] is the same block for many values; a language that has vectors may use them.
 //! * **Variables begin at zero**: scalars and arrays alike, at every call.
 //!
 //! | file | what is there |
@@ -38,7 +41,7 @@ mod text;
 mod types;
 mod verify;
 
-pub use expr::{BinaryOp, CompareOp, Expr, ExprKind, Place, Root, UnaryOp};
+pub use expr::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Root, UnaryOp};
 pub use module::{
     Field, FieldType, Function, FunctionId, Input, Interface, Module, NativeName, Output, Parameter, Record, RecordId,
     Table, TableId, Variable, VariableId, VariableKind,

@@ -1,6 +1,6 @@
 //! Statements.
 
-use crate::{Expr, FunctionId, Place, VariableId};
+use crate::{ByteOrder, Expr, FunctionId, Place, VariableId};
 
 /// Names a loop among those around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,6 +13,9 @@ pub enum Stmt {
     Assign(Place, Expr),
     /// Stores an element of an array or slice; the index is a `U32` below its length.
     Store(Place, Expr, Expr),
+    /// Stores a number, a `U32` or `U64`, as elements of an array of `U8`, from the index on: a `U32`. All of them lie within
+    /// the array.
+    StoreWord(Place, Expr, Expr, ByteOrder),
     /// Copies elements from one array to another of the same element type, as if through a third. Offsets and count are
     /// `U32`; all elements lie within their arrays.
     Copy {
@@ -42,6 +45,17 @@ pub enum Stmt {
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// As long as the condition holds.
     While(Label, Expr, Vec<Stmt>),
+    /// The block for every value of a `U32` below a number, in any order or at once: the block has nothing but `Assign`s to
+    /// scalar variables, which are read after that in the same block only, and `Store`s, and no element that is stored for
+    /// one value is read or stored for another. The variable of the values is not assigned, and 0 behind it.
+    Lanes {
+        /// What has the values.
+        lane: VariableId,
+        /// How many there are.
+        count: u32,
+        /// What is done for each.
+        body: Vec<Stmt>,
+    },
     /// Again and again, until a `Break` or `Return`.
     Loop(Label, Vec<Stmt>),
     /// Leaves the loop of this label, which is around it in the same function.
@@ -132,7 +146,7 @@ impl Stmt {
     pub fn blocks(&self) -> Vec<&[Stmt]> {
         match self {
             Stmt::If(_, yes, no) => vec![yes, no],
-            Stmt::While(_, _, body) | Stmt::Loop(_, body) => vec![body],
+            Stmt::While(_, _, body) | Stmt::Loop(_, body) | Stmt::Lanes { body, .. } => vec![body],
             Stmt::Switch(_, cases, rest) => {
                 cases.iter().map(|(_, block)| block.as_slice()).chain([rest.as_slice()]).collect()
             }

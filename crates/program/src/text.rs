@@ -1,7 +1,7 @@
 //! The readable form of a module: for people, who compare what was lowered with what was printed.
 
 use crate::{
-    Argument, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type, UnaryOp,
+    Argument, ByteOrder, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type, UnaryOp,
     VariableKind,
 };
 use std::fmt::Write as _;
@@ -75,6 +75,13 @@ fn constant(value: u64, ty: Type) -> String {
     }
 }
 
+fn order_name(order: ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Big => "big",
+        ByteOrder::Little => "little",
+    }
+}
+
 struct Printer<'a> {
     module: &'a Module,
     function: &'a Function,
@@ -115,6 +122,9 @@ impl Printer<'_> {
             ExprKind::Constant(value) => constant(*value, expr.ty),
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => format!("{}[{}]", self.place(place), self.expr(index)),
+            ExprKind::Word(place, index, order) => {
+                format!("{}.{}({}[{}..])", expr.ty, order_name(*order), self.place(place), self.expr(index))
+            }
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("!{}", self.operand(x)),
             ExprKind::Binary(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
@@ -147,6 +157,16 @@ impl Printer<'_> {
             Stmt::Store(place, index, value) => {
                 let text = format!("{}[{}] = {}", self.place(place), self.expr(index), self.expr(value));
                 self.line(&text);
+            }
+            Stmt::StoreWord(place, index, value, order) => {
+                let (place, index) = (self.place(place), self.expr(index));
+                let text = format!("{place}[{index}..] = {}.{}({})", value.ty, order_name(*order), self.expr(value));
+                self.line(&text);
+            }
+            Stmt::Lanes { lane, count, body } => {
+                let text = format!("for each {} below {count}", self.name(*lane));
+                self.line(&text);
+                self.inside(body);
             }
             Stmt::Copy { target, at, source, from, count } => {
                 let text = format!(

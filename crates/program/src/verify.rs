@@ -228,6 +228,10 @@ impl Checker<'_> {
                     self.problem(format!("an element is no {ty}"));
                 }
             }
+            ExprKind::Word(place, index, _) => {
+                self.expect(index, Type::U32, "an index");
+                self.word(place, ty, false);
+            }
             ExprKind::Unary(op, x) => {
                 self.expect(x, ty, "an operand");
                 let allowed = match op {
@@ -313,6 +317,24 @@ impl Checker<'_> {
                     self.expect(value, ty, "what is stored");
                 }
             }
+            Stmt::StoreWord(place, index, value, _) => {
+                self.expect(index, Type::U32, "an index");
+                self.expr(value);
+                self.word(place, value.ty, true);
+            }
+            Stmt::Lanes { lane, body, .. } => {
+                self.receives(*lane, Type::U32);
+                let own = Place::variable(*lane);
+                for statement in body {
+                    match statement {
+                        Stmt::Assign(place, _) if !place.path.is_empty() => self.problem("lanes assign to a field"),
+                        Stmt::Assign(place, _) if *place == own => self.problem("lanes assign to their number"),
+                        Stmt::Assign(..) | Stmt::Store(..) => {}
+                        _ => self.problem("lanes do more than to assign and to store"),
+                    }
+                }
+                self.block(body);
+            }
             Stmt::Copy { target, at, source, from, count } => {
                 for expr in [at, from, count] {
                     self.expect(expr, Type::U32, "an offset or count");
@@ -389,6 +411,14 @@ impl Checker<'_> {
         self.expect(count, Type::U32, "a count");
         if self.elements(place, written).is_some_and(|ty| ty != Type::U8) {
             self.problem("bytes are no bytes");
+        }
+    }
+
+    /// A number that is several elements of an array.
+    fn word(&mut self, place: &Place, ty: Type, written: bool) {
+        let bytes = self.elements(place, written).is_none_or(|element| element == Type::U8);
+        if !bytes || !matches!(ty, Type::U32 | Type::U64) {
+            self.problem(format!("a word of {ty}"));
         }
     }
 

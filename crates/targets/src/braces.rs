@@ -2,7 +2,9 @@
 //!
 //! What they have in common is printed here; what each spells its own way is a method of [`Braces`].
 
-use headrace_program::{Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, VariableId};
+use headrace_program::{
+    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, VariableId,
+};
 
 /// Text that grows line by line, indented.
 #[derive(Default)]
@@ -45,6 +47,8 @@ pub(crate) trait Braces {
     /// An expression that stands by itself.
     fn expr(&self, expr: &Expr) -> String;
     fn store(&mut self, target: &Place, index: &Expr, value: &Expr);
+    fn store_word(&mut self, target: &Place, index: &Expr, value: &Expr, order: ByteOrder);
+    fn lanes(&mut self, lane: VariableId, count: u32, body: &[Stmt]);
     fn copy(&mut self, target: (&Place, &Expr), source: (&Place, &Expr), count: &Expr);
     fn fill(&mut self, target: (&Place, &Expr), count: &Expr, value: &Expr);
     fn repeat(&mut self, own: Label, condition: Option<&Expr>, body: &[Stmt]);
@@ -97,6 +101,8 @@ pub(crate) trait Braces {
                 self.lines().line(&text);
             }
             Stmt::Store(target, index, value) => self.store(target, index, value),
+            Stmt::StoreWord(target, index, value, order) => self.store_word(target, index, value, *order),
+            Stmt::Lanes { lane, count, body } => self.lanes(*lane, *count, body),
             Stmt::Copy { target, at, source, from, count } => self.copy((target, at), (source, from), count),
             Stmt::Fill { target, at, count, value } => self.fill((target, at), count, value),
             Stmt::If(condition, yes, no) => {

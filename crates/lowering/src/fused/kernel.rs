@@ -11,7 +11,7 @@ use crate::function::FunctionBuilder;
 use crate::integer::wrap;
 use crate::machine::class;
 use headrace_ir::{IntType, Scalar};
-use headrace_program::{Expr, Label, Place, Root, Stmt, Type, VariableId};
+use headrace_program::{ByteOrder, Expr, Label, Place, Root, Stmt, Type, VariableId};
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId};
 use headrace_transform::statements::{Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -32,6 +32,15 @@ impl Together for Bytes {
 
     fn output_bytes(&self, port: u32, _offset: u64, _n: u32) -> bool {
         self.outputs.get(port as usize) == Some(&true)
+    }
+}
+
+/// The type of numbers of so many bytes, where memory has such.
+fn word_of(n_bytes: usize) -> Option<Type> {
+    match n_bytes {
+        4 => Some(Type::U32),
+        8 => Some(Type::U64),
+        _ => None,
     }
 }
 
@@ -419,6 +428,51 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         }
     }
 
+    /// Where bytes lie that are elements of one array: nothing where they do not, or where one of them is a variable.
+    fn bytes_at(&self, place: Memory, first: u64, n_bytes: u64, windows: &HashMap<u32, Window>) -> Option<(Place, Expr)> {
+        match place {
+            Memory::Port(port) => {
+                let window = windows.get(&port)?;
+                match window.array {
+                    Some((array, least)) => Some((Place::variable(array), Expr::u32((first - least) as u32))),
+                    None => None,
+                }
+            }
+            Memory::Object(object) => {
+                let is_variable = (first..first + n_bytes).any(|index| self.kept.contains_key(&(object, index)));
+                (!is_variable && self.object(object).width == 8)
+                    .then(|| (self.place(object), Expr::u32(first as u32)))
+            }
+        }
+    }
+
+    /// Bytes that lie together as a number, if it is one of those that can be read at once.
+    pub(super) fn word(&self, place: Memory, bytes: &[i64], order: ByteOrder) -> Option<Expr> {
+        let ty = word_of(bytes.len())?;
+        if let Memory::Port(port) = place
+            && self.fused.fields.inputs[port as usize].element != Type::U8
+        {
+            return None;
+        }
+        let first = u64::try_from(*bytes.first()?).ok()?;
+        let (place, at) = self.bytes_at(place, first, bytes.len() as u64, &self.inputs)?;
+        Some(Expr::word(place, at, order, ty))
+    }
+
+    /// Stores bytes that lie together, if that can be done at once.
+    fn put_word(&mut self, place: Memory, first: u64, word: Expr, order: ByteOrder) -> bool {
+        if let Memory::Port(port) = place
+            && self.fused.fields.outputs[port as usize].element != Type::U8
+        {
+            return false;
+        }
+        let Some((place, at)) = self.bytes_at(place, first, u64::from(word.ty.bytes()), &self.outputs) else {
+            return false;
+        };
+        self.f.push(Stmt::StoreWord(place, at, word, order));
+        true
+    }
+
     // --- statements ---
 
     /// Does what effects say.
@@ -561,6 +615,17 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             Write::Bytes { place, first, n_bytes, big, source, lo } => {
                 let value = self.bits_from(source, lo, 8 * n_bytes);
                 let value = self.plain(value);
+                let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+                let words = match (word_of(n_bytes as usize), order) {
+                    (Some(ty), _) => vec![value.low.clone().to(ty)],
+                    (None, ByteOrder::Big) if n_bytes == 16 => vec![value.upper(), value.low.clone()],
+                    (None, ByteOrder::Little) if n_bytes == 16 => vec![value.low.clone(), value.upper()],
+                    _ => Vec::new(),
+                };
+                let put = (0..).zip(words).map(|(at, word)| self.put_word(place, first + 8 * at, word, order));
+                if put.fold(None, |all: Option<bool>, one| Some(all.unwrap_or(true) && one)) == Some(true) {
+                    return;
+                }
                 for i in 0..n_bytes {
                     let at = 8 * if big { n_bytes - 1 - i } else { i };
                     let word = if at < 64 { value.low.clone() } else { value.upper() };

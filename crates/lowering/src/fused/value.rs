@@ -6,7 +6,7 @@
 
 use super::kernel::KernelCode;
 use super::wide;
-use headrace_program::{BinaryOp, CompareOp, Expr, Type, UnaryOp};
+use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, Type, UnaryOp};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{NodeId, ObjectId, Op};
 use headrace_transform::statements::{Piece, Place};
@@ -487,6 +487,10 @@ impl KernelCode<'_, '_> {
     /// Bytes that lie together as a value.
     fn bytes(&mut self, place: Place, bytes: &[i64], big: bool) -> Value {
         let word = |code: &mut Self, bytes: &[i64]| {
+            let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+            if let Some(word) = code.word(place, bytes, order) {
+                return word;
+            }
             let ty = if bytes.len() > 4 { Type::U64 } else { Type::U32 };
             let mut all = Expr::int(ty, 0);
             let n = bytes.len() as u32;

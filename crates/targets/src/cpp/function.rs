@@ -1,10 +1,10 @@
 //! Statements and functions.
 
-use super::expression::{Scope, ctype};
+use super::expression::{Scope, ctype, order_name};
 use super::name;
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId, VariableKind,
+    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId, VariableKind,
 };
 
 /// Something that `break` leaves.
@@ -124,6 +124,17 @@ impl Braces for Printer<'_> {
     fn store(&mut self, target: &Place, index: &Expr, value: &Expr) {
         let text = format!("{} = {};", self.scope.element(target, index), self.scope.expr(value));
         self.lines.line(&text);
+    }
+
+    fn store_word(&mut self, target: &Place, index: &Expr, value: &Expr, order: ByteOrder) {
+        let (to, value) = (self.scope.pointer(target, index), self.scope.expr(value));
+        self.lines.line(&format!("{}({to}, {value});", order_name("store", order)));
+    }
+
+    fn lanes(&mut self, lane: VariableId, count: u32, body: &[Stmt]) {
+        let lane = self.own(lane);
+        self.braced(&format!("for ({lane} = 0; {lane} < {count}u; {lane}++)"), body);
+        self.lines.line(&format!("{lane} = 0;"));
     }
 
     fn copy(&mut self, (target, at): (&Place, &Expr), (source, from): (&Place, &Expr), count: &Expr) {

@@ -3,7 +3,7 @@
 use super::name;
 use crate::braces::is_enclosed;
 use headrace_program::{
-    BinaryOp, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId, VariableKind,
+    BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId, VariableKind,
 };
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -65,6 +65,15 @@ pub(super) fn constant(value: u64, ty: Type) -> String {
         _ if value > 1024 => format!("{:#x}", value as u32),
         _ => value.to_string(),
     }
+}
+
+/// What reads and writes words of a type in arrays of bytes.
+pub(super) fn words(ty: Type, order: ByteOrder) -> String {
+    let order = match order {
+        ByteOrder::Big => "BIG",
+        ByteOrder::Little => "LITTLE",
+    };
+    format!("Words.{order}_{}", ty.bits())
 }
 
 impl Scope<'_> {
@@ -156,6 +165,10 @@ impl Scope<'_> {
                     Type::U16 => format!("{text} & 0xffff"),
                     _ => text,
                 }
+            }
+            ExprKind::Word(place, index, order) => {
+                let (words, ty) = (words(expr.ty, *order), scalar(expr.ty));
+                format!("({ty}) {words}.get({}, {})", self.place(place), self.index(place, index))
             }
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) if expr.ty == Type::Bool => format!("!{}", self.operand(x)),

@@ -1,12 +1,12 @@
 //! Statements and functions.
 
-use super::expression::{Scope, VARIABLES, element, offset, scalar, zero};
+use super::expression::{Scope, VARIABLES, element, offset, scalar, words, zero};
 use super::locals::{Mentions, locals};
 use super::parts::{Exit, Parts, chunks, is_heavy};
 use super::{name, reach, size};
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
-    Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
+    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
 };
 use std::cell::RefCell;
 
@@ -331,6 +331,18 @@ impl Braces for Printer<'_> {
     fn store(&mut self, target: &Place, index: &Expr, value: &Expr) {
         let text = format!("{} = {};", self.scope.raw(target, index), self.scope.stored(value));
         self.lines.line(&text);
+    }
+
+    fn store_word(&mut self, target: &Place, index: &Expr, value: &Expr, order: ByteOrder) {
+        let scope = self.scope;
+        let (words, place, index) = (words(value.ty, order), scope.place(target), scope.index(target, index));
+        self.lines.line(&format!("{words}.set({place}, {index}, {});", scope.expr(value)));
+    }
+
+    fn lanes(&mut self, lane: VariableId, count: u32, body: &[Stmt]) {
+        let lane = self.own(lane);
+        self.braced(&format!("for ({lane} = 0; {lane} < {count}; {lane}++)"), body);
+        self.lines.line(&format!("{lane} = 0;"));
     }
 
     fn copy(&mut self, (target, at): (&Place, &Expr), (source, from): (&Place, &Expr), count: &Expr) {

@@ -33,7 +33,7 @@ impl Mentions {
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Read(place) | ExprKind::Element(place, _) => self.place(place),
+            ExprKind::Read(place) | ExprKind::Element(place, _) | ExprKind::Word(place, ..) => self.place(place),
             _ => {}
         }
         expr.parts().into_iter().for_each(|part| self.expr(part));
@@ -49,7 +49,7 @@ impl Mentions {
                 self.place(place);
                 self.expr(value);
             }
-            Stmt::Store(place, index, value) => {
+            Stmt::Store(place, index, value) | Stmt::StoreWord(place, index, value, _) => {
                 self.place(place);
                 self.expr(index);
                 self.expr(value);
@@ -91,6 +91,7 @@ impl Mentions {
                     }
                 }
             }
+            Stmt::Lanes { lane, .. } => self.variable(*lane),
             Stmt::Loop(..) | Stmt::Break(_) | Stmt::Continue(_) => {}
         }
         statement.blocks().into_iter().for_each(|block| self.block(block));

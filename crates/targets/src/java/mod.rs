@@ -53,6 +53,7 @@ const RESERVED: &[&str] = &[
     "SuppressWarnings",
     "System",
     "Tables",
+    "Words",
     "_",
     "abstract",
     "assert",

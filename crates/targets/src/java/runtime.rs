@@ -7,7 +7,7 @@ macro_rules! runtime {
 }
 
 /// What networks need.
-pub(super) const OF_NETWORKS: [(&str, &str); 3] = runtime!["Host.java", "Status.java", "Tables.java"];
+pub(super) const OF_NETWORKS: [(&str, &str); 4] = runtime!["Host.java", "Status.java", "Tables.java", "Words.java"];
 /// What operations need beside it.
 pub(super) const OF_OPERATIONS: [(&str, &str); 12] = runtime![
     "CipherService.java",

@@ -17,6 +17,7 @@ fn expr(value: &Expr) -> u32 {
         ExprKind::Constant(_) => 3,
         ExprKind::Read(at) => place(at),
         ExprKind::Element(at, _) => place(at) + 5,
+        ExprKind::Word(at, ..) => place(at) + 10,
         ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 3,
         // A branch, and both values.
         ExprKind::Binary(..) if value.ty == Type::Bool => 8,
@@ -33,6 +34,8 @@ pub(super) fn own(statement: &Stmt) -> u32 {
     match statement {
         Stmt::Assign(at, value) => place(at) + 3 + expr(value),
         Stmt::Store(at, index, value) => place(at) + 4 + expr(index) + expr(value),
+        Stmt::StoreWord(at, index, value, _) => place(at) + 9 + expr(index) + expr(value),
+        Stmt::Lanes { .. } => 20,
         Stmt::Copy { target, at, source, from, count } => {
             place(target) + place(source) + expr(at) + expr(from) + expr(count) + 8
         }

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::types::{constant, value};
-use headrace_program::{BinaryOp, CompareOp, Expr, ExprKind, Type, UnaryOp};
+use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Type, UnaryOp};
 
 impl Code<'_> {
     /// The value of an expression: a constant, or a name.
@@ -18,6 +18,7 @@ impl Code<'_> {
                 let spot = self.spot(place, index);
                 self.load(&spot)
             }
+            ExprKind::Word(place, index, order) => self.word(place, index, *order, expr.ty),
             ExprKind::Unary(op, x) => {
                 let x = self.value(x);
                 match (op, expr.ty) {
@@ -48,6 +49,41 @@ impl Code<'_> {
                 let (condition, yes, no) = (self.value(condition), self.value(yes), self.value(no));
                 self.define(&format!("select i1 {condition}, {ty} {yes}, {ty} {no}"))
             }
+        }
+    }
+
+    /// A word byte by byte, which is the same on machines of either order: those that have it in one load find that.
+    fn word(&mut self, place: &Place, index: &Expr, order: ByteOrder, ty: Type) -> String {
+        let n_bytes = ty.bytes();
+        let mut word = None;
+        for i in 0..n_bytes {
+            let spot = self.spot(place, &index.clone().plus(Expr::u32(i)));
+            let byte = self.load(&spot);
+            let byte = self.converted(Type::U8, ty, byte);
+            let shifted = match order.shift(i, n_bytes) {
+                0 => byte,
+                count => self.define(&format!("shl {} {byte}, {count}", value(ty))),
+            };
+            word = Some(match word {
+                None => shifted,
+                Some(word) => self.define(&format!("or {} {word}, {shifted}", value(ty))),
+            });
+        }
+        word.unwrap_or_default()
+    }
+
+    /// Stores a word byte by byte.
+    pub(super) fn store_word(&mut self, place: &Place, index: &Expr, own: &Expr, order: ByteOrder) {
+        let (ty, n_bytes) = (own.ty, own.ty.bytes());
+        let operand = self.value(own);
+        for i in 0..n_bytes {
+            let shifted = match order.shift(i, n_bytes) {
+                0 => operand.clone(),
+                count => self.define(&format!("lshr {} {operand}, {count}", value(ty))),
+            };
+            let byte = self.define(&format!("trunc {} {shifted} to i8", value(ty)));
+            let spot = self.spot(place, &index.clone().plus(Expr::u32(i)));
+            self.store(&spot, &byte);
         }
     }
 

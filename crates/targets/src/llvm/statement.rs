@@ -29,6 +29,8 @@ impl Code<'_> {
                 let spot = self.spot(place, index);
                 self.store(&spot, &operand);
             }
+            Stmt::StoreWord(place, index, own, order) => self.store_word(place, index, own, *order),
+            Stmt::Lanes { lane, count, body } => self.lanes(*lane, *count, body),
             Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),
             Stmt::Fill { target, at, count, value } => self.fill(target, at, count, value),
             Stmt::If(condition, yes, no) => self.choice(condition, yes, no),
@@ -94,6 +96,22 @@ impl Code<'_> {
         if self.around.pop().is_some_and(|around| around.is_left) {
             self.begin(&end);
         }
+    }
+
+    /// A loop that counts.
+    fn lanes(&mut self, lane: VariableId, count: u32, body: &[Stmt]) {
+        let number = self.blocks();
+        let [next, end] = ["next", "end"].map(|part| format!("lanes.{number}.{part}"));
+        self.go(&next);
+        self.begin(&next);
+        self.block(body);
+        let now = self.value(&Expr::read(Place::variable(lane), Type::U32));
+        let more = self.define(&format!("add nuw nsw i32 {now}, 1"));
+        self.assign(lane, &more);
+        let again = self.define(&format!("icmp ult i32 {more}, {count}"));
+        self.branch(&again, &next, &end);
+        self.begin(&end);
+        self.assign(lane, "0");
     }
 
     fn jump(&mut self, label: Label, leaves: bool) {

@@ -1,7 +1,7 @@
 //! Places and expressions.
 
 use super::name;
-use headrace_program::{BinaryOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
+use headrace_program::{BinaryOp, ByteOrder, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
 
 /// What expressions of a function are printed with.
 #[derive(Clone, Copy)]
@@ -19,6 +19,14 @@ pub(super) fn constant(value: u64, ty: Type) -> String {
         ty if ty.is_signed() && (value as i64) < 0 => format!("({}{ty})", value as i64),
         _ if value > 1024 => format!("{value:#x}{ty}"),
         _ => format!("{value}{ty}"),
+    }
+}
+
+/// An order of bytes in the names of the methods of integers.
+pub(super) fn order_name(order: ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Big => "be",
+        ByteOrder::Little => "le",
     }
 }
 
@@ -45,7 +53,11 @@ impl Scope<'_> {
     pub(super) fn operand(&self, expr: &Expr) -> String {
         let text = self.expr(expr);
         match expr.kind {
-            ExprKind::Constant(_) | ExprKind::Read(_) | ExprKind::Element(..) | ExprKind::Reinterpret(_) => text,
+            ExprKind::Constant(_)
+            | ExprKind::Read(_)
+            | ExprKind::Element(..)
+            | ExprKind::Word(..)
+            | ExprKind::Reinterpret(_) => text,
             ExprKind::Unary(UnaryOp::Negate, _) if expr.ty.is_int() => text,
             ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) if expr.ty.is_int() => text,
             _ => format!("({text})"),
@@ -58,6 +70,15 @@ impl Scope<'_> {
             ExprKind::Constant(value) => constant(*value, expr.ty),
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => format!("{}[{}]", self.place(place), self.index(index)),
+            ExprKind::Word(place, index, order) => {
+                let place = self.place(place);
+                let byte = |i: u32| match index.constant() {
+                    Some(index) => format!("{place}[{}]", index + u64::from(i)),
+                    None => format!("{place}[{} + {i}]", self.index(index)),
+                };
+                let bytes: Vec<String> = (0..expr.ty.bytes()).map(byte).collect();
+                format!("{}::from_{}_bytes([{}])", expr.ty, order_name(*order), bytes.join(", "))
+            }
             ExprKind::Unary(UnaryOp::Negate, x) if expr.ty.is_int() => format!("{}.wrapping_neg()", self.operand(x)),
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("!{}", self.operand(x)),
@@ -95,7 +116,7 @@ impl Scope<'_> {
     pub(super) fn reads_memory(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Read(place) => !place.path.is_empty(),
-            ExprKind::Element(..) => true,
+            ExprKind::Element(..) | ExprKind::Word(..) => true,
             _ => expr.parts().into_iter().any(|part| self.reads_memory(part)),
         }
     }

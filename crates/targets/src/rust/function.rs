@@ -1,6 +1,6 @@
 //! Statements and functions.
 
-use super::expression::Scope;
+use super::expression::{Scope, order_name};
 use super::name;
 use headrace_program::{
     Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, Type, VariableId, VariableKind,
@@ -112,6 +112,21 @@ impl Printer<'_> {
             Stmt::Store(place, index, value) => {
                 let (target, index) = (scope.place(place), scope.index(index));
                 self.line(&format!("{target}[{index}] = {};", scope.expr(value)));
+            }
+            Stmt::StoreWord(place, index, value, order) => {
+                let (target, index, n_bytes) = (scope.place(place), scope.index(index), value.ty.bytes());
+                let bytes = format!("{}.to_{}_bytes()", scope.operand(value), order_name(*order));
+                self.line(&format!("{target}[{index}..][..{n_bytes}].copy_from_slice(&{bytes});"));
+            }
+            Stmt::Lanes { lane, count, body } => {
+                let lane = name(&scope.function.variables[lane.index()].name);
+                self.line(&format!("while {lane} < {count}u32 {{"));
+                self.depth += 1;
+                self.block(body);
+                self.line(&format!("{lane} += 1;"));
+                self.depth -= 1;
+                self.line("}");
+                self.line(&format!("{lane} = 0;"));
             }
             Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),
             Stmt::Fill { target, at, count, value } => {

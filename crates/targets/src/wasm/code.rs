@@ -1,7 +1,7 @@
 //! A function as it grows: lines, types and addresses.
 
 use super::memory::{Frame, Memory};
-use headrace_program::{Expr, FieldType, Function, Module, Place, Root, Type, VariableKind};
+use headrace_program::{BinaryOp, Expr, ExprKind, FieldType, Function, Module, Place, Root, Type, VariableKind};
 
 /// What all functions of a module are printed with.
 pub(super) struct Shared<'a> {
@@ -123,6 +123,20 @@ impl<'a> Code<'a> {
         (Address { base, offset }, ty)
     }
 
+    /// The same, of an index that is a number and something else: the number is a part of the constant.
+    pub(super) fn element_behind(&self, place: &Place, index: &Expr) -> (Address, Type) {
+        if let ExprKind::Binary(BinaryOp::Add, a, b) = &index.kind
+            && let Some((rest, behind)) = a.constant().map(|n| (b, n)).or(b.constant().map(|n| (a, n)))
+        {
+            let (address, ty) = self.element(place, rest);
+            let bytes = u64::from(ty.bytes()) * behind;
+            if let Some(offset) = u32::try_from(bytes).ok().and_then(|bytes| address.offset.checked_add(bytes)) {
+                return (Address { offset, ..address }, ty);
+            }
+        }
+        self.element(place, index)
+    }
+
     /// The memory instruction of a type.
     pub(super) fn load(ty: Type, Address { base, offset }: &Address) -> String {
         let name = match ty {
@@ -156,6 +170,11 @@ fn shown(offset: u32) -> String {
 }
 
 impl Address {
+    /// As the operand of an instruction for memory.
+    pub(super) fn operand(&self) -> String {
+        format!("{} {}", shown(self.offset), self.base)
+    }
+
     /// So many bytes behind it.
     pub(super) fn plus(&self, bytes: u32) -> Address {
         Address { base: self.base.clone(), offset: self.offset + bytes }

@@ -1,7 +1,7 @@
 //! Expressions. Values of 8 and 16 bits are kept in 32, extended as their type says.
 
 use super::code::{Code, value};
-use headrace_program::{BinaryOp, CompareOp, Expr, ExprKind, Place, Root, Type, UnaryOp};
+use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Root, Type, UnaryOp};
 
 /// A constant.
 pub(super) fn constant(bits: u64, ty: Type) -> String {
@@ -46,6 +46,27 @@ impl Code<'_> {
         Self::store(ty, &address, operand)
     }
 
+    /// Stores a word as bytes.
+    pub(super) fn store_word(&mut self, place: &Place, index: &Expr, own: &Expr, order: ByteOrder) {
+        let (address, _) = self.element(place, index);
+        if order == ByteOrder::Little {
+            let operand = self.expr(own);
+            return self.line(&Self::store(own.ty, &address, &operand));
+        }
+        let local = format!("$word.{}", self.number());
+        let ty = value(own.ty);
+        self.locals.push(format!("(local {local} {ty})"));
+        self.line(&format!("(local.set {local} {})", self.expr(own)));
+        let word = format!("(local.get {local})");
+        if ty == "i32" {
+            return self.line(&Self::store(Type::U32, &address, &swapped(&word)));
+        }
+        for (at, count) in [(0, 32), (4, 0)] {
+            let half = swapped(&format!("(i32.wrap_i64 (i64.shr_u {word} (i64.const {count})))"));
+            self.line(&Self::store(Type::U32, &address.plus(at), &half));
+        }
+    }
+
     /// An expression.
     pub(super) fn expr(&self, expr: &Expr) -> String {
         let name = value(expr.ty);
@@ -55,6 +76,18 @@ impl Code<'_> {
             ExprKind::Element(place, index) => {
                 let (address, ty) = self.element(place, index);
                 Self::load(ty, &address)
+            }
+            ExprKind::Word(place, index, order) => {
+                let (address, _) = self.element(place, index);
+                match (order, name) {
+                    (ByteOrder::Little, _) => Self::load(expr.ty, &address),
+                    (ByteOrder::Big, "i32") => swapped(&Self::load(Type::U32, &address)),
+                    (ByteOrder::Big, _) => {
+                        let half = |at: u32| swapped(&Self::load(Type::U32, &address.plus(at)));
+                        let (high, low) = (half(0), half(4));
+                        format!("(i64.or (i64.shl (i64.extend_i32_u {high}) (i64.const 32)) (i64.extend_i32_u {low}))")
+                    }
+                }
             }
             ExprKind::Unary(op, x) => {
                 let operand = self.expr(x);
@@ -83,6 +116,12 @@ impl Code<'_> {
             }
         }
     }
+}
+
+/// The bytes of a word in the other order; it is computed twice.
+fn swapped(word: &str) -> String {
+    let part = |rotation: &str, mask: i32| format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))");
+    format!("(i32.or {} {})", part("rotl", 0x00ff_00ff), part("rotr", 0xff00_ff00_u32 as i32))
 }
 
 fn operator(op: BinaryOp, ty: Type) -> &'static str {

@@ -9,6 +9,7 @@
 //! | `memory` | where tables, texts and arrays lie |
 //! | `code` | a function as it grows: lines, types, addresses |
 //! | `expression`, `statement` | what their names say |
+//! | `lanes` | lanes as vectors |
 //! | `module` | functions and data, what the outside calls |
 //! | `shape` | the interface of an operation of the library, and its types |
 //! | `answers` | the test on known answers |
@@ -18,6 +19,7 @@ mod answers;
 mod code;
 pub(crate) mod contender;
 mod expression;
+mod lanes;
 mod memory;
 mod module;
 pub mod project;

@@ -32,6 +32,8 @@ impl Code<'_> {
                 let (address, ty) = self.element(place, index);
                 self.line(&Self::store(ty, &address, &self.expr(own)));
             }
+            Stmt::StoreWord(place, index, own, order) => self.store_word(place, index, own, *order),
+            Stmt::Lanes { lane, count, body } => self.lanes(*lane, *count, body),
             Stmt::Copy { target, at, source, from, count } => self.copy(target, at, source, from, count),
             Stmt::Fill { target, at, count, value } => self.fill(target, at, count, value),
             Stmt::If(condition, yes, no) => {
@@ -211,7 +213,7 @@ impl Code<'_> {
 
     // --- calls ---
 
-    fn variable(&self, variable: VariableId) -> &str {
+    pub(super) fn variable(&self, variable: VariableId) -> &str {
         &self.function.variables[variable.index()].name
     }
 

@@ -75,7 +75,7 @@ impl FunctionBuilder {
         self.parameters = first.iter().copied().chain(rest).collect();
     }
 
-    fn type_of(&self, variable: VariableId) -> Type {
+    pub(crate) fn type_of(&self, variable: VariableId) -> Type {
         match self.kind(variable) {
             VariableKind::Scalar(ty) | VariableKind::Array(ty, _) => ty,
             VariableKind::Reference { element, .. } | VariableKind::Slice { element, .. } => element,

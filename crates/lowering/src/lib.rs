@@ -53,11 +53,22 @@ use headrace_transform::control::Automaton;
 pub struct Options {
     /// Capacity of FIFOs whose source does not say one, in tokens.
     pub fifo_tokens: u32,
+    /// How passes of loops that do not need each other run side by side, where they may.
+    pub lanes: Option<Lanes>,
+}
+
+/// Passes that run side by side, in vectors where a language or its compiler has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes {
+    /// How many.
+    pub count: u32,
+    /// Statements of a pass that one loop over them may have at most; the others are in loops of their own.
+    pub longest: Option<usize>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS }
+        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, lanes: None }
     }
 }
 

@@ -9,9 +9,9 @@ mod loops;
 mod random;
 
 use headrace_ir::{IntType, Network, Port, Scalar};
-use headrace_lowering::{Options, lower_fused};
+use headrace_lowering::{Lanes, Options, lower_fused};
 use headrace_program::evaluate::{Machine, NoHost, Outside};
-use headrace_program::{Module, verify};
+use headrace_program::{Module, Stmt, verify};
 use headrace_source::Span;
 use headrace_transform::control::{Automaton, ControlState, CountedLoop, Holds, Step};
 use headrace_transform::kernel::evaluate::{World, run, run_loop};
@@ -69,10 +69,22 @@ fn shows(graph: &mut Graph, objects: &[Object], n_inputs: usize, n_outputs: usiz
     Kernel { effects, consumes: vec![0; n_inputs], produces }
 }
 
+/// What came out of a program.
+struct Shown {
+    tokens: Vec<Vec<u64>>,
+    /// Passes of loops run side by side in it.
+    has_lanes: bool,
+}
+
 /// The automaton lowered, and what comes out of it for what the world has: all tokens of each port, elements last; or why it
 /// is not.
-fn shown(network: &Network, automaton: &Automaton, world: &World) -> Result<Vec<Vec<u64>>, String> {
-    let module = lower_fused(network, automaton, &Options::default())?;
+fn shown(
+    network: &Network,
+    automaton: &Automaton,
+    world: &World,
+    lanes: Option<Lanes>,
+) -> Result<Shown, String> {
+    let module = lower_fused(network, automaton, &Options { lanes, ..Options::default() })?;
     assert_eq!(verify(&module), Vec::<String>::new());
     let mut machine = Machine::new(&module);
     machine.limit_steps(10_000_000);
@@ -93,7 +105,8 @@ fn shown(network: &Network, automaton: &Automaton, world: &World) -> Result<Vec<
         call(output.read, &mut [Outside::Context, Outside::Slice(&mut tokens), Outside::Value(n)]);
         all.push(tokens);
     }
-    Ok(all)
+    let has_lanes = module.functions.iter().any(|function| matches!(function.body[..], [Stmt::Lanes { .. }]));
+    Ok(Shown { tokens: all, has_lanes })
 }
 
 /// The same of a world in which it was done.
@@ -145,7 +158,7 @@ fn random_effects_do_what_they_mean() {
             ],
             paths: Vec::new(),
         };
-        let shown = match shown(&network(PORTS, PORTS), &automaton, &world) {
+        let shown = match shown(&network(PORTS, PORTS), &automaton, &world, None) {
             Ok(shown) => shown,
             Err(why) => {
                 assert_eq!(why, "a division of more than 64 bits");
@@ -154,14 +167,23 @@ fn random_effects_do_what_they_mean() {
         };
         n_lowered += 1;
         assert!(run(&graph, &all, &mut world, &mut 100_000));
-        assert_eq!(shown, expected(&world, &objects), "case {number}: {all:#?}");
+        assert_eq!(shown.tokens, expected(&world, &objects), "case {number}: {all:#?}");
     }
     assert!(n_lowered > 200, "only {n_lowered} were lowered");
 }
 
-/// Runs a loop on random tokens.
-fn try_loop(name: &str, body: &Loop, random: &mut Random) {
-    for passes in [2, 3, 7] {
+/// How passes may run side by side: not at all, few or many of them, all that is done at once or in pieces.
+const LANES: [Option<Lanes>; 4] = [
+    None,
+    Some(Lanes { count: 2, longest: None }),
+    Some(Lanes { count: 3, longest: Some(7) }),
+    Some(Lanes { count: 6, longest: Some(1) }),
+];
+
+/// Runs a loop on random tokens; says whether passes ran side by side.
+fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
+    let mut has_lanes = false;
+    for (passes, lanes) in [2, 3, 7].into_iter().flat_map(|passes| LANES.map(|lanes| (passes, lanes))) {
         let tokens =
             |(n, width): &(u64, u32), random: &mut Random| (0..n * passes).map(|_| random.bits(*width)).collect();
         let mut world = World {
@@ -187,16 +209,23 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) {
             states: vec![state(Step::Go { kernel, target: 1 }, vec![counted]), state(Step::End, Vec::new())],
             paths: Vec::new(),
         };
-        let shown =
-            shown(&network(&inputs, &outputs), &automaton, &world).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let shown = shown(&network(&inputs, &outputs), &automaton, &world, lanes)
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
         run_loop(body, &mut world, passes);
-        assert_eq!(shown, expected(&world, &body.objects), "{name}, {passes} passes");
+        assert_eq!(shown.tokens, expected(&world, &body.objects), "{name}, {passes} passes, {lanes:?}");
+        has_lanes |= shown.has_lanes;
     }
+    has_lanes
 }
 
 #[test]
 fn loops_do_what_they_mean() {
     let mut random = Random::new(2);
+    let mut side_by_side = |name: &str, body: &Loop| assert!(try_loop(name, body, &mut random), "{name}");
+    side_by_side("rotating", &loops::rotating(5));
+    side_by_side("beside", &loops::beside(3, true));
+    side_by_side("waiting", &loops::waiting(40));
+    side_by_side("delayed", &loops::delayed());
     try_loop("rotating", &loops::rotating(5), &mut random);
     try_loop("substitution", &loops::substitution(3, true), &mut random);
     try_loop("beside", &loops::beside(3, true), &mut random);

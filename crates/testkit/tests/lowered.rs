@@ -16,7 +16,7 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::{Answer, CallInput, Plan, Verdict, cases};
 use headrace_library::vectors::VectorFile;
-use headrace_lowering::{Options, lower, lower_fused};
+use headrace_lowering::{Lanes, Options, lower, lower_fused};
 use headrace_program::{Module, verify};
 use headrace_source::SourceMap;
 use headrace_targets::project::automaton_of_operation;
@@ -37,9 +37,13 @@ const CASES: u64 = 150;
 /// Random networks as automata, unless as many are asked for.
 const AUTOMATA: u64 = 60;
 
+/// How automata are lowered: few passes at once, so that short messages have them.
+const FUSED: Options =
+    Options { fifo_tokens: DEFAULT_FIFO_TOKENS, lanes: Some(Lanes { count: 2, longest: Some(40) }) };
+
 /// The verified module of a network.
 fn lowered(network: &Network, fifo_tokens: u32) -> Result<Module, String> {
-    let module = lower(network, &Options { fifo_tokens })
+    let module = lower(network, &Options { fifo_tokens, ..Options::default() })
         .map_err(|problems| problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; "))?;
     verified(module)
 }
@@ -100,7 +104,7 @@ fn random_automaton(seed: u64) -> Result<bool, String> {
     let sample = (0..n_parts).map(part).collect();
     let limits = Limits { states: 300, nodes: 100_000, ..Limits::default() };
     let Ok(automaton) = automaton_of(&network, &[sample], &limits) else { return Ok(false) };
-    let Ok(module) = lower_fused(&network, &automaton, &Options::default()) else { return Ok(false) };
+    let Ok(module) = lower_fused(&network, &automaton, &FUSED) else { return Ok(false) };
     let module = verified(module)?;
     let (tokens, end) = walk(&automaton, inputs, network.outputs.len());
     match end {
@@ -270,7 +274,7 @@ impl As {
             _ => Some(automaton),
         };
         let Some(automaton) = automaton else { return Ok(None) };
-        match lower_fused(network, &automaton, &Options::default()) {
+        match lower_fused(network, &automaton, &FUSED) {
             Ok(module) => verified(module).map(Some),
             Err(why) => {
                 println!("{}: {why}", spec.full_name());

@@ -4,6 +4,7 @@
 //! languages that check indices do so once for all, and no store can be taken to change what is read.
 
 use super::layout::element;
+use super::lanes::LaneSlots;
 use super::value::{Value, word_type};
 use super::{Fused, Reason};
 use crate::building::Building;
@@ -75,6 +76,8 @@ pub(super) struct KernelCode<'a, 'b> {
     /// Arrays of this function for objects, and for what objects held at the beginning.
     lists: HashMap<ObjectId, VariableId>,
     copies: HashMap<ObjectId, VariableId>,
+    /// Objects that are slots of lanes.
+    pub lanes: Option<LaneSlots>,
     /// Elements that are variables while passes of a loop run.
     kept: HashMap<(ObjectId, u64), Vec<VariableId>>,
     guarded: HashSet<NodeId>,
@@ -109,6 +112,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             loaded: HashMap::new(),
             lists: HashMap::new(),
             copies: HashMap::new(),
+            lanes: None,
             kept: HashMap::new(),
             guarded: HashSet::new(),
             stored: HashSet::new(),
@@ -221,6 +225,9 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     // --- memory ---
 
     fn place(&self, object: ObjectId) -> Place {
+        if let Some((_, field)) = self.slots(object) {
+            return self.field(field);
+        }
         match (self.lists.get(&object), self.fused.fields.objects.get(object.0 as usize)) {
             (Some(&list), _) => Place::variable(list),
             (None, Some(&Some(field))) => self.field(field),
@@ -240,8 +247,24 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         Value::one(Expr::element(place.clone(), index, ty).to(word_type(width)), true)
     }
 
+    /// Where the lane has its own of the slots that an object stands for.
+    fn slots(&self, object: ObjectId) -> Option<(&LaneSlots, u32)> {
+        let lanes = self.lanes.as_ref()?;
+        let kind = lanes.objects.iter().position(|slots| *slots == object)?;
+        Some((lanes, lanes.fields[kind]?))
+    }
+
+    /// The index of an element where it lies: of slots, those of all lanes lie together.
+    fn lane_index(&self, object: ObjectId, index: Expr) -> Expr {
+        match self.slots(object) {
+            Some((lanes, _)) => lanes.index(index),
+            None => index,
+        }
+    }
+
     /// An element as it is now.
     pub(super) fn element(&mut self, object: ObjectId, index: Expr) -> Value {
+        let index = self.lane_index(object, index);
         let kept = index.constant().and_then(|index| self.kept.get(&(object, index)));
         match kept {
             Some(words) => self.read_words(words),
@@ -259,6 +282,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     /// Writes an element.
     pub(super) fn store(&mut self, object: ObjectId, index: Expr, value: Value) {
+        let index = self.lane_index(object, index);
         if let Some(words) = index.constant().and_then(|index| self.kept.get(&(object, index))).cloned() {
             return self.assign_words(&words, value);
         }
@@ -328,6 +352,16 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 }
             }
         }
+        self.open_inputs(read, inputs);
+        self.open_outputs(made, outputs);
+    }
+
+    /// Begins to read tokens at offsets.
+    pub(super) fn open_inputs(
+        &mut self,
+        read: BTreeMap<u32, BTreeSet<u64>>,
+        inputs: &dyn Fn(&Self, usize) -> Expr,
+    ) {
         for (port, offsets) in read {
             let at = inputs(self, port as usize);
             let at = self.f.named("from", at);
@@ -347,6 +381,14 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             }
             self.inputs.insert(port, window);
         }
+    }
+
+    /// Begins to make tokens at offsets.
+    pub(super) fn open_outputs(
+        &mut self,
+        made: BTreeMap<u32, BTreeSet<u64>>,
+        outputs: &dyn Fn(&Self, usize) -> Expr,
+    ) {
         for (port, offsets) in made {
             let at = outputs(self, port as usize);
             let at = self.f.named("to", at);
@@ -409,7 +451,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         }
     }
 
-    fn put(&mut self, port: u32, offset: u64, value: Expr) {
+    pub(super) fn put(&mut self, port: u32, offset: u64, value: Expr) {
         let buffer = &self.fused.fields.outputs[port as usize];
         let value = match buffer.scalar {
             Scalar::Int(ty @ IntType { signed: true, .. }) => wrap(value.to(class(ty.width)), ty).to(buffer.element),
@@ -460,7 +502,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Stores bytes that lie together, if that can be done at once.
-    fn put_word(&mut self, place: Memory, first: u64, word: Expr, order: ByteOrder) -> bool {
+    pub(super) fn put_word(&mut self, place: Memory, first: u64, word: Expr, order: ByteOrder) -> bool {
         if let Memory::Port(port) = place
             && self.fused.fields.outputs[port as usize].element != Type::U8
         {

@@ -27,13 +27,6 @@ impl Fused<'_> {
         let mut code = KernelCode::new(self, building, values, None);
         let n = code.f.scalar_parameter("n_passes", Type::U32);
         let first_kept = passes.first_kept();
-        // What is kept is read before the first pass.
-        for (i, kept) in passes.kept.iter().enumerate() {
-            for word in kept.words() {
-                let value = code.kept_word(kept, word);
-                code.keep(ObjectId((first_kept + i) as u32), word as u64, value);
-            }
-        }
         let inputs = cursors(&mut code, "in", &body.consumes, |code, port| {
             let buffer = &self.fields.inputs[port];
             code.index(buffer.first)
@@ -45,22 +38,24 @@ impl Fused<'_> {
         let at = |cursors: &[Option<VariableId>], code: &KernelCode<'_, '_>, port: usize| {
             cursors[port].map_or(Expr::u32(0), |cursor| code.f.read(cursor))
         };
+        if let Some(lanes) = self.lanes.and_then(|own| self.side_by_side(own, body, code.building, functions)) {
+            code.run_lanes(&lanes, n, body, &inputs, &outputs);
+        }
+        // What is kept is read before the first pass.
+        for (i, kept) in passes.kept.iter().enumerate() {
+            for word in kept.words() {
+                let value = code.kept_word(kept, word);
+                code.keep(ObjectId((first_kept + i) as u32), word as u64, value);
+            }
+        }
         let outer = code.f.take();
         code.repeats = true;
         code.open(&passes.effects, &[], &|code, port| at(&inputs, code, port), &|code, port| at(&outputs, code, port));
         code.effects(&passes.effects);
         code.close();
         code.repeats = false;
-        for (cursors, ports) in [(&inputs, &body.consumes), (&outputs, &body.produces)] {
-            for (&cursor, &(tokens, _)) in cursors.iter().zip(ports) {
-                if let Some(cursor) = cursor {
-                    let next = code.f.read(cursor).plus(Expr::u32(tokens as u32));
-                    code.f.assign(cursor, next);
-                }
-            }
-        }
+        code.go_on(n, 1, body, &inputs, &outputs);
         let left = code.f.read(n);
-        code.f.assign(n, left.clone().minus(Expr::u32(1)));
         let block = code.f.restore(outer);
         let label = code.f.label();
         code.f.push(Stmt::While(label, Expr::compare(CompareOp::NotEqual, left, Expr::u32(0)), block));
@@ -272,8 +267,29 @@ fn cursors(
 }
 
 impl KernelCode<'_, '_> {
+    /// Moves cursors behind the tokens of so many passes, which are done then.
+    pub(super) fn go_on(
+        &mut self,
+        n: VariableId,
+        n_done: u32,
+        body: &Loop,
+        inputs: &[Option<VariableId>],
+        outputs: &[Option<VariableId>],
+    ) {
+        for (cursors, ports) in [(inputs, &body.consumes), (outputs, &body.produces)] {
+            for (&cursor, &(tokens, _)) in cursors.iter().zip(ports) {
+                if let Some(cursor) = cursor {
+                    let next = self.f.read(cursor).plus(Expr::u32(tokens as u32 * n_done));
+                    self.f.assign(cursor, next);
+                }
+            }
+        }
+        let left = self.f.read(n);
+        self.f.assign(n, left.minus(Expr::u32(n_done)));
+    }
+
     /// What is kept of an object, before the first pass.
-    fn kept_word(&mut self, kept: &Kept, word: usize) -> Value {
+    pub(super) fn kept_word(&mut self, kept: &Kept, word: usize) -> Value {
         let element = |code: &mut Self, at: usize| code.element(kept.object, Expr::u32(at as u32));
         if kept.in_word == 1 {
             return element(self, word);
@@ -287,7 +303,7 @@ impl KernelCode<'_, '_> {
     }
 
     /// What has become of it, after the last pass: it is read as an element of `from`.
-    fn store_kept_word(&mut self, kept: &Kept, from: ObjectId, word: usize) {
+    pub(super) fn store_kept_word(&mut self, kept: &Kept, from: ObjectId, word: usize) {
         let value = self.element(from, Expr::u32(word as u32));
         if kept.in_word == 1 {
             return self.store(kept.object, Expr::u32(word as u32), value);

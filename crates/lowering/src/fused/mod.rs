@@ -14,10 +14,12 @@
 //! | `kernel` | effects as statements: variables, elements, tokens |
 //! | `value`, `wide` | nodes as expressions, of up to 64 bits and of up to 128 |
 //! | `loops` | passes, and how many there are |
+//! | `lanes` | passes side by side |
 //! | `states` | decisions, and which state is next |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod kernel;
+mod lanes;
 mod layout;
 mod leave;
 mod loops;
@@ -59,6 +61,9 @@ struct Fused<'a> {
     bytes: Bytes,
     /// For each output, what makes room for its tokens.
     rooms: Vec<FunctionId>,
+    lanes: Option<crate::Lanes>,
+    /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
+    slots: RefCell<[Option<(u32, u32)>; 2]>,
     /// The first thing that programs do not have.
     refused: RefCell<Option<Reason>>,
 }
@@ -115,7 +120,16 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     let is_byte = |ports: &[headrace_ir::Port]| ports.iter().map(|port| port.ty.width() == 8).collect();
     let bytes = Bytes { inputs: is_byte(&network.inputs), outputs: is_byte(&network.outputs) };
     let refused = RefCell::default();
-    let mut fused = Fused { network, automaton, fields, bytes, rooms: Vec::new(), refused };
+    let mut fused = Fused {
+        network,
+        automaton,
+        fields,
+        bytes,
+        rooms: Vec::new(),
+        lanes: options.lanes,
+        slots: RefCell::default(),
+        refused,
+    };
     fused.rooms = fused.room_functions(&mut building);
     let mut functions = Functions::default();
     let place = fused.fields.scheduled.map(|field| Place::field(CONTEXT, field));
@@ -126,6 +140,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     if let Some(reason) = fused.refused.take() {
         return Err(reason);
     }
+    fused.size_slots(&mut building);
     let init = fused.init(&mut building);
     let run = fused.run(&states, scheduled.as_ref(), &mut functions, &mut building);
     let lacks_room = fused.lacks_room(inner, &mut building);

@@ -485,7 +485,7 @@ impl KernelCode<'_, '_> {
     }
 
     /// Bytes that lie together as a value.
-    fn bytes(&mut self, place: Place, bytes: &[i64], big: bool) -> Value {
+    pub(super) fn bytes(&mut self, place: Place, bytes: &[i64], big: bool) -> Value {
         let word = |code: &mut Self, bytes: &[i64]| {
             let order = if big { ByteOrder::Big } else { ByteOrder::Little };
             if let Some(word) = code.word(place, bytes, order) {

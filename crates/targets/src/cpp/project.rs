@@ -11,6 +11,9 @@ use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
+/// Enough for the widest vectors that compilers use.
+const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 16, longest: None };
+
 /// The headers that projects ship with.
 const SUPPORT: &str = include_str!("../../../../runtime/cpp/support.hpp");
 const MESSAGE: &str = include_str!("../../../../runtime/cpp/message.hpp");
@@ -157,7 +160,7 @@ pub fn of_operations(
     let mut project = Project::new(name);
     let (mut problems, mut headers) = (Vec::new(), Vec::new());
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options);
+        let (module, refused) = lowered_operation(spec, network, options, LANES);
         told(spec, refused);
         module.map(|module| {
             let class = free_of_records(&module, &format!("{}Network", class_name(spec)));

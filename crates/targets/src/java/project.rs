@@ -11,6 +11,9 @@ use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 
+/// HotSpot puts short loops over many lanes into vectors.
+const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 64, longest: Some(24) };
+
 /// The files of a project, which lie in folders that are named as its package.
 struct Project {
     package: String,
@@ -160,7 +163,7 @@ pub fn of_operations(
     let mut project = Project::new(name);
     let mut problems = Vec::new();
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options);
+        let (module, refused) = lowered_operation(spec, network, options, LANES);
         told(spec, refused);
         module.map(|module| {
             let class = free_of_records(&module, &format!("{}Network", class_name(spec)));

@@ -11,6 +11,9 @@ use headrace_library::catalog::OperationSpec;
 use headrace_program::Module;
 use headrace_source::Diagnostic;
 
+/// Enough for the widest vectors that compilers use.
+const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 16, longest: None };
+
 /// What modules call, in C.
 pub const CALLS: &[(&str, &str)] = &[
     ("headrace_calls.h", include_str!("../../../../runtime/llvm/headrace_calls.h")),
@@ -79,7 +82,7 @@ pub fn of_operations(
     let mut files: Files = runtime().collect();
     let mut problems = Vec::new();
     let emitted = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options);
+        let (module, refused) = lowered_operation(spec, network, options, LANES);
         told(spec, refused);
         module.map(|module| printed(&module, &network_prefix(&name, spec), options))
     });

@@ -10,6 +10,9 @@ use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
+/// Enough for the widest vectors that compilers use.
+const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 16, longest: None };
+
 /// The modules that crates ship with.
 const HOST: &str = include_str!("../../../../runtime/rust/host.rs");
 const MESSAGE: &str = include_str!("../../../../runtime/rust/message.rs");
@@ -96,7 +99,7 @@ pub fn of_operations(
     let mut modules = String::from("mod host;\nmod message;\nmod text;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options);
+        let (module, refused) = lowered_operation(spec, network, options, LANES);
         told(spec, refused);
         module.map(|module| module::module(&head, &module, true))
     });

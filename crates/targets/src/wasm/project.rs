@@ -10,6 +10,9 @@ use headrace_program::{FunctionId, Module};
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
+/// As many lanes as a vector has words.
+const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 4, longest: None };
+
 /// The modules that packages ship with.
 const NETWORK: (&str, &str, &str) = (
     "network",
@@ -228,7 +231,7 @@ pub fn of_operations(
     let mut index = format!("{head}export {{ OperationError }} from './src/message.js';\n");
     let mut parts = Vec::new();
     let encoded = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options);
+        let (module, refused) = lowered_operation(spec, network, options, LANES);
         told(spec, refused);
         module.and_then(|module| encoded(network, module, options))
     });

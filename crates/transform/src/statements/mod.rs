@@ -12,10 +12,12 @@
 //! | `order` | a list of effects as statements |
 //! | `glue` | values that lie together, as one |
 //! | `passes` | what passes of a loop keep from one to the next, and the effects of one |
+//! | `lanes` | passes side by side |
 
 mod apart;
 mod early;
 mod glue;
+mod lanes;
 mod order;
 mod passes;
 mod pieces;
@@ -24,6 +26,7 @@ mod place;
 pub use apart::apart;
 pub use early::outputs_early;
 pub use glue::glue;
+pub use lanes::{Filled, Lanes, Slots, Tokens};
 pub use order::{Ordered, Statement, ordered};
 pub use passes::{Kept, Passes};
 pub use pieces::{Outside, Piece, Place};

@@ -1,0 +1,301 @@
+//! Passes of a loop side by side: what differs from one to the other is put into slots before, so that what is done with it
+//! is the same for all, and what comes out is taken from slots behind.
+//!
+//! ```text
+//! out[64 * p ..] := f(kept + p, in[64 * p ..])
+//!     =>  for each p: slot 0 := kept, slot 1 := in[64 * p ..]; kept := kept + 1
+//!         for each p, at once: slot 2 := f(slot 0, slot 1)
+//!         for each p: out[64 * p ..] := slot 2
+//! ```
+//!
+//! Worth while where most of a pass is arithmetic that vectors have, and little of it is needed for what goes on to the next.
+
+use super::glue::glue;
+use super::passes::Passes;
+use crate::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
+use std::collections::{BTreeMap, HashMap};
+
+/// Operations for each slot from which on passes are worth running side by side: what a slot costs is about as much.
+const WORTH: usize = 6;
+
+/// How much of a pass may be needed for what goes on to the next: one in so many operations.
+const UPDATES: usize = 8;
+
+/// Bytes of a word.
+const WORD: u64 = 4;
+
+/// What a slot is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    /// With so many tokens from this one on.
+    Tokens(Tokens),
+    /// With a word of what is kept: which of [`Passes::kept`], and which word.
+    Kept(usize, usize),
+}
+
+/// Tokens of a slot: one, or bytes that lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    /// The port.
+    pub port: u32,
+    /// The first of them, in the pass.
+    pub first: u64,
+    /// How many: 1, or 4 bytes.
+    pub n: u64,
+    /// Of several bytes, the first is the most significant.
+    pub big: bool,
+}
+
+/// Slots of words of 32 bits or of 64. Of each kind, those that are read come first.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    /// The object that stands for them in the effects.
+    pub object: ObjectId,
+    /// What is put into them before.
+    pub filled: Vec<Filled>,
+    /// What is taken from those behind.
+    pub taken: Vec<Tokens>,
+}
+
+/// Passes side by side.
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    /// The passes one after the other, whose effects on what is kept go before.
+    pub passes: Passes,
+    /// Nodes of the graph of the passes: the tokens that slots are filled with.
+    pub tokens: Vec<NodeId>,
+    /// What is done for each pass with what is kept, in the graph of the passes.
+    pub updates: Vec<Effect>,
+    /// Values from slots.
+    pub graph: Graph,
+    /// The objects of the passes, and the slots behind them.
+    pub objects: Vec<Object>,
+    /// Slots of 32 bits and of 64.
+    pub slots: [Slots; 2],
+    /// What is done with slots.
+    pub effects: Vec<Effect>,
+}
+
+impl Lanes {
+    /// The passes of a loop side by side, if they can run so and it is worth while.
+    pub fn of(body: &Loop) -> Option<Lanes> {
+        if !body.is_independent() {
+            return None;
+        }
+        let passes = Passes::of(body);
+        let first_kept = passes.first_kept();
+        let is_kept = |object: ObjectId| (object.0 as usize) >= first_kept;
+        let mut outputs: Vec<(u32, u64, NodeId)> = Vec::new();
+        let mut updates = Vec::new();
+        for effect in &passes.effects {
+            match *effect {
+                Effect::Output { port, offset, value } => outputs.push((port, offset, value)),
+                Effect::Store { object, .. } if is_kept(object) => updates.push(effect.clone()),
+                _ => return None,
+            }
+        }
+        let roots: Vec<NodeId> = outputs.iter().map(|output| output.2).collect();
+        let mut taking = Taking::new(&passes, body);
+        let order = passes.graph.reachable(roots);
+        taking.find_words(&order);
+        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        for &id in &order {
+            let new = taking.node(id, &known)?;
+            known.insert(id, new);
+        }
+        let is_byte = |port: u32| body.produces[port as usize].1 == 8;
+        let outputs = outputs.into_iter().map(|(port, offset, value)| (port, offset, known[&value])).collect();
+        let (first_slots, n_filled) = (taking.first_slots, taking.n_filled());
+        let (effects, taken) = put(&mut taking.graph, outputs, &is_byte, first_slots, n_filled)?;
+        let [filled, filled_wide] = taking.filled;
+        let [own, wide] = taken;
+        let n_slots = filled.len() + filled_wide.len() + own.len() + wide.len();
+        let slots = |at: u32, filled, taken| Slots { object: ObjectId(first_slots + at), filled, taken };
+        let slots = [slots(0, filled, own), slots(1, filled_wide, wide)];
+        let mut objects = passes.objects.clone();
+        for (own, width) in slots.iter().zip([32, 64]) {
+            let length = own.filled.len() + own.taken.len();
+            objects.push(Object { name: format!("slots_{width}"), width, length, persistent: true });
+        }
+        let graph = taking.graph;
+        let (done, for_next) = (n_operations(&graph, &effects), n_operations(&passes.graph, &updates));
+        if done < WORTH * n_slots || for_next * UPDATES > done {
+            return None;
+        }
+        let is_token = |id: &NodeId| matches!(passes.graph.op(*id), Op::Input { .. });
+        let tokens = order.into_iter().filter(is_token).collect();
+        Some(Lanes { tokens, updates, graph, objects, slots, effects, passes })
+    }
+}
+
+/// How many operations effects need.
+fn n_operations(graph: &Graph, effects: &[Effect]) -> usize {
+    let all = graph.reachable(effects.iter().flat_map(Effect::uses));
+    all.into_iter().filter(|&id| graph.op(id).operands().iter().next().is_some()).count()
+}
+
+/// A pass whose inputs become slots.
+struct Taking<'a> {
+    passes: &'a Passes,
+    body: &'a Loop,
+    graph: Graph,
+    /// The number of the object of the slots of 32 bits; those of 64 are next.
+    first_slots: u32,
+    filled: [Vec<Filled>; 2],
+    /// Bytes of an input port that belong to a word: the first of each word, and whether it is the most significant.
+    words: HashMap<(u32, u64), bool>,
+}
+
+impl<'a> Taking<'a> {
+    fn new(passes: &'a Passes, body: &'a Loop) -> Self {
+        Taking {
+            passes,
+            body,
+            graph: Graph::with_tables_of(&passes.graph),
+            first_slots: passes.objects.len() as u32,
+            filled: [Vec::new(), Vec::new()],
+            words: HashMap::new(),
+        }
+    }
+
+    fn n_filled(&self) -> [usize; 2] {
+        [self.filled[0].len(), self.filled[1].len()]
+    }
+
+    /// Finds bytes that are read as words of four, and in which order.
+    fn find_words(&mut self, order: &[NodeId]) {
+        let graph = &self.passes.graph;
+        let token = |id: NodeId| match *graph.op(id) {
+            Op::Input { port, offset } if graph.width(id) == 8 => Some((port, u64::try_from(offset).ok()?)),
+            _ => None,
+        };
+        let mut read: BTreeMap<(u32, u64), [bool; WORD as usize]> = BTreeMap::new();
+        let mut ascending: HashMap<(u32, u64), i64> = HashMap::new();
+        for &id in order {
+            if let Some((port, offset)) = token(id) {
+                read.entry((port, offset / WORD)).or_default()[(offset % WORD) as usize] = true;
+            }
+            if let Op::Concat(parts) = graph.op(id) {
+                for pair in parts.windows(2) {
+                    if let [Some((port, a)), Some((other, b))] = [token(pair[0]), token(pair[1])]
+                        && port == other
+                        && a / WORD == b / WORD
+                    {
+                        *ascending.entry((port, a / WORD)).or_default() += if b > a { 1 } else { -1 };
+                    }
+                }
+            }
+        }
+        for (word, bytes) in read {
+            let first = word.1 * WORD;
+            let there = self.body.consumes[word.0 as usize].0;
+            if bytes.iter().all(|&byte| byte) && first + WORD <= there {
+                let big = ascending.get(&word).is_none_or(|&up| up >= 0);
+                self.words.insert((word.0, first), big);
+            }
+        }
+    }
+
+    /// The entry of the slot that is filled with this.
+    fn slot(&mut self, filled: Filled, width: u32) -> Option<NodeId> {
+        let kind = match width {
+            ..=32 => 0,
+            33..=64 => 1,
+            _ => return None,
+        };
+        let slots = &mut self.filled[kind];
+        let at = slots.iter().position(|own| *own == filled).unwrap_or_else(|| {
+            slots.push(filled);
+            slots.len() - 1
+        });
+        let index = self.graph.number(at as u128, 64);
+        let bits = [32, 64][kind];
+        let entry = self.graph.entry(ObjectId(self.first_slots + kind as u32), index, bits);
+        Some(self.graph.extract(entry, 0, width))
+    }
+
+    fn node(&mut self, id: NodeId, known: &HashMap<NodeId, NodeId>) -> Option<NodeId> {
+        let passes = self.passes;
+        let (op, width) = (passes.graph.op(id), passes.graph.width(id));
+        match op {
+            Op::Input { port, offset } => {
+                let offset = u64::try_from(*offset).ok()?;
+                let first = offset / WORD * WORD;
+                match self.words.get(&(*port, first)).copied().filter(|_| width == 8) {
+                    Some(big) => {
+                        let word = self.slot(Filled::Tokens(Tokens { port: *port, first, n: WORD, big }), 32)?;
+                        let place = (offset - first) as u32;
+                        let place = if big { WORD as u32 - 1 - place } else { place };
+                        Some(self.graph.extract(word, 8 * place, 8))
+                    }
+                    None => self.slot(Filled::Tokens(Tokens { port: *port, first: offset, n: 1, big: false }), width),
+                }
+            }
+            Op::Entry { object, index } => {
+                // What is read at places that differ from lane to lane has no vector.
+                let index = passes.graph.constant(*index)?;
+                match (object.0 as usize).checked_sub(passes.first_kept()) {
+                    Some(kept) => self.slot(Filled::Kept(kept, index as usize), width),
+                    None => {
+                        let index = self.graph.number(index, 64);
+                        (width <= 64).then(|| self.graph.entry(*object, index, width))
+                    }
+                }
+            }
+            Op::Lookup(..) | Op::LookupBytes(..) | Op::Divide(..) | Op::Remainder(..) => None,
+            Op::Loaded(_) | Op::Instruction { .. } => None,
+            Op::Concat(parts) => {
+                let parts: Vec<NodeId> = parts.iter().map(|part| known[part]).collect();
+                Some(glue(&mut self.graph, &parts))
+            }
+            _ => {
+                let operands: Vec<NodeId> = op.operands().iter().map(|operand| known[operand]).collect();
+                Some(self.graph.rebuild(op, width, &operands))
+            }
+        }
+    }
+}
+
+/// Stores to slots, from those behind the ones that are filled, and what is taken from them.
+fn put(
+    graph: &mut Graph,
+    mut outputs: Vec<(u32, u64, NodeId)>,
+    is_byte: &dyn Fn(u32) -> bool,
+    first_slots: u32,
+    n_filled: [usize; 2],
+) -> Option<(Vec<Effect>, [Vec<Tokens>; 2])> {
+    outputs.sort_by_key(|&(port, offset, _)| (port, offset));
+    let mut taken = [Vec::new(), Vec::new()];
+    let mut effects = Vec::new();
+    let mut rest = outputs.as_slice();
+    while let [(port, first, value), ..] = *rest {
+        let together = (0..).zip(rest).take_while(|(i, one)| one.0 == port && one.1 == first + i).count() as u64;
+        let (n, big, value) = if is_byte(port) && first.is_multiple_of(WORD) && together >= WORD {
+            let (big, word) = whole(graph, &rest[..WORD as usize]);
+            (WORD, big, word)
+        } else {
+            (1, false, value)
+        };
+        rest = &rest[n as usize..];
+        let kind = match graph.width(value) {
+            ..=32 => 0,
+            33..=64 => 1,
+            _ => return None,
+        };
+        let value = graph.zero_extend(value, [32, 64][kind]);
+        let index = graph.number((n_filled[kind] + taken[kind].len()) as u128, 64);
+        taken[kind].push(Tokens { port, first, n, big });
+        effects.push(Effect::Store { object: ObjectId(first_slots + kind as u32), index, value });
+    }
+    Some((effects, taken))
+}
+
+/// Bytes as a word in the order in which they are one already, if there is one.
+fn whole(graph: &mut Graph, bytes: &[(u32, u64, NodeId)]) -> (bool, NodeId) {
+    let mut parts: Vec<NodeId> = bytes.iter().map(|byte| byte.2).collect();
+    let big = glue(graph, &parts);
+    parts.reverse();
+    let little = glue(graph, &parts);
+    let is_whole = |id: NodeId| !matches!(graph.op(id), Op::Concat(_));
+    if !is_whole(big) && is_whole(little) { (false, little) } else { (true, big) }
+}

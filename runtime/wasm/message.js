@@ -63,24 +63,37 @@ function bytesOf(string) {
 
 /** What comes out, as it comes. */
 class Collected {
-  #room = new Uint8Array(64);
+  #room;
   length = 0;
 
-  add(bytes) {
-    if (this.length + bytes.length > this.#room.length) {
-      const room = new Uint8Array(Math.max(2 * this.#room.length, this.length + bytes.length));
+  /** With room for so many bytes, which are those that will come where that is known. */
+  constructor(nBytes = 64) {
+    this.#room = new Uint8Array(nBytes);
+  }
+
+  /** Takes all that waits at an output and says how many bytes that were. */
+  take(network, port) {
+    const n = network.waiting(port);
+    if (this.length + n > this.#room.length) {
+      const room = new Uint8Array(Math.max(2 * this.#room.length, this.length + n));
       room.set(this.#room.subarray(0, this.length));
       this.#room.fill(0);
       this.#room = room;
     }
-    this.#room.set(bytes, this.length);
-    bytes.fill(0);
-    this.length += bytes.length;
+    network.readInto(port, this.#room, this.length, n);
+    this.length += n;
+    return n;
   }
 
   /** Gives all of it away. */
   all() {
-    const all = this.#room.slice(0, this.length);
+    const room = this.#room;
+    if (this.length === room.length) {
+      this.#room = NOTHING;
+      this.length = 0;
+      return room;
+    }
+    const all = room.slice(0, this.length);
     this.forget();
     return all;
   }
@@ -174,15 +187,19 @@ export class Operation {
       }
       this.#run();
       if (streams) {
-        const bytes = this.#network.read(strings[OUTPUT].port);
-        moved += bytes.length + this.#network.read(strings[OUTPUT].sizes).length;
-        out.add(bytes);
+        moved += out.take(this.#network, strings[OUTPUT].port) + this.#drop(strings[OUTPUT].sizes);
       }
       if (moved === 0 || (!streams && sent === input.length)) {
         break;
       }
     }
     sure(sent === input.length, 'STUCK');
+  }
+
+  /** Takes what nobody wants to know, and says how many tokens that were. */
+  #drop(port) {
+    const n = this.#network.waiting(port);
+    return n === 0 ? 0 : this.#network.read(port).length;
   }
 
   #chunk(input, last, out) {
@@ -196,9 +213,9 @@ export class Operation {
     if (string === null) {
       return;
     }
-    to.add(this.#network.read(string.port));
+    to.take(this.#network, string.port);
     if (string.sizes !== null) {
-      this.#network.read(string.sizes);
+      this.#drop(string.sizes);
     }
     sure(this.#allows(role, to.length), 'STUCK');
   }
@@ -285,7 +302,7 @@ export class Operation {
 
   _update(given) {
     const input = bytesOf(given);
-    const out = new Collected();
+    const out = new Collected(input.length);
     sure(this.#state === OPEN, 'ORDER');
     for (let at = 0; at < input.length; at += CHUNK_MOST) {
       const piece = input.subarray(at, at + CHUNK_MOST);
@@ -324,8 +341,9 @@ export class Operation {
     }
   }
 
-  #rooms(work) {
-    const rooms = { [SECRET_NONCE_OUT]: new Collected(), [OUTPUT]: new Collected(), [TAG]: new Collected() };
+  /** What comes out at the end, by roles; the output has about so many bytes. */
+  #rooms(nBytes, work) {
+    const rooms = { [SECRET_NONCE_OUT]: new Collected(), [OUTPUT]: new Collected(nBytes), [TAG]: new Collected() };
     try {
       work(rooms);
     } catch (error) {
@@ -341,7 +359,7 @@ export class Operation {
     return this.#ending(() => {
       sure(this.#allows(INPUT, this.#inputBytes), 'INPUT_LENGTH');
       sure(this.#allows(TAG_IN, bytesOf(strings[TAG_IN]).length), 'STRING_LENGTH');
-      return this.#rooms((rooms) => {
+      return this.#rooms(64, (rooms) => {
         this.#putWord(this.#table.strings[INPUT]?.sizes ?? null, LAST_CHUNK);
         this.#finish(strings, rooms, false);
       });
@@ -356,7 +374,7 @@ export class Operation {
     sure(this.#allows(TAG_IN, bytesOf(strings[TAG_IN]).length), 'STRING_LENGTH');
     this.#begin(strings, LAST_CHUNK + input.length);
     return this.#ending(() =>
-      this.#rooms((rooms) => {
+      this.#rooms(this.#streams() ? input.length : 64, (rooms) => {
         if (table.singleChunk) {
           this.#pump(input, rooms[OUTPUT]);
         } else {
@@ -387,12 +405,11 @@ export class Operation {
       for (let sent = 0, got = 0; got < out.length; ) {
         const n = this.#network.write(table.strings[INPUT].port, input.subarray(sent));
         this.#run();
-        const bytes = this.#network.read(table.strings[OUTPUT].port, out.length - got);
-        sure(n + bytes.length > 0, 'STUCK');
-        out.set(bytes, got);
-        bytes.fill(0);
+        const there = Math.min(this.#network.waiting(table.strings[OUTPUT].port), out.length - got);
+        sure(n + there > 0, 'STUCK');
+        this.#network.readInto(table.strings[OUTPUT].port, out, got, there);
         sent += n;
-        got += bytes.length;
+        got += there;
       }
       return out;
     });
@@ -405,15 +422,13 @@ export class Operation {
     this.#begin(strings, 0);
     return this.#ending(
       () =>
-        this.#rooms((rooms) => {
+        this.#rooms(64, (rooms) => {
           this.#putWord(table.blocks, nWords);
           for (;;) {
             this.#run();
-            const bytes = this.#network.read(table.strings[OUTPUT].port);
-            if (bytes.length === 0) {
+            if (rooms[OUTPUT].take(this.#network, table.strings[OUTPUT].port) === 0) {
               break;
             }
-            rooms[OUTPUT].add(bytes);
           }
           this.#verify();
         })[OUTPUT],

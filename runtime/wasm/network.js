@@ -25,6 +25,9 @@ const ARRAYS = {
   f64: Float64Array,
 };
 
+/** As many rounds as there can be. */
+const ALL_ROUNDS = -1n;
+
 const PAGE = 65536;
 
 /** Reads and compiles a module that lies beside the calling one. */
@@ -145,7 +148,7 @@ export class Network {
   }
 
   /** Fires until nothing can fire, or until all instances had their turn `maxRounds` times; gives a `Status`. */
-  run(maxRounds = 0xffffffffffffffffn, host = undefined) {
+  run(maxRounds = ALL_ROUNDS, host = undefined) {
     const code = this.#code;
     code.host = host;
     try {
@@ -160,15 +163,17 @@ export class Network {
   write(number, tokens) {
     const port = this.#inputs[number];
     const { buffer, bufferBytes, exports } = this.#code;
-    const Elements = ARRAYS[port.element];
-    const most = Math.floor(bufferBytes / (Elements.BYTES_PER_ELEMENT * port.words));
+    const write = exports[port.write];
+    const most = Math.floor(bufferBytes / (ARRAYS[port.element].BYTES_PER_ELEMENT * port.words));
     const all = Math.floor(tokens.length / port.words);
     let written = 0;
     while (written < all) {
       const n = Math.min(all - written, most);
-      const part = tokens.subarray(written * port.words, (written + n) * port.words);
-      new Elements(exports.memory.buffer, buffer, n * port.words).set(part);
-      const taken = exports[port.write](this.#here(), buffer, n);
+      const whole = n * port.words === tokens.length;
+      this.#buffer(port.element, n * port.words).set(
+        whole ? tokens : tokens.subarray(written * port.words, (written + n) * port.words),
+      );
+      const taken = write(this.#here(), buffer, n);
       written += taken;
       if (taken < n) {
         break;
@@ -177,20 +182,38 @@ export class Network {
     return written;
   }
 
+  /** How many tokens of an output there are. */
+  waiting(number) {
+    const { exports } = this.#code;
+    return exports[this.#outputs[number].waiting](this.#here());
+  }
+
   /** Takes at most `most` tokens that are there: an array of the elements of the port. */
   read(number, most = Infinity) {
     const port = this.#outputs[number];
-    const { buffer, bufferBytes, exports } = this.#code;
-    const Elements = ARRAYS[port.element];
-    const room = Math.floor(bufferBytes / (Elements.BYTES_PER_ELEMENT * port.words));
-    const waiting = Math.min(exports[port.waiting](this.#here()), most);
-    const tokens = new Elements(waiting * port.words);
-    for (let taken = 0; taken < waiting; ) {
-      const n = exports[port.read](this.#here(), buffer, Math.min(waiting - taken, room));
-      tokens.set(new Elements(exports.memory.buffer, buffer, n * port.words), taken * port.words);
-      taken += n;
-    }
+    const waiting = Math.min(this.waiting(number), most);
+    const tokens = new ARRAYS[port.element](waiting * port.words);
+    this.readInto(number, tokens, 0, waiting);
     return tokens;
+  }
+
+  /** Takes `n` tokens, which are there, and puts their elements into an array of such from an index on. */
+  readInto(number, tokens, at, n) {
+    const port = this.#outputs[number];
+    const { buffer, bufferBytes, exports } = this.#code;
+    const read = exports[port.read];
+    const room = Math.floor(bufferBytes / (ARRAYS[port.element].BYTES_PER_ELEMENT * port.words));
+    for (let taken = 0; taken < n; ) {
+      const some = read(this.#here(), buffer, Math.min(n - taken, room));
+      tokens.set(this.#buffer(port.element, some * port.words), at + taken * port.words);
+      taken += some;
+    }
+  }
+
+  /** So many elements of what is shared with the module. */
+  #buffer(element, n) {
+    const { buffer, bytes, exports } = this.#code;
+    return element === 'u8' ? bytes.subarray(buffer, buffer + n) : new ARRAYS[element](exports.memory.buffer, buffer, n);
   }
 
   /** Writes one number to an input of small integers; false when there is no room. */

@@ -53,6 +53,8 @@ use headrace_transform::control::Automaton;
 pub struct Options {
     /// Capacity of FIFOs whose source does not say one, in tokens.
     pub fifo_tokens: u32,
+    /// Tokens that wait at a port of a control automaton at least: how much goes in and out at once.
+    pub boundary_tokens: u32,
     /// How passes of loops that do not need each other run side by side, where they may.
     pub lanes: Option<Lanes>,
 }
@@ -66,9 +68,16 @@ pub struct Lanes {
     pub longest: Option<usize>,
 }
 
+impl Options {
+    /// With so many tokens at ports at least, and passes side by side.
+    pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
+        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens, lanes: Some(lanes) }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, lanes: None }
+        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens: 2048, lanes: None }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::c::{Options, fused};
 use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::{Role, samples};
-use headrace_lowering::{Lanes, lower, lower_fused};
+use headrace_lowering::{Options as Lowering, lower, lower_fused};
 use headrace_program::Module;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Limits, automaton_of};
@@ -70,7 +70,7 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
 ///
 /// What cannot be lowered, with its place.
 pub(crate) fn lowered(network: &Network, options: &Options) -> Result<Module, Vec<Diagnostic>> {
-    lower(network, &headrace_lowering::Options { fifo_tokens: options.fifo_tokens, lanes: None })
+    lower(network, &Lowering { fifo_tokens: options.fifo_tokens, ..Lowering::default() })
 }
 
 /// The network of an operation lowered with its control automaton; or with its scheduler, and the reason for that where an
@@ -79,13 +79,13 @@ pub(crate) fn lowered_operation(
     spec: &OperationSpec,
     network: &Network,
     options: &Options,
-    lanes: Lanes,
+    lowering: &Lowering,
 ) -> (Result<Module, Vec<Diagnostic>>, Option<NotFused>) {
     if !options.fused {
         return (lowered(network, options), None);
     }
     let fused = automaton_of_operation(spec, network)
-        .and_then(|automaton| short(network, automaton, options, lanes).map_err(|reason| NotFused { reason, span: None }));
+        .and_then(|automaton| short(network, automaton, options, lowering).map_err(|reason| NotFused { reason, span: None }));
     match fused {
         Ok(module) => (Ok(module), None),
         Err(refused) => (lowered(network, options), Some(refused)),
@@ -99,8 +99,13 @@ const MOST_SIZE: usize = 400_000;
 const ATTEMPTS: usize = 4;
 
 /// A network lowered with as much of its automaton as makes a program that is short enough for compilers.
-fn short(network: &Network, automaton: Automaton, options: &Options, lanes: Lanes) -> Result<Module, String> {
-    let own = headrace_lowering::Options { fifo_tokens: options.fifo_tokens, lanes: Some(lanes) };
+fn short(
+    network: &Network,
+    automaton: Automaton,
+    options: &Options,
+    lowering: &Lowering,
+) -> Result<Module, String> {
+    let own = Lowering { fifo_tokens: options.fifo_tokens, ..*lowering };
     let mut automaton = Some(automaton);
     for _ in 0..ATTEMPTS {
         let Some(now) = automaton.take() else { break };

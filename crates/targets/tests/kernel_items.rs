@@ -40,7 +40,7 @@ fn cases() -> Vec<Case> {
         ("substitution".to_owned(), loops::substitution(2, false)),
         ("substitution in counter mode".to_owned(), loops::substitution(2, true)),
         ("waiting".to_owned(), loops::waiting(24)),
-        ("delayed".to_owned(), loops::delayed()),
+        ("delayed".to_owned(), loops::delayed(1)),
         ("counting".to_owned(), loops::counting()),
         ("pieces".to_owned(), loops::in_pieces(7, 3, 1)),
     ];

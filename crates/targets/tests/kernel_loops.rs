@@ -165,7 +165,7 @@ fn shapes(random: &mut Random) -> Vec<Case> {
         case("substitution", loops::substitution(2, false)),
         case("substitution in counter mode", loops::substitution(2, true)),
         case("waiting", loops::waiting(24)),
-        case("delayed", loops::delayed()),
+        case("delayed", loops::delayed(1)),
         case("counting", loops::counting()),
     ]
 }
@@ -273,7 +273,7 @@ fn passes_that_differ_from_piece_to_piece_stay_whole() {
     let mut other = loops::in_pieces(4, 3, 4);
     other.carried[0].next = other.graph.not(other.carried[0].next);
     assert!(!splits(&other));
-    assert!(!splits(&loops::chained()) && !splits(&loops::counting()) && !splits(&loops::delayed()));
+    assert!(!splits(&loops::chained()) && !splits(&loops::counting()) && !splits(&loops::delayed(1)));
 }
 
 #[test]

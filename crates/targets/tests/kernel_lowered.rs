@@ -225,12 +225,12 @@ fn loops_do_what_they_mean() {
     side_by_side("rotating", &loops::rotating(5));
     side_by_side("beside", &loops::beside(3, true));
     side_by_side("waiting", &loops::waiting(40));
-    side_by_side("delayed", &loops::delayed());
+    side_by_side("delayed", &loops::delayed(30));
     try_loop("rotating", &loops::rotating(5), &mut random);
     try_loop("substitution", &loops::substitution(3, true), &mut random);
     try_loop("beside", &loops::beside(3, true), &mut random);
     try_loop("waiting", &loops::waiting(3), &mut random);
-    try_loop("delayed", &loops::delayed(), &mut random);
+    try_loop("delayed", &loops::delayed(1), &mut random);
     try_loop("chained", &loops::chained(), &mut random);
     try_loop("counting", &loops::counting(), &mut random);
     for n in [4, 16] {

@@ -38,8 +38,7 @@ const CASES: u64 = 150;
 const AUTOMATA: u64 = 60;
 
 /// How automata are lowered: few passes at once, so that short messages have them.
-const FUSED: Options =
-    Options { fifo_tokens: DEFAULT_FIFO_TOKENS, lanes: Some(Lanes { count: 2, longest: Some(40) }) };
+const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) });
 
 /// The verified module of a network.
 fn lowered(network: &Network, fifo_tokens: u32) -> Result<Module, String> {

@@ -50,7 +50,10 @@ struct OneLane {
     f: FunctionBuilder,
     /// The one that says which lane it is.
     lane: VariableId,
+    /// What it computes.
     statements: Vec<Stmt>,
+    /// Variables that are elements which no lane changes: whoever reads one reads the element.
+    elements: HashMap<VariableId, Expr>,
 }
 
 /// What a function for all lanes is begun with.
@@ -82,8 +85,7 @@ impl Fused<'_> {
         let mut fields = [0, 1].map(|kind| self.slot_field(kind, count * n_slots(kind), building));
         let own = Own { lanes: &lanes, count, fields };
         let lane = self.one_lane(&own, building)?;
-        let statements = &lane.statements;
-        let pieces = pieces(statements, options.longest.unwrap_or(usize::MAX));
+        let pieces = pieces(&lane.statements, options.longest.unwrap_or(usize::MAX));
         let between = Between::of(&pieces, [n_slots(0), n_slots(1)]);
         // What goes from piece to piece has slots behind the others.
         fields = [0, 1].map(|kind| self.slot_field(kind, count * between.n_slots[kind], building));
@@ -131,7 +133,7 @@ impl Fused<'_> {
         let lane = code.f.scalar("lane", Type::U32);
         code.lanes = Some(own.slots(lane));
         code.effects(&own.lanes.effects);
-        let statements = code.f.take();
+        let mut statements = code.f.take();
         // Each variable has one value only, which may go from piece to piece.
         let mut given = HashSet::new();
         let mut is_simple = |statement: &Stmt| match statement {
@@ -139,7 +141,18 @@ impl Fused<'_> {
             Stmt::Store(..) => true,
             _ => false,
         };
-        statements.iter().all(&mut is_simple).then_some(OneLane { f: code.f, lane, statements })
+        if !statements.iter().all(&mut is_simple) {
+            return None;
+        }
+        let mut elements = HashMap::new();
+        statements.retain(|statement| match statement {
+            Stmt::Assign(Place { root: Root::Variable(variable), .. }, value) if is_element(value) => {
+                elements.insert(*variable, value.clone());
+                false
+            }
+            _ => true,
+        });
+        Some(OneLane { f: code.f, lane, statements, elements })
     }
 
     /// The function that fills slots: it is given where the tokens of the first pass begin, and leaves what is kept as it is
@@ -220,6 +233,15 @@ impl Fused<'_> {
         until(&mut code.f, lane, own.count, block);
         let KernelCode { f, building, .. } = code;
         functions.add(building, f, "take_lanes", "makes tokens of what lanes have left in slots", None)
+    }
+}
+
+/// Whether a value is an element, in whatever type: what lanes store to, they do not read.
+fn is_element(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Element(..) => true,
+        ExprKind::Convert(x) => is_element(x),
+        _ => false,
     }
 }
 
@@ -369,6 +391,20 @@ impl Between {
         let place = |ty: Type| slots.fields[usize::from(ty == Type::U64)].map(|field| Place::field(CONTEXT, field));
         let mut renaming = Renaming { known: HashMap::from([(CONTEXT, CONTEXT), (of.lane, lane)]), of: &of.f };
         let mut body = Vec::new();
+        let mut read = BTreeSet::new();
+        for statement in piece {
+            if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = statement {
+                variables(value, &mut |variable| _ = read.insert(variable));
+            }
+        }
+        for (variable, value) in read.iter().filter_map(|variable| Some((variable, of.elements.get(variable)?))) {
+            let mut differs = false;
+            variables(value, &mut |variable| differs |= variable == of.lane);
+            let new = renaming.variable(*variable, &mut f);
+            let statement = Stmt::Assign(Place::variable(new), renaming.expr(value, &mut f));
+            // What is the same for all lanes is read once.
+            if differs { body.push(statement) } else { f.push(statement) }
+        }
         for variable in &self.reads[number] {
             let (ty, slot) = self.slots[variable];
             let Some(place) = place(ty) else { continue };

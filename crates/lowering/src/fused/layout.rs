@@ -7,9 +7,6 @@ use headrace_program::{FieldType, RecordId, Type};
 use headrace_transform::control::{Automaton, Holds};
 use headrace_transform::kernel::Object;
 
-/// Tokens of a buffer at least.
-const BUFFER: u64 = 2048;
-
 /// Fields of the context.
 pub(super) struct Fields {
     pub context: RecordId,
@@ -67,6 +64,7 @@ impl Fields {
         network: &Network,
         automaton: &Automaton,
         scheduled: Option<RecordId>,
+        boundary_tokens: u32,
         building: &mut Building,
     ) -> Result<Fields, String> {
         let short = network.name.rsplit('.').next().unwrap_or(&network.name);
@@ -95,9 +93,12 @@ impl Fields {
             };
             objects.push(Some(building.field(context, &object.name, ty, &about)));
         }
-        let inputs = buffers(context, "in", &network.inputs, automaton.most_awaited(network.inputs.len()), building)?;
-        let outputs =
-            buffers(context, "out", &network.outputs, automaton.most_produced(network.outputs.len()), building)?;
+        let least = u64::from(boundary_tokens);
+        let at_least = |most: Vec<u64>| most.into_iter().map(|most| (most, least.max(most.saturating_mul(2))));
+        let awaited = at_least(automaton.most_awaited(network.inputs.len()));
+        let inputs = buffers(context, "in", &network.inputs, awaited, building)?;
+        let produced = at_least(automaton.most_produced(network.outputs.len()));
+        let outputs = buffers(context, "out", &network.outputs, produced, building)?;
         let scheduled = scheduled.map(|record| {
             building.field(context, "scheduled", FieldType::Record(record), "the network with its scheduler")
         });
@@ -109,14 +110,13 @@ fn buffers(
     context: RecordId,
     direction: &str,
     ports: &[Port],
-    most: Vec<u64>,
+    sizes: impl Iterator<Item = (u64, u64)>,
     building: &mut Building,
 ) -> Result<Vec<Buffer>, String> {
-    let buffer = |(port, most): (&Port, u64)| {
+    let buffer = |(port, (most, size)): (&Port, (u64, u64))| {
         if port.ty.width() > 64 {
             return Err(format!("tokens of `{}` have more than 64 bits", port.name));
         }
-        let size = BUFFER.max(most.saturating_mul(2));
         if size > MAX_ELEMENTS {
             return Err(format!("`{}` needs room for {most} tokens at once", port.name));
         }
@@ -136,5 +136,5 @@ fn buffers(
             scalar: port.ty,
         })
     };
-    ports.iter().zip(most).map(buffer).collect()
+    ports.iter().zip(sizes).map(buffer).collect()
 }

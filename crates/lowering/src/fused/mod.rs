@@ -116,7 +116,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         return Err("it has no actors".to_owned());
     }
     let record = scheduled.as_ref().map(|scheduled| scheduled.layout.context);
-    let fields = Fields::new(network, automaton, record, &mut building)?;
+    let fields = Fields::new(network, automaton, record, options.boundary_tokens, &mut building)?;
     let is_byte = |ports: &[headrace_ir::Port]| ports.iter().map(|port| port.ty.width() == 8).collect();
     let bytes = Bytes { inputs: is_byte(&network.inputs), outputs: is_byte(&network.outputs) };
     let refused = RefCell::default();

@@ -9,10 +9,14 @@ use crate::c::Options;
 use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
+use headrace_lowering::{Lanes, Options as Lowering};
 use headrace_source::Diagnostic;
 
 /// HotSpot puts short loops over many lanes into vectors.
-const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 64, longest: Some(24) };
+const LANES: Lanes = Lanes { count: 32, longest: Some(24) };
+
+/// How operations are lowered.
+const LOWERING: Lowering = Lowering::of(8192, LANES);
 
 /// The files of a project, which lie in folders that are named as its package.
 struct Project {
@@ -163,7 +167,7 @@ pub fn of_operations(
     let mut project = Project::new(name);
     let mut problems = Vec::new();
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options, LANES);
+        let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.map(|module| {
             let class = free_of_records(&module, &format!("{}Network", class_name(spec)));

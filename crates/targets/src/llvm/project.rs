@@ -8,11 +8,15 @@ use crate::c::{Options, RUNTIME, prefix_for};
 use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
+use headrace_lowering::{Lanes, Options as Lowering};
 use headrace_program::Module;
 use headrace_source::Diagnostic;
 
 /// Enough for the widest vectors that compilers use.
-const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 16, longest: None };
+const LANES: Lanes = Lanes { count: 16, longest: None };
+
+/// How operations are lowered.
+const LOWERING: Lowering = Lowering::of(2048, LANES);
 
 /// What modules call, in C.
 pub const CALLS: &[(&str, &str)] = &[
@@ -82,7 +86,7 @@ pub fn of_operations(
     let mut files: Files = runtime().collect();
     let mut problems = Vec::new();
     let emitted = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options, LANES);
+        let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.map(|module| printed(&module, &network_prefix(&name, spec), options))
     });

@@ -6,12 +6,16 @@ use crate::c::Options;
 use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
+use headrace_lowering::{Lanes, Options as Lowering};
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// Enough for the widest vectors that compilers use.
-const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 16, longest: None };
+const LANES: Lanes = Lanes { count: 16, longest: None };
+
+/// How operations are lowered.
+const LOWERING: Lowering = Lowering::of(2048, LANES);
 
 /// The modules that crates ship with.
 const HOST: &str = include_str!("../../../../runtime/rust/host.rs");
@@ -99,7 +103,7 @@ pub fn of_operations(
     let mut modules = String::from("mod host;\nmod message;\nmod text;\n");
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options, LANES);
+        let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.map(|module| module::module(&head, &module, true))
     });

@@ -5,13 +5,17 @@ use crate::c::Options;
 use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
+use headrace_lowering::{Lanes, Options as Lowering};
 use headrace_program::names::identifier;
 use headrace_program::{FunctionId, Module};
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// As many lanes as a vector has words.
-const LANES: headrace_lowering::Lanes = headrace_lowering::Lanes { count: 4, longest: None };
+const LANES: Lanes = Lanes { count: 4, longest: None };
+
+/// How operations are lowered.
+const LOWERING: Lowering = Lowering::of(8192, LANES);
 
 /// The modules that packages ship with.
 const NETWORK: (&str, &str, &str) = (
@@ -231,7 +235,7 @@ pub fn of_operations(
     let mut index = format!("{head}export {{ OperationError }} from './src/message.js';\n");
     let mut parts = Vec::new();
     let encoded = on_all_processors(operations, |(spec, network)| {
-        let (module, refused) = lowered_operation(spec, network, options, LANES);
+        let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.and_then(|module| encoded(network, module, options))
     });

@@ -320,17 +320,20 @@ pub fn waiting(n_rounds: usize) -> Loop {
 }
 
 /// What comes out is mixed with the block before: decryption in CBC mode.
-pub fn delayed() -> Loop {
+pub fn delayed(n_rounds: usize) -> Loop {
     let mut l = Bytes::new(8);
     let before = l.object("before", 8, 8);
     let key = l.object("key", 32, 1);
-    let (a, b) = (l.word(0, 4, true), l.word(4, 4, true));
+    let (mut a, mut b) = (l.word(0, 4, true), l.word(4, 4, true));
     let k = l.entry(key, 0);
-    let mixed = l.graph.sum(a, k);
-    let turned = l.graph.rotate_left_by(mixed, 7);
-    let b = l.graph.xor(turned, b);
+    for _ in 0..n_rounds {
+        let mixed = l.graph.sum(a, k);
+        a = l.graph.rotate_left_by(mixed, 7);
+        b = l.graph.xor(a, b);
+        std::mem::swap(&mut a, &mut b);
+    }
     let bytes: Vec<NodeId> = (0..8).map(|i| l.entry(before, i)).collect();
-    for (i, word) in [turned, b].into_iter().enumerate() {
+    for (i, word) in [b, a].into_iter().enumerate() {
         for at in 0..4 {
             let byte = l.graph.extract(word, 24 - 8 * at, 8);
             let value = l.graph.xor(byte, bytes[4 * i + at as usize]);

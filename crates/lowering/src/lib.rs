@@ -55,6 +55,9 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Tokens that wait at a port of a control automaton at least: how much goes in and out at once.
     pub boundary_tokens: u32,
+    /// Tokens of a control automaton are read and made where they lie, not in arrays of functions: for languages that check
+    /// no indices.
+    pub tokens_in_place: bool,
     /// How passes of loops that do not need each other run side by side, where they may.
     pub lanes: Option<Lanes>,
 }
@@ -69,15 +72,20 @@ pub struct Lanes {
 }
 
 impl Options {
+    /// The same with tokens where they lie.
+    pub const fn in_place(self) -> Self {
+        Self { tokens_in_place: true, ..self }
+    }
+
     /// With so many tokens at ports at least, and passes side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
-        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens, lanes: Some(lanes) }
+        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens, tokens_in_place: false, lanes: Some(lanes) }
     }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens: 2048, lanes: None }
+        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens: 2048, tokens_in_place: false, lanes: None }
     }
 }
 

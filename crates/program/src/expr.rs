@@ -86,7 +86,8 @@ pub enum ExprKind {
     /// An element of an array or slice; the index is a `U32` below its length.
     Element(Place, Box<Expr>),
     /// Elements of an array or slice of `U8` as one number, a `U32` or `U64`: as many as that has bytes, from an index on,
-    /// a `U32`. All of them lie within the array; the first need not lie at a multiple of anything.
+    /// a `U32`, which does not wrap where it is a sum. All of them lie within the array; the first need not lie at a multiple
+    /// of anything.
     Word(Place, Box<Expr>, ByteOrder),
     /// An operator of one operand of the same type.
     Unary(UnaryOp, Box<Expr>),

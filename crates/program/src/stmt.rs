@@ -13,8 +13,8 @@ pub enum Stmt {
     Assign(Place, Expr),
     /// Stores an element of an array or slice; the index is a `U32` below its length.
     Store(Place, Expr, Expr),
-    /// Stores a number, a `U32` or `U64`, as elements of an array of `U8`, from the index on: a `U32`. All of them lie within
-    /// the array.
+    /// Stores a number, a `U32` or `U64`, as elements of an array of `U8`, from the index on: a `U32`, which does not wrap
+    /// where it is a sum. All of them lie within the array.
     StoreWord(Place, Expr, Expr, ByteOrder),
     /// Copies elements from one array to another of the same element type, as if through a third. Offsets and count are
     /// `U32`; all elements lie within their arrays.
@@ -47,7 +47,7 @@ pub enum Stmt {
     While(Label, Expr, Vec<Stmt>),
     /// The block for every value of a `U32` below a number, in any order or at once: the block has nothing but `Assign`s to
     /// scalar variables, which are read after that in the same block only, and `Store`s, and no element that is stored for
-    /// one value is read or stored for another. The variable of the values is not assigned, and 0 behind it.
+    /// one value is read or stored for another. Indices that are sums do not wrap. The variable of the values is not assigned, and 0 behind it.
     Lanes {
         /// What has the values.
         lane: VariableId,

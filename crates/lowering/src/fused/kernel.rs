@@ -407,7 +407,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             }
         }
         let (first, end) = (runs.first().map_or(0, |run| run.0), runs.last().map_or(0, |run| run.0 + run.1));
-        let array = (end - first > 1).then(|| (self.f.array(like, ty, (end - first) as u32), first));
+        let array = (end - first > 1 && !self.fused.tokens_in_place).then(|| (self.f.array(like, ty, (end - first) as u32), first));
         Window { at, array, runs }
     }
 
@@ -471,14 +471,21 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Where bytes lie that are elements of one array: nothing where they do not, or where one of them is a variable.
-    fn bytes_at(&self, place: Memory, first: u64, n_bytes: u64, windows: &HashMap<u32, Window>) -> Option<(Place, Expr)> {
+    fn bytes_at(
+        &self,
+        place: Memory,
+        first: u64,
+        n_bytes: u64,
+        windows: &HashMap<u32, Window>,
+        buffer: impl Fn(usize) -> u32,
+    ) -> Option<(Place, Expr)> {
         match place {
             Memory::Port(port) => {
-                let window = windows.get(&port)?;
-                match window.array {
-                    Some((array, least)) => Some((Place::variable(array), Expr::u32((first - least) as u32))),
-                    None => None,
-                }
+                let Window { at, array, .. } = windows.get(&port)?;
+                Some(match *array {
+                    Some((array, least)) => (Place::variable(array), Expr::u32((first - least) as u32)),
+                    None => (self.field(buffer(port as usize)), at.clone().plus(Expr::u32(first as u32))),
+                })
             }
             Memory::Object(object) => {
                 let is_variable = (first..first + n_bytes).any(|index| self.kept.contains_key(&(object, index)));
@@ -497,7 +504,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             return None;
         }
         let first = u64::try_from(*bytes.first()?).ok()?;
-        let (place, at) = self.bytes_at(place, first, bytes.len() as u64, &self.inputs)?;
+        let (place, at) = self.bytes_at(place, first, bytes.len() as u64, &self.inputs, |port| self.fused.fields.inputs[port].tokens)?;
         Some(Expr::word(place, at, order, ty))
     }
 
@@ -508,7 +515,9 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         {
             return false;
         }
-        let Some((place, at)) = self.bytes_at(place, first, u64::from(word.ty.bytes()), &self.outputs) else {
+        let n_bytes = u64::from(word.ty.bytes());
+        let buffer = |port: usize| self.fused.fields.outputs[port].tokens;
+        let Some((place, at)) = self.bytes_at(place, first, n_bytes, &self.outputs, buffer) else {
             return false;
         };
         self.f.push(Stmt::StoreWord(place, at, word, order));

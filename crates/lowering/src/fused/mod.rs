@@ -61,6 +61,7 @@ struct Fused<'a> {
     bytes: Bytes,
     /// For each output, what makes room for its tokens.
     rooms: Vec<FunctionId>,
+    tokens_in_place: bool,
     lanes: Option<crate::Lanes>,
     /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
     slots: RefCell<[Option<(u32, u32)>; 2]>,
@@ -126,6 +127,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         fields,
         bytes,
         rooms: Vec::new(),
+        tokens_in_place: options.tokens_in_place,
         lanes: options.lanes,
         slots: RefCell::default(),
         refused,

@@ -2,6 +2,7 @@
 
 use super::memory::{Frame, Memory};
 use headrace_program::{BinaryOp, Expr, ExprKind, FieldType, Function, Module, Place, Root, Type, VariableKind};
+use std::cmp::Ordering;
 
 /// What all functions of a module are printed with.
 pub(super) struct Shared<'a> {
@@ -115,15 +116,13 @@ impl<'a> Code<'a> {
         {
             return (Address { base, offset: at }, ty);
         }
-        let mut index = self.expr(index);
-        if bytes > 1 {
-            index = format!("(i32.shl {index} (i32.const {}))", bytes.trailing_zeros());
-        }
+        let index = self.expr(&scaled(index, bytes.trailing_zeros()));
         let base = if base == "(i32.const 0)" { index } else { format!("(i32.add {base} {index})") };
         (Address { base, offset }, ty)
     }
 
-    /// The same, of an index that is a number and something else: the number is a part of the constant.
+    /// The same, of an index that may be a number and something else, and does not wrap then: the number is a part of the
+    /// constant.
     pub(super) fn element_behind(&self, place: &Place, index: &Expr) -> (Address, Type) {
         if let ExprKind::Binary(BinaryOp::Add, a, b) = &index.kind
             && let Some((rest, behind)) = a.constant().map(|n| (b, n)).or(b.constant().map(|n| (a, n)))
@@ -162,6 +161,36 @@ impl<'a> Code<'a> {
             Type::F64 => "f64.store",
         };
         format!("({name}{} {base} {operand})", shown(*offset))
+    }
+}
+
+/// An index times a power of two. Bits that are cut out of a word are cut out where they are wanted: engines do not see that.
+fn scaled(index: &Expr, shift: u32) -> Expr {
+    let moved = |x: &Expr, right: u32, mask: u64| {
+        let x = match right.cmp(&shift) {
+            Ordering::Less => x.clone().shifted_left(shift - right),
+            Ordering::Equal => x.clone(),
+            Ordering::Greater => x.clone().shifted_right(right - shift),
+        };
+        x.and(Expr::u32((mask << shift) as u32))
+    };
+    let shifted = |expr: &Expr| match &expr.kind {
+        ExprKind::Binary(BinaryOp::ShiftRight, x, count) if x.ty == Type::U32 => {
+            Some(((**x).clone(), count.constant()? as u32))
+        }
+        _ => None,
+    };
+    let fits = |mask: u64| mask << shift <= u64::from(u32::MAX);
+    match &index.kind {
+        _ if shift == 0 => index.clone(),
+        ExprKind::Binary(BinaryOp::And, x, mask) if mask.constant().is_some_and(fits) => {
+            let (x, right) = shifted(x).unwrap_or(((**x).clone(), 0));
+            moved(&x, right, mask.constant().unwrap_or_default())
+        }
+        _ => match shifted(index) {
+            Some((x, right)) if right >= shift => moved(&x, right, u64::from(u32::MAX) >> right),
+            _ => index.clone().shifted_left(shift),
+        },
     }
 }
 

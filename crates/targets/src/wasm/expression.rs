@@ -48,7 +48,7 @@ impl Code<'_> {
 
     /// Stores a word as bytes.
     pub(super) fn store_word(&mut self, place: &Place, index: &Expr, own: &Expr, order: ByteOrder) {
-        let (address, _) = self.element(place, index);
+        let (address, _) = self.element_behind(place, index);
         if order == ByteOrder::Little {
             let operand = self.expr(own);
             return self.line(&Self::store(own.ty, &address, &operand));
@@ -78,7 +78,7 @@ impl Code<'_> {
                 Self::load(ty, &address)
             }
             ExprKind::Word(place, index, order) => {
-                let (address, _) = self.element(place, index);
+                let (address, _) = self.element_behind(place, index);
                 match (order, name) {
                     (ByteOrder::Little, _) => Self::load(expr.ty, &address),
                     (ByteOrder::Big, "i32") => swapped(&Self::load(Type::U32, &address)),

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const LANES: Lanes = Lanes { count: 4, longest: None };
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(8192, LANES);
+const LOWERING: Lowering = Lowering::of(8192, LANES).in_place();
 
 /// The modules that packages ship with.
 const NETWORK: (&str, &str, &str) = (

@@ -203,6 +203,14 @@ impl KernelCode<'_, '_> {
                 a.zip(Value::number(mask(width), width), clean, xor)
             }
             Op::And(a, b) => self.bitwise(a, b, |a, b| a || b, Expr::and),
+            Op::Or(a, b) | Op::Xor(a, b) if self.as_choice(a, b).is_some() => {
+                let [by, one, other] = self.as_choice(a, b).unwrap_or([a, a, b]);
+                let (by, one, other) = (self.node(by), self.node(one), self.node(other));
+                let other = self.plain(other);
+                let clean = one.clean && other.clean;
+                let differ = one.zip(other.clone(), clean, xor).zip(by, clean, Expr::and);
+                differ.zip(other, clean, xor)
+            }
             Op::Or(a, b) => self.bitwise(a, b, |a, b| a && b, or),
             Op::Xor(a, b) => self.bitwise(a, b, |a, b| a && b, xor),
             Op::Add(a, b) => {
@@ -311,6 +319,26 @@ impl KernelCode<'_, '_> {
                 Value::number(0, width)
             }
         }
+    }
+
+    /// `x & y | !x & z`, as `[x, y, z]`, where neither part is needed for something else: `(y ^ z) & x ^ z` takes fewer
+    /// operations.
+    fn as_choice(&self, a: NodeId, b: NodeId) -> Option<[NodeId; 3]> {
+        let graph = self.graph();
+        let sides = |id: NodeId| match *graph.op(id) {
+            Op::And(x, y) if !self.has_variable(id) => Some([[x, y], [y, x]]),
+            _ => None,
+        };
+        for [x, y] in sides(a)? {
+            for [other, z] in sides(b)? {
+                match (graph.op(other), graph.op(x)) {
+                    (Op::Not(inner), _) if *inner == x => return Some([x, y, z]),
+                    (_, Op::Not(inner)) if *inner == other => return Some([other, z, y]),
+                    _ => {}
+                }
+            }
+        }
+        None
     }
 
     fn top_bit(&self, value: &Value, width: u32) -> Expr {

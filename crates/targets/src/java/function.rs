@@ -3,7 +3,8 @@
 use super::expression::{Scope, VARIABLES, element, offset, scalar, words, zero};
 use super::locals::{Mentions, locals};
 use super::parts::{Exit, Parts, chunks, is_heavy};
-use super::{name, reach, size};
+use super::size::Size;
+use super::{name, reach};
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
     Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
@@ -47,9 +48,9 @@ pub(super) struct Functions<'a> {
 /// A function, with its documentation. One that may be under way several times makes arrays of its own.
 pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: FunctionId) -> String {
     let function = all.module.function(id);
-    let in_parts = size::block(&function.body) > all.most;
+    let in_parts = Size::whole(function) > all.most;
     let own = name(&function.name);
-    let parts = in_parts.then(|| Parts::new(&own, all.most / 2));
+    let parts = in_parts.then(|| Parts::new(&own, all.most / 5));
     let locals = RefCell::default();
     let scope = Scope { module: all.module, function, in_parts, locals: &locals };
     let mentions = if in_parts { Mentions::of(&function.body) } else { Mentions::default() };
@@ -176,7 +177,7 @@ impl Printer<'_> {
         let around = parts.enter();
         let here = std::mem::replace(&mut self.lines, Lines::at(1));
         self.lines.open(&format!("private int {own}({class} {VARIABLES})"));
-        if size::block(block) <= most {
+        if Size::IN_PARTS.block(block) <= most {
             // Nothing in it is a part of its own.
             for variable in locals(self.scope.function, &self.mentions, block) {
                 let declared = declared(&self.scope, variable).join(", ");

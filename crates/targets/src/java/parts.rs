@@ -2,7 +2,7 @@
 //! become methods of their own, which say how they end: 0 where what follows is next, else the number of a jump that the
 //! caller makes for them.
 
-use super::size::{self, CALL};
+use super::size::{CALL, Size};
 use headrace_program::{Label, Stmt};
 
 /// A jump out of a part.
@@ -89,7 +89,7 @@ impl Parts {
 /// Bytes of a statement where blocks that are too large are parts.
 fn rest(statement: &Stmt, most: u32) -> u32 {
     let blocks: Vec<u32> = statement.blocks().into_iter().map(|block| rest_of_block(block, most)).collect();
-    let own = size::own(statement);
+    let own = Size::IN_PARTS.own(statement);
     let here = blocks.iter().fold(own, |sum, size| sum.saturating_add(*size));
     if here <= most { here } else { blocks.iter().fold(own, |sum, size| sum.saturating_add((*size).min(CALL))) }
 }
@@ -102,7 +102,7 @@ fn rest_of_block(block: &[Stmt], most: u32) -> u32 {
 /// Whether the blocks of a statement are too large together.
 pub(super) fn is_heavy(statement: &Stmt, most: u32) -> bool {
     let blocks = statement.blocks().into_iter().map(|block| rest_of_block(block, most));
-    blocks.fold(size::own(statement), u32::saturating_add) > most
+    blocks.fold(Size::IN_PARTS.own(statement), u32::saturating_add) > most
 }
 
 /// A piece of a block.

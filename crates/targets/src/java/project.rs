@@ -13,7 +13,7 @@ use headrace_lowering::{Lanes, Options as Lowering};
 use headrace_source::Diagnostic;
 
 /// HotSpot puts short loops over many lanes into vectors.
-const LANES: Lanes = Lanes { count: 32, longest: Some(24) };
+const LANES: Lanes = Lanes { count: 64, longest: Some(24) };
 
 /// How operations are lowered.
 const LOWERING: Lowering = Lowering::of(8192, LANES);

@@ -226,15 +226,18 @@ final class CipherService extends CipherSpi {
         if (mode != Cipher.ENCRYPT_MODE && mode != Cipher.DECRYPT_MODE) {
             throw new UnsupportedOperationException("keys are not wrapped");
         }
-        if (flow != null) {
+        boolean encrypting = mode == Cipher.ENCRYPT_MODE;
+        if (flow != null && (encrypts != encrypting || flow.isDestroyed())) {
             flow.destroy();
+            flow = null;
         }
         kept.clear();
         ad.clear();
         open = false;
         inside = 0;
-        encrypts = mode == Cipher.ENCRYPT_MODE;
-        flow = (encrypts ? forward : inverse).get();
+        encrypts = encrypting;
+        // Another key leaves nothing of the one before.
+        flow = flow != null ? flow : (encrypts ? forward : inverse).get();
         byte[] before = encrypts && isAead() ? iv : null;
         boolean sameKey = key != null && key.equals(newKey);
         key = newKey;

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 const LANES: Lanes = Lanes { count: 16, longest: None };
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(2048, LANES);
+const LOWERING: Lowering = Lowering::of(4096, LANES);
 
 /// The headers that projects ship with.
 const SUPPORT: &str = include_str!("../../../../runtime/cpp/support.hpp");

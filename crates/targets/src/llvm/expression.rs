@@ -1,6 +1,7 @@
 //! Expressions.
 
-use super::code::Code;
+use super::code::{Code, Spot};
+use super::module::order_name;
 use super::types::{constant, value};
 use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Type, UnaryOp};
 
@@ -52,39 +53,25 @@ impl Code<'_> {
         }
     }
 
-    /// A word byte by byte, which is the same on machines of either order: those that have it in one load find that.
+    /// A word as it lies in memory, in the order that is wanted.
     fn word(&mut self, place: &Place, index: &Expr, order: ByteOrder, ty: Type) -> String {
-        let n_bytes = ty.bytes();
-        let mut word = None;
-        for i in 0..n_bytes {
-            let spot = self.spot(place, &index.clone().plus(Expr::u32(i)));
-            let byte = self.load(&spot);
-            let byte = self.converted(Type::U8, ty, byte);
-            let shifted = match order.shift(i, n_bytes) {
-                0 => byte,
-                count => self.define(&format!("shl {} {byte}, {count}", value(ty))),
-            };
-            word = Some(match word {
-                None => shifted,
-                Some(word) => self.define(&format!("or {} {word}, {shifted}", value(ty))),
-            });
-        }
-        word.unwrap_or_default()
+        let spot = Spot { ty, is_aligned: false, ..self.spot(place, index) };
+        let word = self.load(&spot);
+        self.in_order(&word, order, ty)
     }
 
-    /// Stores a word byte by byte.
+    /// Stores a word as it is to lie in memory.
     pub(super) fn store_word(&mut self, place: &Place, index: &Expr, own: &Expr, order: ByteOrder) {
-        let (ty, n_bytes) = (own.ty, own.ty.bytes());
         let operand = self.value(own);
-        for i in 0..n_bytes {
-            let shifted = match order.shift(i, n_bytes) {
-                0 => operand.clone(),
-                count => self.define(&format!("lshr {} {operand}, {count}", value(ty))),
-            };
-            let byte = self.define(&format!("trunc {} {shifted} to i8", value(ty)));
-            let spot = self.spot(place, &index.clone().plus(Expr::u32(i)));
-            self.store(&spot, &byte);
-        }
+        let operand = self.in_order(&operand, order, own.ty);
+        let spot = Spot { ty: own.ty, is_aligned: false, ..self.spot(place, index) };
+        self.store(&spot, &operand);
+    }
+
+    /// A word of the machine as one of an order, and back: the module names no machine.
+    fn in_order(&mut self, word: &str, order: ByteOrder, ty: Type) -> String {
+        let (prefix, ty) = (self.shared.prefix, value(ty));
+        self.define(&format!("call {ty} @{prefix}.{}.{ty}({ty} {word})", order_name(order)))
     }
 
     fn binary(&mut self, op: BinaryOp, ty: Type, x: &str, y: &str) -> String {

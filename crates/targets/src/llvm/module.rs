@@ -5,7 +5,7 @@ use super::code::{Code, Shared};
 use super::statement::calls_native;
 use super::types::{Structure, bytes, constant, given, memory, result, structure_of, value};
 use crate::layout::{Layouts, array_bytes};
-use headrace_program::{Function, FunctionId, Interface, Module, RecordId, Type, VariableId, VariableKind, effects};
+use headrace_program::{ByteOrder, Function, FunctionId, Interface, Module, RecordId, Type, VariableId, VariableKind, effects};
 use std::fmt::Write as _;
 
 /// A text between quotation marks.
@@ -52,6 +52,7 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
         let id = FunctionId(at as u32);
         text.push_str(&function(&shared, id, outside.contains(&id), &mut tags));
     }
+    orders(&mut text, prefix);
     let context = layouts.record(module.interface.context);
     let whole = format!("ptr align {} %context", context.alignment);
     let _ = write!(
@@ -76,6 +77,53 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
     }
     let _ = write!(text, "\nattributes #0 = {{ nounwind }}\n\n{}", tags.text(module));
     text
+}
+
+/// The order of bytes in names of functions.
+pub(super) fn order_name(order: ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Big => "big",
+        ByteOrder::Little => "little",
+    }
+}
+
+/// The functions that put bytes of words in order, as far as they are called. What order the machine has is asked of a
+/// constant, so that whoever compiles for a machine has the answer then.
+fn orders(text: &mut String, prefix: &str) {
+    let called = |order: ByteOrder, ty: &str| {
+        let name = format!("@{prefix}.{}.{ty}", order_name(order));
+        text.contains(&format!("{name}(")).then_some((name, order, ty.to_owned()))
+    };
+    let both = [ByteOrder::Big, ByteOrder::Little].into_iter();
+    let found: Vec<_> = both.flat_map(|order| ["i32", "i64"].map(|ty| called(order, ty))).flatten().collect();
+    if found.is_empty() {
+        return;
+    }
+    let mut types: Vec<&str> = found.iter().map(|(.., ty)| ty.as_str()).collect();
+    types.sort_unstable();
+    types.dedup();
+    let _ = write!(text, "; Its first byte in memory is 1 where the least significant one comes first.\n@{prefix}.order.one = private unnamed_addr constant i32 1, align 4\n\n");
+    for (name, order, ty) in &found {
+        let (kept, turned) = match order {
+            ByteOrder::Little => ("%word", "%turned"),
+            ByteOrder::Big => ("%turned", "%word"),
+        };
+        let _ = write!(
+            text,
+            "; A word whose {} byte comes first, from one of the machine or to one.\ndefine internal {ty} {name}({ty} %word) #1 {{\n  \
+             %first = load i8, ptr @{prefix}.order.one, align 4\n  %little = icmp ne i8 %first, 0\n  \
+             %turned = call {ty} @llvm.bswap.{ty}({ty} %word)\n  \
+             %ordered = select i1 %little, {ty} {kept}, {ty} {turned}\n  ret {ty} %ordered\n}}\n\n",
+            match order {
+                ByteOrder::Little => "least significant",
+                ByteOrder::Big => "most significant",
+            }
+        );
+    }
+    for ty in types {
+        let _ = write!(text, "declare {ty} @llvm.bswap.{ty}({ty})\n\n");
+    }
+    text.push_str("attributes #1 = { alwaysinline nounwind }\n\n");
 }
 
 /// Tables, texts, and the names of natives.

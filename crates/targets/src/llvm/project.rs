@@ -16,7 +16,7 @@ use headrace_source::Diagnostic;
 const LANES: Lanes = Lanes { count: 16, longest: None };
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(2048, LANES);
+const LOWERING: Lowering = Lowering::of(4096, LANES).in_place();
 
 /// What modules call, in C.
 pub const CALLS: &[(&str, &str)] = &[

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const LANES: Lanes = Lanes { count: 16, longest: None };
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(2048, LANES);
+const LOWERING: Lowering = Lowering::of(4096, LANES);
 
 /// The modules that crates ship with.
 const HOST: &str = include_str!("../../../../runtime/rust/host.rs");

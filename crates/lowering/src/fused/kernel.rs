@@ -343,6 +343,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 made.entry(*port).or_default().insert(*offset);
             }
         });
+        self.open_inputs(self.offsets_read(roots), inputs);
+        self.open_outputs(made, outputs);
+    }
+
+    /// The offsets of the tokens that values need, port by port.
+    pub(super) fn offsets_read(&self, roots: Vec<NodeId>) -> BTreeMap<u32, BTreeSet<u64>> {
         let mut read: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
         for id in self.graph().reachable(roots) {
             if let Op::Input { port, offset } = *self.graph().op(id) {
@@ -352,8 +358,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 }
             }
         }
-        self.open_inputs(read, inputs);
-        self.open_outputs(made, outputs);
+        read
     }
 
     /// Begins to read tokens at offsets.

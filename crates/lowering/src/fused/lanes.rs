@@ -7,9 +7,9 @@ use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{
-    Argument, ByteOrder, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
+    Argument, BinaryOp, ByteOrder, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
 };
-use headrace_transform::kernel::{Loop, ObjectId};
+use headrace_transform::kernel::{Effect, Loop, ObjectId};
 use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -174,17 +174,22 @@ impl Fused<'_> {
         let at = |code: &KernelCode<'_, '_>, port: usize| cursors[port].map_or(Expr::u32(0), |own| code.f.read(own));
         let outer = code.f.take();
         code.repeats = true;
-        code.open(&own.lanes.updates, &own.lanes.tokens, &at, &|_, _| Expr::u32(0));
+        let mut read = code.offsets_read(own.lanes.updates.iter().flat_map(Effect::uses).collect());
+        let filled = own.lanes.slots.iter().flat_map(|slots| &slots.filled);
+        let tokens = filled.filter_map(|filled| match filled {
+            Filled::Tokens(tokens) => Some(*tokens),
+            Filled::Kept(..) => None,
+        });
+        for (port, offsets) in offsets(tokens) {
+            read.entry(port).or_default().extend(offsets);
+        }
+        code.open_inputs(read, &at);
         for (kind, own) in own.lanes.slots.iter().enumerate() {
             let Some(field) = slots.fields[kind] else { continue };
             for (slot, filled) in (0..).zip(&own.filled) {
                 let value = match *filled {
                     Filled::Kept(i, word) => code.element(ObjectId((first_kept + i) as u32), Expr::u32(word as u32)),
-                    Filled::Tokens(Tokens { port, first, n: 1, .. }) => code.token(port, first as i64),
-                    Filled::Tokens(Tokens { port, first, n, big }) => {
-                        let bytes: Vec<i64> = (first..first + n).map(|byte| byte as i64).collect();
-                        code.bytes(Memory::Port(port), &bytes, big)
-                    }
+                    Filled::Tokens(tokens) => code.tokens(&tokens),
                 };
                 let index = slots.index(Expr::u32(slot));
                 let store = Stmt::Store(code.field(field), index, value.low.to(TYPES[kind]));
@@ -193,7 +198,7 @@ impl Fused<'_> {
         }
         code.effects(&own.lanes.updates);
         code.close();
-        next_lane(&mut code.f, lane, &cursors, &body.consumes);
+        next_lane(&mut code.f, lane, &[(&cursors, &body.consumes)]);
         let block = code.f.restore(outer);
         until(&mut code.f, lane, own.count, block);
         for (i, kept) in passes.kept.iter().enumerate() {
@@ -205,35 +210,48 @@ impl Fused<'_> {
         functions.add(building, f, "fill_lanes", "puts into slots what lanes begin with", None)
     }
 
-    /// The function that takes tokens from slots: it is given where those of the first pass go.
+    /// The function that takes tokens from slots: it is given where tokens of the first pass lie, and where they go.
     fn take(&self, own: &Own<'_>, body: &Loop, building: &mut Building, functions: &mut Functions) -> FunctionId {
         let passes = &own.lanes.passes;
         let values = Values { graph: &passes.graph, objects: &passes.objects };
         let mut code = KernelCode::new(self, building, values, None);
-        let cursors = parameters(&mut code.f, "out", &body.produces);
+        let read = parameters(&mut code.f, "in", &body.consumes);
+        let made = parameters(&mut code.f, "out", &body.produces);
         let lane = code.f.scalar("lane", Type::U32);
         let slots = own.slots(lane);
-        let at = |code: &KernelCode<'_, '_>, port: usize| cursors[port].map_or(Expr::u32(0), |own| code.f.read(own));
-        let mut made: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
-        for tokens in own.lanes.slots.iter().flat_map(|slots| &slots.taken) {
-            made.entry(tokens.port).or_default().extend(tokens.first..tokens.first + tokens.n);
-        }
+        let taken = || own.lanes.slots.iter().flat_map(|slots| &slots.taken);
+        let at = |cursors: &[Option<VariableId>], code: &KernelCode<'_, '_>, port: usize| {
+            cursors[port].map_or(Expr::u32(0), |own| code.f.read(own))
+        };
         let outer = code.f.take();
-        code.open_outputs(made, &at);
+        code.open_inputs(offsets(taken().filter_map(|taken| taken.plus)), &|code, port| at(&read, code, port));
+        code.open_outputs(offsets(taken().map(|taken| taken.tokens)), &|code, port| at(&made, code, port));
         for (kind, own) in own.lanes.slots.iter().enumerate() {
             let Some(field) = slots.fields[kind] else { continue };
-            for (slot, tokens) in (own.filled.len() as u32..).zip(&own.taken) {
+            for (slot, taken) in (own.filled.len() as u32..).zip(&own.taken) {
                 let index = slots.index(Expr::u32(slot));
-                code.put_tokens(tokens, Expr::element(code.field(field), index, TYPES[kind]));
+                let mut value = Expr::element(code.field(field), index, TYPES[kind]);
+                if let Some(plus) = &taken.plus {
+                    let tokens = code.tokens(plus).low.to(TYPES[kind]);
+                    value = Expr::binary(BinaryOp::Xor, value, tokens);
+                }
+                code.put_tokens(&taken.tokens, value);
             }
         }
         code.close();
-        next_lane(&mut code.f, lane, &cursors, &body.produces);
+        next_lane(&mut code.f, lane, &[(&read, &body.consumes), (&made, &body.produces)]);
         let block = code.f.restore(outer);
         until(&mut code.f, lane, own.count, block);
         let KernelCode { f, building, .. } = code;
         functions.add(building, f, "take_lanes", "makes tokens of what lanes have left in slots", None)
     }
+}
+
+/// The offsets of tokens, port by port.
+fn offsets(tokens: impl Iterator<Item = Tokens>) -> BTreeMap<u32, BTreeSet<u64>> {
+    let mut offsets: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    tokens.for_each(|tokens| offsets.entry(tokens.port).or_default().extend(tokens.first..tokens.first + tokens.n));
+    offsets
 }
 
 /// Whether a value is an element, in whatever type: what lanes store to, they do not read.
@@ -251,8 +269,8 @@ fn parameters(f: &mut FunctionBuilder, like: &str, ports: &[(u64, u32)]) -> Vec<
 }
 
 /// Goes on to the next lane, whose tokens are behind those of this one.
-fn next_lane(f: &mut FunctionBuilder, lane: VariableId, cursors: &[Option<VariableId>], ports: &[(u64, u32)]) {
-    for (&cursor, &(tokens, _)) in cursors.iter().zip(ports) {
+fn next_lane(f: &mut FunctionBuilder, lane: VariableId, ports: &[(&[Option<VariableId>], &[(u64, u32)])]) {
+    for (&cursor, &(tokens, _)) in ports.iter().flat_map(|(cursors, ports)| cursors.iter().zip(*ports)) {
         if let Some(cursor) = cursor {
             let next = f.read(cursor).plus(Expr::u32(tokens as u32));
             f.assign(cursor, next);
@@ -278,19 +296,29 @@ impl KernelCode<'_, '_> {
         inputs: &[Option<VariableId>],
         outputs: &[Option<VariableId>],
     ) {
-        let call = |code: &mut Self, function: FunctionId, cursors: &[Option<VariableId>]| {
-            let cursors = cursors.iter().flatten().map(|&cursor| Argument::Value(code.f.read(cursor)));
+        let call = |code: &mut Self, function: FunctionId, cursors: &[&[Option<VariableId>]]| {
+            let cursors = cursors.iter().copied().flatten().flatten().map(|&cursor| Argument::Value(code.f.read(cursor)));
             let arguments = [Argument::Reference(Place::variable(CONTEXT))].into_iter().chain(cursors).collect();
             code.f.call(None, function, arguments);
         };
         let outer = self.f.take();
-        call(self, lanes.fill, inputs);
+        call(self, lanes.fill, &[inputs]);
         lanes.compute.iter().for_each(|&function| call(self, function, &[]));
-        call(self, lanes.take, outputs);
+        call(self, lanes.take, &[inputs, outputs]);
         self.go_on(n, lanes.count, body, inputs, outputs);
         let block = self.f.restore(outer);
         let (label, enough) = (self.f.label(), self.f.read(n).at_least(Expr::u32(lanes.count)));
         self.f.push(Stmt::While(label, enough, block));
+    }
+
+    /// Tokens as the value of a slot.
+    fn tokens(&mut self, tokens: &Tokens) -> Value {
+        let Tokens { port, first, n, big } = *tokens;
+        if n == 1 {
+            return self.token(port, first as i64);
+        }
+        let bytes: Vec<i64> = (first..first + n).map(|byte| byte as i64).collect();
+        self.bytes(Memory::Port(port), &bytes, big)
     }
 
     /// Makes tokens of the value of a slot.

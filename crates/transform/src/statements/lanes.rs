@@ -54,7 +54,16 @@ pub struct Slots {
     /// What is put into them before.
     pub filled: Vec<Filled>,
     /// What is taken from those behind.
-    pub taken: Vec<Tokens>,
+    pub taken: Vec<Taken>,
+}
+
+/// What is made of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The tokens that come out.
+    pub tokens: Tokens,
+    /// Tokens that go in and are added to them, modulo 2: what nothing else is done with needs no slot.
+    pub plus: Option<Tokens>,
 }
 
 /// Passes side by side.
@@ -62,8 +71,6 @@ pub struct Slots {
 pub struct Lanes {
     /// The passes one after the other, whose effects on what is kept go before.
     pub passes: Passes,
-    /// Nodes of the graph of the passes: the tokens that slots are filled with.
-    pub tokens: Vec<NodeId>,
     /// What is done for each pass with what is kept, in the graph of the passes.
     pub updates: Vec<Effect>,
     /// Values from slots.
@@ -105,9 +112,12 @@ impl Lanes {
         }
         let is_byte = |port: u32| body.produces[port as usize].1 == 8;
         let outputs = outputs.into_iter().map(|(port, offset, value)| (port, offset, known[&value])).collect();
-        let (first_slots, n_filled) = (taking.first_slots, taking.n_filled());
-        let (effects, taken) = put(&mut taking.graph, outputs, &is_byte, first_slots, n_filled)?;
-        let [filled, filled_wide] = taking.filled;
+        let first_slots = taking.first_slots;
+        let mut made = words(&mut taking.graph, outputs, &is_byte)?;
+        taking.add_late(&mut made);
+        let (mut graph, filled) = taking.compacted(&mut made);
+        let (effects, taken) = put(&mut graph, &made, first_slots, [filled[0].len(), filled[1].len()]);
+        let [filled, filled_wide] = filled;
         let [own, wide] = taken;
         let n_slots = filled.len() + filled_wide.len() + own.len() + wide.len();
         let slots = |at: u32, filled, taken| Slots { object: ObjectId(first_slots + at), filled, taken };
@@ -117,14 +127,11 @@ impl Lanes {
             let length = own.filled.len() + own.taken.len();
             objects.push(Object { name: format!("slots_{width}"), width, length, persistent: true });
         }
-        let graph = taking.graph;
         let (done, for_next) = (n_operations(&graph, &effects), n_operations(&passes.graph, &updates));
         if done < WORTH * n_slots || for_next * UPDATES > done {
             return None;
         }
-        let is_token = |id: &NodeId| matches!(passes.graph.op(*id), Op::Input { .. });
-        let tokens = order.into_iter().filter(is_token).collect();
-        Some(Lanes { tokens, updates, graph, objects, slots, effects, passes })
+        Some(Lanes { updates, graph, objects, slots, effects, passes })
     }
 }
 
@@ -158,8 +165,62 @@ impl<'a> Taking<'a> {
         }
     }
 
-    fn n_filled(&self) -> [usize; 2] {
-        [self.filled[0].len(), self.filled[1].len()]
+    /// The slot that a node is the entry of.
+    fn slot_of(&self, id: NodeId) -> Option<(usize, usize)> {
+        let Op::Entry { object, index } = *self.graph.op(id) else { return None };
+        let kind = object.0.checked_sub(self.first_slots)? as usize;
+        Some((kind, self.graph.constant(index)? as usize))
+    }
+
+    /// Leaves tokens that nothing is done with but to add them to what comes out for the end.
+    fn add_late(&self, made: &mut [Made]) {
+        let graph = &self.graph;
+        let mut uses: HashMap<NodeId, usize> = HashMap::new();
+        for id in graph.reachable(made.iter().map(|one| one.value)) {
+            graph.op(id).operands().iter().for_each(|operand| *uses.entry(*operand).or_default() += 1);
+        }
+        made.iter().for_each(|one| *uses.entry(one.value).or_default() += 1);
+        for one in made {
+            let Op::Xor(a, b) = *graph.op(one.value) else { continue };
+            for (token, rest) in [(a, b), (b, a)] {
+                let Some((kind, slot)) = self.slot_of(token) else { continue };
+                if let Filled::Tokens(tokens) = self.filled[kind][slot]
+                    && uses[&token] == 1
+                    && (tokens.n, tokens.big) == (one.tokens.n, one.tokens.big)
+                {
+                    (one.value, one.plus) = (rest, Some(tokens));
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The graph without slots that nothing reads, and what the others are filled with.
+    fn compacted(&self, made: &mut [Made]) -> (Graph, [Vec<Filled>; 2]) {
+        let mut graph = Graph::with_tables_of(&self.graph);
+        let mut filled: [Vec<Filled>; 2] = Default::default();
+        let mut slots: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        for id in self.graph.reachable(made.iter().map(|one| one.value)) {
+            let (op, width) = (self.graph.op(id), self.graph.width(id));
+            let new = match self.slot_of(id) {
+                Some((kind, slot)) => {
+                    let new = *slots.entry((kind, slot)).or_insert_with(|| {
+                        filled[kind].push(self.filled[kind][slot]);
+                        filled[kind].len() - 1
+                    });
+                    let index = graph.number(new as u128, 64);
+                    graph.entry(ObjectId(self.first_slots + kind as u32), index, width)
+                }
+                None => {
+                    let operands: Vec<NodeId> = op.operands().iter().map(|operand| known[operand]).collect();
+                    graph.rebuild(op, width, &operands)
+                }
+            };
+            known.insert(id, new);
+        }
+        made.iter_mut().for_each(|one| one.value = known[&one.value]);
+        (graph, filled)
     }
 
     /// Finds bytes that are read as words of four, and in which order.
@@ -256,17 +317,21 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// Stores to slots, from those behind the ones that are filled, and what is taken from them.
-fn put(
+/// A word that comes out.
+struct Made {
+    tokens: Tokens,
+    value: NodeId,
+    plus: Option<Tokens>,
+}
+
+/// What comes out, bytes that lie together as words.
+fn words(
     graph: &mut Graph,
     mut outputs: Vec<(u32, u64, NodeId)>,
     is_byte: &dyn Fn(u32) -> bool,
-    first_slots: u32,
-    n_filled: [usize; 2],
-) -> Option<(Vec<Effect>, [Vec<Tokens>; 2])> {
+) -> Option<Vec<Made>> {
     outputs.sort_by_key(|&(port, offset, _)| (port, offset));
-    let mut taken = [Vec::new(), Vec::new()];
-    let mut effects = Vec::new();
+    let mut made = Vec::new();
     let mut rest = outputs.as_slice();
     while let [(port, first, value), ..] = *rest {
         let together = (0..).zip(rest).take_while(|(i, one)| one.0 == port && one.1 == first + i).count() as u64;
@@ -277,17 +342,25 @@ fn put(
             (1, false, value)
         };
         rest = &rest[n as usize..];
-        let kind = match graph.width(value) {
-            ..=32 => 0,
-            33..=64 => 1,
-            _ => return None,
-        };
-        let value = graph.zero_extend(value, [32, 64][kind]);
-        let index = graph.number((n_filled[kind] + taken[kind].len()) as u128, 64);
-        taken[kind].push(Tokens { port, first, n, big });
-        effects.push(Effect::Store { object: ObjectId(first_slots + kind as u32), index, value });
+        if graph.width(value) > 64 {
+            return None;
+        }
+        made.push(Made { tokens: Tokens { port, first, n, big }, value, plus: None });
     }
-    Some((effects, taken))
+    Some(made)
+}
+
+/// Stores to slots, from those behind the ones that are filled, and what is taken from them.
+fn put(graph: &mut Graph, made: &[Made], first_slots: u32, n_filled: [usize; 2]) -> (Vec<Effect>, [Vec<Taken>; 2]) {
+    let mut taken: [Vec<Taken>; 2] = Default::default();
+    let effects = made.iter().map(|one| {
+        let kind = usize::from(graph.width(one.value) > 32);
+        let value = graph.zero_extend(one.value, [32, 64][kind]);
+        let index = graph.number((n_filled[kind] + taken[kind].len()) as u128, 64);
+        taken[kind].push(Taken { tokens: one.tokens, plus: one.plus });
+        Effect::Store { object: ObjectId(first_slots + kind as u32), index, value }
+    });
+    (effects.collect(), taken)
 }
 
 /// Bytes as a word in the order in which they are one already, if there is one.

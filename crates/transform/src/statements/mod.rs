@@ -26,7 +26,7 @@ mod place;
 pub use apart::apart;
 pub use early::outputs_early;
 pub use glue::glue;
-pub use lanes::{Filled, Lanes, Slots, Tokens};
+pub use lanes::{Filled, Lanes, Slots, Taken, Tokens};
 pub use order::{Ordered, Statement, ordered};
 pub use passes::{Kept, Passes};
 pub use pieces::{Outside, Piece, Place};

@@ -84,7 +84,10 @@ impl Fused<'_> {
         let n_slots = |kind: usize| (lanes.slots[kind].filled.len() + lanes.slots[kind].taken.len()) as u32;
         let mut fields = [0, 1].map(|kind| self.slot_field(kind, count * n_slots(kind), building));
         let own = Own { lanes: &lanes, count, fields };
-        let lane = self.one_lane(&own, building)?;
+        let mut lane = self.one_lane(&own, building)?;
+        if options.longest.is_none() {
+            lane.statements = by_depth(lane.statements);
+        }
         let pieces = pieces(&lane.statements, options.longest.unwrap_or(usize::MAX));
         let between = Between::of(&pieces, [n_slots(0), n_slots(1)]);
         // What goes from piece to piece has slots behind the others.
@@ -252,6 +255,24 @@ fn offsets(tokens: impl Iterator<Item = Tokens>) -> BTreeMap<u32, BTreeSet<u64>>
     let mut offsets: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     tokens.for_each(|tokens| offsets.entry(tokens.port).or_default().extend(tokens.first..tokens.first + tokens.n));
     offsets
+}
+
+/// Statements by how many come before them at least: what is independent stands together.
+fn by_depth(statements: Vec<Stmt>) -> Vec<Stmt> {
+    let mut depths: HashMap<VariableId, usize> = HashMap::new();
+    let mut all: Vec<(usize, Stmt)> = Vec::new();
+    for statement in statements {
+        let mut depth = 0;
+        if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = &statement {
+            variables(value, &mut |variable| depth = depth.max(depths.get(&variable).map_or(0, |depth| depth + 1)));
+        }
+        if let Stmt::Assign(Place { root: Root::Variable(variable), .. }, _) = &statement {
+            depths.insert(*variable, depth);
+        }
+        all.push((depth, statement));
+    }
+    all.sort_by_key(|one| one.0);
+    all.into_iter().map(|one| one.1).collect()
 }
 
 /// Whether a value is an element, in whatever type: what lanes store to, they do not read.

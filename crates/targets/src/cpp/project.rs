@@ -13,7 +13,7 @@ use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
 /// Enough for the widest vectors that compilers use.
-const LANES: Lanes = Lanes { count: 16, longest: None };
+const LANES: Lanes = Lanes { count: 8, longest: None };
 
 /// How operations are lowered.
 const LOWERING: Lowering = Lowering::of(4096, LANES);

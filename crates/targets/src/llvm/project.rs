@@ -13,7 +13,7 @@ use headrace_program::Module;
 use headrace_source::Diagnostic;
 
 /// Enough for the widest vectors that compilers use.
-const LANES: Lanes = Lanes { count: 16, longest: None };
+const LANES: Lanes = Lanes { count: 8, longest: None };
 
 /// How operations are lowered.
 const LOWERING: Lowering = Lowering::of(4096, LANES).in_place();

@@ -33,6 +33,9 @@ const SECRET_NONCE_OUT = 9;
 const OUTPUT = 10;
 const TAG = 11;
 
+// What comes before the input.
+const BEFORE_INPUT = [1, 2, 3, 4, SEED, ENTROPY];
+
 const NO_KEY = 0;
 // A key is sent as soon as it is given; `Rekey` says of the next message that it is there already.
 const NEW_KEY = 1;
@@ -67,8 +70,8 @@ class Collected {
   length = 0;
 
   /** With room for so many bytes, which are those that will come where that is known. */
-  constructor(nBytes = 64) {
-    this.#room = new Uint8Array(nBytes);
+  constructor(nBytes = 0) {
+    this.#room = nBytes === 0 ? NOTHING : new Uint8Array(nBytes);
   }
 
   /** Takes all that waits at an output and says how many bytes that were. */
@@ -273,9 +276,9 @@ export class Operation {
       const goesOn = table.reseed !== null && (role === SEED || role === ENTROPY);
       return table.strings[role] !== null && (!goesOn || isGiven(role));
     };
-    const before = [1, 2, 3, 4, SEED, ENTROPY].filter(isSent).map((role) => [role, bytesOf(strings[role])]);
-    for (const [role, bytes] of before) {
-      sure(this.#allows(role, bytes.length), 'STRING_LENGTH');
+    const before = BEFORE_INPUT.filter(isSent);
+    for (const role of before) {
+      sure(this.#allows(role, bytesOf(strings[role]).length), 'STRING_LENGTH');
     }
     this.#state = NO_KEY;
     if (!keyed || seeds) {
@@ -289,8 +292,8 @@ export class Operation {
     if (table.singleChunk) {
       this.#putWord(table.strings[INPUT]?.sizes ?? null, inputSize);
     }
-    for (const [role, bytes] of before) {
-      this.#putString(role, bytes);
+    for (const role of before) {
+      this.#putString(role, bytesOf(strings[role]));
     }
     this.#inputBytes = 0;
     this.#state = OPEN;
@@ -350,7 +353,11 @@ export class Operation {
       Object.values(rooms).forEach((room) => room.forget());
       throw error;
     }
-    return Object.fromEntries(Object.entries(rooms).map(([role, room]) => [role, room.all()]));
+    return {
+      [SECRET_NONCE_OUT]: rooms[SECRET_NONCE_OUT].all(),
+      [OUTPUT]: rooms[OUTPUT].all(),
+      [TAG]: rooms[TAG].all(),
+    };
   }
 
   /** What came out, by roles. */
@@ -359,7 +366,7 @@ export class Operation {
     return this.#ending(() => {
       sure(this.#allows(INPUT, this.#inputBytes), 'INPUT_LENGTH');
       sure(this.#allows(TAG_IN, bytesOf(strings[TAG_IN]).length), 'STRING_LENGTH');
-      return this.#rooms(64, (rooms) => {
+      return this.#rooms(0, (rooms) => {
         this.#putWord(this.#table.strings[INPUT]?.sizes ?? null, LAST_CHUNK);
         this.#finish(strings, rooms, false);
       });
@@ -374,7 +381,7 @@ export class Operation {
     sure(this.#allows(TAG_IN, bytesOf(strings[TAG_IN]).length), 'STRING_LENGTH');
     this.#begin(strings, LAST_CHUNK + input.length);
     return this.#ending(() =>
-      this.#rooms(this.#streams() ? input.length : 64, (rooms) => {
+      this.#rooms(this.#streams() ? input.length : 0, (rooms) => {
         if (table.singleChunk) {
           this.#pump(input, rooms[OUTPUT]);
         } else {
@@ -422,7 +429,7 @@ export class Operation {
     this.#begin(strings, 0);
     return this.#ending(
       () =>
-        this.#rooms(64, (rooms) => {
+        this.#rooms(0, (rooms) => {
           this.#putWord(table.blocks, nWords);
           for (;;) {
             this.#run();

@@ -24,6 +24,24 @@ struct Vectors {
     number: u32,
     /// Variables that every lane has a value of.
     own: BTreeSet<VariableId>,
+    /// Variables that have one value for all, which is put into a vector before.
+    uniform: BTreeSet<VariableId>,
+}
+
+/// The variables of a type that an expression reads.
+fn read(expr: &Expr, bits: u32, found: &mut BTreeSet<VariableId>) {
+    if let ExprKind::Read(Place { root: Root::Variable(variable), path }) = &expr.kind
+        && path.is_empty()
+        && expr.ty.bits() == bits
+    {
+        found.insert(*variable);
+    }
+    match &expr.kind {
+        // Counts of shifts are no vectors, nor are indices.
+        ExprKind::Binary(BinaryOp::ShiftLeft | BinaryOp::ShiftRight, x, _) => read(x, bits, found),
+        ExprKind::Element(..) | ExprKind::Word(..) => {}
+        _ => expr.parts().into_iter().for_each(|part| read(part, bits, found)),
+    }
 }
 
 /// The shape for all values that differ from lane to lane, if one is.
@@ -51,7 +69,16 @@ impl Code<'_> {
             _ => None,
         });
         let own: BTreeSet<VariableId> = own.collect();
-        let vectors = shape(body, count).map(|shape| Vectors { shape, lane, number, own });
+        let vectors = shape(body, count).map(|shape| {
+            let mut uniform = BTreeSet::new();
+            for statement in body {
+                if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = statement {
+                    read(value, shape.bits, &mut uniform);
+                }
+            }
+            uniform.retain(|variable| *variable != lane && !own.contains(variable));
+            Vectors { shape, lane, number, own, uniform }
+        });
         let lines = vectors.as_ref().and_then(|vectors| {
             let lines: Option<Vec<String>> =
                 body.iter().map(|statement| self.vector_statement(vectors, statement)).collect();
@@ -59,9 +86,16 @@ impl Code<'_> {
         });
         let name = self.variable(lane).to_owned();
         let vectors = vectors.filter(|_| lines.is_some());
-        for variable in vectors.iter().flat_map(|vectors| &vectors.own) {
+        for variable in vectors.iter().flat_map(|vectors| vectors.own.iter().chain(&vectors.uniform)) {
             let local = self.vector_name(number, *variable);
             self.locals.push(format!("(local {local} v128)"));
+        }
+        if let Some(vectors) = &vectors {
+            for variable in &vectors.uniform {
+                let local = self.vector_name(number, *variable);
+                let value = format!("({}.splat (local.get ${}))", vectors.shape.name, self.variable(*variable));
+                self.line(&format!("(local.set {local} {value})"));
+            }
         }
         self.open(&format!("(loop $lanes.{number}"));
         match lines {
@@ -130,6 +164,12 @@ impl Code<'_> {
         if let Some(constant) = expr.constant() {
             let item = if bits == 32 { i64::from(constant as u32 as i32) } else { constant as i64 };
             return Some(format!("(v128.const {name}{})", format!(" {item}").repeat(lanes as usize)));
+        }
+        if let ExprKind::Read(Place { root: Root::Variable(variable), path }) = &expr.kind
+            && path.is_empty()
+            && vectors.uniform.contains(variable)
+        {
+            return Some(format!("(local.get {})", self.vector_name(vectors.number, *variable)));
         }
         if Self::is_uniform(vectors, expr) {
             return Some(format!("({name}.splat {})", self.expr(expr)));

@@ -11,8 +11,8 @@ use headrace_program::{FunctionId, Module};
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
-/// As many lanes as a vector has words.
-const LANES: Lanes = Lanes { count: 4, longest: None };
+/// Several vectors: what is the same for all lanes is put into one before.
+const LANES: Lanes = Lanes { count: 16, longest: None };
 
 /// How operations are lowered.
 const LOWERING: Lowering = Lowering::of(8192, LANES).in_place();

@@ -79,13 +79,23 @@ impl Options {
 
     /// With so many tokens at ports at least, and passes side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
-        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens, tokens_in_place: false, lanes: Some(lanes) }
+        Self {
+            fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
+            boundary_tokens,
+            tokens_in_place: false,
+            lanes: Some(lanes),
+        }
     }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS, boundary_tokens: 2048, tokens_in_place: false, lanes: None }
+        Self {
+            fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
+            boundary_tokens: 2048,
+            tokens_in_place: false,
+            lanes: None,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The readable form of a module: for people, who compare what was lowered with what was printed.
 
 use crate::{
-    Argument, ByteOrder, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type, UnaryOp,
-    VariableKind,
+    Argument, ByteOrder, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type,
+    UnaryOp, VariableKind,
 };
 use std::fmt::Write as _;
 

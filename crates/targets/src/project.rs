@@ -84,8 +84,9 @@ pub(crate) fn lowered_operation(
     if !options.fused {
         return (lowered(network, options), None);
     }
-    let fused = automaton_of_operation(spec, network)
-        .and_then(|automaton| short(network, automaton, options, lowering).map_err(|reason| NotFused { reason, span: None }));
+    let fused = automaton_of_operation(spec, network).and_then(|automaton| {
+        short(network, automaton, options, lowering).map_err(|reason| NotFused { reason, span: None })
+    });
     match fused {
         Ok(module) => (Ok(module), None),
         Err(refused) => (lowered(network, options), Some(refused)),
@@ -99,12 +100,7 @@ const MOST_SIZE: usize = 400_000;
 const ATTEMPTS: usize = 4;
 
 /// A network lowered with as much of its automaton as makes a program that is short enough for compilers.
-fn short(
-    network: &Network,
-    automaton: Automaton,
-    options: &Options,
-    lowering: &Lowering,
-) -> Result<Module, String> {
+fn short(network: &Network, automaton: Automaton, options: &Options, lowering: &Lowering) -> Result<Module, String> {
     let own = Lowering { fifo_tokens: options.fifo_tokens, ..*lowering };
     let mut automaton = Some(automaton);
     for _ in 0..ATTEMPTS {

@@ -78,12 +78,7 @@ struct Shown {
 
 /// The automaton lowered, and what comes out of it for what the world has: all tokens of each port, elements last; or why it
 /// is not.
-fn shown(
-    network: &Network,
-    automaton: &Automaton,
-    world: &World,
-    lanes: Option<Lanes>,
-) -> Result<Shown, String> {
+fn shown(network: &Network, automaton: &Automaton, world: &World, lanes: Option<Lanes>) -> Result<Shown, String> {
     let module = lower_fused(network, automaton, &Options { lanes, ..Options::default() })?;
     assert_eq!(verify(&module), Vec::<String>::new());
     let mut machine = Machine::new(&module);
@@ -209,8 +204,8 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
             states: vec![state(Step::Go { kernel, target: 1 }, vec![counted]), state(Step::End, Vec::new())],
             paths: Vec::new(),
         };
-        let shown = shown(&network(&inputs, &outputs), &automaton, &world, lanes)
-            .unwrap_or_else(|why| panic!("{name}: {why}"));
+        let shown =
+            shown(&network(&inputs, &outputs), &automaton, &world, lanes).unwrap_or_else(|why| panic!("{name}: {why}"));
         run_loop(body, &mut world, passes);
         assert_eq!(shown.tokens, expected(&world, &body.objects), "{name}, {passes} passes, {lanes:?}");
         has_lanes |= shown.has_lanes;

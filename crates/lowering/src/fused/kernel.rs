@@ -3,8 +3,8 @@
 //! Tokens that are read are copied to an array of the function first, and those that are made are copied from one at the end:
 //! languages that check indices do so once for all, and no store can be taken to change what is read.
 
-use super::layout::element;
 use super::lanes::LaneSlots;
+use super::layout::element;
 use super::value::{Value, word_type};
 use super::{Fused, Reason};
 use crate::building::Building;
@@ -362,11 +362,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Begins to read tokens at offsets.
-    pub(super) fn open_inputs(
-        &mut self,
-        read: BTreeMap<u32, BTreeSet<u64>>,
-        inputs: &dyn Fn(&Self, usize) -> Expr,
-    ) {
+    pub(super) fn open_inputs(&mut self, read: BTreeMap<u32, BTreeSet<u64>>, inputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in read {
             let at = inputs(self, port as usize);
             let at = self.f.named("from", at);
@@ -389,11 +385,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Begins to make tokens at offsets.
-    pub(super) fn open_outputs(
-        &mut self,
-        made: BTreeMap<u32, BTreeSet<u64>>,
-        outputs: &dyn Fn(&Self, usize) -> Expr,
-    ) {
+    pub(super) fn open_outputs(&mut self, made: BTreeMap<u32, BTreeSet<u64>>, outputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in made {
             let at = outputs(self, port as usize);
             let at = self.f.named("to", at);
@@ -412,7 +404,8 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             }
         }
         let (first, end) = (runs.first().map_or(0, |run| run.0), runs.last().map_or(0, |run| run.0 + run.1));
-        let array = (end - first > 1 && !self.fused.tokens_in_place).then(|| (self.f.array(like, ty, (end - first) as u32), first));
+        let array = (end - first > 1 && !self.fused.tokens_in_place)
+            .then(|| (self.f.array(like, ty, (end - first) as u32), first));
         Window { at, array, runs }
     }
 
@@ -494,8 +487,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             }
             Memory::Object(object) => {
                 let is_variable = (first..first + n_bytes).any(|index| self.kept.contains_key(&(object, index)));
-                (!is_variable && self.object(object).width == 8)
-                    .then(|| (self.place(object), Expr::u32(first as u32)))
+                (!is_variable && self.object(object).width == 8).then(|| (self.place(object), Expr::u32(first as u32)))
             }
         }
     }
@@ -509,7 +501,8 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             return None;
         }
         let first = u64::try_from(*bytes.first()?).ok()?;
-        let (place, at) = self.bytes_at(place, first, bytes.len() as u64, &self.inputs, |port| self.fused.fields.inputs[port].tokens)?;
+        let (place, at) = self
+            .bytes_at(place, first, bytes.len() as u64, &self.inputs, |port| self.fused.fields.inputs[port].tokens)?;
         Some(Expr::word(place, at, order, ty))
     }
 

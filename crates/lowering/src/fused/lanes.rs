@@ -289,8 +289,11 @@ fn parameters(f: &mut FunctionBuilder, like: &str, ports: &[(u64, u32)]) -> Vec<
     ports.iter().map(|port| (port.0 > 0).then(|| f.scalar_parameter(like, Type::U32))).collect()
 }
 
+/// Cursors, and tokens of a pass and their widths, for each port.
+type CursorsOf<'a> = (&'a [Option<VariableId>], &'a [(u64, u32)]);
+
 /// Goes on to the next lane, whose tokens are behind those of this one.
-fn next_lane(f: &mut FunctionBuilder, lane: VariableId, ports: &[(&[Option<VariableId>], &[(u64, u32)])]) {
+fn next_lane(f: &mut FunctionBuilder, lane: VariableId, ports: &[CursorsOf<'_>]) {
     for (&cursor, &(tokens, _)) in ports.iter().flat_map(|(cursors, ports)| cursors.iter().zip(*ports)) {
         if let Some(cursor) = cursor {
             let next = f.read(cursor).plus(Expr::u32(tokens as u32));
@@ -318,7 +321,8 @@ impl KernelCode<'_, '_> {
         outputs: &[Option<VariableId>],
     ) {
         let call = |code: &mut Self, function: FunctionId, cursors: &[&[Option<VariableId>]]| {
-            let cursors = cursors.iter().copied().flatten().flatten().map(|&cursor| Argument::Value(code.f.read(cursor)));
+            let cursors =
+                cursors.iter().copied().flatten().flatten().map(|&cursor| Argument::Value(code.f.read(cursor)));
             let arguments = [Argument::Reference(Place::variable(CONTEXT))].into_iter().chain(cursors).collect();
             code.f.call(None, function, arguments);
         };
@@ -521,26 +525,18 @@ impl Renaming<'_> {
         let kind = match &expr.kind {
             ExprKind::Constant(value) => ExprKind::Constant(*value),
             ExprKind::Read(place) => ExprKind::Read(self.place(place, f)),
-            ExprKind::Element(place, index) => {
-                ExprKind::Element(self.place(place, f), Box::new(self.expr(index, f)))
-            }
+            ExprKind::Element(place, index) => ExprKind::Element(self.place(place, f), Box::new(self.expr(index, f))),
             ExprKind::Word(place, index, order) => {
                 ExprKind::Word(self.place(place, f), Box::new(self.expr(index, f)), *order)
             }
             ExprKind::Unary(op, x) => ExprKind::Unary(*op, Box::new(self.expr(x, f))),
-            ExprKind::Binary(op, a, b) => {
-                ExprKind::Binary(*op, Box::new(self.expr(a, f)), Box::new(self.expr(b, f)))
-            }
-            ExprKind::Compare(op, a, b) => {
-                ExprKind::Compare(*op, Box::new(self.expr(a, f)), Box::new(self.expr(b, f)))
-            }
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, Box::new(self.expr(a, f)), Box::new(self.expr(b, f))),
+            ExprKind::Compare(op, a, b) => ExprKind::Compare(*op, Box::new(self.expr(a, f)), Box::new(self.expr(b, f))),
             ExprKind::Convert(x) => ExprKind::Convert(Box::new(self.expr(x, f))),
             ExprKind::Reinterpret(x) => ExprKind::Reinterpret(Box::new(self.expr(x, f))),
-            ExprKind::Select(c, a, b) => ExprKind::Select(
-                Box::new(self.expr(c, f)),
-                Box::new(self.expr(a, f)),
-                Box::new(self.expr(b, f)),
-            ),
+            ExprKind::Select(c, a, b) => {
+                ExprKind::Select(Box::new(self.expr(c, f)), Box::new(self.expr(a, f)), Box::new(self.expr(b, f)))
+            }
         };
         Expr { kind, ty: expr.ty }
     }

@@ -4,7 +4,8 @@ use super::expression::{Scope, ctype, order_name};
 use super::name;
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
-    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId, VariableKind,
+    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId,
+    VariableKind,
 };
 
 /// Something that `break` leaves.

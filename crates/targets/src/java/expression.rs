@@ -3,7 +3,8 @@
 use super::name;
 use crate::braces::is_enclosed;
 use headrace_program::{
-    BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId, VariableKind,
+    BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId,
+    VariableKind,
 };
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -7,7 +7,8 @@ use super::size::Size;
 use super::{name, reach};
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
-    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId, VariableKind,
+    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId,
+    VariableKind,
 };
 use std::cell::RefCell;
 

@@ -5,7 +5,8 @@ use headrace_program::{Expr, ExprKind, Label, Stmt};
 
 /// A condition that Java may evaluate when it compiles: loops are then judged by its value.
 pub(super) fn is_fixed(expr: &Expr) -> bool {
-    !matches!(expr.kind, ExprKind::Read(_) | ExprKind::Element(..) | ExprKind::Word(..)) && expr.parts().into_iter().all(is_fixed)
+    !matches!(expr.kind, ExprKind::Read(_) | ExprKind::Element(..) | ExprKind::Word(..))
+        && expr.parts().into_iter().all(is_fixed)
 }
 
 /// Whether something after the statement can be reached.

@@ -5,7 +5,9 @@ use super::code::{Code, Shared};
 use super::statement::calls_native;
 use super::types::{Structure, bytes, constant, given, memory, result, structure_of, value};
 use crate::layout::{Layouts, array_bytes};
-use headrace_program::{ByteOrder, Function, FunctionId, Interface, Module, RecordId, Type, VariableId, VariableKind, effects};
+use headrace_program::{
+    ByteOrder, Function, FunctionId, Interface, Module, RecordId, Type, VariableId, VariableKind, effects,
+};
 use std::fmt::Write as _;
 
 /// A text between quotation marks.
@@ -102,7 +104,10 @@ fn orders(text: &mut String, prefix: &str) {
     let mut types: Vec<&str> = found.iter().map(|(.., ty)| ty.as_str()).collect();
     types.sort_unstable();
     types.dedup();
-    let _ = write!(text, "; Its first byte in memory is 1 where the least significant one comes first.\n@{prefix}.order.one = private unnamed_addr constant i32 1, align 4\n\n");
+    let _ = write!(
+        text,
+        "; Its first byte in memory is 1 where the least significant one comes first.\n@{prefix}.order.one = private unnamed_addr constant i32 1, align 4\n\n"
+    );
     for (name, order, ty) in &found {
         let (kept, turned) = match order {
             ByteOrder::Little => ("%word", "%turned"),

@@ -120,7 +120,8 @@ impl Code<'_> {
 
 /// The bytes of a word in the other order; it is computed twice.
 fn swapped(word: &str) -> String {
-    let part = |rotation: &str, mask: i32| format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))");
+    let part =
+        |rotation: &str, mask: i32| format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))");
     format!("(i32.or {} {})", part("rotl", 0x00ff_00ff), part("rotr", 0xff00_ff00_u32 as i32))
 }
 

@@ -195,9 +195,8 @@ impl Code<'_> {
                 }
                 let x = self.vector(vectors, a)?;
                 let bitwise = |op: &str, y: String| Some(format!("(v128.{op} {x} {y})"));
-                let shifted = |op: &str| {
-                    Self::is_uniform(vectors, b).then(|| format!("({name}.{op} {x} {})", self.expr(b)))
-                };
+                let shifted =
+                    |op: &str| Self::is_uniform(vectors, b).then(|| format!("({name}.{op} {x} {})", self.expr(b)));
                 match op {
                     BinaryOp::And => bitwise("and", self.vector(vectors, b)?),
                     BinaryOp::Or => bitwise("or", self.vector(vectors, b)?),

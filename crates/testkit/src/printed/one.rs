@@ -39,7 +39,8 @@ impl One {
         let fifo_tokens = if seed.is_multiple_of(2) { DEFAULT_FIFO_TOKENS } else { 1 + (seed % 8) as u32 };
         let expected = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, fifo_tokens, false)
             .map_err(|verdict| verdict.to_string())?;
-        let lowered = headrace_lowering::lower(&network, &headrace_lowering::Options { fifo_tokens, ..Default::default() });
+        let lowered =
+            headrace_lowering::lower(&network, &headrace_lowering::Options { fifo_tokens, ..Default::default() });
         let module = lowered.map_err(|problems| {
             problems.first().map_or_else(|| "it cannot be lowered".to_owned(), |problem| problem.message.clone())
         })?;

@@ -325,11 +325,7 @@ struct Made {
 }
 
 /// What comes out, bytes that lie together as words.
-fn words(
-    graph: &mut Graph,
-    mut outputs: Vec<(u32, u64, NodeId)>,
-    is_byte: &dyn Fn(u32) -> bool,
-) -> Option<Vec<Made>> {
+fn words(graph: &mut Graph, mut outputs: Vec<(u32, u64, NodeId)>, is_byte: &dyn Fn(u32) -> bool) -> Option<Vec<Made>> {
     outputs.sort_by_key(|&(port, offset, _)| (port, offset));
     let mut made = Vec::new();
     let mut rest = outputs.as_slice();

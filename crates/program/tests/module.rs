@@ -2,8 +2,9 @@
 
 use headrace_program::evaluate::{Machine, NoHost, Outside};
 use headrace_program::{
-    Argument, BinaryOp, CompareOp, Expr, Field, FieldType, Function, FunctionId, Input, Interface, Label, Module,
-    Output, Place, Record, RecordId, Stmt, Table, TableId, Type, Variable, VariableId, VariableKind, text, verify,
+    Argument, BinaryOp, ByteOrder, CompareOp, Expr, Field, FieldType, Function, FunctionId, Input, Interface, Label,
+    Module, Output, Place, Record, RecordId, Stmt, Table, TableId, Type, Variable, VariableId, VariableKind, text,
+    verify,
 };
 
 const CONTEXT: RecordId = RecordId(0);
@@ -107,6 +108,68 @@ fn a_right_module_runs() {
     let mut arguments = [Outside::Context, Outside::Slice(&mut bytes), Outside::Value(4)];
     let fault = call(FunctionId(3), &mut arguments).expect_err("one byte is missing");
     assert_eq!(fault.to_string(), "index 3 of an array of 3 (in write_bytes)");
+}
+
+/// What a function that is given eight bytes makes of them.
+fn done_with_bytes(variables: Vec<VariableKind>, body: Vec<Stmt>) -> (Vec<String>, Vec<u64>) {
+    let mut module = module();
+    let slice = VariableKind::Slice { element: Type::U8, mutable: true };
+    let given = vec![VariableKind::Record(CONTEXT), slice, VariableKind::Scalar(Type::U32)];
+    let body = [body, vec![Stmt::Return(Some(Expr::u32(0)))]].concat();
+    let id = module.interface.outputs[0].read;
+    module.functions[id.index()] = function("read", [given, variables].concat(), 3, Some(Type::U32), body);
+    let mut bytes: Vec<u64> = (1..=8).collect();
+    let problems = verify(&module);
+    if problems.is_empty() {
+        let arguments = &mut [Outside::Context, Outside::Slice(&mut bytes), Outside::Value(8)];
+        Machine::new(&module).call(id, arguments, &mut NoHost).expect("it runs");
+    }
+    (problems, bytes)
+}
+
+#[test]
+fn words_are_bytes_in_an_order() {
+    let bytes = || Place::variable(VariableId(1));
+    let (problems, made) = done_with_bytes(
+        Vec::new(),
+        vec![Stmt::StoreWord(
+            bytes(),
+            Expr::u32(4),
+            Expr::word(bytes(), Expr::u32(1), ByteOrder::Big, Type::U32),
+            ByteOrder::Little,
+        )],
+    );
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!(made, [1, 2, 3, 4, 5, 4, 3, 2]);
+    let whole = Expr::word(bytes(), Expr::u32(0), ByteOrder::Little, Type::U64);
+    let turned = vec![Stmt::StoreWord(bytes(), Expr::u32(0), whole, ByteOrder::Big)];
+    assert_eq!(done_with_bytes(Vec::new(), turned).1, [8, 7, 6, 5, 4, 3, 2, 1]);
+    // Of two bytes there are no words, and of what is no byte neither.
+    let narrow = Expr::word(bytes(), Expr::u32(0), ByteOrder::Big, Type::U16);
+    assert!(
+        !done_with_bytes(Vec::new(), vec![Stmt::StoreWord(bytes(), Expr::u32(0), narrow, ByteOrder::Big)]).0.is_empty()
+    );
+}
+
+#[test]
+fn lanes_do_the_same_for_every_value() {
+    let (lane, own) = (VariableId(3), VariableId(4));
+    let scalars = || vec![VariableKind::Scalar(Type::U32), VariableKind::Scalar(Type::U32)];
+    let bytes = || Place::variable(VariableId(1));
+    let twice = |statement: Vec<Stmt>| vec![Stmt::Lanes { lane, count: 3, body: statement }];
+    let read = Expr::element(bytes(), local(3, Type::U32), Type::U8).to(Type::U32);
+    let body = vec![
+        Stmt::Assign(Place::variable(own), read.times(Expr::u32(10))),
+        Stmt::Store(bytes(), local(3, Type::U32).plus(Expr::u32(4)), local(4, Type::U32).to(Type::U8)),
+    ];
+    let (problems, made) = done_with_bytes(scalars(), twice(body));
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!(made, [1, 2, 3, 4, 10, 20, 30, 8]);
+    for wrong in
+        [Stmt::Assign(Place::variable(lane), Expr::u32(0)), Stmt::Assign(field(0), Expr::u32(0)), Stmt::Return(None)]
+    {
+        assert!(!done_with_bytes(scalars(), twice(vec![wrong.clone()])).0.is_empty(), "{wrong:?}");
+    }
 }
 
 #[test]

@@ -218,3 +218,23 @@ impl Address {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_program::VariableId;
+
+    #[test]
+    fn bits_are_cut_out_where_they_are_wanted() {
+        let x = || Expr::read(Place::variable(VariableId(0)), Type::U32);
+        let byte = |n: u32| x().shifted_right(n).and(Expr::u32(255));
+        assert_eq!(scaled(&byte(16), 2), x().shifted_right(14).and(Expr::u32(1020)));
+        assert_eq!(scaled(&byte(2), 2), x().and(Expr::u32(1020)));
+        assert_eq!(scaled(&byte(1), 3), x().shifted_left(2).and(Expr::u32(2040)));
+        assert_eq!(scaled(&x().shifted_right(24), 2), x().shifted_right(22).and(Expr::u32(1020)));
+        // Bits would be lost at the top, or come in at the bottom.
+        assert_eq!(scaled(&x().and(Expr::u32(u32::MAX)), 1), x().and(Expr::u32(u32::MAX)).shifted_left(1));
+        assert_eq!(scaled(&x().shifted_right(1), 2), x().shifted_right(1).shifted_left(2));
+        assert_eq!(scaled(&byte(8), 0), byte(8));
+    }
+}

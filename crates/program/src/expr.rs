@@ -3,7 +3,7 @@
 use crate::{TableId, Type, VariableId};
 
 /// An expression and its type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expr {
     /// What it computes.
     pub kind: ExprKind,
@@ -77,7 +77,7 @@ impl ByteOrder {
 }
 
 /// The forms of expressions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ExprKind {
     /// A constant: as [`Type::extend`] says.
     Constant(u64),

@@ -124,7 +124,7 @@ pub struct Function {
 }
 
 /// A parameter or a local variable.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Variable {
     /// Name, unique in the function.
     pub name: String,

@@ -7,7 +7,7 @@ use crate::{ByteOrder, Expr, FunctionId, Place, VariableId};
 pub struct Label(pub u32);
 
 /// A statement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stmt {
     /// Stores a scalar.
     Assign(Place, Expr),
@@ -91,7 +91,7 @@ pub enum Stmt {
 }
 
 /// An argument of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Argument {
     /// A value of the type of the parameter.
     Value(Expr),
@@ -100,7 +100,7 @@ pub enum Argument {
 }
 
 /// An argument of a native.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NativeArgument {
     /// An `I64`.
     Value(Expr),
@@ -131,7 +131,7 @@ impl RealFormat {
 }
 
 /// What is shown. Integers and booleans were turned into bytes before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Print {
     /// The text of this number, a `U32` that is a position in [`crate::Module::texts`].
     Text(Expr),

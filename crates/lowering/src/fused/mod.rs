@@ -33,12 +33,13 @@ use crate::building::Building;
 use crate::function::FunctionBuilder;
 use crate::network::{Scheduled, scheduled};
 use headrace_ir::Network;
-use headrace_program::{Argument, CompareOp, Expr, FunctionId, Interface, Module, Place, Stmt, Type, VariableId};
+use headrace_program::{Argument, CompareOp, Expr, Function, FunctionId, Interface, Module, Place, Stmt, Type, VariableId};
 use headrace_transform::control::{Automaton, Holds};
 use kernel::Bytes;
 use layout::Fields;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The context, in functions that take it first.
 const CONTEXT: VariableId = VariableId(0);
@@ -78,7 +79,7 @@ impl Fused<'_> {
 /// Functions that have been lowered, by what they do.
 #[derive(Default)]
 struct Functions {
-    known: HashMap<String, FunctionId>,
+    known: HashMap<u64, Vec<FunctionId>>,
     /// What gives the network with its scheduler the state.
     leave: Option<FunctionId>,
 }
@@ -93,13 +94,26 @@ impl Functions {
         about: &str,
         result: Option<Type>,
     ) -> FunctionId {
-        let mut function = f.finish(String::new(), "", result);
-        let key = format!("{function:?}");
-        *self.known.entry(key).or_insert_with(|| {
-            function.name = building.names.fresh(like);
-            function.about = about.to_owned();
-            building.function(function)
-        })
+        let mut function = f.finish(String::new(), about, result);
+        let does = |function: &Function| {
+            let Function { variables, parameters, result, body, .. } = function;
+            let mut hasher = DefaultHasher::new();
+            (variables, parameters, result, body).hash(&mut hasher);
+            hasher.finish()
+        };
+        let alike = self.known.entry(does(&function)).or_default();
+        let is_same = |id: &&FunctionId| {
+            let Function { variables, parameters, result, body, .. } = &building.functions[id.index()];
+            (variables, parameters, result, body)
+                == (&function.variables, &function.parameters, &function.result, &function.body)
+        };
+        if let Some(&known) = alike.iter().find(is_same) {
+            return known;
+        }
+        function.name = building.names.fresh(like);
+        let id = building.function(function);
+        alike.push(id);
+        id
     }
 }
 

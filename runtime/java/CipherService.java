@@ -236,12 +236,17 @@ final class CipherService extends CipherSpi {
         open = false;
         inside = 0;
         encrypts = encrypting;
-        // Another key leaves nothing of the one before.
+        // Another key leaves nothing of the one before, and one that is refused neither.
         flow = flow != null ? flow : (encrypts ? forward : inverse).get();
         byte[] before = encrypts && isAead() ? iv : null;
         boolean sameKey = key != null && key.equals(newKey);
         key = newKey;
-        takeKey();
+        try {
+            takeKey();
+        } catch (InvalidKeyException refused) {
+            flow.destroy();
+            throw refused;
+        }
         iv = ivOf(spec, random);
         used = false;
         if (sameKey && before != null && Arrays.equals(before, iv)) {

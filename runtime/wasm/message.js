@@ -91,7 +91,7 @@ class Collected {
   /** Gives all of it away. */
   all() {
     const room = this.#room;
-    if (this.length === room.length) {
+    if (this.length === room.length && room !== NOTHING) {
       this.#room = NOTHING;
       this.length = 0;
       return room;

@@ -67,6 +67,14 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
+    /// What readers know it as.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ByteOrder::Big => "big",
+            ByteOrder::Little => "little",
+        }
+    }
+
     /// By how many bits byte `i` of a word of so many bytes is shifted in it.
     pub const fn shift(self, i: u32, n_bytes: u32) -> u32 {
         match self {

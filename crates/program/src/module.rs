@@ -247,11 +247,7 @@ impl Module {
         }
         fn of_block(block: &[Stmt]) -> usize {
             let of = |statement: &Stmt| {
-                let values: usize = match statement {
-                    Stmt::Assign(_, value) | Stmt::If(value, ..) | Stmt::While(_, value, _) => of_expr(value),
-                    Stmt::Store(_, index, value) => of_expr(index) + of_expr(value),
-                    _ => 0,
-                };
+                let values: usize = statement.exprs().into_iter().map(of_expr).sum();
                 1 + values + statement.blocks().into_iter().map(of_block).sum::<usize>()
             };
             block.iter().map(of).sum()

@@ -142,6 +142,36 @@ pub enum Print {
 }
 
 impl Stmt {
+    /// The expressions in it, without those in its blocks.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Stmt::Assign(_, value) | Stmt::If(value, ..) | Stmt::While(_, value, _) | Stmt::Switch(value, ..) => {
+                vec![value]
+            }
+            Stmt::Store(_, index, value) | Stmt::StoreWord(_, index, value, _) => vec![index, value],
+            Stmt::Copy { at, from, count, .. } => vec![at, from, count],
+            Stmt::Fill { at, count, value, .. } => vec![at, count, value],
+            Stmt::Call { arguments, .. } => {
+                let values = arguments.iter().map(|argument| match argument {
+                    Argument::Value(value) => Some(value),
+                    Argument::Reference(_) => None,
+                });
+                values.flatten().collect()
+            }
+            Stmt::Return(value) => value.iter().collect(),
+            Stmt::Print(Print::Text(value) | Print::Real(value, _)) => vec![value],
+            Stmt::Print(Print::Bytes(_, from, count)) => vec![from, count],
+            Stmt::Native { arguments, .. } => {
+                let values = arguments.iter().flat_map(|argument| match argument {
+                    NativeArgument::Value(value) => vec![value],
+                    NativeArgument::Bytes(_, from, count) => vec![from, count],
+                });
+                values.collect()
+            }
+            Stmt::Lanes { .. } | Stmt::Loop(..) | Stmt::Break(_) | Stmt::Continue(_) => Vec::new(),
+        }
+    }
+
     /// The blocks in it.
     pub fn blocks(&self) -> Vec<&[Stmt]> {
         match self {

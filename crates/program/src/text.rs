@@ -1,8 +1,8 @@
 //! The readable form of a module: for people, who compare what was lowered with what was printed.
 
 use crate::{
-    Argument, ByteOrder, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type,
-    UnaryOp, VariableKind,
+    Argument, Expr, ExprKind, FieldType, Function, Module, NativeArgument, Place, Print, Root, Stmt, Type, UnaryOp,
+    VariableKind,
 };
 use std::fmt::Write as _;
 
@@ -75,13 +75,6 @@ fn constant(value: u64, ty: Type) -> String {
     }
 }
 
-fn order_name(order: ByteOrder) -> &'static str {
-    match order {
-        ByteOrder::Big => "big",
-        ByteOrder::Little => "little",
-    }
-}
-
 struct Printer<'a> {
     module: &'a Module,
     function: &'a Function,
@@ -123,7 +116,7 @@ impl Printer<'_> {
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => format!("{}[{}]", self.place(place), self.expr(index)),
             ExprKind::Word(place, index, order) => {
-                format!("{}.{}({}[{}..])", expr.ty, order_name(*order), self.place(place), self.expr(index))
+                format!("{}.{}({}[{}..])", expr.ty, order.name(), self.place(place), self.expr(index))
             }
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("!{}", self.operand(x)),
@@ -160,7 +153,7 @@ impl Printer<'_> {
             }
             Stmt::StoreWord(place, index, value, order) => {
                 let (place, index) = (self.place(place), self.expr(index));
-                let text = format!("{place}[{index}..] = {}.{}({})", value.ty, order_name(*order), self.expr(value));
+                let text = format!("{place}[{index}..] = {}.{}({})", value.ty, order.name(), self.expr(value));
                 self.line(&text);
             }
             Stmt::Lanes { lane, count, body } => {

@@ -322,7 +322,11 @@ impl Checker<'_> {
                 self.expr(value);
                 self.word(place, value.ty, true);
             }
-            Stmt::Lanes { lane, body, .. } => {
+            Stmt::Lanes { lane, count, body } => {
+                if *count == 0 {
+                    self.problem("no lanes");
+                }
+                self.own_to_lanes(body);
                 self.receives(*lane, Type::U32);
                 let own = Place::variable(*lane);
                 for statement in body {
@@ -414,6 +418,16 @@ impl Checker<'_> {
         }
     }
 
+    /// What lanes assign is read by them only.
+    fn own_to_lanes(&mut self, body: &[Stmt]) {
+        for statement in body {
+            let Stmt::Assign(place, _) = statement else { continue };
+            if reads(&self.function.body, place) != reads(body, place) {
+                self.problem("what lanes assign is read elsewhere");
+            }
+        }
+    }
+
     /// A number that is several elements of an array.
     fn word(&mut self, place: &Place, ty: Type, written: bool) {
         let bytes = self.elements(place, written).is_none_or(|element| element == Type::U8);
@@ -465,6 +479,19 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// How often statements read a scalar.
+fn reads(block: &[Stmt], place: &Place) -> usize {
+    fn of_expr(expr: &Expr, place: &Place) -> usize {
+        let own = usize::from(matches!(&expr.kind, ExprKind::Read(other) if other == place));
+        own + expr.parts().into_iter().map(|part| of_expr(part, place)).sum::<usize>()
+    }
+    let of = |statement: &Stmt| {
+        let own: usize = statement.exprs().into_iter().map(|expr| of_expr(expr, place)).sum();
+        own + statement.blocks().into_iter().map(|block| reads(block, place)).sum::<usize>()
+    };
+    block.iter().map(of).sum()
 }
 
 /// True when every way through the block ends in a return, or never ends.

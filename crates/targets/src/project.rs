@@ -4,7 +4,7 @@ use crate::c::{Options, fused};
 use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::{Role, samples};
-use headrace_lowering::{Options as Lowering, lower, lower_fused};
+use headrace_lowering::{Lanes, Options as Lowering, lower, lower_fused};
 use headrace_program::Module;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Limits, automaton_of};
@@ -92,6 +92,9 @@ pub(crate) fn lowered_operation(
         Err(refused) => (lowered(network, options), Some(refused)),
     }
 }
+
+/// For languages whose compilers put loops into vectors: as many as those of 256 bits have words.
+pub(crate) const COMPILED_LANES: Lanes = Lanes { count: 8, longest: None };
 
 /// Statements and expressions of a program with a control automaton: beyond, compilers take minutes.
 const MOST_SIZE: usize = 400_000;

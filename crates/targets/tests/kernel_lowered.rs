@@ -228,6 +228,7 @@ fn loops_do_what_they_mean() {
     try_loop("delayed", &loops::delayed(1), &mut random);
     try_loop("chained", &loops::chained(), &mut random);
     try_loop("counting", &loops::counting(), &mut random);
+    try_loop("overflowing", &loops::overflowing(), &mut random);
     for n in [4, 16] {
         let body = loops::feistel(&mut random, n);
         try_loop("feistel", &body, &mut random);

@@ -1,7 +1,8 @@
 //! A list of effects as statements of a function that takes the context.
 //!
 //! Tokens that are read are copied to an array of the function first, and those that are made are copied from one at the end:
-//! languages that check indices do so once for all, and no store can be taken to change what is read.
+//! languages that check indices do so once for all, and no store can be taken to change what is read. For languages that check
+//! none, they stay where they lie (`Options::tokens_in_place`).
 
 use super::lanes::LaneSlots;
 use super::layout::element;
@@ -13,7 +14,7 @@ use crate::integer::wrap;
 use crate::machine::class;
 use headrace_ir::{IntType, Scalar};
 use headrace_program::{ByteOrder, Expr, Label, Place, Root, Stmt, Type, VariableId};
-use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId};
+use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId, graph};
 use headrace_transform::statements::{Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -284,6 +285,9 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     pub(super) fn store(&mut self, object: ObjectId, index: Expr, value: Value) {
         let index = self.lane_index(object, index);
         if let Some(words) = index.constant().and_then(|index| self.kept.get(&(object, index))).cloned() {
+            // What reads it takes it as it is.
+            let width = self.object(object).width;
+            let value = if value.clean { value } else { value.masked(graph::mask(width)) };
             return self.assign_words(&words, value);
         }
         let width = self.object(object).width;
@@ -444,7 +448,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         };
         let value = Value::one(token.to(word_type(width)), true);
         match scalar {
-            Scalar::Int(IntType { signed: true, .. }) => value.masked(headrace_transform::kernel::graph::mask(width)),
+            Scalar::Int(IntType { signed: true, .. }) => value.masked(graph::mask(width)),
             _ => value,
         }
     }
@@ -693,17 +697,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     /// Copies bytes that lie together.
     fn copy(&mut self, place: Memory, first: u64, n: u64, from: Memory, at: i64) {
-        let array = match from {
-            Memory::Port(port) => match self.inputs.get(&port) {
-                Some(Window { array: Some((array, least)), .. }) => Some((Place::variable(*array), at as u64 - least)),
-                _ => None,
-            },
-            Memory::Object(object) => Some((self.place(object), at as u64)),
-        };
+        let buffer = |port: usize| self.fused.fields.inputs[port].tokens;
+        let array = self.bytes_at(from, at as u64, n, &self.inputs, buffer);
         if let (Memory::Object(object), Some((source, from))) = (place, array)
             && !(first..first + n).any(|index| self.kept.contains_key(&(object, index)))
         {
-            let (at, from, count) = (Expr::u32(first as u32), Expr::u32(from as u32), Expr::u32(n as u32));
+            let (at, count) = (Expr::u32(first as u32), Expr::u32(n as u32));
             return self.f.push(Stmt::Copy { target: self.place(object), at, source, from, count });
         }
         for i in 0..n {

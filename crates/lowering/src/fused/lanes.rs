@@ -82,9 +82,15 @@ impl Fused<'_> {
         let lanes = Lanes::of(body)?;
         let count = options.count;
         let n_slots = |kind: usize| (lanes.slots[kind].filled.len() + lanes.slots[kind].taken.len()) as u32;
+        let before = (*self.slots.borrow(), building.records[self.fields.context.index()].fields.len());
         let mut fields = [0, 1].map(|kind| self.slot_field(kind, count * n_slots(kind), building));
         let own = Own { lanes: &lanes, count, fields };
-        let mut lane = self.one_lane(&own, building)?;
+        let Some(mut lane) = self.one_lane(&own, building) else {
+            // No slots for nothing.
+            *self.slots.borrow_mut() = before.0;
+            building.records[self.fields.context.index()].fields.truncate(before.1);
+            return None;
+        };
         if options.longest.is_none() {
             lane.statements = by_depth(lane.statements);
         }

@@ -33,7 +33,9 @@ use crate::building::Building;
 use crate::function::FunctionBuilder;
 use crate::network::{Scheduled, scheduled};
 use headrace_ir::Network;
-use headrace_program::{Argument, CompareOp, Expr, Function, FunctionId, Interface, Module, Place, Stmt, Type, VariableId};
+use headrace_program::{
+    Argument, CompareOp, Expr, Function, FunctionId, Interface, Module, Place, Stmt, Type, VariableId,
+};
 use headrace_transform::control::{Automaton, Holds};
 use kernel::Bytes;
 use layout::Fields;

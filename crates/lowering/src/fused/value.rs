@@ -203,16 +203,14 @@ impl KernelCode<'_, '_> {
                 a.zip(Value::number(mask(width), width), clean, xor)
             }
             Op::And(a, b) => self.bitwise(a, b, |a, b| a || b, Expr::and),
-            Op::Or(a, b) | Op::Xor(a, b) if self.as_choice(a, b).is_some() => {
-                let [by, one, other] = self.as_choice(a, b).unwrap_or([a, a, b]);
-                let (by, one, other) = (self.node(by), self.node(one), self.node(other));
-                let other = self.plain(other);
-                let clean = one.clean && other.clean;
-                let differ = one.zip(other.clone(), clean, xor).zip(by, clean, Expr::and);
-                differ.zip(other, clean, xor)
-            }
-            Op::Or(a, b) => self.bitwise(a, b, |a, b| a && b, or),
-            Op::Xor(a, b) => self.bitwise(a, b, |a, b| a && b, xor),
+            Op::Or(a, b) => match self.as_choice(a, b) {
+                Some(parts) => self.choice(parts),
+                None => self.bitwise(a, b, |a, b| a && b, or),
+            },
+            Op::Xor(a, b) => match self.as_choice(a, b) {
+                Some(parts) => self.choice(parts),
+                None => self.bitwise(a, b, |a, b| a && b, xor),
+            },
             Op::Add(a, b) => {
                 let fits = most(a).checked_add(most(b)).is_some_and(|sum| sum <= mask(width));
                 self.arithmetic(BinaryOp::Add, a, b, width, fits)
@@ -319,6 +317,14 @@ impl KernelCode<'_, '_> {
                 Value::number(0, width)
             }
         }
+    }
+
+    /// `(y ^ z) & x ^ z`
+    fn choice(&mut self, [x, y, z]: [NodeId; 3]) -> Value {
+        let (x, y, z) = (self.node(x), self.node(y), self.node(z));
+        let z = self.plain(z);
+        let clean = y.clean && z.clean;
+        y.zip(z.clone(), clean, xor).zip(x, clean, Expr::and).zip(z, clean, xor)
     }
 
     /// `x & y | !x & z`, as `[x, y, z]`, where neither part is needed for something else: `(y ^ z) & x ^ z` takes fewer

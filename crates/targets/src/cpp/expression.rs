@@ -2,7 +2,7 @@
 
 use super::name;
 use crate::braces::is_enclosed;
-use headrace_program::{BinaryOp, ByteOrder, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
+use headrace_program::{BinaryOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp};
 
 /// What expressions of a function are printed with.
 #[derive(Clone, Copy)]
@@ -56,14 +56,6 @@ pub(super) fn constant(value: u64, ty: Type) -> String {
     }
 }
 
-/// The function that loads or stores words in an order of bytes.
-pub(super) fn order_name(what: &str, order: ByteOrder) -> String {
-    match order {
-        ByteOrder::Big => format!("{what}_big"),
-        ByteOrder::Little => format!("{what}_little"),
-    }
-}
-
 impl Scope<'_> {
     /// A place.
     pub(super) fn place(&self, place: &Place) -> String {
@@ -109,7 +101,7 @@ impl Scope<'_> {
             ExprKind::Read(place) => self.place(place),
             ExprKind::Element(place, index) => self.element(place, index),
             ExprKind::Word(place, index, order) => {
-                format!("{}<{}>({})", order_name("load", *order), ctype(expr.ty), self.pointer(place, index))
+                format!("load_{}<{}>({})", order.name(), ctype(expr.ty), self.pointer(place, index))
             }
             ExprKind::Unary(UnaryOp::Negate, x) if expr.ty.is_signed() => format!("wrapping_negate({})", self.expr(x)),
             ExprKind::Unary(UnaryOp::Negate, x) if expr.ty.is_int() => format!("0u - {}", self.operand(x)),

@@ -1,6 +1,6 @@
 //! Statements and functions.
 
-use super::expression::{Scope, ctype, order_name};
+use super::expression::{Scope, ctype};
 use super::name;
 use crate::braces::{Braces, Lines, sentence};
 use headrace_program::{
@@ -129,7 +129,7 @@ impl Braces for Printer<'_> {
 
     fn store_word(&mut self, target: &Place, index: &Expr, value: &Expr, order: ByteOrder) {
         let (to, value) = (self.scope.pointer(target, index), self.scope.expr(value));
-        self.lines.line(&format!("{}({to}, {value});", order_name("store", order)));
+        self.lines.line(&format!("store_{}({to}, {value});", order.name()));
     }
 
     fn lanes(&mut self, lane: VariableId, count: u32, body: &[Stmt]) {

@@ -4,19 +4,18 @@ use super::shape::{class_name, header_name, operation};
 use super::{answers, name, network};
 use crate::braces::free_of_records;
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
+use crate::project::{
+    COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
+};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::{Lanes, Options as Lowering};
+use headrace_lowering::Options as Lowering;
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
-/// Enough for the widest vectors that compilers use.
-const LANES: Lanes = Lanes { count: 8, longest: None };
-
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(4096, LANES);
+const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES);
 
 /// The headers that projects ship with.
 const SUPPORT: &str = include_str!("../../../../runtime/cpp/support.hpp");

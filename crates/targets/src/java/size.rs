@@ -2,8 +2,7 @@
 //! (8,000 bytes). Bounds from above, from the instructions that places and operators need.
 
 use headrace_program::{
-    Argument, BinaryOp, Expr, ExprKind, Function, NativeArgument, Place, Print, Root, Stmt, Type, VariableId,
-    VariableKind,
+    Argument, BinaryOp, Expr, ExprKind, Function, NativeArgument, Place, Print, Root, Stmt, Type, VariableKind,
 };
 
 /// Bytes of a call of a part, with what follows from how it ends.
@@ -22,9 +21,8 @@ impl Size {
 
     /// In the frame of a method: beyond 256 words instructions for them are longer.
     pub(super) fn of_whole(function: &Function) -> Self {
-        let words = function.variables.iter().enumerate().map(|(at, variable)| match variable.kind {
+        let words = function.variables.iter().map(|variable| match variable.kind {
             VariableKind::Scalar(Type::U64 | Type::I64 | Type::F64) | VariableKind::Slice { .. } => 2,
-            VariableKind::Array(..) if !function.is_parameter(VariableId(at as u32)) => 1,
             _ => 1,
         });
         // The object itself is the first.
@@ -43,6 +41,8 @@ impl Size {
     fn expr(self, value: &Expr) -> u32 {
         let parts: u32 = value.parts().into_iter().map(|part| self.expr(part)).sum();
         let own = match &value.kind {
+            // Reals are made of their bits.
+            ExprKind::Constant(_) if value.ty.is_real() => 6,
             ExprKind::Constant(_) => 3,
             ExprKind::Read(at) => self.place(at),
             // Of a slice, the index of its beginning is added.
@@ -78,7 +78,8 @@ impl Size {
             Stmt::If(condition, ..) => expr(condition) + 6,
             Stmt::While(_, condition, _) => expr(condition) + 6,
             Stmt::Loop(..) | Stmt::Break(_) | Stmt::Continue(_) => 6,
-            Stmt::Switch(value, cases, _) => expr(value) + 16 + 11 * cases.len() as u32,
+            // A table may have five entries for each case.
+            Stmt::Switch(value, cases, _) => expr(value) + 16 + 24 * cases.len() as u32,
             Stmt::Call { arguments, .. } => {
                 let argument = |argument: &Argument| match argument {
                     Argument::Value(value) => expr(value),

@@ -1,7 +1,6 @@
 //! Expressions.
 
 use super::code::{Code, Spot};
-use super::module::order_name;
 use super::types::{constant, value};
 use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Type, UnaryOp};
 
@@ -71,7 +70,7 @@ impl Code<'_> {
     /// A word of the machine as one of an order, and back: the module names no machine.
     fn in_order(&mut self, word: &str, order: ByteOrder, ty: Type) -> String {
         let (prefix, ty) = (self.shared.prefix, value(ty));
-        self.define(&format!("call {ty} @{prefix}.{}.{ty}({ty} {word})", order_name(order)))
+        self.define(&format!("call {ty} @{prefix}.{}.{ty}({ty} {word})", order.name()))
     }
 
     fn binary(&mut self, op: BinaryOp, ty: Type, x: &str, y: &str) -> String {

@@ -41,8 +41,8 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
     let shared =
         Shared { module, layouts: &layouts, structures: &structures, functions: &functions, hosted: &hosted, prefix };
     let mut text = format!(
-        "{head}; The network `{}`.\n;\n; It names no machine: llc, opt and clang take the one that they are told. {prefix}.h declares what stands here for the\n\
-         ; outside; its state is {}, of which the outside knows nothing.\n\nsource_filename = \"{}\"\n\n",
+        "{head}; The network `{}`.\n;\n; It names no machine: clang, llc and opt take the one that they are told, and opt must be told if its first byte of a word is\n\
+         ; the most significant. {prefix}.h declares what stands here for the outside; its state is {}, of which the outside knows nothing.\n\nsource_filename = \"{}\"\n\n",
         module.name.replace('\n', " "),
         super::types::structure(module, module.interface.context),
         quoted(&module.name)
@@ -81,19 +81,11 @@ pub(super) fn module(head: &str, module: &Module, prefix: &str) -> String {
     text
 }
 
-/// The order of bytes in names of functions.
-pub(super) fn order_name(order: ByteOrder) -> &'static str {
-    match order {
-        ByteOrder::Big => "big",
-        ByteOrder::Little => "little",
-    }
-}
-
 /// The functions that put bytes of words in order, as far as they are called. What order the machine has is asked of a
 /// constant, so that whoever compiles for a machine has the answer then.
 fn orders(text: &mut String, prefix: &str) {
     let called = |order: ByteOrder, ty: &str| {
-        let name = format!("@{prefix}.{}.{ty}", order_name(order));
+        let name = format!("@{prefix}.{}.{ty}", order.name());
         text.contains(&format!("{name}(")).then_some((name, order, ty.to_owned()))
     };
     let both = [ByteOrder::Big, ByteOrder::Little].into_iter();

@@ -5,18 +5,17 @@
 use super::{glue, module};
 use crate::c::project::{MESSAGES, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
 use crate::c::{Options, RUNTIME, prefix_for};
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
+use crate::project::{
+    COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
+};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_lowering::{Lanes, Options as Lowering};
+use headrace_lowering::Options as Lowering;
 use headrace_program::Module;
 use headrace_source::Diagnostic;
 
-/// Enough for the widest vectors that compilers use.
-const LANES: Lanes = Lanes { count: 8, longest: None };
-
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(4096, LANES).in_place();
+const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).in_place();
 
 /// What modules call, in C.
 pub const CALLS: &[(&str, &str)] = &[

@@ -102,6 +102,7 @@ impl Code<'_> {
     fn lanes(&mut self, lane: VariableId, count: u32, body: &[Stmt]) {
         let number = self.blocks();
         let [next, end] = ["next", "end"].map(|part| format!("lanes.{number}.{part}"));
+        self.assign(lane, "0");
         self.go(&next);
         self.begin(&next);
         self.block(body);

@@ -114,12 +114,18 @@ impl Printer<'_> {
                 self.line(&format!("{target}[{index}] = {};", scope.expr(value)));
             }
             Stmt::StoreWord(place, index, value, order) => {
-                let (target, index, n_bytes) = (scope.place(place), scope.index(index), value.ty.bytes());
+                let (target, at, n_bytes) = (scope.place(place), scope.index(index), value.ty.bytes());
                 let bytes = format!("{}.to_{}_bytes()", scope.operand(value), order_name(*order));
-                self.line(&format!("{target}[{index}..][..{n_bytes}].copy_from_slice(&{bytes});"));
+                // What is read of something that is borrowed then, is read first.
+                if place.path.is_empty() && (scope.reads_memory(value) || scope.reads_memory(index)) {
+                    self.line(&format!("let (at__, word__) = ({at}, {bytes});"));
+                    return self.line(&format!("{target}[at__..][..{n_bytes}].copy_from_slice(&word__);"));
+                }
+                self.line(&format!("{target}[{at}..][..{n_bytes}].copy_from_slice(&{bytes});"));
             }
             Stmt::Lanes { lane, count, body } => {
                 let lane = name(&scope.function.variables[lane.index()].name);
+                self.line(&format!("{lane} = 0;"));
                 self.line(&format!("while {lane} < {count}u32 {{"));
                 self.depth += 1;
                 self.block(body);

@@ -80,9 +80,7 @@ impl Code<'_> {
             Vectors { shape, lane, number, own, uniform }
         });
         let lines = vectors.as_ref().and_then(|vectors| {
-            let lines: Option<Vec<String>> =
-                body.iter().map(|statement| self.vector_statement(vectors, statement)).collect();
-            lines
+            body.iter().map(|statement| self.vector_statement(vectors, statement)).collect::<Option<Vec<String>>>()
         });
         let name = self.variable(lane).to_owned();
         let vectors = vectors.filter(|_| lines.is_some());
@@ -97,6 +95,7 @@ impl Code<'_> {
                 self.line(&format!("(local.set {local} {value})"));
             }
         }
+        self.line(&format!("(local.set ${name} (i32.const 0))"));
         self.open(&format!("(loop $lanes.{number}"));
         match lines {
             Some(lines) => lines.iter().for_each(|line| self.line(line)),

@@ -404,6 +404,31 @@ pub fn counting() -> Loop {
     l.finish()
 }
 
+/// Narrow elements that overflow from pass to pass; what they have become is compared, and says what is read of a table.
+pub fn overflowing() -> Loop {
+    let mut l = Bytes::new(4);
+    let (byte, word) = (l.object("byte", 8, 1), l.object("word", 16, 1));
+    let elements: Vec<u128> = (0..256).map(|at| at * 7 % 256).collect();
+    let table = l.graph.add_table(Table { name: "steps".into(), width: 8, elements: elements.into() });
+    let (x, y) = (l.entry(byte, 0), l.entry(word, 0));
+    let (limit, step) = (l.graph.number(100, 8), l.graph.number(201, 8));
+    let far = l.graph.number(60_001, 16);
+    let small = l.graph.less(x, limit);
+    let flag = l.graph.zero_extend(small, 8);
+    let looked_up = l.graph.lookup(table, x);
+    let top = l.graph.extract(y, 8, 8);
+    for (i, value) in [flag, looked_up, top, x].into_iter().enumerate() {
+        let token = l.byte(i as u64);
+        let value = l.graph.sum(value, token);
+        l.put(value, true);
+    }
+    let (next_byte, next_word) = (l.graph.sum(x, step), l.graph.sum(y, far));
+    for (object, next) in [(byte, next_byte), (word, next_word)] {
+        l.carried.push(Carried { object, index: 0, next, carry: Carry::True });
+    }
+    l.finish()
+}
+
 /// The same for each piece of the tokens; what all pieces have in common is kept in elements, and passes are counted.
 pub fn in_pieces(n_pieces: u64, bytes_in: u64, bytes_out: u64) -> Loop {
     let mut l = Bytes::new(n_pieces * bytes_in);

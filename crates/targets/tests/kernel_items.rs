@@ -42,6 +42,7 @@ fn cases() -> Vec<Case> {
         ("waiting".to_owned(), loops::waiting(24)),
         ("delayed".to_owned(), loops::delayed(1)),
         ("counting".to_owned(), loops::counting()),
+        ("overflowing".to_owned(), loops::overflowing()),
         ("pieces".to_owned(), loops::in_pieces(7, 3, 1)),
     ];
     for i in 0..12 {

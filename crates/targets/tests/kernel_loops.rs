@@ -167,6 +167,7 @@ fn shapes(random: &mut Random) -> Vec<Case> {
         case("waiting", loops::waiting(24)),
         case("delayed", loops::delayed(1)),
         case("counting", loops::counting()),
+        case("overflowing", loops::overflowing()),
     ]
 }
 

@@ -4,8 +4,7 @@
 //! languages that check indices do so once for all, and no store can be taken to change what is read. For languages that check
 //! none, they stay where they lie (`Options::tokens_in_place`).
 
-use super::lanes::LaneSlots;
-use super::layout::element;
+use super::layout::{LaneSlots, element};
 use super::value::{Value, word_type};
 use super::{Fused, Reason};
 use crate::building::Building;

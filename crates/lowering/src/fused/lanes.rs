@@ -2,6 +2,8 @@
 //! several, where a loop is to be short), and one that takes tokens from slots.
 
 use super::kernel::{KernelCode, Values};
+use super::lane_pieces::{Between, OneLane, by_depth, pieces};
+use super::layout::{LaneSlots, SLOTS};
 use super::value::Value;
 use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
@@ -13,29 +15,6 @@ use headrace_transform::kernel::{Effect, Loop, ObjectId};
 use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The types of slots.
-const TYPES: [Type; 2] = [Type::U32, Type::U64];
-
-/// Where the slots of a lane lie.
-#[derive(Clone, Debug)]
-pub(super) struct LaneSlots {
-    /// The objects that stand for them.
-    pub objects: [ObjectId; 2],
-    /// The fields that they are elements of.
-    pub fields: [Option<u32>; 2],
-    /// Which lane it is.
-    pub lane: VariableId,
-    /// How many there are.
-    pub count: u32,
-}
-
-impl LaneSlots {
-    /// Where the lane has its own of a slot.
-    pub fn index(&self, slot: Expr) -> Expr {
-        slot.times(Expr::u32(self.count)).plus(Expr::read(Place::variable(self.lane), Type::U32))
-    }
-}
-
 /// The functions that run passes side by side.
 pub(super) struct SideBySide {
     count: u32,
@@ -44,30 +23,10 @@ pub(super) struct SideBySide {
     take: FunctionId,
 }
 
-/// What is done for a lane.
-struct OneLane {
-    /// Has its variables.
-    f: FunctionBuilder,
-    /// The one that says which lane it is.
-    lane: VariableId,
-    /// What it computes.
-    statements: Vec<Stmt>,
-    /// Variables that are elements which no lane changes: whoever reads one reads the element.
-    elements: HashMap<VariableId, Expr>,
-}
-
 /// What a function for all lanes is begun with.
 struct Own<'l> {
     lanes: &'l Lanes,
-    count: u32,
-    fields: [Option<u32>; 2],
-}
-
-impl Own<'_> {
-    fn slots(&self, lane: VariableId) -> LaneSlots {
-        let objects = [self.lanes.slots[0].object, self.lanes.slots[1].object];
-        LaneSlots { objects, fields: self.fields, lane, count: self.count }
-    }
+    slots: LaneSlots,
 }
 
 impl Fused<'_> {
@@ -84,7 +43,9 @@ impl Fused<'_> {
         let n_slots = |kind: usize| (lanes.slots[kind].filled.len() + lanes.slots[kind].taken.len()) as u32;
         let before = (*self.slots.borrow(), building.records[self.fields.context.index()].fields.len());
         let mut fields = [0, 1].map(|kind| self.slot_field(kind, count * n_slots(kind), building));
-        let own = Own { lanes: &lanes, count, fields };
+        let objects = [lanes.slots[0].object, lanes.slots[1].object];
+        let slots = |fields| LaneSlots { objects, fields, lane: CONTEXT, count };
+        let own = Own { lanes: &lanes, slots: slots(fields) };
         let Some(mut lane) = self.one_lane(&own, building) else {
             // No slots for nothing.
             *self.slots.borrow_mut() = before.0;
@@ -98,9 +59,9 @@ impl Fused<'_> {
         let between = Between::of(&pieces, [n_slots(0), n_slots(1)]);
         // What goes from piece to piece has slots behind the others.
         fields = [0, 1].map(|kind| self.slot_field(kind, count * between.n_slots[kind], building));
-        let own = Own { lanes: &lanes, count, fields };
+        let own = Own { lanes: &lanes, slots: slots(fields) };
         let compute = pieces.iter().enumerate().map(|(number, piece)| {
-            let f = between.function(number, piece, &lane, self.fields.context, &own);
+            let f = between.function(number, piece, &lane, self.fields.context, &own.slots);
             functions.add(building, f, "lanes", "does the same for every lane", None)
         });
         let compute = compute.collect();
@@ -117,8 +78,8 @@ impl Fused<'_> {
         }
         let (field, most) = slots.get_or_insert_with(|| {
             let about = "what passes that run side by side have each of its own";
-            let name = format!("slots_{}", TYPES[kind].bits());
-            (building.field(self.fields.context, &name, FieldType::Array(TYPES[kind], 1), about), 1)
+            let name = format!("slots_{}", SLOTS[kind].bits());
+            (building.field(self.fields.context, &name, FieldType::Array(SLOTS[kind], 1), about), 1)
         });
         *most = (*most).max(length);
         Some(*field)
@@ -129,7 +90,7 @@ impl Fused<'_> {
         for (kind, slots) in self.slots.borrow().iter().enumerate() {
             if let Some((field, length)) = *slots {
                 let record = &mut building.records[self.fields.context.index()];
-                record.fields[field as usize].ty = FieldType::Array(TYPES[kind], length);
+                record.fields[field as usize].ty = FieldType::Array(SLOTS[kind], length);
             }
         }
     }
@@ -140,7 +101,7 @@ impl Fused<'_> {
         let values = Values { graph: &own.lanes.graph, objects: &own.lanes.objects };
         let mut code = KernelCode::new(self, building, values, None);
         let lane = code.f.scalar("lane", Type::U32);
-        code.lanes = Some(own.slots(lane));
+        code.lanes = Some(own.slots.of(lane));
         code.effects(&own.lanes.effects);
         let mut statements = code.f.take();
         // Each variable has one value only, which may go from piece to piece.
@@ -172,7 +133,7 @@ impl Fused<'_> {
         let mut code = KernelCode::new(self, building, values, None);
         let cursors = parameters(&mut code.f, "in", &body.consumes);
         let lane = code.f.scalar("lane", Type::U32);
-        let slots = own.slots(lane);
+        let slots = own.slots.of(lane);
         let first_kept = passes.first_kept();
         for (i, kept) in passes.kept.iter().enumerate() {
             for word in kept.words() {
@@ -201,7 +162,7 @@ impl Fused<'_> {
                     Filled::Tokens(tokens) => code.tokens(&tokens),
                 };
                 let index = slots.index(Expr::u32(slot));
-                let store = Stmt::Store(code.field(field), index, value.low.to(TYPES[kind]));
+                let store = Stmt::Store(code.field(field), index, value.low.to(SLOTS[kind]));
                 code.f.push(store);
             }
         }
@@ -209,7 +170,7 @@ impl Fused<'_> {
         code.close();
         next_lane(&mut code.f, lane, &[(&cursors, &body.consumes)]);
         let block = code.f.restore(outer);
-        until(&mut code.f, lane, own.count, block);
+        until(&mut code.f, lane, own.slots.count, block);
         for (i, kept) in passes.kept.iter().enumerate() {
             for word in kept.words() {
                 code.store_kept_word(kept, ObjectId((first_kept + i) as u32), word);
@@ -227,7 +188,7 @@ impl Fused<'_> {
         let read = parameters(&mut code.f, "in", &body.consumes);
         let made = parameters(&mut code.f, "out", &body.produces);
         let lane = code.f.scalar("lane", Type::U32);
-        let slots = own.slots(lane);
+        let slots = own.slots.of(lane);
         let taken = || own.lanes.slots.iter().flat_map(|slots| &slots.taken);
         let at = |cursors: &[Option<VariableId>], code: &KernelCode<'_, '_>, port: usize| {
             cursors[port].map_or(Expr::u32(0), |own| code.f.read(own))
@@ -239,9 +200,9 @@ impl Fused<'_> {
             let Some(field) = slots.fields[kind] else { continue };
             for (slot, taken) in (own.filled.len() as u32..).zip(&own.taken) {
                 let index = slots.index(Expr::u32(slot));
-                let mut value = Expr::element(code.field(field), index, TYPES[kind]);
+                let mut value = Expr::element(code.field(field), index, SLOTS[kind]);
                 if let Some(plus) = &taken.plus {
-                    let tokens = code.tokens(plus).low.to(TYPES[kind]);
+                    let tokens = code.tokens(plus).low.to(SLOTS[kind]);
                     value = Expr::binary(BinaryOp::Xor, value, tokens);
                 }
                 code.put_tokens(&taken.tokens, value);
@@ -250,7 +211,7 @@ impl Fused<'_> {
         code.close();
         next_lane(&mut code.f, lane, &[(&read, &body.consumes), (&made, &body.produces)]);
         let block = code.f.restore(outer);
-        until(&mut code.f, lane, own.count, block);
+        until(&mut code.f, lane, own.slots.count, block);
         let KernelCode { f, building, .. } = code;
         functions.add(building, f, "take_lanes", "makes tokens of what lanes have left in slots", None)
     }
@@ -261,24 +222,6 @@ fn offsets(tokens: impl Iterator<Item = Tokens>) -> BTreeMap<u32, BTreeSet<u64>>
     let mut offsets: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     tokens.for_each(|tokens| offsets.entry(tokens.port).or_default().extend(tokens.first..tokens.first + tokens.n));
     offsets
-}
-
-/// Statements by how many come before them at least: what is independent stands together.
-fn by_depth(statements: Vec<Stmt>) -> Vec<Stmt> {
-    let mut depths: HashMap<VariableId, usize> = HashMap::new();
-    let mut all: Vec<(usize, Stmt)> = Vec::new();
-    for statement in statements {
-        let mut depth = 0;
-        if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = &statement {
-            variables(value, &mut |variable| depth = depth.max(depths.get(&variable).map_or(0, |depth| depth + 1)));
-        }
-        if let Stmt::Assign(Place { root: Root::Variable(variable), .. }, _) = &statement {
-            depths.insert(*variable, depth);
-        }
-        all.push((depth, statement));
-    }
-    all.sort_by_key(|one| one.0);
-    all.into_iter().map(|one| one.1).collect()
 }
 
 /// Whether a value is an element, in whatever type: what lanes store to, they do not read.
@@ -368,182 +311,5 @@ impl KernelCode<'_, '_> {
             let byte = Value::one(byte, false).masked(255).low;
             self.put(port, first + i, byte);
         }
-    }
-}
-
-// --- pieces ---
-
-/// Statements in pieces of not more than so many, where they are as many as that: each is a loop over the lanes.
-fn pieces(statements: &[Stmt], longest: usize) -> Vec<&[Stmt]> {
-    let n_pieces = statements.len().div_ceil(longest).max(1);
-    statements.chunks(statements.len().div_ceil(n_pieces).max(1)).collect()
-}
-
-/// What goes from piece to piece.
-struct Between {
-    /// The slot of each variable that is read in a piece behind the one that gives it its value.
-    slots: HashMap<VariableId, (Type, u32)>,
-    /// Slots of each kind, with those that pieces have between them.
-    n_slots: [u32; 2],
-    /// Of each piece, the variables that are read from slots before, and stored to slots behind.
-    reads: Vec<BTreeSet<VariableId>>,
-    stores: Vec<BTreeSet<VariableId>>,
-}
-
-impl Between {
-    fn of(pieces: &[&[Stmt]], n_slots: [u32; 2]) -> Self {
-        let mut given: HashMap<VariableId, (usize, Type)> = HashMap::new();
-        let mut last: HashMap<VariableId, usize> = HashMap::new();
-        let mut between =
-            Between { slots: HashMap::new(), n_slots, reads: Vec::new(), stores: vec![BTreeSet::new(); pieces.len()] };
-        for (number, piece) in pieces.iter().enumerate() {
-            let mut reads = BTreeSet::new();
-            for statement in *piece {
-                let (Stmt::Assign(_, value) | Stmt::Store(_, _, value)) = statement else { continue };
-                variables(value, &mut |variable| {
-                    if given.get(&variable).is_some_and(|&(at, _)| at < number) {
-                        reads.insert(variable);
-                        last.insert(variable, number);
-                    }
-                });
-                if let Stmt::Assign(Place { root: Root::Variable(variable), .. }, value) = statement {
-                    given.insert(*variable, (number, value.ty));
-                }
-            }
-            between.reads.push(reads);
-        }
-        for (&variable, (number, _)) in given.iter().filter(|(variable, _)| last.contains_key(variable)) {
-            between.stores[*number].insert(variable);
-        }
-        // A slot is free again in the last piece that reads it: each lane does so before it stores.
-        let mut free: [Vec<u32>; 2] = Default::default();
-        for number in 0..pieces.len() {
-            for variable in between.reads[number].iter().filter(|variable| last[variable] == number) {
-                let (ty, slot) = between.slots[variable];
-                free[usize::from(ty == Type::U64)].push(slot);
-            }
-            for variable in &between.stores[number] {
-                let kind = usize::from(given[variable].1.bits() == 64);
-                let slot = free[kind].pop().unwrap_or_else(|| {
-                    between.n_slots[kind] += 1;
-                    between.n_slots[kind] - 1
-                });
-                between.slots.insert(*variable, (TYPES[kind], slot));
-            }
-        }
-        between
-    }
-
-    /// The function of a piece.
-    fn function(
-        &self,
-        number: usize,
-        piece: &[Stmt],
-        of: &OneLane,
-        context: headrace_program::RecordId,
-        own: &Own<'_>,
-    ) -> FunctionBuilder {
-        let mut f = FunctionBuilder::new();
-        f.record("context", context);
-        let lane = f.scalar("lane", Type::U32);
-        let slots = own.slots(lane);
-        let place = |ty: Type| slots.fields[usize::from(ty == Type::U64)].map(|field| Place::field(CONTEXT, field));
-        let mut renaming = Renaming { known: HashMap::from([(CONTEXT, CONTEXT), (of.lane, lane)]), of: &of.f };
-        let mut body = Vec::new();
-        let mut read = BTreeSet::new();
-        for statement in piece {
-            if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = statement {
-                variables(value, &mut |variable| _ = read.insert(variable));
-            }
-        }
-        for (variable, value) in read.iter().filter_map(|variable| Some((variable, of.elements.get(variable)?))) {
-            let mut differs = false;
-            variables(value, &mut |variable| differs |= variable == of.lane);
-            let new = renaming.variable(*variable, &mut f);
-            let statement = Stmt::Assign(Place::variable(new), renaming.expr(value, &mut f));
-            // What is the same for all lanes is read once.
-            if differs { body.push(statement) } else { f.push(statement) }
-        }
-        for variable in &self.reads[number] {
-            let (ty, slot) = self.slots[variable];
-            let Some(place) = place(ty) else { continue };
-            let value = Expr::element(place, slots.index(Expr::u32(slot)), ty);
-            let new = renaming.variable(*variable, &mut f);
-            let value = value.to(of.f.type_of(*variable));
-            body.push(Stmt::Assign(Place::variable(new), value));
-        }
-        for statement in piece {
-            body.push(match statement {
-                Stmt::Assign(target, value) => {
-                    let value = renaming.expr(value, &mut f);
-                    Stmt::Assign(renaming.place(target, &mut f), value)
-                }
-                Stmt::Store(target, index, value) => {
-                    let (target, index) = (renaming.place(target, &mut f), renaming.expr(index, &mut f));
-                    Stmt::Store(target, index, renaming.expr(value, &mut f))
-                }
-                other => other.clone(),
-            });
-        }
-        for variable in &self.stores[number] {
-            let (ty, slot) = self.slots[variable];
-            let Some(place) = place(ty) else { continue };
-            let new = renaming.variable(*variable, &mut f);
-            let value = f.read(new).to(ty);
-            body.push(Stmt::Store(place, slots.index(Expr::u32(slot)), value));
-        }
-        f.push(Stmt::Lanes { lane, count: own.count, body });
-        f
-    }
-}
-
-/// The variables that an expression reads.
-fn variables(expr: &Expr, visit: &mut impl FnMut(VariableId)) {
-    if let ExprKind::Read(Place { root: Root::Variable(variable), path }) = &expr.kind
-        && path.is_empty()
-    {
-        visit(*variable);
-    }
-    expr.parts().into_iter().for_each(|part| variables(part, visit));
-}
-
-/// Variables of one function as those of another.
-struct Renaming<'f> {
-    known: HashMap<VariableId, VariableId>,
-    of: &'f FunctionBuilder,
-}
-
-impl Renaming<'_> {
-    fn variable(&mut self, variable: VariableId, f: &mut FunctionBuilder) -> VariableId {
-        let ty = self.of.type_of(variable);
-        *self.known.entry(variable).or_insert_with(|| f.scalar("v", ty))
-    }
-
-    fn place(&mut self, place: &Place, f: &mut FunctionBuilder) -> Place {
-        let root = match place.root {
-            Root::Variable(variable) => Root::Variable(self.variable(variable, f)),
-            root @ Root::Table(_) => root,
-        };
-        Place { root, path: place.path.clone() }
-    }
-
-    fn expr(&mut self, expr: &Expr, f: &mut FunctionBuilder) -> Expr {
-        let kind = match &expr.kind {
-            ExprKind::Constant(value) => ExprKind::Constant(*value),
-            ExprKind::Read(place) => ExprKind::Read(self.place(place, f)),
-            ExprKind::Element(place, index) => ExprKind::Element(self.place(place, f), Box::new(self.expr(index, f))),
-            ExprKind::Word(place, index, order) => {
-                ExprKind::Word(self.place(place, f), Box::new(self.expr(index, f)), *order)
-            }
-            ExprKind::Unary(op, x) => ExprKind::Unary(*op, Box::new(self.expr(x, f))),
-            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, Box::new(self.expr(a, f)), Box::new(self.expr(b, f))),
-            ExprKind::Compare(op, a, b) => ExprKind::Compare(*op, Box::new(self.expr(a, f)), Box::new(self.expr(b, f))),
-            ExprKind::Convert(x) => ExprKind::Convert(Box::new(self.expr(x, f))),
-            ExprKind::Reinterpret(x) => ExprKind::Reinterpret(Box::new(self.expr(x, f))),
-            ExprKind::Select(c, a, b) => {
-                ExprKind::Select(Box::new(self.expr(c, f)), Box::new(self.expr(a, f)), Box::new(self.expr(b, f)))
-            }
-        };
-        Expr { kind, ty: expr.ty }
     }
 }

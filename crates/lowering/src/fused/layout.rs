@@ -3,9 +3,9 @@
 use crate::boundary::outside;
 use crate::building::{Building, MAX_ELEMENTS};
 use headrace_ir::{Network, Port, Scalar};
-use headrace_program::{FieldType, RecordId, Type};
+use headrace_program::{Expr, FieldType, Place, RecordId, Type, VariableId};
 use headrace_transform::control::{Automaton, Holds};
-use headrace_transform::kernel::Object;
+use headrace_transform::kernel::{Object, ObjectId};
 
 /// Fields of the context.
 pub(super) struct Fields {
@@ -137,4 +137,32 @@ fn buffers(
         })
     };
     ports.iter().zip(sizes).map(buffer).collect()
+}
+
+/// The types of slots, which lanes have each of their own.
+pub(super) const SLOTS: [Type; 2] = [Type::U32, Type::U64];
+
+/// Where the slots of a lane lie.
+#[derive(Clone, Debug)]
+pub(super) struct LaneSlots {
+    /// The objects that stand for them.
+    pub objects: [ObjectId; 2],
+    /// The fields that they are elements of.
+    pub fields: [Option<u32>; 2],
+    /// Which lane it is.
+    pub lane: VariableId,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl LaneSlots {
+    /// The same of another lane.
+    pub fn of(&self, lane: VariableId) -> Self {
+        Self { lane, ..self.clone() }
+    }
+
+    /// Where the lane has its own of a slot.
+    pub fn index(&self, slot: Expr) -> Expr {
+        slot.times(Expr::u32(self.count)).plus(Expr::read(Place::variable(self.lane), Type::U32))
+    }
 }

@@ -14,11 +14,12 @@
 //! | `kernel` | effects as statements: variables, elements, tokens |
 //! | `value`, `wide` | nodes as expressions, of up to 64 bits and of up to 128 |
 //! | `loops` | passes, and how many there are |
-//! | `lanes` | passes side by side |
+//! | `lanes`, `lane_pieces` | passes side by side |
 //! | `states` | decisions, and which state is next |
 //! | `leave` | the state of the automaton as that of the network |
 
 mod kernel;
+mod lane_pieces;
 mod lanes;
 mod layout;
 mod leave;

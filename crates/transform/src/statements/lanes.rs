@@ -2,11 +2,13 @@
 //! is the same for all, and what comes out is taken from slots behind.
 //!
 //! ```text
-//! out[64 * p ..] := f(kept + p, in[64 * p ..])
+//! out[64 * p ..] := f(kept + p, in[64 * p ..]) ^ in[64 * p + 4 ..]
 //!     =>  for each p: slot 0 := kept, slot 1 := in[64 * p ..]; kept := kept + 1
 //!         for each p, at once: slot 2 := f(slot 0, slot 1)
-//!         for each p: out[64 * p ..] := slot 2
+//!         for each p: out[64 * p ..] := slot 2 ^ in[64 * p + 4 ..]
 //! ```
+//!
+//! Tokens that are only added to what comes out, as those of stream ciphers are, come in at the end: they need no slots.
 //!
 //! Worth while where most of a pass is arithmetic that vectors have, and little of it is needed for what goes on to the next.
 

@@ -47,7 +47,8 @@ pub enum Stmt {
     While(Label, Expr, Vec<Stmt>),
     /// The block for every value of a `U32` below a number, in any order or at once: the block has nothing but `Assign`s to
     /// scalar variables, which are read after that in the same block only, and `Store`s, and no element that is stored for
-    /// one value is read or stored for another. Indices that are sums do not wrap. The variable of the values is not assigned, and 0 behind it.
+    /// one value is read or stored for another. Indices that are sums do not wrap. The variable of the values is not
+    /// assigned, and 0 behind it.
     Lanes {
         /// What has the values.
         lane: VariableId,

@@ -510,7 +510,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Stores bytes that lie together, if that can be done at once.
-    pub(super) fn put_word(&mut self, place: Memory, first: u64, word: Expr, order: ByteOrder) -> bool {
+    fn put_word(&mut self, place: Memory, first: u64, word: Expr, order: ByteOrder) -> bool {
         if let Memory::Port(port) = place
             && self.fused.fields.outputs[port as usize].element != Type::U8
         {
@@ -667,29 +667,32 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             Write::Bytes { place, first, n_bytes, big, source, lo } => {
                 let value = self.bits_from(source, lo, 8 * n_bytes);
                 let value = self.plain(value);
-                let order = if big { ByteOrder::Big } else { ByteOrder::Little };
-                let words = match (word_of(n_bytes as usize), order) {
-                    (Some(ty), _) => vec![value.low.clone().to(ty)],
-                    (None, ByteOrder::Big) if n_bytes == 16 => vec![value.upper(), value.low.clone()],
-                    (None, ByteOrder::Little) if n_bytes == 16 => vec![value.low.clone(), value.upper()],
-                    _ => Vec::new(),
-                };
-                let put = (0..).zip(words).map(|(at, word)| self.put_word(place, first + 8 * at, word, order));
-                if put.fold(None, |all: Option<bool>, one| Some(all.unwrap_or(true) && one)) == Some(true) {
-                    return;
-                }
-                for i in 0..n_bytes {
-                    let at = 8 * if big { n_bytes - 1 - i } else { i };
-                    let word = if at < 64 { value.low.clone() } else { value.upper() };
-                    let byte = word.shifted_right(at % 64);
-                    let index = first + u64::from(i);
-                    match place {
-                        Memory::Port(port) => self.put(port, index, byte),
-                        Memory::Object(object) => {
-                            self.store(object, Expr::u32(index as u32), Value::one(byte, false));
-                        }
-                    }
-                }
+                self.put_bytes(place, first, n_bytes, big, value);
+            }
+        }
+    }
+
+    /// Stores a value as bytes that lie together: at once where that can be done.
+    pub(super) fn put_bytes(&mut self, place: Memory, first: u64, n_bytes: u32, big: bool, value: Value) {
+        let order = if big { ByteOrder::Big } else { ByteOrder::Little };
+        let words = match (word_of(n_bytes as usize), order) {
+            (Some(ty), _) => vec![value.low.clone().to(ty)],
+            (None, ByteOrder::Big) if n_bytes == 16 => vec![value.upper(), value.low.clone()],
+            (None, ByteOrder::Little) if n_bytes == 16 => vec![value.low.clone(), value.upper()],
+            _ => Vec::new(),
+        };
+        if !words.is_empty() && (0..).zip(words).all(|(at, word)| self.put_word(place, first + 8 * at, word, order)) {
+            return;
+        }
+        let value = self.plain(value);
+        for i in 0..n_bytes {
+            let at = order.shift(i, n_bytes);
+            let word = if at < 64 { value.low.clone() } else { value.upper() };
+            let byte = word.shifted_right(at % 64);
+            let index = first + u64::from(i);
+            match place {
+                Memory::Port(port) => self.put(port, index, byte),
+                Memory::Object(object) => self.store(object, Expr::u32(index as u32), Value::one(byte, false)),
             }
         }
     }

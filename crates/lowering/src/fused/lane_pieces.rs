@@ -25,9 +25,7 @@ pub(super) fn by_depth(statements: Vec<Stmt>) -> Vec<Stmt> {
     let mut all: Vec<(usize, Stmt)> = Vec::new();
     for statement in statements {
         let mut depth = 0;
-        if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = &statement {
-            variables(value, &mut |variable| depth = depth.max(depths.get(&variable).map_or(0, |depth| depth + 1)));
-        }
+        reads(&statement, &mut |variable| depth = depth.max(depths.get(&variable).map_or(0, |depth| depth + 1)));
         if let Stmt::Assign(Place { root: Root::Variable(variable), .. }, _) = &statement {
             depths.insert(*variable, depth);
         }
@@ -61,12 +59,11 @@ impl Between {
         let mut between =
             Between { slots: HashMap::new(), n_slots, reads: Vec::new(), stores: vec![BTreeSet::new(); pieces.len()] };
         for (number, piece) in pieces.iter().enumerate() {
-            let mut reads = BTreeSet::new();
+            let mut read = BTreeSet::new();
             for statement in *piece {
-                let (Stmt::Assign(_, value) | Stmt::Store(_, _, value)) = statement else { continue };
-                variables(value, &mut |variable| {
+                reads(statement, &mut |variable| {
                     if given.get(&variable).is_some_and(|&(at, _)| at < number) {
-                        reads.insert(variable);
+                        read.insert(variable);
                         last.insert(variable, number);
                     }
                 });
@@ -74,7 +71,7 @@ impl Between {
                     given.insert(*variable, (number, value.ty));
                 }
             }
-            between.reads.push(reads);
+            between.reads.push(read);
         }
         for (&variable, (number, _)) in given.iter().filter(|(variable, _)| last.contains_key(variable)) {
             between.stores[*number].insert(variable);
@@ -115,11 +112,7 @@ impl Between {
         let mut renaming = Renaming { known: HashMap::from([(CONTEXT, CONTEXT), (of.lane, lane)]), of: &of.f };
         let mut body = Vec::new();
         let mut read = BTreeSet::new();
-        for statement in piece {
-            if let Stmt::Assign(_, value) | Stmt::Store(_, _, value) = statement {
-                variables(value, &mut |variable| _ = read.insert(variable));
-            }
-        }
+        piece.iter().for_each(|statement| reads(statement, &mut |variable| _ = read.insert(variable)));
         for (variable, value) in read.iter().filter_map(|variable| Some((variable, of.elements.get(variable)?))) {
             let mut differs = false;
             variables(value, &mut |variable| differs |= variable == of.lane);
@@ -159,6 +152,11 @@ impl Between {
         f.push(Stmt::Lanes { lane, count: slots.count, body });
         f
     }
+}
+
+/// The variables that a statement reads.
+fn reads(statement: &Stmt, visit: &mut impl FnMut(VariableId)) {
+    statement.exprs().into_iter().for_each(|expr| variables(expr, visit));
 }
 
 /// The variables that an expression reads.

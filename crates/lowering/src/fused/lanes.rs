@@ -9,7 +9,7 @@ use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{
-    Argument, BinaryOp, ByteOrder, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
+    Argument, BinaryOp, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
 };
 use headrace_transform::kernel::{Effect, Loop, ObjectId};
 use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
@@ -301,15 +301,6 @@ impl KernelCode<'_, '_> {
         if n == 1 {
             return self.put(port, first, value);
         }
-        let order = if big { ByteOrder::Big } else { ByteOrder::Little };
-        if self.put_word(Memory::Port(port), first, value.clone(), order) {
-            return;
-        }
-        let value = self.named(value);
-        for i in 0..n {
-            let byte = value.clone().shifted_right(order.shift(i as u32, n as u32));
-            let byte = Value::one(byte, false).masked(255).low;
-            self.put(port, first + i, byte);
-        }
+        self.put_bytes(Memory::Port(port), first, n as u32, big, Value::one(value, true));
     }
 }

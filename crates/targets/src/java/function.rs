@@ -51,6 +51,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     let function = all.module.function(id);
     let in_parts = Size::whole(function) > all.most;
     let own = name(&function.name);
+    // Shorter than they could be: HotSpot made slower code of straight methods of full length.
     let parts = in_parts.then(|| Parts::new(&own, all.most / 5));
     let locals = RefCell::default();
     let scope = Scope { module: all.module, function, in_parts, locals: &locals };

@@ -117,7 +117,7 @@ impl Printer<'_> {
                 let (target, at, n_bytes) = (scope.place(place), scope.index(index), value.ty.bytes());
                 let bytes = format!("{}.to_{}_bytes()", scope.operand(value), order_name(*order));
                 // What is read of something that is borrowed then, is read first.
-                if place.path.is_empty() && (scope.reads_memory(value) || scope.reads_memory(index)) {
+                if scope.reads_memory(value) || scope.reads_memory(index) {
                     self.line(&format!("let (at__, word__) = ({at}, {bytes});"));
                     return self.line(&format!("{target}[at__..][..{n_bytes}].copy_from_slice(&word__);"));
                 }

@@ -126,7 +126,8 @@ fn add_package(files: &mut Files, name: &str, about: &str, command: &str, parts:
     files.insert("package.json".into(), manifest.into_bytes());
     let readme = format!(
         "# {name}\n\n{about} Made by `{command}`.\n\nNo dependency. The modules run wherever WebAssembly 2 (its vectors are used) and modules of ECMAScript do: in Node.js of\n\
-         version 18 or newer, in browsers, in workers. `src/*.wat` is the text form of each module, for readers; it is not part of what is published.\n\n\
+         version 18 or newer, in browsers, in workers. `src/*.wat` is the text form of each module, for readers; it is not part of\n\
+         what is published.\n\n\
          ```js\n{example}```\n\nContexts lie in the memory of their module and may hold secrets. `clear` overwrites them and gives the memory back; the\n\
          garbage collector does so too, some time after nobody holds one any more. What comes out belongs to the caller.\n\n\
          ```\nnpm test\n```\n"

@@ -28,8 +28,9 @@ usage: headrace-testkit COMMAND
     --hours H              how long to go on, fractions allowed
     --minutes M            the same in minutes
     --seconds S            the same in seconds
-    --on T[,T]             in programs of these targets, or of all (`list` shows them), in the place of the engines; --cases, --hours and the
-                           like are for each target, --batch is 100 networks in one program, --cc the tool that compiles
+    --on T[,T]             in programs of these targets, or of all (`list` shows them), in the place of the engines;
+                           --cases, --hours and the like are for each target, --batch is 100 networks in one program,
+                           --cc the tool that compiles
     --interp               the interpreter alone
     --cc CC                the C compiler (default: $CC, or cc)
     --sanitize             native code under the address and undefined-behaviour sanitizers

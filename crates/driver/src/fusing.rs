@@ -8,7 +8,7 @@ use headrace_exchange::check_ports;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_native::{Fused, NativeError, Options};
-use headrace_targets::c::project::automaton_of_operation;
+use headrace_targets::automata::automaton_of_operation;
 use std::sync::Arc;
 
 /// Input from which on it takes less time to compile fused code first than to do without: a scheduler moves some tens of

@@ -5,6 +5,9 @@ use headrace_driver::cli::Cli;
 use headrace_driver::commands;
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Room for deep recursion, beyond what the depth limits of the parts need.
 const STACK_BYTES: usize = 256 << 20;
 

@@ -6,6 +6,7 @@
 //! they are measured in [`contender`].
 
 mod answers;
+pub mod automata;
 mod braces;
 pub mod c;
 pub mod contender;

@@ -1,14 +1,16 @@
 //! What projects are made of, whatever the language: files, runs of networks, known answers.
 
-use crate::c::{Options, fused};
+use crate::automata::NotFused;
+use crate::c::Options;
 use headrace_ir::Network;
+use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
-use headrace_library::{Role, samples};
 use headrace_lowering::{Lanes, Options as Lowering, lower, lower_fused};
 use headrace_program::Module;
-use headrace_source::{Diagnostic, Span};
-use headrace_transform::control::{Automaton, Limits, automaton_of};
+use headrace_source::Diagnostic;
+use headrace_transform::control::Automaton;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Files by path.
@@ -36,34 +38,6 @@ pub struct KnownAnswer {
     pub expected: Option<BTreeMap<Role, Vec<u8>>>,
 }
 
-/// Why the code of an operation keeps the scheduler, which fires actor after actor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotFused {
-    /// The reason, as a sentence without a full stop.
-    pub reason: String,
-    /// What is to blame, if that is one place.
-    pub span: Option<Span>,
-}
-
-/// The control automaton of an operation, as far as typical messages go.
-///
-/// # Errors
-///
-/// Why there is none that is worth printing.
-pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result<Automaton, NotFused> {
-    let ports = || network.inputs.iter().map(|port| port.name.as_str());
-    let found = |samples: &[samples::Stream]| {
-        automaton_of(network, samples, &Limits::default())
-            .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })
-    };
-    // Every length is worth its states where there is room for all of them.
-    if let Some(whole) = found(&samples::thorough_streams(spec, ports())).ok().filter(fused::fits) {
-        return Ok(whole);
-    }
-    fused::fitting(found(&samples::streams(spec, ports()))?)
-        .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
-}
-
 /// A network lowered with its scheduler.
 ///
 /// # Errors
@@ -84,8 +58,8 @@ pub(crate) fn lowered_operation(
     if !options.fused {
         return (lowered(network, options), None);
     }
-    let fused = automaton_of_operation(spec, network).and_then(|automaton| {
-        short(network, automaton, options, lowering).map_err(|reason| NotFused { reason, span: None })
+    let fused = options.automata.of(spec, network).and_then(|automaton| {
+        short(network, &automaton, options, lowering).map_err(|reason| NotFused { reason, span: None })
     });
     match fused {
         Ok(module) => (Ok(module), None),
@@ -103,9 +77,9 @@ const MOST_SIZE: usize = 400_000;
 const ATTEMPTS: usize = 4;
 
 /// A network lowered with as much of its automaton as makes a program that is short enough for compilers.
-fn short(network: &Network, automaton: Automaton, options: &Options, lowering: &Lowering) -> Result<Module, String> {
+fn short(network: &Network, automaton: &Automaton, options: &Options, lowering: &Lowering) -> Result<Module, String> {
     let own = Lowering { fifo_tokens: options.fifo_tokens, ..*lowering };
-    let mut automaton = Some(automaton);
+    let mut automaton = Some(Cow::Borrowed(automaton));
     for _ in 0..ATTEMPTS {
         let Some(now) = automaton.take() else { break };
         let module = lower_fused(network, &now, &own)?;
@@ -115,7 +89,7 @@ fn short(network: &Network, automaton: Automaton, options: &Options, lowering: &
         }
         // A little fewer than in proportion, because the rest stays as it is.
         let n_states = now.states.len() as u128 * MOST_SIZE as u128 * 9 / (size as u128 * 10);
-        automaton = now.typical(n_states as usize, usize::MAX);
+        automaton = now.into_owned().typical(n_states as usize, usize::MAX).map(Cow::Owned);
     }
     Err("its code would be too long for compilers".to_owned())
 }

@@ -4,7 +4,7 @@ use headrace_exchange::Running;
 use headrace_library::Role;
 use headrace_library::framing::Message;
 use headrace_native::{Batch, Compiler, Options};
-use headrace_targets::c::project::automaton_of_operation;
+use headrace_targets::automata::automaton_of_operation;
 use headrace_testkit::peers::library::Shipped;
 use std::path::Path;
 use std::sync::Arc;

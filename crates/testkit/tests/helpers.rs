@@ -4,8 +4,8 @@
 mod sanitizer;
 
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
+use headrace_targets::automata::automaton_of_operation;
 use headrace_targets::c;
-use headrace_targets::c::project::automaton_of_operation;
 use headrace_testkit::peers::library::Shipped;
 use std::path::Path;
 use std::process::Command;

@@ -19,7 +19,7 @@ use headrace_library::vectors::VectorFile;
 use headrace_lowering::{Lanes, Options, lower, lower_fused};
 use headrace_program::{Module, verify};
 use headrace_source::SourceMap;
-use headrace_targets::project::automaton_of_operation;
+use headrace_targets::automata::automaton_of_operation;
 use headrace_testkit::differential::{Stopped, difference, interpreted, observe, program, storage};
 use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
 use headrace_testkit::lowered::LoweredEngine;

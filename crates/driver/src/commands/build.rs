@@ -20,9 +20,10 @@ use headrace_library::samples;
 use headrace_library::vectors::VectorFile;
 use headrace_native::LocalTrials;
 use headrace_targets::Target;
+use headrace_targets::automata::NotFused;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
-use headrace_targets::project::{Files, KnownAnswer, NotFused, Recording};
+use headrace_targets::project::{Files, KnownAnswer, Recording};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -14,7 +14,7 @@ use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message, Outcome};
 use headrace_native::{Batch, Options as NativeOptions};
 use headrace_peers::{Peer, peer};
-use headrace_targets::c::project::automaton_of_operation;
+use headrace_targets::automata::automaton_of_operation;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -7,7 +7,7 @@
 //! on bytes is `Concat[a, b, c, d]`, and `(x << 3) | (x >> 29)` on 32 bits is `Concat[x[28..0], x[31..29]]`.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 mod arithmetic;
 mod bitwise;
@@ -95,7 +95,7 @@ pub enum Op {
     /// Bits `lo` to `lo + width - 1`.
     Extract(NodeId, u32),
     /// Parts one beside the other, the first in the most significant bits. No part is a `Concat`.
-    Concat(Rc<[NodeId]>),
+    Concat(Arc<[NodeId]>),
     /// Copies of the top bit in front.
     SignExtend(NodeId),
     /// 1 bit: equal operands.
@@ -116,7 +116,7 @@ pub enum Op {
         /// Position in the list of descriptions.
         description: u32,
         /// Operands in its order.
-        operands: Rc<[NodeId]>,
+        operands: Arc<[NodeId]>,
     },
 }
 
@@ -137,7 +137,7 @@ pub struct Table {
     /// Bits of an element.
     pub width: u32,
     /// The elements, each less than 2^width.
-    pub elements: Rc<[u128]>,
+    pub elements: Arc<[u128]>,
 }
 
 /// Nodes and tables.

@@ -116,7 +116,7 @@ fn in_order(body: &Loop) -> Option<(Loop, Vec<ObjectId>, Key)> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
     nodes: Vec<(Op, u32, Vec<u32>)>,
-    tables: Vec<(u32, std::rc::Rc<[u128]>)>,
+    tables: Vec<(u32, std::sync::Arc<[u128]>)>,
     ports: Vec<(u32, u64, u32)>,
     carried: Vec<(ObjectId, usize, u32, Carry)>,
     counters: Vec<(u32, u128)>,

@@ -2,7 +2,7 @@
 
 use headrace_transform::kernel::{Graph, NodeId, ObjectId, Table};
 use headrace_transform::passes::select_instructions::Meaning;
-use std::rc::Rc;
+use std::sync::Arc;
 
 pub fn double(b: u8) -> u8 {
     b << 1 ^ if b >> 7 == 1 { 0x1b } else { 0 }
@@ -38,7 +38,7 @@ pub fn inverse(table: &[u8; 256]) -> [u8; 256] {
 }
 
 fn byte_table(name: &str, elements: &[u8; 256]) -> Table {
-    let elements: Rc<[u128]> = elements.iter().map(|&byte| u128::from(byte)).collect();
+    let elements: Arc<[u128]> = elements.iter().map(|&byte| u128::from(byte)).collect();
     Table { name: name.into(), width: 8, elements }
 }
 
@@ -164,7 +164,7 @@ pub fn with_word_tables(graph: &mut Graph, block: &[NodeId], rounds: usize, decr
             let mixed = column.map(|factor| times(byte, factor));
             u128::from(u32::from_be_bytes(mixed).rotate_right(8 * r))
         };
-        let elements: Rc<[u128]> = plain.iter().map(word).collect();
+        let elements: Arc<[u128]> = plain.iter().map(word).collect();
         tables.push(graph.add_table(Table { name: format!("T{r}"), width: 32, elements }));
     }
     let last = graph.add_table(byte_table("last", &plain));

@@ -3,7 +3,7 @@
 
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_targets::c::project::automaton_of_operation;
+use headrace_targets::automata::automaton_of_operation;
 use headrace_targets::c::{Options, PrintedLoop, PrintedWay, emit_with};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

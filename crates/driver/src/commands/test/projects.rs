@@ -12,13 +12,14 @@ use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::Case;
 use headrace_source::Diagnostic;
+use headrace_targets::automata::Automata;
 use headrace_targets::c::Options;
 use headrace_targets::project::{Files, KnownAnswer, is_supported};
 use headrace_targets::toolchain::{self, Batch, Member, Toolchain};
 use headrace_targets::{ALL, Target};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How projects are built and run.
@@ -34,12 +35,55 @@ pub(super) struct Plan {
 /// Where one tells how far it is when nobody looks at a terminal.
 const REPORTED: Duration = Duration::from_secs(60);
 
+/// What a project is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Subject<'j> {
+    variant: &'j str,
+    /// What the records give the networks.
+    arguments: &'j [(String, String)],
+    set: &'j str,
+}
+
 /// The operations of one parameter set in one variant, by the numbers of their jobs.
 struct Project<'j> {
     target: &'static Target,
     toolchain: &'static Toolchain,
-    set: &'j str,
+    subject: Subject<'j>,
     jobs: Vec<usize>,
+}
+
+/// How far back a project may join a batch.
+const NEAR: usize = 40;
+
+/// Subjects of which is kept what several toolchains need: more than are under way at a time.
+const MOST_KEPT: usize = 48;
+
+/// The files of a project; or why there are none.
+type Outcome = Result<Arc<Files>, String>;
+
+/// What is printed of a subject for any toolchain.
+#[derive(Default)]
+struct Shared {
+    automata: Automata,
+    /// By the name of the target.
+    files: Mutex<HashMap<&'static str, Arc<OnceLock<Outcome>>>>,
+}
+
+/// What was printed of the last subjects.
+#[derive(Default)]
+struct Kept<'j>(Mutex<VecDeque<(Subject<'j>, Arc<Shared>)>>);
+
+impl<'j> Kept<'j> {
+    fn of(&self, subject: Subject<'j>) -> Arc<Shared> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().position(|(known, _)| *known == subject).and_then(|at| kept.remove(at));
+        let (_, shared) = known.unwrap_or_else(|| (subject, Arc::default()));
+        kept.push_back((subject, Arc::clone(&shared)));
+        if kept.len() > MOST_KEPT {
+            kept.pop_front();
+        }
+        shared
+    }
 }
 
 /// Runs jobs in projects; gives what came of each by its number.
@@ -51,6 +95,7 @@ pub(super) fn run(
     plan: &Plan,
 ) -> Vec<(usize, Done)> {
     let batches = batches(projects(jobs, &wanted));
+    let kept = Kept::default();
     let n_projects: usize = batches.iter().map(Vec::len).sum();
     let workers = plan.workers.min(batches.len()).max(1);
     let cores = (super::processors() / workers).max(1);
@@ -69,7 +114,7 @@ pub(super) fn run(
         &batches,
         workers,
         |batch| {
-            let done = Printed::of(batch, jobs, files).done(jobs, plan, cores);
+            let done = Printed::of(batch, jobs, files, &kept).done(jobs, plan, cores);
             told(batch);
             done
         },
@@ -79,38 +124,39 @@ pub(super) fn run(
     found
 }
 
-/// Jobs of one set, one variant and the same arguments go into one project.
+/// Jobs of one set, one variant and the same arguments go into one project. Large ones come first, so that the last one to
+/// end is a small one, and what differs in nothing but its toolchain stands together.
 fn projects<'j>(jobs: &'j [Job], wanted: &[usize]) -> Vec<Project<'j>> {
-    type Key<'j> = (&'static str, &'j [(String, String)], &'j str, &'j str);
-    let mut found: BTreeMap<Key<'j>, Project<'j>> = BTreeMap::new();
+    let mut found: BTreeMap<(Subject<'j>, &'static str), Project<'j>> = BTreeMap::new();
     for at in wanted {
         let job = &jobs[*at];
         let Place::Project(toolchain) = job.place else { continue };
         let of = |target: &&Target| target.toolchains.iter().any(|other| other.name == toolchain.name);
         let Some(target) = ALL.iter().find(of) else { continue };
-        let set = job.spec.set.as_str();
-        let key = (toolchain.name, job.arguments.as_slice(), job.variant, set);
-        let new = || Project { target, toolchain, set, jobs: Vec::new() };
-        found.entry(key).or_insert_with(new).jobs.push(*at);
+        let subject = Subject { variant: job.variant, arguments: job.arguments.as_slice(), set: job.spec.set.as_str() };
+        let new = || Project { target, toolchain, subject, jobs: Vec::new() };
+        found.entry((subject, toolchain.name)).or_insert_with(new).jobs.push(*at);
     }
-    found.into_values().collect()
+    let mut found: Vec<Project<'j>> = found.into_values().collect();
+    found.sort_by_key(|project| std::cmp::Reverse(project.jobs.len()));
+    found
 }
 
-/// Projects that are built at once: of one toolchain, as many as it likes, and no set twice.
+/// Projects that are built at once: of one toolchain, as many as it likes, and no set twice. They stay in their order as far
+/// as that goes.
 fn batches(projects: Vec<Project<'_>>) -> Vec<Vec<Project<'_>>> {
     let mut batches: Vec<Vec<Project<'_>>> = Vec::new();
     for project in projects {
         let has_room = |batch: &&mut Vec<Project<'_>>| {
             batch.len() < project.toolchain.at_once
-                && batch.iter().all(|other| other.toolchain.name == project.toolchain.name && other.set != project.set)
+                && batch[0].toolchain.name == project.toolchain.name
+                && batch.iter().all(|other| other.subject.set != project.subject.set)
         };
-        match batches.iter_mut().find(has_room) {
+        match batches.iter_mut().rev().take(NEAR).find(has_room) {
             Some(batch) => batch.push(project),
             None => batches.push(vec![project]),
         }
     }
-    // Large ones first, so that the last one to end is a small one.
-    batches.sort_by_key(|batch| std::cmp::Reverse(batch.iter().map(|project| project.jobs.len()).sum::<usize>()));
     batches
 }
 
@@ -118,7 +164,7 @@ fn batches(projects: Vec<Project<'_>>) -> Vec<Vec<Project<'_>>> {
 struct Printed<'b, 'j> {
     projects: &'b [Project<'j>],
     /// Of each project its files, or why there are none.
-    files: Vec<Result<Files, String>>,
+    files: Vec<Outcome>,
     /// For each job what is known before anything runs: of every case a finding, or that its project decides.
     findings: HashMap<usize, Vec<Option<Finding>>>,
     /// For each job how many answers its project has.
@@ -127,18 +173,18 @@ struct Printed<'b, 'j> {
 }
 
 impl<'b, 'j> Printed<'b, 'j> {
-    fn of(projects: &'b [Project<'j>], jobs: &[Job], files: &[File]) -> Self {
+    fn of(projects: &'b [Project<'j>], jobs: &[Job], files: &[File], kept: &Kept<'j>) -> Self {
         let began = Instant::now();
         let mut printed =
             Self { projects, files: Vec::new(), findings: HashMap::new(), answers: HashMap::new(), began };
         for project in projects {
-            let made = printed.print(project, jobs, files);
+            let made = printed.print(project, jobs, files, &kept.of(project.subject));
             printed.files.push(made);
         }
         printed
     }
 
-    fn print(&mut self, project: &Project<'_>, jobs: &[Job], files: &[File]) -> Result<Files, String> {
+    fn print(&mut self, project: &Project<'_>, jobs: &[Job], files: &[File], shared: &Shared) -> Outcome {
         let mut operations: Vec<(&OperationSpec, &Network)> = Vec::new();
         let mut known: Vec<KnownAnswer> = Vec::new();
         let mut problem = None;
@@ -176,12 +222,20 @@ impl<'b, 'j> Printed<'b, 'j> {
         if let Some(problem) = problem {
             return Err(problem);
         }
-        let Some((first, _)) = operations.first() else { return Ok(Files::new()) };
-        let title = format!("{}, {}", first.title, project.set);
-        let command = format!("headrace {} test --on {}", env!("CARGO_PKG_VERSION"), project.toolchain.name);
-        let options = Options { command, fused: true, ..Options::default() };
-        (project.target.of_operations)(project.set, &title, &operations, &known, &options, &|_, _| {})
-            .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))
+        let Some((first, _)) = operations.first() else { return Ok(Arc::default()) };
+        let set = project.subject.set;
+        let title = format!("{}, {set}", first.title);
+        let command = format!("headrace {} test", env!("CARGO_PKG_VERSION"));
+        let options = Options { command, fused: true, automata: shared.automata.clone(), ..Options::default() };
+        let mut files = shared.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Arc::clone(files.entry(project.target.name).or_default());
+        drop(files);
+        let print = || {
+            (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
+                .map(Arc::new)
+                .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))
+        };
+        place.get_or_init(print).clone()
     }
 
     /// Builds the projects, runs their tests, and says what came of each job.
@@ -193,7 +247,7 @@ impl<'b, 'j> Printed<'b, 'j> {
                 // Nothing to build.
                 Ok(files) if files.is_empty() => told.push(None),
                 Ok(files) => {
-                    members.push((at, Member { folder: format!("p{at}"), set: project.set, files }));
+                    members.push((at, Member { folder: format!("p{at}"), set: project.subject.set, files }));
                     told.push(None);
                 }
                 Err(message) => told.push(Some(Told::nothing(message))),

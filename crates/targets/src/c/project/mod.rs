@@ -10,8 +10,9 @@ pub(crate) mod build_files;
 pub(crate) mod shape;
 
 use super::{Emission, Options, emit, emit_with};
+use crate::automata::NotFused;
 use crate::project::on_all_processors;
-pub use crate::project::{Files, KnownAnswer, NotFused, Recording, Told, automaton_of_operation, is_supported};
+pub use crate::project::{Files, KnownAnswer, Recording, Told, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
@@ -107,8 +108,8 @@ pub(crate) fn networks(
 ) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let own = Options { prefix: Some(prefix(spec)), ..options.clone() };
-        let automaton = options.fused.then(|| automaton_of_operation(spec, network));
-        let emission = emit_with(network, automaton.as_ref().and_then(|found| found.as_ref().ok()), &own);
+        let automaton = options.fused.then(|| options.automata.of(spec, network));
+        let emission = emit_with(network, automaton.as_ref().and_then(|found| found.as_deref().ok()), &own);
         let refused = match automaton {
             Some(Err(reason)) => Some(reason),
             Some(Ok(_)) if emission.as_ref().is_ok_and(|emission| !emission.fused) => {

@@ -2,7 +2,7 @@
 
 use super::{NodeId, Op};
 use std::ops::Deref;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The operands of a node in order. A slice by reference; by value they come one after the other.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct Operands(Held);
 enum Held {
     /// The first so many.
     Few([NodeId; 3], u8),
-    Many(Rc<[NodeId]>),
+    Many(Arc<[NodeId]>),
 }
 
 impl Op {
@@ -43,8 +43,8 @@ impl Op {
             | Op::Less(a, b)
             | Op::LessSigned(a, b) => Held::Few([*a, *b, NONE], 2),
             Op::Select(c, a, b) => Held::Few([*c, *a, *b], 3),
-            Op::Concat(parts) => Held::Many(Rc::clone(parts)),
-            Op::Instruction { operands, .. } => Held::Many(Rc::clone(operands)),
+            Op::Concat(parts) => Held::Many(Arc::clone(parts)),
+            Op::Instruction { operands, .. } => Held::Many(Arc::clone(operands)),
         })
     }
 }

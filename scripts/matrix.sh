@@ -2,8 +2,9 @@
 # Known answers of every primitive on every engine, natively with each C compiler found here, and in projects of every
 # target; then random networks on every target. The tables in the documents become those of what is run; what cannot run
 # here says so, and its column stays as it was. Goes on where it ended before, as long as nothing but documents has changed:
-# what is done stands in MATRIX_DIR (default target/matrix), with results as data and what was said.
-# Usage: scripts/matrix.sh HEADRACE TESTKIT [TARGET…]
+# what is done stands in MATRIX_DIR (default target/matrix), with results as data and what was said. Targets that are named
+# together, with commas, are tried together: control is searched for once for all of them, and nothing is done until all is.
+# Usage: scripts/matrix.sh HEADRACE TESTKIT [TARGET[,TARGET…]…]
 set -u
 cd "$(dirname "$0")/.."
 headrace=$1
@@ -44,9 +45,9 @@ once() { # once NAME COMMAND…: unless it passed before
 }
 
 into="--into README.md --into docs/known-answers.md"
-targets=${*:-$("$headrace" list targets --json | python3 -c '
+groups=${*:-$("$headrace" list targets --json | python3 -c '
 import json, sys
-print(*(row["name"] for row in json.load(sys.stdin) if row["details"]["known_answers"]))
+print(*(row["name"] for row in json.load(sys.stdin) if row["details"]["known_answers"]), sep=",")
 ')}
 first=yes
 for compiler in gcc clang; do
@@ -63,11 +64,11 @@ for compiler in gcc clang; do
         once "engines-$compiler" env CC=$compiler "$headrace" test --on native
     fi
 done
-for target in $targets; do
+for group in $groups; do
     # shellcheck disable=SC2086
-    once "projects-$target" "$headrace" test --on "$target" $into --json "$results/$target.json"
+    once "projects-$group" "$headrace" test --on "$group" $into --json "$results/$group.json"
 done
-for target in $targets; do
+for target in $(echo "$groups" | tr , ' '); do
     "$testkit" differential --on list | grep -qx "$target" || continue
     once "networks-$target" "$testkit" differential --on "$target" --cases "$networks"
 done

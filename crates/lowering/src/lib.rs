@@ -53,7 +53,7 @@ use headrace_transform::control::Automaton;
 pub struct Options {
     /// Capacity of FIFOs whose source does not say one, in tokens.
     pub fifo_tokens: u32,
-    /// Tokens that wait at a port of a control automaton at least: how much goes in and out at once.
+    /// Tokens that wait at a port of a control automaton at least, where they come in bulk: how much goes in and out at once.
     pub boundary_tokens: u32,
     /// Tokens of a control automaton are read and made where they lie, not in arrays of functions: for languages that check
     /// no indices.

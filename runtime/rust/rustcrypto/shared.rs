@@ -42,7 +42,8 @@ macro_rules! named {
     };
 }
 
-/// A type that is made from a key.
+/// A type that is made from a key. It is large, and without optimising a compiler copies what functions hand on: it takes
+/// its key where it lies.
 macro_rules! keyed {
     ($own:ident { $($operation:ident),+ }, $key:ident) => {
         impl $crate::rustcrypto::common::KeySizeUser for $own {
@@ -50,20 +51,29 @@ macro_rules! keyed {
         }
 
         impl $own {
-            fn keyed(key: &[u8]) -> crate::Result<Self> {
-                let mut own = Self { $($operation: Default::default()),+ };
-                $($crate::rustcrypto::shared::take_key(&mut own.$operation, key)?;)+
-                Ok(own)
+            fn empty() -> Self {
+                Self { $($operation: Default::default()),+ }
+            }
+
+            fn take(&mut self, key: &[u8]) -> crate::Result<()> {
+                $($crate::rustcrypto::shared::take_key(&mut self.$operation, key)?;)+
+                Ok(())
             }
         }
 
         impl $crate::rustcrypto::common::KeyInit for $own {
             fn new(key: &$crate::rustcrypto::common::Key<Self>) -> Self {
-                $crate::rustcrypto::shared::made(Self::keyed(key))
+                let mut own = Self::empty();
+                $crate::rustcrypto::shared::made(own.take(key));
+                own
             }
 
             fn new_from_slice(key: &[u8]) -> Result<Self, $crate::rustcrypto::common::InvalidLength> {
-                Self::keyed(key).map_err(|_| $crate::rustcrypto::common::InvalidLength)
+                let mut own = Self::empty();
+                match own.take(key) {
+                    Ok(()) => Ok(own),
+                    Err(_) => Err($crate::rustcrypto::common::InvalidLength),
+                }
             }
         }
     };
@@ -77,21 +87,29 @@ macro_rules! keyed_and_begun {
         }
 
         impl $own {
-            fn keyed(key: &[u8]) -> crate::Result<Self> {
-                let mut own = Self { $operation: Default::default() };
-                $crate::rustcrypto::shared::take_key(&mut own.$operation, key)?;
-                $crate::rustcrypto::shared::begin_bare(&mut own.$operation)?;
-                Ok(own)
+            fn empty() -> Self {
+                Self { $operation: Default::default() }
+            }
+
+            fn take(&mut self, key: &[u8]) -> crate::Result<()> {
+                $crate::rustcrypto::shared::take_key(&mut self.$operation, key)?;
+                $crate::rustcrypto::shared::begin_bare(&mut self.$operation)
             }
         }
 
         impl $crate::rustcrypto::common::KeyInit for $own {
             fn new(key: &$crate::rustcrypto::common::Key<Self>) -> Self {
-                $crate::rustcrypto::shared::made(Self::keyed(key))
+                let mut own = Self::empty();
+                $crate::rustcrypto::shared::made(own.take(key));
+                own
             }
 
             fn new_from_slice(key: &[u8]) -> Result<Self, $crate::rustcrypto::common::InvalidLength> {
-                Self::keyed(key).map_err(|_| $crate::rustcrypto::common::InvalidLength)
+                let mut own = Self::empty();
+                match own.take(key) {
+                    Ok(()) => Ok(own),
+                    Err(_) => Err($crate::rustcrypto::common::InvalidLength),
+                }
             }
         }
     };
@@ -109,21 +127,29 @@ macro_rules! keyed_with {
         }
 
         impl $own {
-            fn keyed(key: &[u8], iv: &[u8]) -> crate::Result<Self> {
-                let mut own = Self { $operation: Default::default() };
-                $crate::rustcrypto::shared::take_key(&mut own.$operation, key)?;
-                $crate::rustcrypto::shared::begin(&mut own.$operation, $crate::message::$string, iv)?;
-                Ok(own)
+            fn empty() -> Self {
+                Self { $operation: Default::default() }
+            }
+
+            fn take(&mut self, key: &[u8], iv: &[u8]) -> crate::Result<()> {
+                $crate::rustcrypto::shared::take_key(&mut self.$operation, key)?;
+                $crate::rustcrypto::shared::begin(&mut self.$operation, $crate::message::$string, iv)
             }
         }
 
         impl $crate::rustcrypto::common::KeyIvInit for $own {
             fn new(key: &$crate::rustcrypto::common::Key<Self>, iv: &$crate::rustcrypto::common::Iv<Self>) -> Self {
-                $crate::rustcrypto::shared::made(Self::keyed(key, iv))
+                let mut own = Self::empty();
+                $crate::rustcrypto::shared::made(own.take(key, iv));
+                own
             }
 
             fn new_from_slices(key: &[u8], iv: &[u8]) -> Result<Self, $crate::rustcrypto::common::InvalidLength> {
-                Self::keyed(key, iv).map_err(|_| $crate::rustcrypto::common::InvalidLength)
+                let mut own = Self::empty();
+                match own.take(key, iv) {
+                    Ok(()) => Ok(own),
+                    Err(_) => Err($crate::rustcrypto::common::InvalidLength),
+                }
             }
         }
     };

@@ -43,6 +43,9 @@ pub(super) struct Buffer {
     pub scalar: Scalar,
 }
 
+/// Tokens that wait at a port which has few for each message, such as keys and sizes.
+const FEW_TOKENS: u32 = 256;
+
 /// The type in which elements of a width are stored; beyond 64 bits there are two for each.
 pub(super) fn element(width: u32) -> Type {
     match width {
@@ -93,11 +96,17 @@ impl Fields {
             };
             objects.push(Some(building.field(context, &object.name, ty, &about)));
         }
-        let least = u64::from(boundary_tokens);
-        let at_least = |most: Vec<u64>| most.into_iter().map(|most| (most, least.max(most.saturating_mul(2))));
-        let awaited = at_least(automaton.most_awaited(network.inputs.len()));
+        let sizes = |most: Vec<u64>, in_bulk: Vec<bool>| {
+            most.into_iter().zip(in_bulk).map(move |(most, in_bulk)| {
+                let least = if in_bulk { boundary_tokens } else { boundary_tokens.min(FEW_TOKENS) };
+                (most, most.saturating_mul(2).max(least.into()))
+            })
+        };
+        let (n_inputs, n_outputs) = (network.inputs.len(), network.outputs.len());
+        let (read_in_bulk, written_in_bulk) = automaton.in_bulk(n_inputs, n_outputs);
+        let awaited = sizes(automaton.most_awaited(n_inputs), read_in_bulk);
         let inputs = buffers(context, "in", &network.inputs, awaited, building)?;
-        let produced = at_least(automaton.most_produced(network.outputs.len()));
+        let produced = sizes(automaton.most_produced(n_outputs), written_in_bulk);
         let outputs = buffers(context, "out", &network.outputs, produced, building)?;
         let scheduled = scheduled.map(|record| {
             building.field(context, "scheduled", FieldType::Record(record), "the network with its scheduler")

@@ -294,6 +294,28 @@ impl Automaton {
         most
     }
 
+    /// For each of so many input and output ports, whether what leads back to its state moves tokens of it: those that come
+    /// in bulk.
+    pub fn in_bulk(&self, n_inputs: usize, n_outputs: usize) -> (Vec<bool>, Vec<bool>) {
+        fn mark(bulk: &mut [bool], tokens: impl Iterator<Item = u64>) {
+            bulk.iter_mut().zip(tokens).for_each(|(bulk, n)| *bulk |= n > 0);
+        }
+        let (mut read, mut written) = (vec![false; n_inputs], vec![false; n_outputs]);
+        for (number, state) in self.states.iter().enumerate() {
+            for counted in &state.loops {
+                mark(&mut read, counted.body.consumes.iter().map(|(n, _)| *n));
+                mark(&mut written, counted.body.produces.iter().map(|(n, _)| *n));
+            }
+            state.step.kernels(&mut |kernel, target| {
+                if target == number {
+                    mark(&mut read, kernel.consumes.iter().copied());
+                    mark(&mut written, kernel.produces.iter().copied());
+                }
+            });
+        }
+        (read, written)
+    }
+
     /// Number of kernels.
     pub fn n_kernels(&self) -> usize {
         let mut n = 0;

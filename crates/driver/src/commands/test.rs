@@ -1,5 +1,6 @@
 //! `headrace test`: known answers of primitives on engines, and in projects of targets.
 
+mod kept;
 mod projects;
 mod tally;
 

@@ -4,6 +4,7 @@
 //! attempts passed and failed for each operation ([`toolchain::read`]): an operation of which one attempt fails, or of
 //! which the test does not say that it tried all answers, has failed with all of its records.
 
+use super::kept::{Kept, Outcome, Shared, Subject};
 use super::{Done, File, Finding, Job, Place, in_turn};
 use crate::projects::{NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
 use crate::terminal::{Terminal, plural};
@@ -12,14 +13,13 @@ use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::known_answers::Case;
 use headrace_source::Diagnostic;
-use headrace_targets::automata::Automata;
 use headrace_targets::c::Options;
-use headrace_targets::project::{Files, KnownAnswer, is_supported};
+use headrace_targets::project::{KnownAnswer, is_supported};
 use headrace_targets::toolchain::{self, Batch, Member, Toolchain};
 use headrace_targets::{ALL, Target};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How projects are built and run.
@@ -35,55 +35,12 @@ pub(super) struct Plan {
 /// Where one tells how far it is when nobody looks at a terminal.
 const REPORTED: Duration = Duration::from_secs(60);
 
-/// What a project is of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Subject<'j> {
-    variant: &'j str,
-    /// What the records give the networks.
-    arguments: &'j [(String, String)],
-    set: &'j str,
-}
-
 /// The operations of one parameter set in one variant, by the numbers of their jobs.
 struct Project<'j> {
     target: &'static Target,
     toolchain: &'static Toolchain,
     subject: Subject<'j>,
     jobs: Vec<usize>,
-}
-
-/// How far back a project may join a batch.
-const NEAR: usize = 40;
-
-/// Subjects of which is kept what several toolchains need: more than are under way at a time.
-const MOST_KEPT: usize = 48;
-
-/// The files of a project; or why there are none.
-type Outcome = Result<Arc<Files>, String>;
-
-/// What is printed of a subject for any toolchain.
-#[derive(Default)]
-struct Shared {
-    automata: Automata,
-    /// By the name of the target.
-    files: Mutex<HashMap<&'static str, Arc<OnceLock<Outcome>>>>,
-}
-
-/// What was printed of the last subjects.
-#[derive(Default)]
-struct Kept<'j>(Mutex<VecDeque<(Subject<'j>, Arc<Shared>)>>);
-
-impl<'j> Kept<'j> {
-    fn of(&self, subject: Subject<'j>) -> Arc<Shared> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.iter().position(|(known, _)| *known == subject).and_then(|at| kept.remove(at));
-        let (_, shared) = known.unwrap_or_else(|| (subject, Arc::default()));
-        kept.push_back((subject, Arc::clone(&shared)));
-        if kept.len() > MOST_KEPT {
-            kept.pop_front();
-        }
-        shared
-    }
 }
 
 /// Runs jobs in projects; gives what came of each by its number.
@@ -141,6 +98,9 @@ fn projects<'j>(jobs: &'j [Job], wanted: &[usize]) -> Vec<Project<'j>> {
     found.sort_by_key(|project| std::cmp::Reverse(project.jobs.len()));
     found
 }
+
+/// How far back a project may join a batch.
+const NEAR: usize = 40;
 
 /// Projects that are built at once: of one toolchain, as many as it likes, and no set twice. They stay in their order as far
 /// as that goes.
@@ -227,15 +187,11 @@ impl<'b, 'j> Printed<'b, 'j> {
         let title = format!("{}, {set}", first.title);
         let command = format!("headrace {} test", env!("CARGO_PKG_VERSION"));
         let options = Options { command, fused: true, automata: shared.automata.clone(), ..Options::default() };
-        let mut files = shared.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = Arc::clone(files.entry(project.target.name).or_default());
-        drop(files);
-        let print = || {
+        shared.files(project.target.name, || {
             (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
                 .map(Arc::new)
                 .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))
-        };
-        place.get_or_init(print).clone()
+        })
     }
 
     /// Builds the projects, runs their tests, and says what came of each job.

@@ -3,7 +3,7 @@
 # target; then random networks on every target. The tables in the documents become those of what is run; what cannot run
 # here says so, and its column stays as it was. Goes on where it ended before, as long as nothing but documents has changed:
 # what is done stands in MATRIX_DIR (default target/matrix), with results as data and what was said. Targets that are named
-# together, with commas, are tried together: control is searched for once for all of them, and nothing is done until all is.
+# together, with commas, are tried together: control is searched for once for all of them.
 # Usage: scripts/matrix.sh HEADRACE TESTKIT [TARGET[,TARGET…]…]
 set -u
 cd "$(dirname "$0")/.."
@@ -66,7 +66,8 @@ for compiler in gcc clang; do
 done
 for group in $groups; do
     # shellcheck disable=SC2086
-    once "projects-$group" "$headrace" test --on "$group" $into --json "$results/$group.json"
+    once "projects-$group" "$headrace" test --on "$group" $into --json "$results/$group.json" \
+        --resume "$results/$(echo "$sources" | cksum | cut -d' ' -f1).passed"
 done
 for target in $(echo "$groups" | tr , ' '); do
     "$testkit" differential --on list | grep -qx "$target" || continue

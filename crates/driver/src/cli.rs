@@ -359,6 +359,9 @@ pub struct TestArgs {
     /// Write a row for each record and engine or target
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Write down what passes as it does, and go on from what stands there: FILE is of the same test of the same sources
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub resume: Option<PathBuf>,
     /// Put the tables of what passed between the marks of this document; columns of what is not run now stay; may be
     /// repeated
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]

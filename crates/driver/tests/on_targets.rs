@@ -141,6 +141,38 @@ fn tools_that_do_not_do_what_they_should_are_found_out() {
 }
 
 #[test]
+fn a_test_goes_on_where_it_was_cut_off() {
+    let place = Place::new();
+    place.answer(RIGHT);
+    let good = place.tool("good", "echo operation hash: 2 passed, 0 failed");
+    let bad = place.tool("bad", "echo operation hash: 1 passed, 1 failed");
+    let with = |node: &str| place.on_node(node, &["--resume", "passed"]);
+    let journal = place.path().join("passed");
+    let lines = || fs::read_to_string(&journal).expect("it was written");
+    // What fails is not written down, and tried again; what passed is not.
+    let (code, told) = with(&bad);
+    assert!(code == 1 && lines().lines().count() == 1, "{told}{}", lines());
+    let (code, told) = with(&good);
+    assert!(code == 0 && told.contains("1 passed, 0 failed") && !told.contains("passed before"), "{told}");
+    let whole = lines();
+    let (code, told) = with(&bad);
+    assert!(code == 0 && told.contains("passed before") && told.contains("1 passed, 0 failed"), "{told}");
+    assert_eq!(lines(), whole);
+    // A line that is cut off is no line.
+    fs::write(&journal, &whole[..whole.len() - 9]).expect("the folder is writable");
+    let (code, told) = with(&bad);
+    assert!(code == 1 && !told.contains("passed before"), "{told}");
+    assert_eq!(with(&good).0, 0);
+    let (code, told) = with(&bad);
+    assert!(code == 0 && told.contains("passed before"), "{told}");
+    // A file of somebody else stays what it is.
+    fs::write(&journal, "mine\n").expect("the folder is writable");
+    let (code, told) = with(&good);
+    assert!(code == 1 && told.contains("was not written by `headrace test`"), "{told}");
+    assert_eq!(lines(), "mine\n");
+}
+
+#[test]
 fn what_a_corrupting_compiler_makes_fails() {
     if !has("gcc") || !has("make") {
         return;

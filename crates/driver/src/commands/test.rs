@@ -1,5 +1,6 @@
 //! `headrace test`: known answers of primitives on engines, and in projects of targets.
 
+mod journal;
 mod kept;
 mod projects;
 mod tally;
@@ -20,8 +21,9 @@ use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::known_answers::{Case, Verdict, cases};
 use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
 use headrace_targets::toolchain::{self, Toolchain};
+use journal::Journal;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,7 +82,7 @@ enum Finding {
     Passed,
     Failed(String),
     /// For this reason.
-    NotRun(&'static str),
+    NotRun(Cow<'static, str>),
 }
 
 impl From<Verdict> for Finding {
@@ -92,7 +94,14 @@ impl From<Verdict> for Finding {
     }
 }
 
+impl Finding {
+    fn not_run(why: &'static str) -> Self {
+        Finding::NotRun(Cow::Borrowed(why))
+    }
+}
+
 /// What came of a job: a finding for each case, and the time it took.
+#[derive(Clone)]
 struct Done {
     findings: Vec<Finding>,
     seconds: f64,
@@ -130,11 +139,28 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     }
     let jobs = make_jobs(context, &library, &files, &present, arguments.variant.as_deref());
     let workers = arguments.jobs.map_or_else(processors, |jobs| jobs as usize);
+    let journal = arguments.resume.as_deref().map(Journal::open).transpose()?;
+    let known = |at: usize| Some((at, journal.as_ref()?.known(&jobs[at])?));
+    let mut done: Vec<(usize, Done)> = (0..jobs.len()).filter_map(known).collect();
+    let is_known: HashSet<usize> = done.iter().map(|(at, _)| *at).collect();
+    if !done.is_empty() {
+        let (n_known, n_jobs) = (done.len(), jobs.len());
+        context.terminal.note(&format!("{n_known} of {} passed before", plural(n_jobs, "operation and variant")));
+    }
+    let finished = |done: &[(usize, Done)]| {
+        if let Some(journal) = &journal {
+            journal.add(done.iter().map(|(at, done)| (&jobs[*at], done)));
+        }
+    };
     let of_engines = |at: &usize| matches!(jobs[*at].place, Place::Engine(_));
-    let (on_engines, in_projects): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(of_engines);
-    let mut done = run_all(context.terminal, &jobs, on_engines, &files, workers);
+    let to_do = (0..jobs.len()).filter(|at| !is_known.contains(at));
+    let (on_engines, in_projects): (Vec<usize>, Vec<usize>) = to_do.partition(of_engines);
+    done.extend(run_all(context.terminal, &jobs, on_engines, &files, workers, &finished));
     let plan = projects::Plan { found, workers, limit: Duration::from_secs(arguments.timeout.into()) };
-    done.extend(projects::run(context.terminal, &jobs, in_projects, &files, &plan));
+    done.extend(projects::run(context.terminal, &jobs, in_projects, &files, &plan, &finished));
+    if let (Some(journal), Some(path)) = (journal, &arguments.resume) {
+        journal.close(path)?;
+    }
     let mut tally = Tally::default();
     for (at, done) in &done {
         tally.add(&jobs[*at], done, &files);
@@ -331,6 +357,7 @@ fn run_all(
     mut order: Vec<usize>,
     files: &[File],
     workers: usize,
+    finished: &Finished<'_>,
 ) -> Vec<(usize, Done)> {
     let n_jobs = order.len();
     // The slow ones first, so that the last one to end is a short one.
@@ -346,21 +373,26 @@ fn run_all(
             let done = run_job(&jobs[*at], files);
             vec![(*at, done)]
         },
+        finished,
         |n| terminal.status(&format!("{n} of {}", plural(n_jobs, "network"))),
     );
     terminal.status("");
     done
 }
 
+/// Hears what came of jobs, by their numbers, as soon as it is known.
+type Finished<'a> = dyn Fn(&[(usize, Done)]) + Sync + 'a;
+
 /// Does pieces of work in their order, so many at a time; `told` hears how many are done.
 fn in_turn<W: Sync>(
     work: &[W],
     workers: usize,
     of: impl Fn(&W) -> Vec<(usize, Done)> + Sync,
+    finished: &Finished<'_>,
     told: impl Fn(usize) + Sync,
 ) -> Vec<(usize, Done)> {
     let next = AtomicUsize::new(0);
-    let finished = AtomicUsize::new(0);
+    let n_finished = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..workers.min(work.len()) {
@@ -369,8 +401,9 @@ fn in_turn<W: Sync>(
             let run = || {
                 while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let done = of(one);
+                    finished(&done);
                     results.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
-                    told(finished.fetch_add(1, Ordering::Relaxed) + 1);
+                    told(n_finished.fetch_add(1, Ordering::Relaxed) + 1);
                 }
             };
             if worker.spawn_scoped(scope, run).is_err() {

@@ -366,4 +366,25 @@ mod tests {
         let mut met = Different::default();
         assert_eq!([go(2), go(2), go(3)].each_ref().map(|step| met.meet(step)), [2, 0, 3]);
     }
+    #[test]
+    fn ports_of_what_leads_back_to_its_state_are_in_bulk() {
+        let go = |consumes: Vec<u64>, produces: Vec<u64>, target: usize| ControlState {
+            step: Step::Go { kernel: Kernel { effects: Vec::new(), consumes, produces }, target },
+            loops: Vec::new(),
+            description: String::new(),
+            fsm: Vec::new(),
+            fills: Vec::new(),
+            known: Vec::new(),
+        };
+        let automaton = Automaton {
+            graph: Graph::new(),
+            objects: Vec::new(),
+            holds: Vec::new(),
+            initial: Vec::new(),
+            states: vec![go(vec![16, 0], vec![0, 1], 1), go(vec![0, 4], vec![4, 0], 1)],
+            paths: Vec::new(),
+            parts: Vec::new(),
+        };
+        assert_eq!(automaton.in_bulk(2, 2), (vec![false, true], vec![true, false]));
+    }
 }

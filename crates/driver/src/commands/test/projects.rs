@@ -5,7 +5,7 @@
 //! which the test does not say that it tried all answers, has failed with all of its records.
 
 use super::kept::{Kept, Outcome, Shared, Subject};
-use super::{Done, File, Finding, Job, Place, in_turn};
+use super::{Done, File, Finding, Finished, Job, Place, in_turn};
 use crate::projects::{NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
 use crate::terminal::{Terminal, plural};
 use crate::toolchains::{Found, run as run_step, workshop, write_files};
@@ -50,6 +50,7 @@ pub(super) fn run(
     wanted: Vec<usize>,
     files: &[File],
     plan: &Plan,
+    finished: &Finished<'_>,
 ) -> Vec<(usize, Done)> {
     let batches = batches(projects(jobs, &wanted));
     let kept = Kept::default();
@@ -75,6 +76,7 @@ pub(super) fn run(
             told(batch);
             done
         },
+        finished,
         |_| {},
     );
     terminal.status("");
@@ -153,19 +155,19 @@ impl<'b, 'j> Printed<'b, 'j> {
             let before = known.len();
             let findings = job.cases.iter().map(|(file, case)| {
                 if !is_supported(&job.spec) {
-                    return Some(Finding::NotRun(NO_INTERFACE));
+                    return Some(Finding::not_run(NO_INTERFACE));
                 }
                 let holds = |answer: &KnownAnswer| match &job.network {
                     Ok(network) => (project.target.holds)(&job.spec, network, answer),
                     Err(_) => true,
                 };
                 match answers_to(&files[*file].cases[*case], operations.len(), job) {
-                    Ok(answers) if !answers.iter().all(holds) => Some(Finding::NotRun(NO_FRAMING)),
+                    Ok(answers) if !answers.iter().all(holds) => Some(Finding::not_run(NO_FRAMING)),
                     Ok(answers) => {
                         known.extend(answers);
                         None
                     }
-                    Err(Unanswered::NotHeld(why)) => Some(Finding::NotRun(why)),
+                    Err(Unanswered::NotHeld(why)) => Some(Finding::not_run(why)),
                     Err(Unanswered::Wrong(why)) => Some(Finding::Failed(why)),
                 }
             });
@@ -230,7 +232,7 @@ impl<'b, 'j> Printed<'b, 'j> {
                 by_project.values_mut().for_each(|finding| *finding = Finding::Failed(complaint.clone()));
             }
             for at in &project.jobs {
-                let of_project = by_project.get(at).cloned().unwrap_or(Finding::NotRun(TOO_LONG));
+                let of_project = by_project.get(at).cloned().unwrap_or(Finding::not_run(TOO_LONG));
                 let own = self.findings[at].iter();
                 let findings = own.map(|own| own.clone().unwrap_or_else(|| of_project.clone())).collect();
                 done.push((*at, Done { findings, seconds }));

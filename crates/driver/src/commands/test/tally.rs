@@ -6,6 +6,7 @@ use crate::commands::summary::unique;
 use crate::terminal::plural;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
 use serde_json::json;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of one record in one place.
@@ -15,7 +16,7 @@ struct Record {
     n_cases: usize,
     passed: usize,
     /// Why cases were not run.
-    not_run: BTreeSet<&'static str>,
+    not_run: BTreeSet<Cow<'static, str>>,
 }
 
 impl Record {
@@ -47,7 +48,7 @@ pub(super) struct Tally {
     records: BTreeMap<(usize, u64, &'static str), Record>,
     lines: BTreeMap<(String, &'static str, String), Line>,
     /// Cases that were not run, by place and reason.
-    not_run: BTreeMap<(&'static str, &'static str), usize>,
+    not_run: BTreeMap<(&'static str, Cow<'static, str>), usize>,
 }
 
 impl Tally {
@@ -72,8 +73,8 @@ impl Tally {
                 }
                 Finding::NotRun(why) => {
                     line.not_run += 1;
-                    record.not_run.insert(why);
-                    *self.not_run.entry((place, why)).or_default() += 1;
+                    record.not_run.insert(why.clone());
+                    *self.not_run.entry((place, why.clone())).or_default() += 1;
                     continue;
                 }
             }
@@ -86,15 +87,16 @@ impl Tally {
         for (at, file) in files.iter().enumerate() {
             for case in &file.cases {
                 let record = self.records.entry((at, case.count, place.name())).or_default();
-                record.not_run.insert("a tool is missing");
+                record.not_run.insert("a tool is missing".into());
             }
         }
     }
 
     /// What was not run where the rest was, with the reason.
     pub(super) fn not_run(&self) -> Vec<String> {
-        let line =
-            |((place, why), n): (&(&str, &str), &usize)| format!("{place}: {} not run: {why}", plural(*n, "case"));
+        let line = |((place, why), n): (&(&str, Cow<'_, str>), &usize)| {
+            format!("{place}: {} not run: {why}", plural(*n, "case"))
+        };
         self.not_run.iter().map(line).collect()
     }
 

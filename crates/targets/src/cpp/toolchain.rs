@@ -7,8 +7,7 @@ use std::fmt::Write as _;
 pub(crate) const CMAKE: Toolchain = Toolchain {
     name: "cpp",
     tools: &[
-        // Clang takes a fraction of the time where nothing is optimised.
-        Tool { commands: &["clang++-19", "clang++", "g++", "c++"], oldest: 10, package: "g++" },
+        Tool { commands: &["g++", "clang++", "c++"], oldest: 10, package: "g++" },
         Tool { commands: &["cmake"], oldest: 3, package: "cmake" },
         Tool { commands: &["ctest"], oldest: 3, package: "cmake" },
         MAKE,

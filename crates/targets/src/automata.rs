@@ -1,14 +1,13 @@
 //! The control automata of operations, which most targets print.
 
 use crate::c::fused;
+use crate::once::Once;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
 use headrace_source::Span;
 use headrace_transform::control::{Automaton, Limits, automaton_of};
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// Why the code of an operation keeps the scheduler, which fires actor after actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,35 +37,24 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 
-/// What a search came to.
-type Found = Result<Arc<Automaton>, NotFused>;
+/// Automata that were searched for, each once however many targets print it: clones share what they find. An operation is
+/// known by its parameter set and its name: there is one variant of each, with the same arguments.
+#[derive(Clone, Debug, Default)]
+pub struct Automata(Once<(String, String), Result<Arc<Automaton>, NotFused>>);
 
-/// The automata of the operations of one parameter set in one variant, each searched for once however many targets print
-/// it: clones share what they find.
-#[derive(Clone, Default)]
-pub struct Automata {
-    /// By the name of the operation.
-    found: Arc<Mutex<HashMap<String, Arc<OnceLock<Found>>>>>,
-}
-
-impl Automata {
-    /// The automaton of an operation, whose network must be the same each time.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none that is worth printing.
-    pub fn of(&self, spec: &OperationSpec, network: &Network) -> Result<Arc<Automaton>, NotFused> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = Arc::clone(found.entry(spec.name.clone()).or_default());
-        // Searches for other operations go on meanwhile.
-        drop(found);
-        place.get_or_init(|| automaton_of_operation(spec, network).map(Arc::new)).clone()
-    }
-}
-
-impl fmt::Debug for Automata {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        f.debug_set().entries(found.keys()).finish()
+/// The automaton of an operation: of those that are kept, where some are.
+///
+/// # Errors
+///
+/// Why there is none that is worth printing.
+pub(crate) fn automaton(
+    spec: &OperationSpec,
+    network: &Network,
+    kept: Option<&Automata>,
+) -> Result<Arc<Automaton>, NotFused> {
+    let search = || automaton_of_operation(spec, network).map(Arc::new);
+    match kept {
+        Some(Automata(kept)) => kept.get((spec.set.clone(), spec.name.clone()), search),
+        None => search(),
     }
 }

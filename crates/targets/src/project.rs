@@ -1,6 +1,6 @@
 //! What projects are made of, whatever the language: files, runs of networks, known answers.
 
-use crate::automata::NotFused;
+use crate::automata::{NotFused, automaton};
 use crate::c::Options;
 use headrace_ir::Network;
 use headrace_library::Role;
@@ -58,7 +58,7 @@ pub(crate) fn lowered_operation(
     if !options.fused {
         return (lowered(network, options), None);
     }
-    let fused = options.automata.of(spec, network).and_then(|automaton| {
+    let fused = automaton(spec, network, options.automata.as_ref()).and_then(|automaton| {
         short(network, &automaton, options, lowering).map_err(|reason| NotFused { reason, span: None })
     });
     match fused {

@@ -42,23 +42,12 @@ macro_rules! named {
     };
 }
 
-/// A type that is made from a key. It is large, and without optimising a compiler copies what functions hand on: it takes
-/// its key where it lies.
-macro_rules! keyed {
-    ($own:ident { $($operation:ident),+ }, $key:ident) => {
+/// The traits of a type that takes a key. It is large, and without optimising a compiler copies what functions hand on: it
+/// takes its key where it lies.
+macro_rules! made_from_key {
+    ($own:ident, $key:ident) => {
         impl $crate::rustcrypto::common::KeySizeUser for $own {
             type KeySize = $crate::rustcrypto::common::typenum::consts::$key;
-        }
-
-        impl $own {
-            fn empty() -> Self {
-                Self { $($operation: Default::default()),+ }
-            }
-
-            fn take(&mut self, key: &[u8]) -> crate::Result<()> {
-                $($crate::rustcrypto::shared::take_key(&mut self.$operation, key)?;)+
-                Ok(())
-            }
         }
 
         impl $crate::rustcrypto::common::KeyInit for $own {
@@ -79,13 +68,27 @@ macro_rules! keyed {
     };
 }
 
+/// A type that is made from a key.
+macro_rules! keyed {
+    ($own:ident { $($operation:ident),+ }, $key:ident) => {
+        impl $own {
+            fn empty() -> Self {
+                Self { $($operation: Default::default()),+ }
+            }
+
+            fn take(&mut self, key: &[u8]) -> crate::Result<()> {
+                $($crate::rustcrypto::shared::take_key(&mut self.$operation, key)?;)+
+                Ok(())
+            }
+        }
+
+        $crate::rustcrypto::shared::made_from_key!($own, $key);
+    };
+}
+
 /// A type that is made from a key, and begins a message at once.
 macro_rules! keyed_and_begun {
     ($own:ident.$operation:ident, $key:ident) => {
-        impl $crate::rustcrypto::common::KeySizeUser for $own {
-            type KeySize = $crate::rustcrypto::common::typenum::consts::$key;
-        }
-
         impl $own {
             fn empty() -> Self {
                 Self { $operation: Default::default() }
@@ -97,21 +100,7 @@ macro_rules! keyed_and_begun {
             }
         }
 
-        impl $crate::rustcrypto::common::KeyInit for $own {
-            fn new(key: &$crate::rustcrypto::common::Key<Self>) -> Self {
-                let mut own = Self::empty();
-                $crate::rustcrypto::shared::made(own.take(key));
-                own
-            }
-
-            fn new_from_slice(key: &[u8]) -> Result<Self, $crate::rustcrypto::common::InvalidLength> {
-                let mut own = Self::empty();
-                match own.take(key) {
-                    Ok(()) => Ok(own),
-                    Err(_) => Err($crate::rustcrypto::common::InvalidLength),
-                }
-            }
-        }
+        $crate::rustcrypto::shared::made_from_key!($own, $key);
     };
 }
 
@@ -155,4 +144,4 @@ macro_rules! keyed_with {
     };
 }
 
-pub(crate) use {keyed, keyed_and_begun, keyed_with, named};
+pub(crate) use {keyed, keyed_and_begun, keyed_with, made_from_key, named};

@@ -23,7 +23,7 @@ use headrace_library::vectors::{MAX_FILE_BYTES, VectorFile};
 use headrace_targets::toolchain::{self, Toolchain};
 use journal::Journal;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -140,9 +140,13 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     let jobs = make_jobs(context, &library, &files, &present, arguments.variant.as_deref());
     let workers = arguments.jobs.map_or_else(processors, |jobs| jobs as usize);
     let journal = arguments.resume.as_deref().map(Journal::open).transpose()?;
-    let known = |at: usize| Some((at, journal.as_ref()?.known(&jobs[at])?));
-    let mut done: Vec<(usize, Done)> = (0..jobs.len()).filter_map(known).collect();
-    let is_known: HashSet<usize> = done.iter().map(|(at, _)| *at).collect();
+    let (mut done, mut to_do) = (Vec::new(), Vec::new());
+    for (at, job) in jobs.iter().enumerate() {
+        match journal.as_ref().and_then(|journal| journal.known(job)) {
+            Some(known) => done.push((at, known)),
+            None => to_do.push(at),
+        }
+    }
     if !done.is_empty() {
         let (n_known, n_jobs) = (done.len(), jobs.len());
         context.terminal.note(&format!("{n_known} of {} passed before", plural(n_jobs, "operation and variant")));
@@ -153,13 +157,12 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
         }
     };
     let of_engines = |at: &usize| matches!(jobs[*at].place, Place::Engine(_));
-    let to_do = (0..jobs.len()).filter(|at| !is_known.contains(at));
-    let (on_engines, in_projects): (Vec<usize>, Vec<usize>) = to_do.partition(of_engines);
+    let (on_engines, in_projects): (Vec<usize>, Vec<usize>) = to_do.into_iter().partition(of_engines);
     done.extend(run_all(context.terminal, &jobs, on_engines, &files, workers, &finished));
     let plan = projects::Plan { found, workers, limit: Duration::from_secs(arguments.timeout.into()) };
     done.extend(projects::run(context.terminal, &jobs, in_projects, &files, &plan, &finished));
-    if let (Some(journal), Some(path)) = (journal, &arguments.resume) {
-        journal.close(path)?;
+    if let Some(journal) = journal {
+        journal.close()?;
     }
     let mut tally = Tally::default();
     for (at, done) in &done {
@@ -370,10 +373,10 @@ fn run_all(
         &order,
         workers,
         |at| {
-            let done = run_job(&jobs[*at], files);
-            vec![(*at, done)]
+            let done = vec![(*at, run_job(&jobs[*at], files))];
+            finished(&done);
+            done
         },
-        finished,
         |n| terminal.status(&format!("{n} of {}", plural(n_jobs, "network"))),
     );
     terminal.status("");
@@ -388,11 +391,10 @@ fn in_turn<W: Sync>(
     work: &[W],
     workers: usize,
     of: impl Fn(&W) -> Vec<(usize, Done)> + Sync,
-    finished: &Finished<'_>,
     told: impl Fn(usize) + Sync,
 ) -> Vec<(usize, Done)> {
     let next = AtomicUsize::new(0);
-    let n_finished = AtomicUsize::new(0);
+    let finished = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..workers.min(work.len()) {
@@ -401,9 +403,8 @@ fn in_turn<W: Sync>(
             let run = || {
                 while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let done = of(one);
-                    finished(&done);
                     results.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
-                    told(n_finished.fetch_add(1, Ordering::Relaxed) + 1);
+                    told(finished.fetch_add(1, Ordering::Relaxed) + 1);
                 }
             };
             if worker.spawn_scoped(scope, run).is_err() {

@@ -98,8 +98,8 @@ pub struct Options {
     pub mapping: Option<Arc<Mapping>>,
     /// Operations of the library run as control automata where they can.
     pub fused: bool,
-    /// The automata of these operations, as far as they are known.
-    pub automata: Automata,
+    /// Where automata that were found are kept for other targets; `None`: nowhere.
+    pub automata: Option<Automata>,
     /// Where loops are tried before it is settled how they are printed; `None`: estimates settle it.
     pub trials: Option<Arc<dyn kernel::Trials>>,
     /// Bytes of C of a network that runs as its control automaton: of what makes it faster, as much is printed.
@@ -118,7 +118,7 @@ impl Default for Options {
             count_firings: false,
             mapping: None,
             fused: true,
-            automata: Automata::default(),
+            automata: None,
             trials: None,
             most_text: fused::MOST_TEXT,
             device: None,

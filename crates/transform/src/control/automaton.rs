@@ -366,6 +366,7 @@ mod tests {
         let mut met = Different::default();
         assert_eq!([go(2), go(2), go(3)].each_ref().map(|step| met.meet(step)), [2, 0, 3]);
     }
+
     #[test]
     fn ports_of_what_leads_back_to_its_state_are_in_bulk() {
         let go = |consumes: Vec<u64>, produces: Vec<u64>, target: usize| ControlState {

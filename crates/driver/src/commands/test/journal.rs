@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// More than the lines of all jobs on all targets have.
@@ -64,6 +64,7 @@ impl<'e> Name<'e> {
 
 /// Where it is written down.
 pub(super) struct Journal {
+    path: PathBuf,
     known: HashMap<Name<'static>, Done>,
     file: Mutex<File>,
     /// The first that went wrong with it.
@@ -93,7 +94,7 @@ impl Journal {
         } else if !before.ends_with('\n') {
             writeln!(file).map_err(io)?;
         }
-        Ok(Self { known, file: Mutex::new(file), problem: Mutex::new(None) })
+        Ok(Self { path: path.to_owned(), known, file: Mutex::new(file), problem: Mutex::new(None) })
     }
 
     /// What came of a job the last time, if it was the same.
@@ -118,9 +119,9 @@ impl Journal {
     }
 
     /// Whether everything could be written down.
-    pub(super) fn close(self, path: &Path) -> Outcome {
+    pub(super) fn close(self) -> Outcome {
         let problem = self.problem.into_inner().unwrap_or_else(PoisonError::into_inner);
-        problem.map_or(Ok(()), |error| Err(Failure::io(path.display(), &error)))
+        problem.map_or(Ok(()), |error| Err(Failure::io(self.path.display(), &error)))
     }
 }
 

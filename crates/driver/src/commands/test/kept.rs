@@ -2,9 +2,10 @@
 //! one target.
 
 use headrace_targets::automata::Automata;
+use headrace_targets::once::Once;
 use headrace_targets::project::Files;
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a project is of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,18 +24,7 @@ pub(super) type Outcome = Result<Arc<Files>, String>;
 pub(super) struct Shared {
     pub(super) automata: Automata,
     /// By the name of the target.
-    files: Mutex<HashMap<&'static str, Arc<OnceLock<Outcome>>>>,
-}
-
-impl Shared {
-    /// The files of a target; printed for the first who asks.
-    pub(super) fn files(&self, target: &'static str, print: impl FnOnce() -> Outcome) -> Outcome {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = Arc::clone(files.entry(target).or_default());
-        // Other targets print meanwhile.
-        drop(files);
-        place.get_or_init(print).clone()
-    }
+    pub(super) files: Once<&'static str, Outcome>,
 }
 
 /// Subjects that are kept: more than are under way at a time.
@@ -77,7 +67,7 @@ mod tests {
                 n_printed += 1;
                 Ok(Arc::default())
             };
-            shared.files(target, count).expect("it is printed");
+            shared.files.get(target, count).expect("it is printed");
             n_printed
         };
         assert_eq!([printed(0, "c"), printed(0, "c"), printed(0, "rust")], [1, 1, 2]);

@@ -73,10 +73,10 @@ pub(super) fn run(
         workers,
         |batch| {
             let done = Printed::of(batch, jobs, files, &kept).done(jobs, plan, cores);
+            finished(&done);
             told(batch);
             done
         },
-        finished,
         |_| {},
     );
     terminal.status("");
@@ -101,7 +101,7 @@ fn projects<'j>(jobs: &'j [Job], wanted: &[usize]) -> Vec<Project<'j>> {
     found
 }
 
-/// How far back a project may join a batch.
+/// How far back a project may join a batch: what it shares with others is still kept then.
 const NEAR: usize = 40;
 
 /// Projects that are built at once: of one toolchain, as many as it likes, and no set twice. They stay in their order as far
@@ -188,8 +188,8 @@ impl<'b, 'j> Printed<'b, 'j> {
         let set = project.subject.set;
         let title = format!("{}, {set}", first.title);
         let command = format!("headrace {} test", env!("CARGO_PKG_VERSION"));
-        let options = Options { command, fused: true, automata: shared.automata.clone(), ..Options::default() };
-        shared.files(project.target.name, || {
+        let options = Options { command, fused: true, automata: Some(shared.automata.clone()), ..Options::default() };
+        shared.files.get(project.target.name, || {
             (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
                 .map(Arc::new)
                 .map_err(|problems: Vec<Diagnostic>| crate::primitive::messages(&problems))

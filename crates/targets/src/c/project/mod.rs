@@ -10,7 +10,7 @@ pub(crate) mod build_files;
 pub(crate) mod shape;
 
 use super::{Emission, Options, emit, emit_with};
-use crate::automata::NotFused;
+use crate::automata::{NotFused, automaton};
 use crate::project::on_all_processors;
 pub use crate::project::{Files, KnownAnswer, Recording, Told, is_supported};
 use headrace_ir::Network;
@@ -108,9 +108,9 @@ pub(crate) fn networks(
 ) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let own = Options { prefix: Some(prefix(spec)), ..options.clone() };
-        let automaton = options.fused.then(|| options.automata.of(spec, network));
-        let emission = emit_with(network, automaton.as_ref().and_then(|found| found.as_deref().ok()), &own);
-        let refused = match automaton {
+        let found = options.fused.then(|| automaton(spec, network, options.automata.as_ref()));
+        let emission = emit_with(network, found.as_ref().and_then(|found| found.as_deref().ok()), &own);
+        let refused = match found {
             Some(Err(reason)) => Some(reason),
             Some(Ok(_)) if emission.as_ref().is_ok_and(|emission| !emission.fused) => {
                 Some(NotFused { reason: "its code would be too long for compilers".into(), span: None })

@@ -115,10 +115,8 @@ fn turned<'a>(circle: &Circle<'a>, cut: usize) -> Vec<&'a Way<'a>> {
 /// `None` for effects of other kinds, for elements at places that are not known, and for ports that the rest of the kernel
 /// writes too.
 pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: &[Effect]) -> Option<Loop> {
-    let mut roots = Vec::new();
     let mut produces = vec![0; kernel.produces.len()];
     for effect in effects {
-        roots.extend(effect.uses());
         if let Effect::Output { port, .. } = effect {
             produces[*port as usize] += 1;
         }
@@ -126,15 +124,24 @@ pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: 
     if produces.iter().zip(&kernel.produces).any(|(&own, &all)| own != 0 && own != all) {
         return None;
     }
+    // The graph of the automaton is large, and of many kernels somebody asks.
+    let (mut graph, new) = copied(&automaton.graph, effects.iter().flat_map(Effect::uses).collect());
+    let effects = effects.iter().map(|effect| match *effect {
+        Effect::Output { port, offset, value } => Some(Effect::Output { port, offset, value: new[&value] }),
+        Effect::Store { object, index, value } => {
+            Some(Effect::Store { object, index: new[&index], value: new[&value] })
+        }
+        _ => None,
+    });
+    let effects = effects.collect::<Option<Vec<Effect>>>()?;
     let mut consumes = vec![0; kernel.consumes.len()];
-    for id in automaton.graph.reachable(roots) {
-        if let Op::Input { port, .. } = automaton.graph.op(id) {
+    for id in new.keys() {
+        if let Op::Input { port, .. } = automaton.graph.op(*id) {
             consumes[*port as usize] = kernel.consumes[*port as usize];
         }
     }
-    let part = Kernel { effects: effects.to_vec(), consumes, produces };
+    let part = Kernel { effects, consumes, produces };
     let way = Way { decisions: Vec::new(), kernel: &part, target: 0 };
-    let mut graph = automaton.graph.clone();
     closed(automaton, network, &mut graph, &[&way], None, &mut 0).map(|counted| counted.body)
 }
 

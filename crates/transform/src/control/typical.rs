@@ -47,57 +47,34 @@ impl Automaton {
 
     /// The states of the samples that are kept.
     fn fitting(&self, n_states: usize, n_effects: usize) -> BTreeSet<usize> {
-        let mut kept = Kept::none_of(&self.paths);
+        let mut kept: BTreeSet<usize> = BTreeSet::new();
         let mut effects = 0;
         let mut met = Different::default();
         for whole in [true, false] {
-            let mut open: Vec<usize> = (0..self.paths.len())
-                .filter(|&at| self.paths[at].n_parts > 0 && self.paths[at].is_whole == whole)
-                .collect();
+            let parts = self.paths.iter().filter(|path| path.n_parts > 0 && path.is_whole == whole);
+            // With how many more states each needs.
+            let mut open: Vec<(&Path, usize)> = parts.map(|path| (path, 0)).collect();
             loop {
                 // What does not fit any more never will.
-                open.retain(|&at| kept.states.len() + kept.missing[at] <= n_states);
-                let states_for_a_part = |a: usize, b: usize| {
-                    (kept.missing[a] * self.paths[b].n_parts).cmp(&(kept.missing[b] * self.paths[a].n_parts))
+                open.retain_mut(|(path, more)| {
+                    *more = path.states.difference(&kept).count();
+                    kept.len() + *more <= n_states
+                });
+                let fewest = |(a, more_a): &(&Path, usize), (b, more_b): &(&Path, usize)| {
+                    (more_a * b.n_parts).cmp(&(more_b * a.n_parts))
                 };
-                let Some(next) = (0..open.len()).min_by(|&a, &b| states_for_a_part(open[a], open[b])) else { break };
-                let path = &self.paths[open.remove(next)];
+                let Some((next, _)) = open.iter().enumerate().min_by(|a, b| fewest(a.1, b.1)) else { break };
+                let (path, _) = open.remove(next);
                 let mut with = met.clone();
-                let states = path.states.difference(&kept.states).filter_map(|&at| self.states.get(at));
+                let states = path.states.difference(&kept).filter_map(|&at| self.states.get(at));
                 let own: usize = states.map(|state| with.meet(&state.step)).sum();
                 if effects + own <= n_effects {
                     (met, effects) = (with, effects + own);
-                    path.states.iter().for_each(|&state| kept.add(state));
+                    kept.extend(&path.states);
                 }
             }
         }
-        kept.states
-    }
-}
-
-/// States that are kept, and how many more each sample needs.
-struct Kept {
-    states: BTreeSet<usize>,
-    /// Of each sample.
-    missing: Vec<usize>,
-    /// For each state the samples that come through it.
-    samples: Vec<Vec<usize>>,
-}
-
-impl Kept {
-    fn none_of(paths: &[Path]) -> Self {
-        let last = paths.iter().filter_map(|path| path.states.last()).max();
-        let mut samples = vec![Vec::new(); last.map_or(0, |last| last + 1)];
-        for (number, path) in paths.iter().enumerate() {
-            path.states.iter().for_each(|&state| samples[state].push(number));
-        }
-        Self { states: BTreeSet::new(), missing: paths.iter().map(|path| path.states.len()).collect(), samples }
-    }
-
-    fn add(&mut self, state: usize) {
-        if self.states.insert(state) {
-            self.samples[state].iter().for_each(|&sample| self.missing[sample] -= 1);
-        }
+        kept
     }
 }
 

@@ -13,6 +13,7 @@ use crate::integer::wrap;
 use crate::machine::class;
 use headrace_ir::{IntType, Scalar};
 use headrace_program::{ByteOrder, Expr, Label, Place, Root, Stmt, Type, VariableId};
+use headrace_transform::control::Automaton;
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId, graph};
 use headrace_transform::statements::{Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -61,6 +62,13 @@ struct Window {
 pub(super) struct Values<'a> {
     pub graph: &'a Graph,
     pub objects: &'a [Object],
+}
+
+impl<'a> Values<'a> {
+    /// Those of the kernels of an automaton.
+    pub fn of(automaton: &'a Automaton) -> Self {
+        Self { graph: &automaton.graph, objects: &automaton.objects }
+    }
 }
 
 /// A function as it grows.

@@ -7,6 +7,7 @@ use crate::function::FunctionBuilder;
 use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, NodeId};
+use headrace_transform::passes::rolled_rounds::{Rolled, rolled_rounds};
 use headrace_transform::statements::{apart, outputs_early};
 
 /// What a decision gives where an index was outside of its list.
@@ -94,9 +95,13 @@ impl State<'_, '_, '_> {
     }
 
     /// The beginning of a kernel or decision: what it reads and makes.
-    fn opened(&mut self, effects: &[Effect], more: &[NodeId], failed: Expr) -> KernelCode<'_, '_> {
-        let automaton = self.fused.automaton;
-        let values = Values { graph: &automaton.graph, objects: &automaton.objects };
+    fn opened<'k>(
+        &'k mut self,
+        values: Values<'k>,
+        effects: &[Effect],
+        more: &[NodeId],
+        failed: Expr,
+    ) -> KernelCode<'k, 'k> {
         let mut code = KernelCode::new(self.fused, self.building, values, Some(failed));
         let fields = &self.fused.fields;
         code.open(effects, more, &|code, port| code.index(fields.inputs[port].first), &|code, port| {
@@ -107,7 +112,7 @@ impl State<'_, '_, '_> {
 
     /// A function that decides, and whether it checks indices.
     fn decision(&mut self, effects: &[Effect], condition: NodeId) -> (FunctionId, bool) {
-        let mut code = self.opened(effects, &[condition], Expr::u32(OUTSIDE));
+        let mut code = self.opened(Values::of(self.fused.automaton), effects, &[condition], Expr::u32(OUTSIDE));
         let value = code.value_after(effects, condition).low;
         code.f.push(Stmt::Return(Some(value.to(Type::U32))));
         let KernelCode { f, checks, .. } = code;
@@ -117,7 +122,13 @@ impl State<'_, '_, '_> {
 
     /// A function that does what effects say, and whether it checks indices.
     fn effects(&mut self, effects: &[Effect]) -> (FunctionId, bool) {
-        let mut code = self.opened(effects, &[], Expr::bool(false));
+        let automaton = self.fused.automaton;
+        let rolled = rolled_rounds(&automaton.graph, &automaton.objects, effects);
+        let (values, effects) = match &rolled {
+            Some(Rolled { graph, objects, effects }) => (Values { graph, objects }, effects.as_slice()),
+            None => (Values::of(automaton), effects),
+        };
+        let mut code = self.opened(values, effects, &[], Expr::bool(false));
         code.effects(effects);
         code.close();
         if code.checks {

@@ -7,6 +7,7 @@ pub mod copied_last;
 pub mod late_terms_last;
 pub mod linear;
 pub mod outer_complements;
+pub mod rolled_rounds;
 pub mod select_instructions;
 pub mod several_passes;
 pub mod shape;

@@ -60,6 +60,7 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
+use headrace_transform::passes::rolled_rounds::{Rolled, rolled_rounds};
 use states::PrintedStates;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -286,6 +287,17 @@ impl Writer<'_> {
         }
         let names = self.names(asked.into_iter().map(|(target, _)| target).collect());
         kernel::statements(&self.automaton.graph, &self.automaton.objects, &effects, &names, depth)
+    }
+
+    /// The effects of a kernel as statements, with loops for what they repeat.
+    fn kernel_statements(&self, effects: &[Effect], depth: usize) -> String {
+        let Automaton { graph, objects, .. } = self.automaton;
+        match rolled_rounds(graph, objects, effects) {
+            Some(Rolled { graph, objects, effects }) => {
+                kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
+            }
+            None => self.statements(effects, Vec::new(), depth),
+        }
     }
 
     /// Tables of all kernels; loops have their own.

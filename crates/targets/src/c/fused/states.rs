@@ -232,13 +232,13 @@ impl Writer<'_> {
         let objects = &self.automaton.objects;
         let mut parts = apart(&self.automaton.graph, objects, &all);
         if parts.len() > 1 {
-            let statements = self.statements(&all, Vec::new(), depth);
+            let statements = self.kernel_statements(&all, depth);
             if functions.is_whole(self, &statements, || self.layered(kernel, &all, "whole").is_some()) {
                 parts = vec![all];
             }
         }
         for part in parts {
-            let body = self.statements(&part, Vec::new(), depth + 1);
+            let body = self.kernel_statements(&part, depth + 1);
             let with = |writer: &Writer| {
                 let mut statements = String::new();
                 writer.pointers(&part, None, depth + 1, &mut statements);

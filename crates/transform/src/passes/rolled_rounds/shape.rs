@@ -1,0 +1,202 @@
+//! What one round is, and what goes into it.
+
+use super::trace::{LEAST, Run, Trace};
+use crate::kernel::{NodeId, ObjectId, Op};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Loads and stores for what goes from round to round, at most: one to so many other values of a round.
+const OVERHEAD: usize = 3;
+
+/// Values that must be saved at least.
+const WORTH: usize = 100;
+
+/// Where an operand of a value of a round comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The value of the same round with this number.
+    Inside(usize),
+    /// A value of some rounds before.
+    Carried(Before),
+    /// The same value for all rounds.
+    Same(NodeId),
+    /// One of [`Rounds::handed`].
+    Handed(usize),
+}
+
+/// A value of an earlier round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Before {
+    /// Its number in the round.
+    pub value: usize,
+    /// How many rounds before; 1 is the last.
+    pub rounds: usize,
+}
+
+/// Values that are known before, another one for each round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Handed {
+    /// They go into a list.
+    List(Vec<NodeId>),
+    /// They are elements of an object, whose indices go on by a constant.
+    Elements {
+        /// The object.
+        object: ObjectId,
+        /// The index for the first round.
+        first: u32,
+        /// What is added for each, modulo 2^32.
+        step: u32,
+    },
+}
+
+/// Rounds that become a loop.
+pub(super) struct Rounds {
+    /// Position of the first value.
+    pub start: usize,
+    /// Values of a round.
+    pub period: usize,
+    /// How many rounds.
+    pub n: usize,
+    /// For each value of a round where its operands come from.
+    pub sources: Vec<Vec<Source>>,
+    /// What differs from round to round.
+    pub handed: Vec<Handed>,
+    /// Of which values those of earlier rounds are kept, and of how many.
+    pub carried: BTreeMap<usize, usize>,
+    /// Values of which those of all rounds are kept, as they are needed after the loop.
+    pub kept: BTreeSet<usize>,
+    /// Positions whose values are needed after the loop.
+    pub wanted: Vec<usize>,
+}
+
+impl Rounds {
+    /// The first position that is no longer of it.
+    pub fn end(&self) -> usize {
+        self.start + self.n * self.period
+    }
+
+    /// What becomes of a run; `None` where too little would be gained.
+    pub fn of(trace: &Trace, run: &Run) -> Option<Self> {
+        let (start, n) = phase(trace, run)?;
+        let mut rounds = Self {
+            start,
+            period: run.period,
+            n,
+            sources: Vec::new(),
+            handed: Vec::new(),
+            carried: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            wanted: Vec::new(),
+        };
+        let mut known: HashMap<Vec<NodeId>, usize> = HashMap::new();
+        for value in 0..run.period {
+            let sources = rounds.sources_of(trace, value, &mut known)?;
+            rounds.sources.push(sources);
+        }
+        let rest: Vec<usize> = (start..rounds.end())
+            .filter(|&at| trace.users[at].last().is_some_and(|&user| user >= rounds.end()))
+            .collect();
+        for &at in &rest {
+            let (round, value) = ((at - start) / run.period, (at - start) % run.period);
+            // What later rounds read is still there.
+            let reach = rounds.carried.get(&value).copied().unwrap_or(0);
+            if round + 1 == n {
+                rounds.carried.entry(value).or_insert(1);
+            } else if round + reach < n {
+                rounds.kept.insert(value);
+            }
+        }
+        rounds.wanted = rest;
+        rounds.is_worth_it().then_some(rounds)
+    }
+
+    fn is_worth_it(&self) -> bool {
+        let carried: usize = self.carried.values().sum();
+        let listed = self.handed.iter().filter(|handed| matches!(handed, Handed::List(_))).count();
+        let overhead = 2 * carried + listed + self.kept.len();
+        let costs = 3 * carried + (self.n + 1) * listed + self.kept.len() + self.wanted.len();
+        overhead * OVERHEAD <= self.period && (self.n - 1) * self.period >= 2 * costs + WORTH
+    }
+
+    fn sources_of(
+        &mut self,
+        trace: &Trace,
+        value: usize,
+        known: &mut HashMap<Vec<NodeId>, usize>,
+    ) -> Option<Vec<Source>> {
+        let position = |round: usize| self.start + round * self.period + value;
+        let operands: Vec<_> =
+            (0..self.n).map(|round| trace.graph.op(trace.nodes[position(round)]).operands()).collect();
+        let mut sources = Vec::new();
+        for number in 0..operands[0].len() {
+            let all: Vec<NodeId> = operands.iter().map(|of_round| of_round[number]).collect();
+            let distance = |round: usize| Some(position(round) - trace.position(all[round])?);
+            let away = distance(0).filter(|_| (0..self.n).all(|round| distance(round) == distance(0)));
+            let source = match away {
+                Some(away) if away <= value => Source::Inside(value - away),
+                Some(away) => {
+                    let rounds = (away - value).div_ceil(self.period);
+                    if rounds >= self.n {
+                        return None;
+                    }
+                    let before = Before { value: value + rounds * self.period - away, rounds };
+                    let most = self.carried.entry(before.value).or_default();
+                    *most = rounds.max(*most);
+                    Source::Carried(before)
+                }
+                None if !all.iter().all(|&id| trace.is_before(id, self.start)) => return None,
+                None if all.iter().all(|id| *id == all[0]) => Source::Same(all[0]),
+                None => {
+                    let handed = &mut self.handed;
+                    let number = *known.entry(all).or_insert_with_key(|all| {
+                        handed.push(elements(trace, all).unwrap_or_else(|| Handed::List(all.clone())));
+                        handed.len() - 1
+                    });
+                    Source::Handed(number)
+                }
+            };
+            sources.push(source);
+        }
+        Some(sources)
+    }
+}
+
+/// Where a round begins so that least goes from one to the next, and how many rounds there are then.
+fn phase(trace: &Trace, run: &Run) -> Option<(usize, usize)> {
+    let length = run.end - run.start;
+    // One round less is worth it if there are enough of them.
+    let most = length / run.period;
+    let rest = length % run.period;
+    let choices = if most > LEAST { run.period } else { rest + 1 };
+    // How many values are needed on both sides of a position of the second round.
+    let (first, last) = (run.start + run.period, run.start + 2 * run.period);
+    let mut across = vec![0i64; run.period + 2];
+    for at in run.start..last {
+        let inside = trace.users[at].iter().rev().find(|&&user| user < run.end);
+        let Some(&user) = inside else { continue };
+        let (from, to) = ((at + 1).max(first), user.min(last - 1));
+        if from <= to {
+            across[from - first] += 1;
+            across[to + 1 - first] -= 1;
+        }
+    }
+    let mut now = 0;
+    let crossed = across.iter().take(choices).map(|more| {
+        now += more;
+        now
+    });
+    let (shift, _) = crossed.enumerate().min_by_key(|&(shift, crossed)| (crossed, shift > rest, shift))?;
+    Some((run.start + shift, (length - shift) / run.period))
+}
+
+/// Elements of one object at indices that go on by a constant.
+fn elements(trace: &Trace, all: &[NodeId]) -> Option<Handed> {
+    let place = |id: &NodeId| match trace.graph.op(*id) {
+        Op::Entry { object, index } => Some((*object, u32::try_from(trace.graph.constant(*index)?).ok()?)),
+        _ => None,
+    };
+    let places: Vec<(ObjectId, u32)> = all.iter().map(place).collect::<Option<_>>()?;
+    let (object, first) = places[0];
+    let step = places[1].1.wrapping_sub(first);
+    let goes_on = |pair: &[(ObjectId, u32)]| pair[1].0 == object && pair[1].1.wrapping_sub(pair[0].1) == step;
+    places.windows(2).all(goes_on).then_some(Handed::Elements { object, first, step })
+}

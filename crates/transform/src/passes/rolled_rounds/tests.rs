@@ -1,0 +1,187 @@
+use super::*;
+use crate::kernel::evaluate::{World, run};
+use crate::kernel::{NodeId, ObjectId, Op};
+
+const WIDTH: u32 = 32;
+const KEYS: usize = 200;
+
+/// Numbers that look random (xorshift, Marsaglia 2003).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+}
+
+fn objects() -> Vec<Object> {
+    let object = |name: &str, width, length| Object { name: name.into(), width, length, persistent: true };
+    vec![object("keys", WIDTH, KEYS), object("state", WIDTH, 16), object("rounds_0_done", 8, 4)]
+}
+
+fn element(graph: &mut Graph, object: u32, index: usize) -> NodeId {
+    let index = graph.number(index as u128, 8);
+    graph.entry(ObjectId(object), index, WIDTH)
+}
+
+fn store(graph: &mut Graph, index: usize, value: NodeId) -> Effect {
+    Effect::Store { object: ObjectId(1), index: graph.number(index as u128, 8), value }
+}
+
+/// The same with loops, after both have been run; `None` where there are none.
+fn rolled(graph: &Graph, effects: &[Effect], draw: &mut Draw) -> Option<Rolled> {
+    let objects = objects();
+    let rolled = rolled_rounds(graph, &objects, effects)?;
+    for _ in 0..3 {
+        let mut elements =
+            |object: &Object| (0..object.length).map(|_| draw.below(1 << object.width) as u128).collect();
+        let mut world = World {
+            inputs: vec![(0..300).map(|at| at * 0x0123_4567 % (1 << WIDTH)).collect()],
+            consumed: vec![0],
+            outputs: vec![Vec::new()],
+            objects: objects.iter().map(&mut elements).collect(),
+        };
+        let mut other = world.clone();
+        other.objects.extend(rolled.objects[objects.len()..].iter().map(|object| vec![0; object.length]));
+        let mut budget = 1 << 30;
+        assert!(run(graph, effects, &mut world, &mut budget));
+        assert!(run(&rolled.graph, &rolled.effects, &mut other, &mut budget));
+        other.objects.truncate(objects.len());
+        assert_eq!((world.outputs, world.objects), (other.outputs, other.objects));
+    }
+    Some(rolled)
+}
+
+fn loops(rolled: &Rolled) -> usize {
+    rolled.effects.iter().filter(|effect| matches!(effect, Effect::While { .. })).count()
+}
+
+fn n_values(graph: &Graph, effects: &[Effect]) -> usize {
+    let mut roots = Vec::new();
+    Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+    graph.reachable(roots).len()
+}
+
+/// What each round does with values of earlier rounds, drawn once.
+struct Form {
+    /// Operation, two operands: a number of this round or of one before, and what is added to them.
+    steps: Vec<(usize, [(usize, usize); 2], usize)>,
+}
+
+impl Form {
+    fn drawn(draw: &mut Draw, n_steps: usize, most_before: usize) -> Self {
+        let step = |at: usize, draw: &mut Draw| {
+            let operand = |draw: &mut Draw| match draw.below(8) {
+                _ if at == 0 => (n_steps - 1, 1),
+                0 if most_before > 0 => (n_steps - 1 - draw.below(3), 1 + draw.below(most_before)),
+                _ => (at - 1 - draw.below(at.min(6)), 0),
+            };
+            (draw.below(6), [operand(draw), operand(draw)], draw.below(24))
+        };
+        Self { steps: (0..n_steps).map(|at| step(at, draw)).collect() }
+    }
+
+    /// The values of rounds, of which the first begin with elements of the state.
+    fn rounds(&self, graph: &mut Graph, n: usize, first: &[NodeId]) -> Vec<Vec<NodeId>> {
+        let mut all: Vec<Vec<NodeId>> = Vec::new();
+        for round in 0..n {
+            let mut values: Vec<NodeId> = Vec::new();
+            for &(operation, operands, more) in &self.steps {
+                let [a, b] = operands.map(|(value, before)| match before {
+                    0 => values[value],
+                    _ if before > round => first[(value + before - round) % first.len()],
+                    _ => all[round - before][value],
+                });
+                let more = match more {
+                    0 => graph.number((round * round * 77 + 5) as u128, WIDTH),
+                    1 => element(graph, 0, KEYS - 1 - 2 * round),
+                    2 => graph.input(0, (round * round) as i64, WIDTH),
+                    3 => element(graph, 0, round * 31 % KEYS),
+                    4 => element(graph, 0, 7),
+                    _ => a,
+                };
+                let turned = graph.rotate_left_by(b, 5);
+                let mixed = match operation {
+                    0 => graph.xor(turned, more),
+                    // A constant would be a mask, and masks are other operations.
+                    1 if graph.constant(more).is_none() => graph.and(turned, more),
+                    2 => graph.difference(more, turned),
+                    _ => graph.sum(turned, more),
+                };
+                values.push(graph.xor(mixed, a));
+            }
+            all.push(values);
+        }
+        all
+    }
+}
+
+#[test]
+fn loops_do_what_rounds_did() {
+    let mut n_rolled = 0;
+    for seed in 1..=150 {
+        let mut draw = Draw(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+        let mut graph = Graph::new();
+        let first: Vec<NodeId> = (0..8).map(|at| element(&mut graph, 1, at)).collect();
+        let (n_steps, most_before, n) = (20 + draw.below(40), draw.below(3), 8 + draw.below(12));
+        let form = Form::drawn(&mut draw, n_steps, most_before);
+        let all = form.rounds(&mut graph, n, &first);
+        let mut effects = Vec::new();
+        // The last values, and some on the way.
+        for (offset, _) in (0..4).enumerate() {
+            let value = all[n - 1][n_steps - 1 - offset];
+            effects.push(Effect::Output { port: 0, offset: offset as u64, value });
+        }
+        for at in 0..draw.below(12) {
+            let value = all[draw.below(n)][draw.below(n_steps)];
+            effects.push(store(&mut graph, at, value));
+        }
+        if let Some(rolled) = rolled(&graph, &effects, &mut draw) {
+            let (before, after) = (n_values(&graph, &effects), n_values(&rolled.graph, &rolled.effects));
+            assert!(after < before, "seed {seed}: {before} values became {after}");
+            n_rolled += 1;
+        }
+    }
+    assert!(n_rolled > 75, "{n_rolled}");
+}
+
+#[test]
+fn rounds_on_what_rounds_gave_are_another_loop() {
+    let mut draw = Draw(78);
+    let mut graph = Graph::new();
+    let first: Vec<NodeId> = (0..8).map(|at| element(&mut graph, 1, at)).collect();
+    let (one, other) = (Form::drawn(&mut draw, 60, 1), Form::drawn(&mut draw, 47, 1));
+    let middle = one.rounds(&mut graph, 12, &first);
+    let last = other.rounds(&mut graph, 12, &middle[11][50..]);
+    let effects = [store(&mut graph, 0, last[11][46]), store(&mut graph, 1, middle[11][59])];
+    let rolled = rolled(&graph, &effects, &mut draw).expect("there are rounds");
+    assert_eq!(loops(&rolled), 2);
+    assert!(n_values(&rolled.graph, &rolled.effects) * 3 < n_values(&graph, &effects));
+    // The names of objects stay different ones.
+    let names: std::collections::HashSet<&str> = rolled.objects.iter().map(|object| object.name.as_str()).collect();
+    assert_eq!(names.len(), rolled.objects.len());
+}
+
+#[test]
+fn what_is_short_or_waits_for_a_load_stays() {
+    let mut draw = Draw(5);
+    let form = Form::drawn(&mut draw, 40, 1);
+    let mut graph = Graph::new();
+    let first: Vec<NodeId> = (0..8).map(|at| element(&mut graph, 1, at)).collect();
+    let few = form.rounds(&mut graph, 3, &first);
+    let effects = [store(&mut graph, 0, few[2][39])];
+    assert!(rolled_rounds(&graph, &objects(), &effects).is_none());
+    let loaded = graph.add(Op::Loaded(0), WIDTH);
+    let many = form.rounds(&mut graph, 30, &[loaded]);
+    let index = graph.number(0, 8);
+    let load = Effect::Load { id: 0, object: ObjectId(1), index };
+    let effects = [load, store(&mut graph, 0, many[29][39])];
+    assert!(rolled_rounds(&graph, &objects(), &effects).is_none());
+    // And beside it what does not.
+    let many = form.rounds(&mut graph, 30, &first);
+    let effects = [effects[0].clone(), effects[1].clone(), store(&mut graph, 1, many[29][39])];
+    assert_eq!(rolled(&graph, &effects, &mut draw).as_ref().map(loops), Some(1));
+}

@@ -1,0 +1,179 @@
+//! Where the same operations come again, a period later.
+
+use crate::kernel::{Effect, Graph, NodeId, Op};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Operations in a row that must be the same for their distance to be tried as a period. Many parts of a round are alike,
+/// and longer rows tell rounds from parts of them.
+const ROWS: [usize; 3] = [8, 32, 128];
+
+/// Distances that are tried for each length of rows: those that occur most often.
+const TRIED: usize = 4;
+
+/// Rounds that are put together where each has too little between what goes in and what comes out.
+const TOGETHER: [usize; 4] = [1, 2, 4, 8];
+
+/// The least number of rounds.
+pub(super) const LEAST: usize = 3;
+
+/// Positions where every operation is that of a period before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The first position.
+    pub start: usize,
+    /// The first position that is no longer of it.
+    pub end: usize,
+    /// Positions of a round.
+    pub period: usize,
+}
+
+impl Run {
+    /// Positions that are left out when it is a loop.
+    fn saves(&self) -> usize {
+        (self.end - self.start) / self.period * self.period - self.period
+    }
+}
+
+/// What a kernel computes, in order. What only reads tokens, constants and known elements is not among it.
+pub(super) struct Trace<'g> {
+    pub graph: &'g Graph,
+    /// What is read.
+    pub read: Vec<NodeId>,
+    /// What is computed.
+    pub nodes: Vec<NodeId>,
+    positions: HashMap<NodeId, usize>,
+    /// For each position those that need its value; one behind all stands for effects.
+    pub users: Vec<Vec<usize>>,
+    /// What is computed there, but for where operands come from.
+    forms: Vec<u64>,
+}
+
+fn reads(graph: &Graph, id: NodeId) -> bool {
+    match graph.op(id) {
+        Op::Const(_) | Op::Input { .. } | Op::Loaded(_) => true,
+        Op::Entry { index, .. } => graph.constant(*index).is_some(),
+        _ => false,
+    }
+}
+
+impl<'g> Trace<'g> {
+    pub fn of(graph: &'g Graph, effects: &[Effect]) -> Self {
+        let roots: Vec<NodeId> = effects.iter().flat_map(Effect::uses).collect();
+        let (read, nodes): (Vec<NodeId>, Vec<NodeId>) =
+            graph.reachable(roots.iter().copied()).into_iter().partition(|&id| reads(graph, id));
+        let positions: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let mut users = vec![Vec::new(); nodes.len()];
+        // What waits for a load cannot be computed before all effects.
+        let mut waits = vec![false; nodes.len()];
+        let mut forms = Vec::with_capacity(nodes.len());
+        for (at, &id) in nodes.iter().enumerate() {
+            let node = graph.node(id);
+            waits[at] = matches!(node.op, Op::Entry { .. });
+            let mut form = DefaultHasher::new();
+            std::mem::discriminant(&node.op).hash(&mut form);
+            node.width.hash(&mut form);
+            match &node.op {
+                Op::Extract(_, lo) => lo.hash(&mut form),
+                Op::Lookup(table, _) | Op::LookupBytes(table, _) => table.hash(&mut form),
+                Op::Instruction { description, .. } => description.hash(&mut form),
+                _ => {}
+            }
+            for operand in node.op.operands() {
+                graph.width(operand).hash(&mut form);
+                match positions.get(&operand) {
+                    Some(&position) => {
+                        users[position].push(at);
+                        waits[at] |= waits[position];
+                    }
+                    None => waits[at] |= matches!(graph.op(operand), Op::Loaded(_)),
+                }
+            }
+            if waits[at] {
+                at.hash(&mut form);
+            }
+            forms.push(form.finish());
+        }
+        for root in roots {
+            if let Some(&position) = positions.get(&root) {
+                users[position].push(nodes.len());
+            }
+        }
+        Self { graph, read, nodes, positions, users, forms }
+    }
+
+    /// Where a value is computed; `None` for what is read.
+    pub fn position(&self, id: NodeId) -> Option<usize> {
+        self.positions.get(&id).copied()
+    }
+
+    /// Whether a value is known before a position is reached.
+    pub fn is_before(&self, id: NodeId, start: usize) -> bool {
+        self.position(id).is_none_or(|position| position < start)
+    }
+
+    /// Runs between two positions, those that save most first.
+    pub fn runs(&self, from: usize, to: usize) -> Vec<Run> {
+        let mut periods: BTreeSet<usize> = BTreeSet::new();
+        for row in ROWS {
+            for distance in self.distances(from, to, row) {
+                periods.extend(TOGETHER.map(|n| n * distance));
+            }
+        }
+        let fits = |period: &usize| period * LEAST <= to - from;
+        let mut runs: Vec<Run> =
+            periods.into_iter().filter(fits).filter_map(|period| self.longest(from, to, period)).collect();
+        runs.sort_by_key(|run| (std::cmp::Reverse(run.saves()), run.period));
+        runs
+    }
+
+    /// The distances at which rows come again most often.
+    fn distances(&self, from: usize, to: usize, row: usize) -> Vec<usize> {
+        let mut last: HashMap<u64, usize> = HashMap::new();
+        let mut often: HashMap<usize, usize> = HashMap::new();
+        for (at, row) in self.forms[from..to].windows(row).enumerate() {
+            let mut form = DefaultHasher::new();
+            row.hash(&mut form);
+            if let Some(before) = last.insert(form.finish(), at) {
+                *often.entry(at - before).or_default() += 1;
+            }
+        }
+        let mut often: Vec<(usize, usize)> = often.into_iter().collect();
+        often.sort_by_key(|&(distance, times)| (std::cmp::Reverse(times), distance));
+        often.into_iter().take(TRIED).map(|(distance, _)| distance).collect()
+    }
+
+    /// The longest run of a period, if it has enough rounds.
+    fn longest(&self, from: usize, to: usize, period: usize) -> Option<Run> {
+        let mut longest: Option<Run> = None;
+        let mut start = from;
+        for at in from..=to - period {
+            if at < to - period && self.comes_again(start, at, period) {
+                continue;
+            }
+            let run = Run { start, end: at + period, period };
+            let rounds = (run.end - run.start) / period;
+            if rounds >= LEAST && longest.as_ref().is_none_or(|other| run.saves() > other.saves()) {
+                longest = Some(run);
+            }
+            start = at + 1;
+        }
+        longest
+    }
+
+    /// Whether a period after a position the same is computed, in a run that begins at `start`: from operands as far away,
+    /// from the same ones, or from others that are known before it.
+    fn comes_again(&self, start: usize, at: usize, period: usize) -> bool {
+        if self.forms[at] != self.forms[at + period] {
+            return false;
+        }
+        let (now, then) = (self.graph.op(self.nodes[at]), self.graph.op(self.nodes[at + period]));
+        let (now, then) = (now.operands(), then.operands());
+        now.len() == then.len()
+            && now.iter().zip(then.iter()).all(|(&a, &b)| {
+                a == b
+                    || self.is_before(a, start) && self.is_before(b, start)
+                    || self.position(a).is_some_and(|position| self.position(b) == Some(position + period))
+            })
+    }
+}

@@ -37,7 +37,7 @@ use headrace_ir::Network;
 use headrace_program::{
     Argument, CompareOp, Expr, Function, FunctionId, Interface, Module, Place, Stmt, Type, VariableId,
 };
-use headrace_transform::control::{Automaton, Holds};
+use headrace_transform::control::{Automaton, Brevity, Holds};
 use kernel::Bytes;
 use layout::Fields;
 use std::cell::RefCell;
@@ -61,6 +61,8 @@ type Reason = String;
 struct Fused<'a> {
     network: &'a Network,
     automaton: &'a Automaton,
+    /// Which kernels are better short than fast.
+    brevity: Brevity<'a>,
     fields: Fields,
     bytes: Bytes,
     /// For each output, what makes room for its tokens.
@@ -141,6 +143,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     let mut fused = Fused {
         network,
         automaton,
+        brevity: Brevity::of(automaton),
         fields,
         bytes,
         rooms: Vec::new(),

@@ -7,7 +7,7 @@ use crate::function::FunctionBuilder;
 use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, NodeId};
-use headrace_transform::passes::rolled_rounds::{Rolled, rolled_rounds};
+use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::statements::{apart, outputs_early};
 
 /// What a decision gives where an index was outside of its list.
@@ -15,6 +15,7 @@ const OUTSIDE: u32 = 2;
 
 /// A state that is being lowered.
 struct State<'s, 'a, 'b> {
+    number: usize,
     fused: &'s Fused<'a>,
     f: FunctionBuilder,
     building: &'b mut Building,
@@ -30,7 +31,7 @@ impl Fused<'_> {
         for counted in &own.loops {
             self.counted(counted, number, &mut f, building, functions);
         }
-        let mut state = State { fused: self, f, building, functions };
+        let mut state = State { number, fused: self, f, building, functions };
         state.step(&own.step, &[]);
         let State { f, building, functions, .. } = state;
         let about = if own.description.is_empty() { "a state" } else { &own.description };
@@ -120,13 +121,12 @@ impl State<'_, '_, '_> {
         (self.functions.add(self.building, f, "decision", about, Some(Type::U32)), checks)
     }
 
-    /// A function that does what effects say, and whether it checks indices.
-    fn effects(&mut self, effects: &[Effect]) -> (FunctionId, bool) {
-        let automaton = self.fused.automaton;
-        let rolled = rolled_rounds(&automaton.graph, &automaton.objects, effects);
+    /// A function that does what effects of a kernel to a state say, and whether it checks indices.
+    fn effects(&mut self, effects: &[Effect], target: usize) -> (FunctionId, bool) {
+        let rolled = self.fused.brevity.rolled(effects, self.number, target);
         let (values, effects) = match &rolled {
             Some(Rolled { graph, objects, effects }) => (Values { graph, objects }, effects.as_slice()),
-            None => (Values::of(automaton), effects),
+            None => (Values::of(self.fused.automaton), effects),
         };
         let mut code = self.opened(values, effects, &[], Expr::bool(false));
         code.effects(effects);
@@ -149,7 +149,7 @@ impl State<'_, '_, '_> {
         let all = outputs_early(&fused.automaton.graph, &all);
         if !all.is_empty() {
             for part in apart(&fused.automaton.graph, &fused.automaton.objects, &all) {
-                let (function, checks) = self.effects(&part);
+                let (function, checks) = self.effects(&part, target);
                 if !checks {
                     self.call(None, function);
                     continue;

@@ -341,13 +341,21 @@ impl<'a> Different<'a> {
     pub fn meet(&mut self, step: &'a Step) -> usize {
         let mut n = 0;
         step.kernels(&mut |kernel, _| {
-            let equally_long = self.0.entry(kernel.effects.len()).or_default();
-            if !equally_long.contains(&kernel.effects.as_slice()) {
-                equally_long.push(&kernel.effects);
+            if self.is_new(&kernel.effects) {
                 Effect::walk(&kernel.effects, &mut |_| n += 1);
             }
         });
         n
+    }
+
+    /// Adds a kernel; gives whether it was not there.
+    pub fn is_new(&mut self, effects: &'a [Effect]) -> bool {
+        let equally_long = self.0.entry(effects.len()).or_default();
+        let is_new = !equally_long.contains(&effects);
+        if is_new {
+            equally_long.push(effects);
+        }
+        is_new
     }
 }
 

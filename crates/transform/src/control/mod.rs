@@ -26,9 +26,11 @@
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
 //! | `left` | the way back to the run-time scheduler |
+//! | `brevity` | kernels that are better short than fast |
 //! | `typical` | an automaton that is too large, for as many samples as fit |
 
 pub mod automaton;
+mod brevity;
 mod congruence;
 mod decisive;
 mod execute;
@@ -55,6 +57,7 @@ mod wiring;
 pub use automaton::{
     Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Part, Round, Rounds, Step, Trips, Update,
 };
+pub use brevity::Brevity;
 pub use explore::{Limits, Sample, automaton_of};
 pub use loops::once;
 pub use repeated::{Repeated, repeated, together};

@@ -58,9 +58,9 @@ use super::network::PrintedNetwork;
 use super::{Options, PlaceTable};
 use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
-use headrace_transform::control::{Automaton, Step};
+use headrace_transform::control::{Automaton, Brevity, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
-use headrace_transform::passes::rolled_rounds::{Rolled, rolled_rounds};
+use headrace_transform::passes::rolled_rounds::Rolled;
 use states::PrintedStates;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -157,9 +157,11 @@ fn print(
     let inner = format!("{prefix}_scheduled");
     let scheduled = super::network::print(network, &inner, options, places, diagnostics);
     let trials = options.trials.as_deref();
+    let brevity = Brevity::of(automaton);
     let writer = Writer {
         network,
         automaton,
+        brevity: &brevity,
         prefix,
         inner: &inner,
         places,
@@ -207,6 +209,8 @@ fn print(
 struct Writer<'a> {
     network: &'a Network,
     automaton: &'a Automaton,
+    /// Which kernels are better short than fast.
+    brevity: &'a Brevity<'a>,
     prefix: &'a str,
     /// Prefix of the network with its scheduler.
     inner: &'a str,
@@ -289,10 +293,9 @@ impl Writer<'_> {
         kernel::statements(&self.automaton.graph, &self.automaton.objects, &effects, &names, depth)
     }
 
-    /// The effects of a kernel as statements, with loops for what they repeat.
-    fn kernel_statements(&self, effects: &[Effect], depth: usize) -> String {
-        let Automaton { graph, objects, .. } = self.automaton;
-        match rolled_rounds(graph, objects, effects) {
+    /// The effects of a kernel that leads from a state to another as statements.
+    fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> String {
+        match self.brevity.rolled(effects, from, to) {
             Some(Rolled { graph, objects, effects }) => {
                 kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
             }

@@ -213,6 +213,7 @@ impl Writer<'_> {
         text: &mut String,
     ) {
         let depth = place.depth;
+        let way = (place.state, target);
         let pad = "    ".repeat(depth);
         let produces = kernel.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
         for (n, port) in produces.clone() {
@@ -232,13 +233,13 @@ impl Writer<'_> {
         let objects = &self.automaton.objects;
         let mut parts = apart(&self.automaton.graph, objects, &all);
         if parts.len() > 1 {
-            let statements = self.kernel_statements(&all, depth);
+            let statements = self.kernel_statements(&all, way, depth);
             if functions.is_whole(self, &statements, || self.layered(kernel, &all, "whole").is_some()) {
                 parts = vec![all];
             }
         }
         for part in parts {
-            let body = self.kernel_statements(&part, depth + 1);
+            let body = self.kernel_statements(&part, way, depth + 1);
             let with = |writer: &Writer| {
                 let mut statements = String::new();
                 writer.pointers(&part, None, depth + 1, &mut statements);

@@ -8,10 +8,12 @@ use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
 use headrace_library::samples;
 use headrace_transform::control::{
-    Automaton, CountedLoop, Limits, Next, Round, Rounds, Sample, Step, Trips, Update, automaton_of,
+    Automaton, Brevity, CountedLoop, Limits, Next, Round, Rounds, Sample, Step, Trips, Update, automaton_of,
 };
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
+use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Object, Op};
+use headrace_transform::passes::rolled_rounds::rolled_rounds;
 use std::path::Path;
 
 #[path = "../../frontend/tests/support/folders.rs"]
@@ -211,9 +213,14 @@ fn interpreted(network: &Network, sample: &Sample) -> Vec<Vec<u128>> {
 
 /// The network of the first variant of an operation, typical messages, and its automaton.
 fn explored(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
+    explored_variant(set, operation, None)
+}
+
+/// The same of a variant.
+fn explored_variant(set: &str, operation: &str, variant: Option<&str>) -> (Network, Vec<Sample>, Automaton) {
     let library = loading::library(&[]);
     let spec = library.operation(set, operation).unwrap();
-    let text = spec.variant(None).unwrap().network.to_string();
+    let text = spec.variant(variant).unwrap().network.to_string();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut session = Session::new();
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).unwrap();
@@ -290,6 +297,82 @@ fn what_needs_no_input_is_decided_before_it_is_read() {
         let (_, _, automaton) = explored(set, operation);
         let waiting = automaton.states.iter().find(|state| state.description.contains(" in mask.Input"));
         assert_eq!(waiting.map(|state| &state.description), None, "{set} {operation}");
+    }
+}
+
+/// Runs every long kernel of an operation with loops for its rounds and without, on tokens and elements that look random;
+/// gives how many values those have that have loops, without and with them.
+fn rolled_kernels(set: &str, operation: &str, variant: &str) -> (usize, usize) {
+    let (network, _, automaton) = explored_variant(set, operation, Some(variant));
+    let mut state = 1u64;
+    let mut drawn = |width: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u128::from(state >> 32) * 0x1_0000_0001_0000_0001_0000_0001 & mask(width)
+    };
+    let values = |graph: &Graph, effects: &[Effect]| {
+        let mut roots = Vec::new();
+        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+        graph.reachable(roots).len()
+    };
+    let (mut before, mut after) = (0, 0);
+    for state in &automaton.states {
+        state.step.kernels(&mut |kernel, _| {
+            let Some(rolled) = rolled_rounds(&automaton.graph, &automaton.objects, &kernel.effects) else { return };
+            before += values(&automaton.graph, &kernel.effects);
+            after += values(&rolled.graph, &rolled.effects);
+            let elements = |object: &Object| -> Vec<u128> {
+                let element = |_| if object.persistent { drawn(object.width) } else { 0 };
+                (0..object.length).map(element).collect()
+            };
+            let objects: Vec<Vec<u128>> = rolled.objects.iter().map(elements).collect();
+            let inputs = network.inputs.iter().map(|port| (0..600).map(|_| drawn(port.ty.width())).collect());
+            let mut world = World {
+                inputs: inputs.collect(),
+                consumed: vec![300; network.inputs.len()],
+                outputs: vec![Vec::new(); network.outputs.len()],
+                objects,
+            };
+            let mut other = world.clone();
+            assert!(run(&automaton.graph, &kernel.effects, &mut world, &mut 10_000_000));
+            assert!(run(&rolled.graph, &rolled.effects, &mut other, &mut 10_000_000));
+            let n_objects = automaton.objects.len();
+            assert_eq!(world.outputs, other.outputs, "{set} {operation}");
+            assert_eq!(world.objects[..n_objects], other.objects[..n_objects], "{set} {operation}");
+        });
+    }
+    (before, after)
+}
+
+#[test]
+fn rounds_of_kernels_become_loops() {
+    for (set, operation, variant) in [("aes128", "cbc-encrypt", "boolean"), ("aes192", "ctr", "lut")] {
+        let (before, after) = rolled_kernels(set, operation, variant);
+        assert!(before > 2 * after, "{set}: {before} values became {after}");
+    }
+    let (before, after) = rolled_kernels("ascon-aead128", "aead-encrypt", "standard");
+    assert!(before > after && after > 0, "{before} values became {after}");
+}
+
+#[test]
+fn kernels_that_come_again_stay_fast() {
+    let (_, _, long) = explored_variant("aes192", "cbc-cs1-encrypt", Some("boolean"));
+    let brevity = Brevity::of(&long);
+    let (mut n_short, mut n_fast) = (0, 0);
+    for (from, state) in long.states.iter().enumerate() {
+        state.step.kernels(&mut |kernel, to| match brevity.rolled(&kernel.effects, from, to) {
+            Some(_) => {
+                assert_ne!(from, to);
+                n_short += 1;
+            }
+            None => n_fast += usize::from(from == to),
+        });
+    }
+    assert!(n_short > 10 && n_fast > 0, "{n_short} kernels are short, {n_fast} come again");
+    // One that is not long.
+    let (_, _, whole) = explored("ascon-aead128", "aead-encrypt");
+    let brevity = Brevity::of(&whole);
+    for (from, state) in whole.states.iter().enumerate() {
+        state.step.kernels(&mut |kernel, to| assert!(brevity.rolled(&kernel.effects, from, to).is_none()));
     }
 }
 

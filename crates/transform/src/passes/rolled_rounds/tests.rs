@@ -65,10 +65,13 @@ fn n_values(graph: &Graph, effects: &[Effect]) -> usize {
     graph.reachable(roots).len()
 }
 
+/// A value: its number, and how many rounds before.
+type Operand = (usize, usize);
+
 /// What each round does with values of earlier rounds, drawn once.
 struct Form {
-    /// Operation, two operands: a number of this round or of one before, and what is added to them.
-    steps: Vec<(usize, [(usize, usize); 2], usize)>,
+    /// Operation, two operands, and what is mixed with them.
+    steps: Vec<(usize, [Operand; 2], usize)>,
 }
 
 impl Form {

@@ -124,7 +124,7 @@ impl State<'_, '_, '_> {
     /// A function that does what effects of a kernel to a state say, and whether it checks indices.
     fn effects(&mut self, effects: &[Effect], target: usize) -> (FunctionId, bool) {
         let rolled = self.fused.brevity.rolled(effects, self.number, target);
-        let (values, effects) = match &rolled {
+        let (values, effects) = match rolled.as_deref() {
             Some(Rolled { graph, objects, effects }) => (Values { graph, objects }, effects.as_slice()),
             None => (Values::of(self.fused.automaton), effects),
         };

@@ -7,7 +7,9 @@
 use super::automaton::{Automaton, Different};
 use crate::kernel::Effect;
 use crate::passes::rolled_rounds::{Rolled, rolled_rounds};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Values of all kernels that differ, from which on an automaton is long: about a megabyte of C.
 const LONG: usize = 60_000;
@@ -18,6 +20,8 @@ pub struct Brevity<'a> {
     automaton: &'a Automaton,
     /// The states that kernels of each lead to; nothing where the automaton is not long.
     next: Option<Vec<BTreeSet<usize>>>,
+    /// What became of effects: many states have the same.
+    known: RefCell<HashMap<Vec<Effect>, Option<Rc<Rolled>>>>,
 }
 
 impl<'a> Brevity<'a> {
@@ -31,18 +35,24 @@ impl<'a> Brevity<'a> {
             targets
         };
         let next = is_long(automaton).then(|| automaton.states.iter().map(next).collect());
-        Self { automaton, next }
+        Self { automaton, next, known: RefCell::default() }
     }
 
     /// Effects of a kernel that leads from a state to another, with loops for what they repeat; `None` where they stay as
     /// they are.
-    pub fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rolled> {
+    pub fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rc<Rolled>> {
         let next = self.next.as_ref()?;
         let comes_again = from == to || next.get(to)?.contains(&from);
         if comes_again {
             return None;
         }
-        rolled_rounds(&self.automaton.graph, &self.automaton.objects, effects)
+        if let Some(known) = self.known.borrow().get(effects) {
+            return known.clone();
+        }
+        let Automaton { graph, objects, .. } = self.automaton;
+        let rolled = rolled_rounds(graph, objects, effects).map(Rc::new);
+        self.known.borrow_mut().insert(effects.to_vec(), rolled.clone());
+        rolled
     }
 }
 

@@ -19,6 +19,7 @@ mod moves;
 mod operands;
 mod reachable;
 
+pub(crate) use hashing::{Mixed, Mixer};
 pub use operands::Operands;
 
 /// Widest node in bits.
@@ -146,7 +147,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Bounds of each node as an unsigned number, inclusive.
     bounds: Vec<(u128, u128)>,
-    known: HashMap<Node, NodeId, hashing::Mixed>,
+    known: HashMap<Node, NodeId, Mixed>,
     tables: Vec<Table>,
 }
 

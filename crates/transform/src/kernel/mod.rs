@@ -33,7 +33,7 @@ impl Object {
 }
 
 /// What a kernel does, one after the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Reads an element: the value is [`Op::Loaded`] with this number.
     Load {

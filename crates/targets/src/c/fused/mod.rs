@@ -296,8 +296,9 @@ impl Writer<'_> {
     /// The effects of a kernel that leads from a state to another as statements.
     fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> String {
         match self.brevity.rolled(effects, from, to) {
-            Some(Rolled { graph, objects, effects }) => {
-                kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
+            Some(rolled) => {
+                let Rolled { graph, objects, effects } = &*rolled;
+                kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
             None => self.statements(effects, Vec::new(), depth),
         }

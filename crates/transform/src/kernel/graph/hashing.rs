@@ -4,11 +4,11 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// What makes hashers of nodes.
-pub(super) type Mixed = BuildHasherDefault<Mixer>;
+pub(crate) type Mixed = BuildHasherDefault<Mixer>;
 
 /// Exclusive or and a product whose halves are added for each number of 64 bits.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Mixer(u64);
+pub(crate) struct Mixer(u64);
 
 impl Mixer {
     fn mix(&mut self, value: u64) {

@@ -1,6 +1,6 @@
 //! What one round is, and what goes into it.
 
-use super::trace::{LEAST, Run, Trace};
+use super::trace::{LEAST, READ, Run, Trace};
 use crate::kernel::{NodeId, ObjectId, Op};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -124,13 +124,13 @@ impl Rounds {
         known: &mut HashMap<Vec<NodeId>, usize>,
     ) -> Option<Vec<Source>> {
         let position = |round: usize| self.start + round * self.period + value;
-        let operands: Vec<_> =
-            (0..self.n).map(|round| trace.graph.op(trace.nodes[position(round)]).operands()).collect();
         let mut sources = Vec::new();
-        for number in 0..operands[0].len() {
-            let all: Vec<NodeId> = operands.iter().map(|of_round| of_round[number]).collect();
-            let distance = |round: usize| Some(position(round) - trace.position(all[round])?);
+        for number in 0..trace.operands(position(0)).len() {
+            let operand = |round: usize| trace.operands(position(round))[number];
+            let distance = |round: usize| position(round).checked_sub(operand(round));
             let away = distance(0).filter(|_| (0..self.n).all(|round| distance(round) == distance(0)));
+            let is_before = |round: usize| operand(round) < self.start || operand(round) == READ;
+            let id = |round: usize| trace.graph.op(trace.nodes[position(round)]).operands()[number];
             let source = match away {
                 Some(away) if away <= value => Source::Inside(value - away),
                 Some(away) => {
@@ -143,9 +143,10 @@ impl Rounds {
                     *most = rounds.max(*most);
                     Source::Carried(before)
                 }
-                None if !all.iter().all(|&id| trace.is_before(id, self.start)) => return None,
-                None if all.iter().all(|id| *id == all[0]) => Source::Same(all[0]),
+                None if !(0..self.n).all(is_before) => return None,
+                None if (0..self.n).all(|round| id(round) == id(0)) => Source::Same(id(0)),
                 None => {
+                    let all: Vec<NodeId> = (0..self.n).map(id).collect();
                     let handed = &mut self.handed;
                     let number = *known.entry(all).or_insert_with_key(|all| {
                         handed.push(elements(trace, all).unwrap_or_else(|| Handed::List(all.clone())));

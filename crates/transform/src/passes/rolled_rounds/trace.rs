@@ -1,8 +1,9 @@
 //! Where the same operations come again, a period later.
 
+use crate::kernel::graph::{Mixed, Mixer};
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 /// Operations in a row that must be the same for their distance to be tried as a period. Many parts of a round are alike,
 /// and longer rows tell rounds from parts of them.
@@ -13,6 +14,12 @@ const TRIED: usize = 4;
 
 /// Rounds that are put together where each has too little between what goes in and what comes out.
 const TOGETHER: [usize; 4] = [1, 2, 4, 8];
+
+/// Where what is not computed but read is said to be.
+pub(super) const READ: usize = usize::MAX;
+
+/// What powers of stand before forms in a row: an odd number without a pattern.
+const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The least number of rounds.
 pub(super) const LEAST: usize = 3;
@@ -42,7 +49,10 @@ pub(super) struct Trace<'g> {
     pub read: Vec<NodeId>,
     /// What is computed.
     pub nodes: Vec<NodeId>,
-    positions: HashMap<NodeId, usize>,
+    /// Where operands are computed, one after the other for all positions; [`READ`] for what is read.
+    operands: Vec<usize>,
+    /// Where those of each position begin, and where the last ones end.
+    first_operands: Vec<usize>,
     /// For each position those that need its value; one behind all stands for effects.
     pub users: Vec<Vec<usize>>,
     /// What is computed there, but for where operands come from.
@@ -62,7 +72,8 @@ impl<'g> Trace<'g> {
         let roots: Vec<NodeId> = effects.iter().flat_map(Effect::uses).collect();
         let (read, nodes): (Vec<NodeId>, Vec<NodeId>) =
             graph.reachable(roots.iter().copied()).into_iter().partition(|&id| reads(graph, id));
-        let positions: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let positions: HashMap<NodeId, usize, Mixed> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let (mut operands, mut first_operands) = (Vec::with_capacity(2 * nodes.len()), vec![0]);
         let mut users = vec![Vec::new(); nodes.len()];
         // What waits for a load cannot be computed before all effects.
         let mut waits = vec![false; nodes.len()];
@@ -70,7 +81,7 @@ impl<'g> Trace<'g> {
         for (at, &id) in nodes.iter().enumerate() {
             let node = graph.node(id);
             waits[at] = matches!(node.op, Op::Entry { .. });
-            let mut form = DefaultHasher::new();
+            let mut form = Mixer::default();
             std::mem::discriminant(&node.op).hash(&mut form);
             node.width.hash(&mut form);
             match &node.op {
@@ -81,14 +92,17 @@ impl<'g> Trace<'g> {
             }
             for operand in node.op.operands() {
                 graph.width(operand).hash(&mut form);
-                match positions.get(&operand) {
-                    Some(&position) => {
+                let position = positions.get(&operand).copied();
+                match position {
+                    Some(position) => {
                         users[position].push(at);
                         waits[at] |= waits[position];
                     }
                     None => waits[at] |= matches!(graph.op(operand), Op::Loaded(_)),
                 }
+                operands.push(position.unwrap_or(READ));
             }
+            first_operands.push(operands.len());
             if waits[at] {
                 at.hash(&mut form);
             }
@@ -99,17 +113,12 @@ impl<'g> Trace<'g> {
                 users[position].push(nodes.len());
             }
         }
-        Self { graph, read, nodes, positions, users, forms }
+        Self { graph, read, nodes, operands, first_operands, users, forms }
     }
 
-    /// Where a value is computed; `None` for what is read.
-    pub fn position(&self, id: NodeId) -> Option<usize> {
-        self.positions.get(&id).copied()
-    }
-
-    /// Whether a value is known before a position is reached.
-    pub fn is_before(&self, id: NodeId, start: usize) -> bool {
-        self.position(id).is_none_or(|position| position < start)
+    /// Where the operands of what is computed at a position are; [`READ`] for what is read.
+    pub fn operands(&self, at: usize) -> &[usize] {
+        &self.operands[self.first_operands[at]..self.first_operands[at + 1]]
     }
 
     /// Runs between two positions, those that save most first.
@@ -129,12 +138,21 @@ impl<'g> Trace<'g> {
 
     /// The distances at which rows come again most often.
     fn distances(&self, from: usize, to: usize, row: usize) -> Vec<usize> {
-        let mut last: HashMap<u64, usize> = HashMap::new();
-        let mut often: HashMap<usize, usize> = HashMap::new();
-        for (at, row) in self.forms[from..to].windows(row).enumerate() {
-            let mut form = DefaultHasher::new();
-            row.hash(&mut form);
-            if let Some(before) = last.insert(form.finish(), at) {
+        let mut last: HashMap<u64, usize, Mixed> = HashMap::default();
+        let mut often: HashMap<usize, usize, Mixed> = HashMap::default();
+        // A polynomial of the forms of a row: that of the next one differs in the first and the last (Karp and Rabin 1987).
+        let forms = &self.forms[from..to];
+        let leaving = (0..row).fold(1u64, |power, _| power.wrapping_mul(BASE));
+        let mut form = 0u64;
+        for (at, &next) in forms.iter().enumerate() {
+            form = form.wrapping_mul(BASE).wrapping_add(next);
+            if at + 1 < row {
+                continue;
+            }
+            if at >= row {
+                form = form.wrapping_sub(forms[at - row].wrapping_mul(leaving));
+            }
+            if let Some(before) = last.insert(form, at) {
                 *often.entry(at - before).or_default() += 1;
             }
         }
@@ -167,13 +185,12 @@ impl<'g> Trace<'g> {
         if self.forms[at] != self.forms[at + period] {
             return false;
         }
-        let (now, then) = (self.graph.op(self.nodes[at]), self.graph.op(self.nodes[at + period]));
-        let (now, then) = (now.operands(), then.operands());
+        let (now, then) = (self.operands(at), self.operands(at + period));
+        let is_before = |position: usize| position < start || position == READ;
         now.len() == then.len()
-            && now.iter().zip(then.iter()).all(|(&a, &b)| {
-                a == b
-                    || self.is_before(a, start) && self.is_before(b, start)
-                    || self.position(a).is_some_and(|position| self.position(b) == Some(position + period))
-            })
+            && now
+                .iter()
+                .zip(then)
+                .all(|(&a, &b)| a == b || is_before(a) && is_before(b) || a != READ && a + period == b)
     }
 }

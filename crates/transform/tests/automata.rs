@@ -307,7 +307,7 @@ fn rolled_kernels(set: &str, operation: &str, variant: &str) -> (usize, usize) {
     let mut state = 1u64;
     let mut drawn = |width: u32| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        u128::from(state >> 32) * 0x1_0000_0001_0000_0001_0000_0001 & mask(width)
+        (u128::from(state >> 32) * 0x1_0000_0001_0000_0001_0000_0001) & mask(width)
     };
     let values = |graph: &Graph, effects: &[Effect]| {
         let mut roots = Vec::new();

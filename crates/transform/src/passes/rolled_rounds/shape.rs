@@ -164,7 +164,7 @@ impl Rounds {
 /// Where a round begins so that least goes from one to the next, and how many rounds there are then.
 fn phase(trace: &Trace, run: &Run) -> Option<(usize, usize)> {
     let length = run.end - run.start;
-    // One round less is worth it if there are enough of them.
+    // There may be one round less if there are enough of them.
     let most = length / run.period;
     let rest = length % run.period;
     let choices = if most > LEAST { run.period } else { rest + 1 };
@@ -185,7 +185,10 @@ fn phase(trace: &Trace, run: &Run) -> Option<(usize, usize)> {
         now += more;
         now
     });
-    let (shift, _) = crossed.enumerate().min_by_key(|&(shift, crossed)| (crossed, shift > rest, shift))?;
+    // What crosses is stored and loaded; a round that is lost is written out.
+    let costs =
+        |(shift, crossed): (usize, i64)| (3 * crossed + if shift > rest { run.period as i64 } else { 0 }, shift);
+    let (_, shift) = crossed.enumerate().map(costs).min()?;
     Some((run.start + shift, (length - shift) / run.period))
 }
 

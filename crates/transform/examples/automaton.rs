@@ -43,9 +43,7 @@ fn sizes(automaton: &Automaton) {
     let mut met: Vec<&[Effect]> = Vec::new();
     for state in &automaton.states {
         state.step.kernels(&mut |kernel, _| {
-            let mut roots = Vec::new();
-            Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses()));
-            let n = automaton.graph.reachable(roots).len();
+            let n = Effect::needed(&kernel.effects, &automaton.graph).len();
             all += n;
             if !met.contains(&kernel.effects.as_slice()) {
                 met.push(&kernel.effects);

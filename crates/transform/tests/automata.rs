@@ -277,9 +277,7 @@ fn what_is_long_begins_with_memory_even_where_its_tokens_are_constants() {
     let mut n_long = 0;
     for state in &automaton.states {
         state.step.kernels(&mut |kernel, _| {
-            let mut roots = Vec::new();
-            Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses()));
-            let nodes = automaton.graph.reachable(roots);
+            let nodes = Effect::needed(&kernel.effects, &automaton.graph);
             let reads_state = nodes.iter().any(|&id| match automaton.graph.op(id) {
                 Op::Entry { object, .. } => automaton.object(*object).name.ends_with("_add_state_State"),
                 _ => false,
@@ -309,11 +307,7 @@ fn rolled_kernels(set: &str, operation: &str, variant: &str) -> (usize, usize) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (u128::from(state >> 32) * 0x1_0000_0001_0000_0001_0000_0001) & mask(width)
     };
-    let values = |graph: &Graph, effects: &[Effect]| {
-        let mut roots = Vec::new();
-        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
-        graph.reachable(roots).len()
-    };
+    let values = |graph: &Graph, effects: &[Effect]| Effect::needed(effects, graph).len();
     let (mut before, mut after) = (0, 0);
     for state in &automaton.states {
         state.step.kernels(&mut |kernel, _| {

@@ -62,9 +62,7 @@ fn is_long(automaton: &Automaton) -> bool {
     for state in &automaton.states {
         state.step.kernels(&mut |kernel, _| {
             if values < LONG && met.is_new(&kernel.effects) {
-                let mut roots = Vec::new();
-                Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses()));
-                values += automaton.graph.reachable(roots).len();
+                values += Effect::needed(&kernel.effects, &automaton.graph).len();
             }
         });
     }

@@ -113,6 +113,13 @@ impl Effect {
         }
     }
 
+    /// All values that a list of effects needs, operands first.
+    pub fn needed(effects: &[Effect], graph: &Graph) -> Vec<NodeId> {
+        let mut roots = Vec::new();
+        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+        graph.reachable(roots)
+    }
+
     /// The nodes that this effect itself uses, without those of effects inside it.
     pub fn uses(&self) -> Vec<NodeId> {
         match self {

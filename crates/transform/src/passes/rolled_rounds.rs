@@ -10,8 +10,8 @@
 //! Nodes stand in the order in which the network computed them, and rounds are found by that ([`trace`]): the same operations
 //! come again, a period later, on operands that were computed as long before. What a round takes from the rounds before goes
 //! from pass to pass in memory. What else differs from round to round, such as keys and constants, lies in lists: where a
-//! network keeps it, if its place goes on by a constant, and elsewhere those that are filled before. What instructions are
-//! looked for in, or what runs again and again for long messages, stays as it is: here code is made short, not fast.
+//! network keeps it, if its place goes on by a constant, and elsewhere those that are filled before. That makes code
+//! short, not fast; [`Brevity`](crate::control::Brevity) says where it is wanted.
 //!
 //! Establishes: the effects do what those before did, on more objects that are zero when a kernel begins.
 

@@ -124,6 +124,9 @@ impl Rounds {
         known: &mut HashMap<Vec<NodeId>, usize>,
     ) -> Option<Vec<Source>> {
         let position = |round: usize| self.start + round * self.period + value;
+        if !(1..self.n).all(|round| trace.is_alike(position(0), position(round))) {
+            return None;
+        }
         let mut sources = Vec::new();
         for number in 0..trace.operands(position(0)).len() {
             let operand = |round: usize| trace.operands(position(round))[number];

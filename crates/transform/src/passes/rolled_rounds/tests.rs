@@ -60,9 +60,7 @@ fn loops(rolled: &Rolled) -> usize {
 }
 
 fn n_values(graph: &Graph, effects: &[Effect]) -> usize {
-    let mut roots = Vec::new();
-    Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
-    graph.reachable(roots).len()
+    Effect::needed(effects, graph).len()
 }
 
 /// A value: its number, and how many rounds before.

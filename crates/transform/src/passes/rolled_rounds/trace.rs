@@ -55,8 +55,20 @@ pub(super) struct Trace<'g> {
     first_operands: Vec<usize>,
     /// For each position those that need its value; one behind all stands for effects.
     pub users: Vec<Vec<usize>>,
-    /// What is computed there, but for where operands come from.
+    /// Hashes of what is computed there, but for where operands come from.
     forms: Vec<u64>,
+    /// What waits for a load cannot be computed before all effects.
+    waits: Vec<bool>,
+}
+
+/// What an operation has beside its operands.
+fn parameter(op: &Op) -> Option<u32> {
+    match op {
+        Op::Extract(_, lo) => Some(*lo),
+        Op::Lookup(table, _) | Op::LookupBytes(table, _) => Some(table.0),
+        Op::Instruction { description, .. } => Some(*description),
+        _ => None,
+    }
 }
 
 fn reads(graph: &Graph, id: NodeId) -> bool {
@@ -75,7 +87,6 @@ impl<'g> Trace<'g> {
         let positions: HashMap<NodeId, usize, Mixed> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let (mut operands, mut first_operands) = (Vec::with_capacity(2 * nodes.len()), vec![0]);
         let mut users = vec![Vec::new(); nodes.len()];
-        // What waits for a load cannot be computed before all effects.
         let mut waits = vec![false; nodes.len()];
         let mut forms = Vec::with_capacity(nodes.len());
         for (at, &id) in nodes.iter().enumerate() {
@@ -84,12 +95,7 @@ impl<'g> Trace<'g> {
             let mut form = Mixer::default();
             std::mem::discriminant(&node.op).hash(&mut form);
             node.width.hash(&mut form);
-            match &node.op {
-                Op::Extract(_, lo) => lo.hash(&mut form),
-                Op::Lookup(table, _) | Op::LookupBytes(table, _) => table.hash(&mut form),
-                Op::Instruction { description, .. } => description.hash(&mut form),
-                _ => {}
-            }
+            parameter(&node.op).hash(&mut form);
             for operand in node.op.operands() {
                 graph.width(operand).hash(&mut form);
                 let position = positions.get(&operand).copied();
@@ -113,12 +119,24 @@ impl<'g> Trace<'g> {
                 users[position].push(nodes.len());
             }
         }
-        Self { graph, read, nodes, operands, first_operands, users, forms }
+        Self { graph, read, nodes, operands, first_operands, users, forms, waits }
     }
 
     /// Where the operands of what is computed at a position are; [`READ`] for what is read.
     pub fn operands(&self, at: usize) -> &[usize] {
         &self.operands[self.first_operands[at]..self.first_operands[at + 1]]
+    }
+
+    /// Whether the same is computed at two positions, from whatever has the same width, and before all effects.
+    pub fn is_alike(&self, a: usize, b: usize) -> bool {
+        let (one, other) = (self.graph.node(self.nodes[a]), self.graph.node(self.nodes[b]));
+        let widths = |op: &Op| op.operands().into_iter().map(|operand| self.graph.width(operand));
+        std::mem::discriminant(&one.op) == std::mem::discriminant(&other.op)
+            && one.width == other.width
+            && parameter(&one.op) == parameter(&other.op)
+            && widths(&one.op).eq(widths(&other.op))
+            && !self.waits[a]
+            && !self.waits[b]
     }
 
     /// Runs between two positions, those that save most first.
@@ -179,8 +197,8 @@ impl<'g> Trace<'g> {
         longest
     }
 
-    /// Whether a period after a position the same is computed, in a run that begins at `start`: from operands as far away,
-    /// from the same ones, or from others that are known before it.
+    /// Whether a period after a position the same is computed, as far as hashes tell, in a run that begins at `start`: from
+    /// operands as far away, from the same ones, or from others that are known before it.
     fn comes_again(&self, start: usize, at: usize, period: usize) -> bool {
         if self.forms[at] != self.forms[at + period] {
             return false;

@@ -30,12 +30,13 @@ final class MacService extends MacSpi {
     protected void engineInit(Key key, AlgorithmParameterSpec spec)
             throws InvalidKeyException, InvalidAlgorithmParameterException {
         boolean hasIv = flow.operation.has(Operation.NONCE) || flow.operation.has(Operation.IV);
-        if (hasIv != spec instanceof IvParameterSpec || (spec != null && !hasIv)) {
+        if (spec != null && !(hasIv && spec instanceof IvParameterSpec)) {
             throw new InvalidAlgorithmParameterException(hasIv ? "an IvParameterSpec is wanted" : "there is no nonce");
         }
-        iv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : null;
+        iv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : hasIv ? new byte[0] : null;
         if (hasIv && !flow.operation.allows(ivRole(), iv.length)) {
-            throw new InvalidAlgorithmParameterException("the nonce has a length that is not allowed");
+            throw new InvalidAlgorithmParameterException(
+                    spec == null ? "an IvParameterSpec is wanted" : "the nonce has a length that is not allowed");
         }
         this.key = key;
         takeKey();

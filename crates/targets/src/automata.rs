@@ -29,11 +29,16 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         automaton_of(network, samples, &Limits::default())
             .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })
     };
+    let (usual, thorough) = (samples::streams(spec, ports()), samples::thorough_streams(spec, ports()));
+    let mut automaton = found(&usual)?;
     // Every length is worth its states where there is room for all of them.
-    if let Some(whole) = found(&samples::thorough_streams(spec, ports())).ok().filter(fused::fits) {
-        return Ok(whole);
+    if thorough != usual
+        && fused::fits(&automaton)
+        && let Some(whole) = found(&thorough).ok().filter(fused::fits)
+    {
+        automaton = whole;
     }
-    fused::fitting(found(&samples::streams(spec, ports()))?)
+    fused::fitting(automaton)
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 

@@ -3,6 +3,7 @@
 mod journal;
 mod kept;
 mod projects;
+mod queue;
 mod tally;
 
 use super::Context;
@@ -369,9 +370,10 @@ fn run_all(
     };
     let is_slow = |job: &Job| matches!(job.place, Place::Engine(EngineName::Interp));
     order.sort_by_key(|at| std::cmp::Reverse((is_slow(&jobs[*at]), weight(&jobs[*at]))));
+    let next = AtomicUsize::new(0);
     let done = in_turn(
-        &order,
-        workers,
+        || order.get(next.fetch_add(1, Ordering::Relaxed)),
+        workers.min(n_jobs),
         |at| {
             let done = vec![(*at, run_job(&jobs[*at], files))];
             finished(&done);
@@ -386,22 +388,21 @@ fn run_all(
 /// Hears what came of jobs, by their numbers, as soon as it is known.
 type Finished<'a> = dyn Fn(&[(usize, Done)]) + Sync + 'a;
 
-/// Does pieces of work in their order, so many at a time; `told` hears how many are done.
-fn in_turn<W: Sync>(
-    work: &[W],
+/// Does one piece of work after the other, so many at a time; `told` hears how many are done.
+fn in_turn<W>(
+    next: impl Fn() -> Option<W> + Sync,
     workers: usize,
-    of: impl Fn(&W) -> Vec<(usize, Done)> + Sync,
+    of: impl Fn(W) -> Vec<(usize, Done)> + Sync,
     told: impl Fn(usize) + Sync,
 ) -> Vec<(usize, Done)> {
-    let next = AtomicUsize::new(0);
     let finished = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..workers.min(work.len()) {
+        for _ in 0..workers {
             // Networks may nest deeply.
             let worker = std::thread::Builder::new().stack_size(256 << 20);
             let run = || {
-                while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some(one) = next() {
                     let done = of(one);
                     results.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
                     told(finished.fetch_add(1, Ordering::Relaxed) + 1);

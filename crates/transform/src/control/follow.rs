@@ -22,26 +22,27 @@ impl Explorer<'_> {
             outputs: vec![Vec::new(); self.network.outputs.len()],
             objects: self.initial.clone(),
         };
+        self.make_room(&mut world);
         let mut at = 0;
         let mut path = Path { n_parts: 0, is_whole: false, states: BTreeSet::new() };
         let mut part_of: Option<Part> = None;
         let mut budget = SAMPLED_EFFECTS;
         for _ in 0..SAMPLED_STEPS {
-            // Objects of firings are zero when a kernel begins.
-            for (elements, object) in world.objects.iter_mut().zip(&self.objects) {
-                if !object.persistent {
-                    elements.clear();
-                }
-            }
             path.states.insert(at);
             if let Some(part) = &mut part_of {
                 part.states.insert(at);
                 part.to = at;
             }
-            self.make_room(&mut world);
             let mut tree = std::mem::replace(&mut self.trees[at], Tree::End);
-            let next = self.follow_tree(&mut tree, &mut world, &mut budget);
+            let mut under_way = None;
+            let next = self.follow_tree(&mut tree, &mut world, &mut under_way, &mut budget);
             self.trees[at] = tree;
+            // Objects of firings are zero when a kernel begins.
+            for (object, element) in under_way.iter().flat_map(Run::written) {
+                if !self.objects[object.0 as usize].persistent {
+                    world.objects[object.0 as usize][element] = 0;
+                }
+            }
             match next? {
                 Some(target) => at = target,
                 None => match parts.next() {
@@ -62,21 +63,25 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// One kernel of a sample; `None` where it ends.
-    fn follow_tree(&mut self, tree: &mut Tree, world: &mut World, budget: &mut u64) -> Result<Option<usize>, NotFused> {
+    /// One kernel of a sample, which is under way then; `None` where it ends.
+    fn follow_tree(
+        &mut self,
+        tree: &mut Tree,
+        world: &mut World,
+        under_way: &mut Option<Run>,
+        budget: &mut u64,
+    ) -> Result<Option<usize>, NotFused> {
         let mut tree = tree;
-        let mut under_way: Option<Run> = None;
         loop {
-            self.grow(tree)?;
-            if let Tree::Branch { .. } | Tree::Go { .. } = tree
-                && under_way.is_none()
-            {
+            if matches!(tree, Tree::Unexplored(_)) {
+                self.grow(tree)?;
                 self.make_room(world);
-                under_way = Some(Run::begin(world));
             }
-            match (tree, &mut under_way) {
+            if let Tree::Branch { .. } | Tree::Go { .. } = tree {
+                under_way.get_or_insert_with(|| Run::begin(world));
+            }
+            match (tree, &mut *under_way) {
                 (Tree::Branch { before, condition, then, otherwise }, Some(run)) => {
-                    self.make_room(world);
                     if !run.list(&self.graph, before, world, budget) {
                         return Ok(None);
                     }
@@ -87,7 +92,7 @@ impl Explorer<'_> {
                     match awaited.iter_mut().find(|awaited| there(awaited.0) >= awaited.1) {
                         Some((_, _, next)) => tree = next,
                         None => {
-                            if let Some(run) = under_way {
+                            if let Some(run) = under_way.take() {
                                 run.undo(world);
                             }
                             return Ok(None);
@@ -95,7 +100,6 @@ impl Explorer<'_> {
                     }
                 }
                 (Tree::Go { kernel, decisive, target }, Some(run)) => {
-                    self.make_room(world);
                     if !run.list(&self.graph, decisive, world, budget) {
                         return Ok(None);
                     }

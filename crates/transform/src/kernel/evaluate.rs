@@ -1,6 +1,6 @@
 //! What kernels mean: the judge of every pass and printer.
 
-use super::graph::{Graph, NodeId, ObjectId, Op, mask, signed};
+use super::graph::{Graph, Mixed, NodeId, ObjectId, Op, mask, signed};
 use super::{Effect, Loop};
 use std::collections::HashMap;
 
@@ -143,8 +143,9 @@ pub struct World {
 
 struct At<'a> {
     world: &'a World,
-    entry: &'a [Vec<u128>],
-    loaded: &'a HashMap<u32, u128>,
+    /// What elements held when the kernel began, of those that it has written.
+    before: &'a Elements,
+    loaded: &'a HashMap<u32, u128, Mixed>,
     instruction: &'a dyn Fn(u32, &[u128]) -> u128,
 }
 
@@ -161,7 +162,9 @@ impl Environment for At<'_> {
     }
 
     fn entry(&self, object: ObjectId, index: u128) -> u128 {
-        self.entry.get(object.0 as usize).and_then(|elements| elements.get(index as usize)).copied().unwrap_or(0)
+        let at = index as usize;
+        let now = || self.world.objects.get(object.0 as usize).and_then(|elements| elements.get(at)).copied();
+        self.before.get(&(object, at)).copied().or_else(now).unwrap_or(0)
     }
 
     fn loaded(&self, id: u32) -> u128 {
@@ -175,31 +178,42 @@ pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u6
     Run::begin(world).list(graph, effects, world, budget)
 }
 
+/// Values of some elements of objects.
+type Elements = HashMap<(ObjectId, usize), u128, Mixed>;
+
 /// A kernel under way: what it found when it began, what it has loaded and computed.
 ///
-/// The graph may grow in between.
+/// The graph may grow in between, and so may objects, by zeros.
 #[derive(Debug)]
 pub struct Run {
-    entry: Vec<Vec<u128>>,
+    /// What the elements that it has written held when it began.
+    before: Elements,
     starts: Vec<usize>,
-    loaded: HashMap<u32, u128>,
-    values: HashMap<NodeId, u128>,
+    loaded: HashMap<u32, u128, Mixed>,
+    values: HashMap<NodeId, u128, Mixed>,
 }
 
 impl Run {
     /// Begins a kernel.
     pub fn begin(world: &World) -> Run {
         Run {
-            entry: world.objects.clone(),
+            before: Elements::default(),
             starts: world.outputs.iter().map(Vec::len).collect(),
-            loaded: HashMap::new(),
-            values: HashMap::new(),
+            loaded: HashMap::default(),
+            values: HashMap::default(),
         }
+    }
+
+    /// The elements that it has written.
+    pub fn written(&self) -> impl Iterator<Item = (ObjectId, usize)> {
+        self.before.keys().copied()
     }
 
     /// Takes back all effects, as if the kernel had not begun.
     pub fn undo(self, world: &mut World) {
-        world.objects = self.entry;
+        for ((object, at), value) in self.before {
+            world.objects[object.0 as usize][at] = value;
+        }
         world.outputs.iter_mut().zip(self.starts).for_each(|(tokens, start)| tokens.truncate(start));
     }
 
@@ -214,7 +228,7 @@ impl Run {
             let missing: Vec<NodeId> =
                 graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
             if missing.is_empty() {
-                let at = At { world, entry: &self.entry, loaded: &self.loaded, instruction: &|_, _| 0 };
+                let at = At { world, before: &self.before, loaded: &self.loaded, instruction: &|_, _| 0 };
                 let result = value(graph, next, &|id| self.values.get(id).copied().unwrap_or(0), &at);
                 self.values.insert(next, result);
                 open.pop();
@@ -241,6 +255,7 @@ impl Run {
                 Effect::Store { object, index, value } => {
                     let (at, value) = (self.value(graph, world, *index) as usize, self.value(graph, world, *value));
                     if let Some(element) = world.objects[object.0 as usize].get_mut(at) {
+                        self.before.entry((*object, at)).or_insert(*element);
                         *element = value;
                     }
                 }
@@ -295,9 +310,9 @@ pub fn run_loop(body: &Loop, world: &mut World, passes: u64) {
 /// The same for a loop with instructions of a machine, whose results `instruction` says.
 pub fn run_loop_with(body: &Loop, world: &mut World, passes: u64, instruction: &dyn Fn(u32, &[u128]) -> u128) {
     let mut now = Values::new(&body.graph, body.roots());
-    let loaded = HashMap::new();
+    let (before, loaded) = (Elements::default(), HashMap::default());
     for _ in 0..passes {
-        now.compute(&At { world, entry: &world.objects, loaded: &loaded, instruction });
+        now.compute(&At { world, before: &before, loaded: &loaded, instruction });
         for (port, tokens) in world.outputs.iter_mut().enumerate() {
             let n = body.produces.get(port).map_or(0, |produces| produces.0) as usize;
             let start = tokens.len();

@@ -5,6 +5,7 @@
 //! which the test does not say that it tried all answers, has failed with all of its records.
 
 use super::kept::{Kept, Outcome, Shared, Subject};
+use super::queue::Queue;
 use super::{Done, File, Finding, Finished, Job, Place, in_turn};
 use crate::projects::{NO_FRAMING, NO_INTERFACE, TOO_LONG, Unanswered, answers_of, completed_answers, is_whole};
 use crate::terminal::{Terminal, plural};
@@ -19,7 +20,7 @@ use headrace_targets::toolchain::{self, Batch, Member, Toolchain};
 use headrace_targets::{ALL, Target};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How projects are built and run.
@@ -59,7 +60,7 @@ pub(super) fn run(
     let cores = (super::processors() / workers).max(1);
     let done = Mutex::new((0, Instant::now()));
     let told = |projects: &[Project]| {
-        let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
         done.0 += projects.len();
         let line = format!("{} of {}", done.0, plural(n_projects, "project"));
         terminal.status(&line);
@@ -68,11 +69,14 @@ pub(super) fn run(
             done.1 = Instant::now();
         }
     };
+    let queue = Queue::of(&batches, NEAR, |batch| batch.iter().map(|project| project.subject).collect());
     let found = in_turn(
-        &batches,
+        || queue.next(),
         workers,
         |batch| {
-            let done = Printed::of(batch, jobs, files, &kept).done(jobs, plan, cores);
+            let printed = Printed::of(batch, jobs, files, &kept);
+            queue.made(batch);
+            let done = printed.done(jobs, plan, cores);
             finished(&done);
             told(batch);
             done
@@ -101,7 +105,7 @@ fn projects<'j>(jobs: &'j [Job], wanted: &[usize]) -> Vec<Project<'j>> {
     found
 }
 
-/// How far back a project may join a batch: what it shares with others is still kept then.
+/// How far back a project may join a batch, and ahead of others a batch may go: what it shares with others is still kept then.
 const NEAR: usize = 40;
 
 /// Projects that are built at once: of one toolchain, as many as it likes, and no set twice. They stay in their order as far

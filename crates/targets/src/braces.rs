@@ -3,7 +3,7 @@
 //! What they have in common is printed here; what each spells its own way is a method of [`Braces`].
 
 use headrace_program::{
-    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, VariableId,
+    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, VariableId,
 };
 
 /// Text that grows line by line, indented.
@@ -44,6 +44,8 @@ pub(crate) trait Braces {
     fn lines(&mut self) -> &mut Lines;
     /// A scalar.
     fn place(&self, place: &Place) -> String;
+    /// A variable where it is given a value: with its declaration, where that is here.
+    fn given(&mut self, variable: VariableId) -> String;
     /// An expression that stands by itself.
     fn expr(&self, expr: &Expr) -> String;
     fn store(&mut self, target: &Place, index: &Expr, value: &Expr);
@@ -97,8 +99,12 @@ pub(crate) trait Braces {
     fn plain(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Assign(place, value) => {
-                let text = format!("{} = {};", self.place(place), self.expr(value));
-                self.lines().line(&text);
+                let value = self.expr(value);
+                let target = match place.root {
+                    Root::Variable(variable) if place.path.is_empty() => self.given(variable),
+                    _ => self.place(place),
+                };
+                self.lines().line(&format!("{target} = {value};"));
             }
             Stmt::Store(target, index, value) => self.store(target, index, value),
             Stmt::StoreWord(target, index, value, order) => self.store_word(target, index, value, *order),

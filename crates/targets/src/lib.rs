@@ -17,6 +17,7 @@ mod device;
 pub mod java;
 mod layout;
 pub mod llvm;
+mod locals;
 pub mod once;
 pub mod opencl;
 pub mod openssl;

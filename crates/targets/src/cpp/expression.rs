@@ -72,6 +72,13 @@ impl Scope<'_> {
         format!("{}[{}]", self.place(place), self.expr(index))
     }
 
+    /// An element of a table that is known here. Compilers warn of what they make of its conversions where it is read.
+    fn known(&self, place: &Place, index: &Expr) -> Option<u64> {
+        let Root::Table(table) = place.root else { return None };
+        let values = &self.module.tables[table.index()].values;
+        values.get(usize::try_from(index.constant()?).ok()?).copied()
+    }
+
     /// Where an element of an array lies; it may be the one after the last.
     pub(super) fn pointer(&self, place: &Place, index: &Expr) -> String {
         let data = format!("{}.data()", self.place(place));
@@ -99,7 +106,10 @@ impl Scope<'_> {
         match &expr.kind {
             ExprKind::Constant(value) => constant(*value, expr.ty),
             ExprKind::Read(place) => self.place(place),
-            ExprKind::Element(place, index) => self.element(place, index),
+            ExprKind::Element(place, index) => match self.known(place, index) {
+                Some(value) => constant(value, expr.ty),
+                None => self.element(place, index),
+            },
             ExprKind::Word(place, index, order) => {
                 format!("load_{}<{}>({})", order.name(), ctype(expr.ty), self.pointer(place, index))
             }

@@ -3,6 +3,7 @@
 use super::expression::{Scope, ctype};
 use super::name;
 use crate::braces::{Braces, Lines, sentence};
+use crate::locals::Declared;
 use headrace_program::{
     Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId,
     VariableKind,
@@ -30,13 +31,15 @@ struct Printer<'a> {
     lines: Lines,
     around: Vec<Around>,
     n_loops: u32,
+    declared: Declared,
 }
 
 /// A function of a class, with its documentation.
 pub(super) fn function(module: &Module, hosted: &[bool], class: &str, id: FunctionId) -> String {
     let function = module.function(id);
     let scope = Scope { module, function };
-    let mut printer = Printer { scope, hosted, class, lines: Lines::at(1), around: Vec::new(), n_loops: 0 };
+    let declared = Declared::of(function);
+    let mut printer = Printer { scope, hosted, class, lines: Lines::at(1), around: Vec::new(), n_loops: 0, declared };
     let mut parameters: Vec<String> = Vec::new();
     for &parameter in &function.parameters {
         let variable = &function.variables[parameter.index()];
@@ -62,7 +65,8 @@ pub(super) fn function(module: &Module, hosted: &[bool], class: &str, id: Functi
     let result = function.result.map_or("void", ctype);
     printer.lines.open(&format!("static {result} {}({})", name(&function.name), parameters.join(", ")));
     for (at, variable) in function.variables.iter().enumerate() {
-        if function.is_parameter(VariableId(at as u32)) {
+        let id = VariableId(at as u32);
+        if function.is_parameter(id) || printer.declared.is_left(id) {
             continue;
         }
         let own = name(&variable.name);
@@ -118,6 +122,17 @@ impl Braces for Printer<'_> {
         self.scope.place(place)
     }
 
+    fn given(&mut self, variable: VariableId) -> String {
+        let own = self.own(variable);
+        match self.scope.function.variables[variable.index()].kind {
+            VariableKind::Scalar(ty) if self.declared.here(variable) => {
+                let constant = if self.declared.is_given_once(variable) { "const " } else { "" };
+                format!("{constant}{} {own}", ctype(ty))
+            }
+            _ => own,
+        }
+    }
+
     fn expr(&self, expr: &Expr) -> String {
         self.scope.expr(expr)
     }
@@ -161,9 +176,15 @@ impl Braces for Printer<'_> {
         let head = condition.map_or("for (;;)".to_owned(), |condition| format!("while ({})", self.expr(condition)));
         self.lines.open(&head);
         self.around.push(Around::Loop { label: own, number, ends: false, nexts: false });
+        let begin = self.lines.text.len();
         self.block(body);
         let Some(Around::Loop { ends, nexts, .. }) = self.around.pop() else { return };
         if nexts {
+            // No jump goes past a declaration: those of the body are in a block of their own.
+            let inner = self.lines.text.split_off(begin);
+            self.lines.open("");
+            inner.lines().for_each(|line| self.lines.text.extend(["    ", line, "\n"]));
+            self.lines.close("");
             self.lines.line(&format!("next_{number}_x:;"));
         }
         self.lines.close("");
@@ -219,7 +240,7 @@ impl Braces for Printer<'_> {
         if self.hosted[id.index()] {
             texts.push("host_x".to_owned());
         }
-        let target = result.map_or(String::new(), |variable| format!("{} = ", self.own(variable)));
+        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable)));
         let class = if self.is_hidden(callee) { format!("{}::", self.class) } else { String::new() };
         self.lines.line(&format!("{target}{class}{}({});", name(callee), texts.join(", ")));
     }

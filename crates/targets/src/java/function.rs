@@ -1,11 +1,11 @@
 //! Statements and functions.
 
 use super::expression::{Scope, VARIABLES, element, offset, scalar, words, zero};
-use super::locals::{Mentions, locals};
 use super::parts::{Exit, Parts, chunks, is_heavy};
 use super::size::Size;
 use super::{name, reach};
 use crate::braces::{Braces, Lines, sentence};
+use crate::locals::{Declared, Mentions, locals};
 use headrace_program::{
     Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId,
     VariableKind,
@@ -35,6 +35,8 @@ struct Printer<'a> {
     parts: Option<Parts>,
     /// What it mentions.
     mentions: Mentions,
+    /// Of a function that is one method.
+    declared: Declared,
 }
 
 /// What functions of a module are printed with.
@@ -56,7 +58,9 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     let locals = RefCell::default();
     let scope = Scope { module: all.module, function, in_parts, locals: &locals };
     let mentions = if in_parts { Mentions::of(&function.body) } else { Mentions::default() };
-    let mut printer = Printer { scope, lines: Lines::at(2), parts, mentions };
+    let declared = if in_parts { Declared::default() } else { Declared::of(function) };
+    let is_left: Vec<bool> = (0..function.variables.len()).map(|at| declared.is_left(VariableId(at as u32))).collect();
+    let mut printer = Printer { scope, lines: Lines::at(2), parts, mentions, declared };
     // What parts keep to themselves is known when they are printed.
     printer.block(&function.body);
     let body = std::mem::replace(&mut printer.lines, Lines::at(1)).text;
@@ -64,7 +68,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
         printer.lines.line(&format!("/** {}. */", sentence(&function.about)));
     }
     let result = function.result.map_or("void", scalar);
-    let parameters: Vec<String> = function.parameters.iter().flat_map(|&found| declared(&scope, found)).collect();
+    let parameters: Vec<String> = function.parameters.iter().flat_map(|&found| declarations(&scope, found)).collect();
     printer.lines.open(&format!("private {result} {own}({})", parameters.join(", ")));
     if in_parts {
         let class = Parts::class(&own);
@@ -73,7 +77,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
         let mut fields: Vec<String> = Vec::new();
         for variable in (0..function.variables.len()).map(|at| VariableId(at as u32)) {
             if !locals.borrow().contains(&variable) {
-                fields.extend(declared(&scope, variable));
+                fields.extend(declarations(&scope, variable));
             }
         }
         fields.extend(function.result.map(|ty| format!("{} result__", scalar(ty))));
@@ -88,7 +92,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     }
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
-        if function.is_parameter(id) || locals.borrow().contains(&id) {
+        if function.is_parameter(id) || locals.borrow().contains(&id) || is_left[at] {
             continue;
         }
         let place = scope.variable(id);
@@ -119,7 +123,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
 }
 
 /// Declarations of a variable: a slice has two.
-fn declared(scope: &Scope<'_>, variable: VariableId) -> Vec<String> {
+fn declarations(scope: &Scope<'_>, variable: VariableId) -> Vec<String> {
     let variable = &scope.function.variables[variable.index()];
     let own = name(&variable.name);
     match variable.kind {
@@ -182,8 +186,8 @@ impl Printer<'_> {
         if Size::IN_PARTS.block(block) <= most {
             // Nothing in it is a part of its own.
             for variable in locals(self.scope.function, &self.mentions, block) {
-                let declared = declared(&self.scope, variable).join(", ");
-                self.lines.line(&format!("{declared};"));
+                let declaration = declarations(&self.scope, variable).join(", ");
+                self.lines.line(&format!("{declaration};"));
                 self.scope.locals.borrow_mut().insert(variable);
             }
         }
@@ -285,6 +289,13 @@ impl Braces for Printer<'_> {
 
     fn place(&self, place: &Place) -> String {
         self.scope.place(place)
+    }
+
+    fn given(&mut self, variable: VariableId) -> String {
+        match self.declared.here(variable) {
+            true => declarations(&self.scope, variable).concat(),
+            false => self.own(variable),
+        }
     }
 
     fn expr(&self, expr: &Expr) -> String {
@@ -427,7 +438,7 @@ impl Braces for Printer<'_> {
                 Argument::Reference(place) => texts.push(self.scope.place(place)),
             }
         }
-        let target = result.map_or(String::new(), |variable| format!("{} = ", self.own(variable)));
+        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable)));
         self.lines.line(&format!("{target}{}({});", name(&callee.name), texts.join(", ")));
     }
 

@@ -22,7 +22,6 @@ mod answers;
 pub(crate) mod contender;
 mod expression;
 mod function;
-mod locals;
 mod network;
 mod parts;
 pub mod project;

@@ -2,6 +2,7 @@
 
 use super::expression::{Scope, order_name};
 use super::name;
+use crate::locals::Declared;
 use headrace_program::{
     Argument, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Root, Stmt, Type, VariableId, VariableKind,
 };
@@ -11,6 +12,7 @@ struct Printer<'a> {
     scope: Scope<'a>,
     /// Which functions take the host.
     hosted: &'a [bool],
+    declared: Declared,
     out: String,
     depth: usize,
 }
@@ -19,7 +21,7 @@ struct Printer<'a> {
 pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> String {
     let function = module.function(id);
     let scope = Scope { module, function };
-    let mut printer = Printer { scope, hosted, out: String::new(), depth: 1 };
+    let mut printer = Printer { scope, hosted, declared: Declared::of(function), out: String::new(), depth: 1 };
     let mut parameters: Vec<String> = function
         .parameters
         .iter()
@@ -49,7 +51,8 @@ pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> Stri
     }
     let _ = writeln!(text, "fn {}({}){result} {{", name(&function.name), parameters.join(", "));
     for (at, variable) in function.variables.iter().enumerate() {
-        if function.is_parameter(VariableId(at as u32)) {
+        let id = VariableId(at as u32);
+        if function.is_parameter(id) || printer.declared.is_left(id) {
             continue;
         }
         let own = name(&variable.name);
@@ -108,7 +111,13 @@ impl Printer<'_> {
     fn statement(&mut self, statement: &Stmt) {
         let scope = self.scope;
         match statement {
-            Stmt::Assign(place, value) => self.line(&format!("{} = {};", scope.place(place), scope.expr(value))),
+            Stmt::Assign(place, value) => {
+                let target = match place.root {
+                    Root::Variable(variable) if place.path.is_empty() => self.given(variable),
+                    _ => scope.place(place),
+                };
+                self.line(&format!("{target} = {};", scope.expr(value)));
+            }
             Stmt::Store(place, index, value) => {
                 let (target, index) = (scope.place(place), scope.index(index));
                 self.line(&format!("{target}[{index}] = {};", scope.expr(value)));
@@ -277,18 +286,30 @@ impl Printer<'_> {
         if self.hosted[id.index()] {
             texts.push("host".to_owned());
         }
-        let own = result.map(|variable| name(&scope.function.variables[variable.index()].name));
-        let target = own.map_or(String::new(), |own| format!("{own} = "));
-        let call = format!("{target}self::{}({});", name(&callee.name), texts.join(", "));
+        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable)));
+        let call = format!("self::{}({})", name(&callee.name), texts.join(", "));
         if before.is_empty() {
-            return self.line(&call);
+            return self.line(&format!("{target}{call};"));
         }
-        self.line("{");
+        self.line(&format!("{target}{{"));
         self.depth += 1;
         before.iter().for_each(|line| self.line(line));
         self.line(&call);
         self.depth -= 1;
-        self.line("}");
+        self.line("};");
+    }
+
+    /// A variable where it is given a value: with its declaration, where that is here.
+    fn given(&mut self, variable: VariableId) -> String {
+        let found = &self.scope.function.variables[variable.index()];
+        let own = name(&found.name);
+        match found.kind {
+            VariableKind::Scalar(ty) if self.declared.here(variable) => {
+                let mutable = if self.declared.is_given_once(variable) { "" } else { "mut " };
+                format!("let {mutable}{own}: {ty}")
+            }
+            _ => own,
+        }
     }
 
     /// What a parameter that is a reference is given.

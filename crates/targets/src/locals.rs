@@ -1,28 +1,36 @@
-//! Which variables of a function that is printed as several methods are variables of one of these: what is computed and read
-//! in one place only need not lie in an object, where virtual machines store every value.
+//! Which variables of a function belong to one of its blocks: languages declare these where they are first given a value, and
+//! where a block is a method of its own they need not lie in an object, where virtual machines store every value.
 
 use headrace_program::{
     Argument, Expr, ExprKind, Function, NativeArgument, Place, Print, Root, Stmt, VariableId, VariableKind,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// How often variables are mentioned.
+/// How often variables are mentioned, and how often to be given a value.
 #[derive(Default)]
-pub(super) struct Mentions(HashMap<VariableId, u32>);
+pub(crate) struct Mentions {
+    all: HashMap<VariableId, u32>,
+    given: HashMap<VariableId, u32>,
+}
 
 impl Mentions {
-    pub(super) fn of(block: &[Stmt]) -> Self {
+    pub(crate) fn of(block: &[Stmt]) -> Self {
         let mut mentions = Self::default();
         mentions.block(block);
         mentions
     }
 
     fn count(&self, variable: VariableId) -> u32 {
-        self.0.get(&variable).copied().unwrap_or(0)
+        self.all.get(&variable).copied().unwrap_or(0)
     }
 
     fn variable(&mut self, variable: VariableId) {
-        *self.0.entry(variable).or_default() += 1;
+        *self.all.entry(variable).or_default() += 1;
+    }
+
+    fn given(&mut self, variable: VariableId) {
+        self.variable(variable);
+        *self.given.entry(variable).or_default() += 1;
     }
 
     fn place(&mut self, place: &Place) {
@@ -46,7 +54,10 @@ impl Mentions {
     fn statement(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Assign(place, value) => {
-                self.place(place);
+                match place.root {
+                    Root::Variable(variable) => self.given(variable),
+                    Root::Table(_) => {}
+                }
                 self.expr(value);
             }
             Stmt::Store(place, index, value) | Stmt::StoreWord(place, index, value, _) => {
@@ -65,7 +76,7 @@ impl Mentions {
             Stmt::If(condition, ..) | Stmt::While(_, condition, _) => self.expr(condition),
             Stmt::Switch(value, ..) => self.expr(value),
             Stmt::Call { result, arguments, .. } => {
-                result.iter().for_each(|&variable| self.variable(variable));
+                result.iter().for_each(|&variable| self.given(variable));
                 for argument in arguments {
                     match argument {
                         Argument::Value(value) => self.expr(value),
@@ -80,7 +91,7 @@ impl Mentions {
                 [from, count].into_iter().for_each(|expr| self.expr(expr));
             }
             Stmt::Native { arguments, result, stopped, .. } => {
-                result.iter().chain([stopped]).for_each(|&variable| self.variable(variable));
+                result.iter().chain([stopped]).for_each(|&variable| self.given(variable));
                 for argument in arguments {
                     match argument {
                         NativeArgument::Value(value) => self.expr(value),
@@ -91,7 +102,7 @@ impl Mentions {
                     }
                 }
             }
-            Stmt::Lanes { lane, .. } => self.variable(*lane),
+            Stmt::Lanes { lane, .. } => self.given(*lane),
             Stmt::Loop(..) | Stmt::Break(_) | Stmt::Continue(_) => {}
         }
         statement.blocks().into_iter().for_each(|block| self.block(block));
@@ -100,7 +111,7 @@ impl Mentions {
 
 /// The scalars that are mentioned in a block and nowhere else in their function, and are given a value there before they are
 /// read: whenever the block is reached, what they were before does not matter.
-pub(super) fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId> {
+pub(crate) fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId> {
     let here = Mentions::of(block);
     let mut found = Vec::new();
     let mut met = Mentions::default();
@@ -133,10 +144,48 @@ pub(super) fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec
     found
 }
 
+/// The variables of a function that are declared where they are first given a value, as the statement is printed.
+#[derive(Default)]
+pub(crate) struct Declared {
+    /// Those that are not declared yet.
+    left: HashSet<VariableId>,
+    mentions: Mentions,
+}
+
+impl Declared {
+    pub(crate) fn of(function: &Function) -> Self {
+        let mut declared = Self { left: HashSet::new(), mentions: Mentions::of(&function.body) };
+        declared.block(function, &function.body);
+        declared
+    }
+
+    fn block(&mut self, function: &Function, block: &[Stmt]) {
+        self.left.extend(locals(function, &self.mentions, block));
+        for inner in block.iter().flat_map(Stmt::blocks) {
+            self.block(function, inner);
+        }
+    }
+
+    /// Whether a variable is declared further down.
+    pub(crate) fn is_left(&self, variable: VariableId) -> bool {
+        self.left.contains(&variable)
+    }
+
+    /// Whether a variable is to be declared here, where it is given a value; after that it is.
+    pub(crate) fn here(&mut self, variable: VariableId) -> bool {
+        self.left.remove(&variable)
+    }
+
+    /// Whether there is one place only that gives a variable a value.
+    pub(crate) fn is_given_once(&self, variable: VariableId) -> bool {
+        self.mentions.given.get(&variable) == Some(&1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_program::{Type, Variable};
+    use headrace_program::{Label, Type, Variable};
 
     #[test]
     fn what_is_read_before_or_elsewhere_is_no_local() {
@@ -163,5 +212,24 @@ mod tests {
         };
         let all = Mentions::of(&function.body);
         assert_eq!(locals(&function, &all, &part), [own(0), own(2)]);
+        let mut declared = Declared::of(&function);
+        assert_eq!([0, 1, 2, 3].map(|number| declared.is_left(own(number))), [true, false, true, true]);
+        assert_eq!([0, 2, 3].map(|number| declared.is_given_once(own(number))), [true, true, false]);
+        assert_eq!([declared.here(own(0)), declared.here(own(0)), declared.here(own(1))], [true, false, false]);
+    }
+
+    #[test]
+    fn what_a_block_inside_begins_with_is_declared_there() {
+        let own = VariableId;
+        let read = |number: u32| Expr::read(Place::variable(own(number)), Type::U32);
+        let assign = |number: u32, value: Expr| Stmt::Assign(Place::variable(own(number)), value);
+        let inner = vec![assign(0, Expr::u32(1)), assign(1, read(0))];
+        // What is read after the loop is declared before it, and what it counts on from.
+        let body = vec![Stmt::Loop(Label(0), [inner, vec![assign(2, read(2))]].concat()), Stmt::Return(Some(read(1)))];
+        let variable = |number: u32| Variable { name: format!("v{number}"), kind: VariableKind::Scalar(Type::U32) };
+        let (name, variables) = ("f".to_owned(), (0..3).map(variable).collect());
+        let (about, parameters, result) = (String::new(), Vec::new(), Some(Type::U32));
+        let declared = Declared::of(&Function { name, about, variables, parameters, result, body });
+        assert_eq!([0, 1, 2].map(|number| declared.is_left(own(number))), [true, false, false]);
     }
 }

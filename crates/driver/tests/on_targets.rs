@@ -207,6 +207,7 @@ fn names_of_targets_and_compilers_are_checked() {
     let place = Place::new();
     for (arguments, why) in [
         (&["sha256", "--on", "cobol"][..], "`cobol` is no engine or target; all, interp, native, c, "),
+        (&["sha256", "--on", "promela"], "`headrace build --target promela` writes them"),
         (&["sha256", "--on", "wasm,java", "--compiler", "node"], "--compiler is for one target"),
         (&["sha256", "--compiler", "gcc"], "--compiler is for one target"),
     ] {

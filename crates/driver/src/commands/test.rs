@@ -222,6 +222,12 @@ fn places_wanted(on: &[String]) -> Outcome<Vec<Place>> {
         match Place::all().find(|place| place.name() == name) {
             Some(place) => add(place),
             None if name == "all" => Place::all().for_each(&mut add),
+            None if headrace_targets::ALL.iter().any(|target| target.name == name) => {
+                return Err(Failure::usage(format!(
+                    "projects of target `{name}` hold no known answers: their own tests say what they find; \
+                     `headrace build --target {name}` writes them"
+                )));
+            }
             None => {
                 let known: Vec<&str> = Place::all().map(Place::name).collect();
                 let (wrong, known) = (name.escape_debug(), known.join(", "));

@@ -33,8 +33,10 @@ final class MacService extends MacSpi {
         if (spec != null && !(hasIv && spec instanceof IvParameterSpec)) {
             throw new InvalidAlgorithmParameterException(hasIv ? "an IvParameterSpec is wanted" : "there is no nonce");
         }
-        iv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : hasIv ? new byte[0] : null;
-        if (hasIv && !flow.operation.allows(ivRole(), iv.length)) {
+        // A string may be empty without being mentioned; a nonce is always chosen.
+        boolean maybeEmpty = hasIv && ivRole() == Operation.IV;
+        iv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : maybeEmpty ? new byte[0] : null;
+        if (hasIv && (iv == null || !flow.operation.allows(ivRole(), iv.length))) {
             throw new InvalidAlgorithmParameterException(
                     spec == null ? "an IvParameterSpec is wanted" : "the nonce has a length that is not allowed");
         }

@@ -31,7 +31,8 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
     };
     let (usual, thorough) = (samples::streams(spec, ports()), samples::thorough_streams(spec, ports()));
     let mut automaton = found(&usual)?;
-    // Every length is worth its states where there is room for all of them.
+    // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
+    // with those has none with more, and searching for that takes longest.
     if thorough != usual
         && fused::fits(&automaton)
         && let Some(whole) = found(&thorough).ok().filter(fused::fits)

@@ -1,20 +1,21 @@
-//! Which variables of a function belong to one of its blocks: languages declare these where they are first given a value, and
-//! where a block is a method of its own they need not lie in an object, where virtual machines store every value.
+//! Which variables of a function belong to one of its blocks: languages declare these where they are first given a
+//! value, and where a block is a method of its own they need not lie in an object, where virtual machines store every
+//! value.
 
 use headrace_program::{
     Argument, Expr, ExprKind, Function, NativeArgument, Place, Print, Root, Stmt, VariableId, VariableKind,
 };
 use std::collections::{HashMap, HashSet};
 
-/// How often variables are mentioned, and how often to be given a value.
+/// How often variables are mentioned, and how often they are given a value.
 #[derive(Default)]
-pub(crate) struct Mentions {
+struct Mentions {
     all: HashMap<VariableId, u32>,
     given: HashMap<VariableId, u32>,
 }
 
 impl Mentions {
-    pub(crate) fn of(block: &[Stmt]) -> Self {
+    fn of(block: &[Stmt]) -> Self {
         let mut mentions = Self::default();
         mentions.block(block);
         mentions
@@ -111,7 +112,7 @@ impl Mentions {
 
 /// The scalars that are mentioned in a block and nowhere else in their function, and are given a value there before they are
 /// read: whenever the block is reached, what they were before does not matter.
-pub(crate) fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId> {
+fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId> {
     let here = Mentions::of(block);
     let mut found = Vec::new();
     let mut met = Mentions::default();
@@ -144,36 +145,44 @@ pub(crate) fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec
     found
 }
 
-/// The variables of a function that are declared where they are first given a value, as the statement is printed.
-#[derive(Default)]
-pub(crate) struct Declared {
-    /// Those that are not declared yet.
-    left: HashSet<VariableId>,
+/// The variables of a function that are declared where they are first given a value, as its statements are printed.
+pub(crate) struct Declared<'a> {
+    function: &'a Function,
     mentions: Mentions,
+    inner: HashSet<VariableId>,
+    /// Those of them that have been declared.
+    met: HashSet<VariableId>,
 }
 
-impl Declared {
-    pub(crate) fn of(function: &Function) -> Self {
-        let mut declared = Self { left: HashSet::new(), mentions: Mentions::of(&function.body) };
-        declared.block(function, &function.body);
+impl<'a> Declared<'a> {
+    /// All that can be.
+    pub(crate) fn of(function: &'a Function) -> Self {
+        let mut declared = Self::none_of(function);
+        declared.within(&function.body);
         declared
     }
 
-    fn block(&mut self, function: &Function, block: &[Stmt]) {
-        self.left.extend(locals(function, &self.mentions, block));
+    /// None yet: blocks that keep variables to themselves are named later.
+    pub(crate) fn none_of(function: &'a Function) -> Self {
+        Self { function, mentions: Mentions::of(&function.body), inner: HashSet::new(), met: HashSet::new() }
+    }
+
+    /// The variables that belong to a block, or to one inside it.
+    pub(crate) fn within(&mut self, block: &[Stmt]) {
+        self.inner.extend(locals(self.function, &self.mentions, block));
         for inner in block.iter().flat_map(Stmt::blocks) {
-            self.block(function, inner);
+            self.within(inner);
         }
     }
 
-    /// Whether a variable is declared further down.
-    pub(crate) fn is_left(&self, variable: VariableId) -> bool {
-        self.left.contains(&variable)
+    /// Whether a variable is declared where it is first given a value.
+    pub(crate) fn is_inner(&self, variable: VariableId) -> bool {
+        self.inner.contains(&variable)
     }
 
     /// Whether a variable is to be declared here, where it is given a value; after that it is.
     pub(crate) fn here(&mut self, variable: VariableId) -> bool {
-        self.left.remove(&variable)
+        self.is_inner(variable) && self.met.insert(variable)
     }
 
     /// Whether there is one place only that gives a variable a value.
@@ -213,7 +222,7 @@ mod tests {
         let all = Mentions::of(&function.body);
         assert_eq!(locals(&function, &all, &part), [own(0), own(2)]);
         let mut declared = Declared::of(&function);
-        assert_eq!([0, 1, 2, 3].map(|number| declared.is_left(own(number))), [true, false, true, true]);
+        assert_eq!([0, 1, 2, 3].map(|number| declared.is_inner(own(number))), [true, false, true, true]);
         assert_eq!([0, 2, 3].map(|number| declared.is_given_once(own(number))), [true, true, false]);
         assert_eq!([declared.here(own(0)), declared.here(own(0)), declared.here(own(1))], [true, false, false]);
     }
@@ -229,7 +238,8 @@ mod tests {
         let variable = |number: u32| Variable { name: format!("v{number}"), kind: VariableKind::Scalar(Type::U32) };
         let (name, variables) = ("f".to_owned(), (0..3).map(variable).collect());
         let (about, parameters, result) = (String::new(), Vec::new(), Some(Type::U32));
-        let declared = Declared::of(&Function { name, about, variables, parameters, result, body });
-        assert_eq!([0, 1, 2].map(|number| declared.is_left(own(number))), [true, false, false]);
+        let function = Function { name, about, variables, parameters, result, body };
+        let declared = Declared::of(&function);
+        assert_eq!([0, 1, 2].map(|number| declared.is_inner(own(number))), [true, false, false]);
     }
 }

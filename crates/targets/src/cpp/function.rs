@@ -31,7 +31,7 @@ struct Printer<'a> {
     lines: Lines,
     around: Vec<Around>,
     n_loops: u32,
-    declared: Declared,
+    declared: Declared<'a>,
 }
 
 /// A function of a class, with its documentation.
@@ -66,7 +66,7 @@ pub(super) fn function(module: &Module, hosted: &[bool], class: &str, id: Functi
     printer.lines.open(&format!("static {result} {}({})", name(&function.name), parameters.join(", ")));
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
-        if function.is_parameter(id) || printer.declared.is_left(id) {
+        if function.is_parameter(id) || printer.declared.is_inner(id) {
             continue;
         }
         let own = name(&variable.name);

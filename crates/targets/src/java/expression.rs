@@ -2,12 +2,12 @@
 
 use super::name;
 use crate::braces::is_enclosed;
+use crate::locals::Declared;
 use headrace_program::{
     BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Function, Module, Place, Root, Type, UnaryOp, VariableId,
     VariableKind,
 };
 use std::cell::RefCell;
-use std::collections::HashSet;
 
 /// What expressions of a function are printed with.
 #[derive(Clone, Copy)]
@@ -16,8 +16,8 @@ pub(super) struct Scope<'a> {
     pub(super) function: &'a Function,
     /// Its variables are fields of an object: it is printed as several methods.
     pub(super) in_parts: bool,
-    /// Those that are variables of one of the methods.
-    pub(super) locals: &'a RefCell<HashSet<VariableId>>,
+    /// Those that belong to a block of one of the methods.
+    pub(super) declared: &'a RefCell<Declared<'a>>,
 }
 
 /// What methods call the object of the variables of their function.
@@ -91,7 +91,7 @@ impl Scope<'_> {
     /// A variable.
     pub(super) fn variable(&self, variable: VariableId) -> String {
         let own = name(&self.function.variables[variable.index()].name);
-        if self.locals.borrow().contains(&variable) { own } else { self.found(own) }
+        if self.declared.borrow().is_inner(variable) { own } else { self.found(own) }
     }
 
     /// Where a variable with this name lies.

@@ -5,7 +5,7 @@ use super::parts::{Exit, Parts, chunks, is_heavy};
 use super::size::Size;
 use super::{name, reach};
 use crate::braces::{Braces, Lines, sentence};
-use crate::locals::{Declared, Mentions, locals};
+use crate::locals::Declared;
 use headrace_program::{
     Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, Stmt, Type, VariableId,
     VariableKind,
@@ -33,10 +33,6 @@ struct Printer<'a> {
     lines: Lines,
     /// Of a function that is printed as several methods.
     parts: Option<Parts>,
-    /// What it mentions.
-    mentions: Mentions,
-    /// Of a function that is one method.
-    declared: Declared,
 }
 
 /// What functions of a module are printed with.
@@ -55,12 +51,9 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     let own = name(&function.name);
     // Shorter than they could be: HotSpot made slower code of straight methods of full length.
     let parts = in_parts.then(|| Parts::new(&own, all.most / 5));
-    let locals = RefCell::default();
-    let scope = Scope { module: all.module, function, in_parts, locals: &locals };
-    let mentions = if in_parts { Mentions::of(&function.body) } else { Mentions::default() };
-    let declared = if in_parts { Declared::default() } else { Declared::of(function) };
-    let is_left: Vec<bool> = (0..function.variables.len()).map(|at| declared.is_left(VariableId(at as u32))).collect();
-    let mut printer = Printer { scope, lines: Lines::at(2), parts, mentions, declared };
+    let declared = RefCell::new(if in_parts { Declared::none_of(function) } else { Declared::of(function) });
+    let scope = Scope { module: all.module, function, in_parts, declared: &declared };
+    let mut printer = Printer { scope, lines: Lines::at(2), parts };
     // What parts keep to themselves is known when they are printed.
     printer.block(&function.body);
     let body = std::mem::replace(&mut printer.lines, Lines::at(1)).text;
@@ -76,7 +69,7 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
         printer.lines.line(&format!("{class} {VARIABLES} = {object};"));
         let mut fields: Vec<String> = Vec::new();
         for variable in (0..function.variables.len()).map(|at| VariableId(at as u32)) {
-            if !locals.borrow().contains(&variable) {
+            if !declared.borrow().is_inner(variable) {
                 fields.extend(declarations(&scope, variable));
             }
         }
@@ -92,20 +85,20 @@ pub(super) fn function(all: &mut Functions<'_>, is_recursive: bool, id: Function
     }
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
-        if function.is_parameter(id) || locals.borrow().contains(&id) || is_left[at] {
+        if function.is_parameter(id) || declared.borrow().is_inner(id) {
             continue;
         }
         let place = scope.variable(id);
-        let declared = |ty: &str| if in_parts { place.clone() } else { format!("{ty} {place}") };
+        let to = |ty: &str| if in_parts { place.clone() } else { format!("{ty} {place}") };
         match variable.kind {
-            VariableKind::Scalar(ty) => printer.lines.line(&format!("{} = {};", declared(scalar(ty)), zero(ty))),
+            VariableKind::Scalar(ty) => printer.lines.line(&format!("{} = {};", to(scalar(ty)), zero(ty))),
             VariableKind::Array(ty, len) if is_recursive => {
                 let ty = element(ty);
-                printer.lines.line(&format!("{} = new {ty}[{len}];", declared(&format!("{ty}[]"))));
+                printer.lines.line(&format!("{} = new {ty}[{len}];", to(&format!("{ty}[]"))));
             }
             VariableKind::Array(ty, len) => {
                 let array = Scratch::name(all.scratch.arrays.len());
-                printer.lines.line(&format!("{} = {array};", declared(&format!("{}[]", element(ty)))));
+                printer.lines.line(&format!("{} = {array};", to(&format!("{}[]", element(ty)))));
                 printer.lines.line(&format!("Arrays.fill({place}, {});", zero_element(ty)));
                 all.scratch.arrays.push((ty, len));
             }
@@ -185,11 +178,7 @@ impl Printer<'_> {
         self.lines.open(&format!("private int {own}({class} {VARIABLES})"));
         if Size::IN_PARTS.block(block) <= most {
             // Nothing in it is a part of its own.
-            for variable in locals(self.scope.function, &self.mentions, block) {
-                let declaration = declarations(&self.scope, variable).join(", ");
-                self.lines.line(&format!("{declaration};"));
-                self.scope.locals.borrow_mut().insert(variable);
-            }
+            self.scope.declared.borrow_mut().within(block);
         }
         self.in_turn(block);
         let completes = reach::block_completes(block);
@@ -292,10 +281,9 @@ impl Braces for Printer<'_> {
     }
 
     fn given(&mut self, variable: VariableId) -> String {
-        match self.declared.here(variable) {
-            true => declarations(&self.scope, variable).concat(),
-            false => self.own(variable),
-        }
+        // Names are found by what is declared, so that it is not kept for itself any longer than this.
+        let here = self.scope.declared.borrow_mut().here(variable);
+        if here { declarations(&self.scope, variable).concat() } else { self.own(variable) }
     }
 
     fn expr(&self, expr: &Expr) -> String {

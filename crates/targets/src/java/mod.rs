@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `expression` | places and expressions |
 //! | `function` | statements and functions |
-//! | `parts`, `locals`, `size` | functions that are too large for one method |
+//! | `parts`, `size` | functions that are too large for one method |
 //! | `reach` | which statements Java takes to end, so that it takes what follows |
 //! | `network` | records, tables, and how the outside reaches a network |
 //! | `shape` | the interface of an operation of the library |

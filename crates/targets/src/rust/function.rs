@@ -12,7 +12,7 @@ struct Printer<'a> {
     scope: Scope<'a>,
     /// Which functions take the host.
     hosted: &'a [bool],
-    declared: Declared,
+    declared: Declared<'a>,
     out: String,
     depth: usize,
 }
@@ -52,7 +52,7 @@ pub(super) fn function(module: &Module, hosted: &[bool], id: FunctionId) -> Stri
     let _ = writeln!(text, "fn {}({}){result} {{", name(&function.name), parameters.join(", "));
     for (at, variable) in function.variables.iter().enumerate() {
         let id = VariableId(at as u32);
-        if function.is_parameter(id) || printer.declared.is_left(id) {
+        if function.is_parameter(id) || printer.declared.is_inner(id) {
             continue;
         }
         let own = name(&variable.name);

@@ -261,7 +261,9 @@ impl Options {
                 Some(one) => languages.push(one),
                 None if name == "all" => languages.extend(printed::ALL),
                 None if name == "list" => {
-                    printed::ALL.iter().for_each(|language| println!("{}", language.name));
+                    let names: String = printed::ALL.iter().map(|language| format!("{}\n", language.name)).collect();
+                    // Who reads it may have found what it looked for, and gone.
+                    let _ = std::io::stdout().write_all(names.as_bytes());
                     return Ok(ExitCode::SUCCESS);
                 }
                 None => {

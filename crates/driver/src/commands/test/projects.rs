@@ -105,7 +105,8 @@ fn projects<'j>(jobs: &'j [Job], wanted: &[usize]) -> Vec<Project<'j>> {
     found
 }
 
-/// How far back a project may join a batch, and ahead of others a batch may go: what it shares with others is still kept then.
+/// How far back a project may join a batch, and ahead of others a batch may go: what it shares with others is still kept
+/// then.
 const NEAR: usize = 40;
 
 /// Projects that are built at once: of one toolchain, as many as it likes, and no set twice. They stay in their order as far

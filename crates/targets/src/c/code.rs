@@ -423,13 +423,19 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Identifiers that some line uses other than as what it assigns or declares.
+/// Identifiers that some line uses other than as what it assigns or declares. Members of structures are none.
 fn names_read(text: &str) -> std::collections::HashSet<String> {
     let mut read = std::collections::HashSet::new();
     for line in text.lines() {
         let line = line.trim_start();
         let declares = line.strip_suffix(';').is_some_and(|line| !line.contains('(')) || line.contains(" = {0}");
-        let words = words_of(line).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+        let is_member = |word: &str| {
+            let before = &line[..word.as_ptr().addr() - line.as_ptr().addr()];
+            before.ends_with("->") || before.ends_with('.')
+        };
+        let words = words_of(line)
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
+            .filter(|word| !is_member(word));
         let (before, _) = line.split_once(" = ").unwrap_or(("", line));
         let declared_word = |text: &str| {
             let text = text.split('[').next().unwrap_or_default();

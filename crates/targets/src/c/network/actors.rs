@@ -1,8 +1,9 @@
 //! The parts of a network's text that are an actor's: its functions, its type, how it begins.
 
 use crate::c::Options;
+use crate::c::code::words_of;
 use crate::c::ctype;
-use crate::c::functions::{self, Printed};
+use crate::c::functions;
 use crate::c::names::Names;
 use crate::c::plan::{Plan, element_text, initializer};
 use crate::c::scheduler::{ActionFunctions, Wiring, comment};
@@ -15,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct ActorText {
     pub prefix: String,
     pub types: String,
-    pub functions: String,
+    pub functions: Functions,
     pub initializers: Vec<ActionFunctions>,
     pub actions: Vec<ActionFunctions>,
     pub schedulers: HashMap<Wiring, (String, bool)>,
@@ -23,25 +24,18 @@ pub(super) struct ActorText {
 }
 
 pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
-    let mut text = format!("/* --- {} --- */\n\n", comment(&actor.class));
-    let order = plan.procedure_order();
-    let mut prototypes = String::new();
-    let mut bodies = String::new();
-    for at in order {
+    // Callees before their callers.
+    let mut all: Vec<Function> = Vec::new();
+    for at in plan.procedure_order() {
         let (info, prototype, body) = functions::procedure(plan, at);
-        if info.recursive {
-            prototypes.push_str(&prototype);
-        }
         let procedure = &actor.procedures[at];
-        bodies.push_str(&source_comment("", &procedure.name, actor, procedure.span));
-        bodies.push_str(&body);
+        all.push(Function {
+            name: info.name.clone(),
+            prototype: if info.recursive { prototype } else { String::new() },
+            text: source_comment("", &procedure.name, actor, procedure.span) + &body,
+        });
         plan.set_procedure(at, info);
     }
-    if !prototypes.is_empty() {
-        prototypes.push('\n');
-    }
-    text.push_str(&prototypes);
-    text.push_str(&bodies);
     let prefix = plan.prefix.clone();
     let mut print = |unit: Unit, action: &headrace_ir::Action, live: bool| {
         if !live {
@@ -53,11 +47,13 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
             guard: functions::guard(plan, unit, action, &guard_name),
             body: functions::body(plan, unit, action, &name),
         };
-        for (what, Printed { text: function, .. }) in [("whether it fires: ", &functions.guard), ("", &functions.body)]
-        {
-            if !function.is_empty() {
-                text.push_str(&source_comment(what, &action.name, actor, action.span));
-                text.push_str(function);
+        for (what, printed) in [("whether it fires: ", &functions.guard), ("", &functions.body)] {
+            if !printed.text.is_empty() {
+                all.push(Function {
+                    name: printed.name.clone(),
+                    prototype: String::new(),
+                    text: source_comment(what, &action.name, actor, action.span) + &printed.text,
+                });
             }
         }
         functions
@@ -75,11 +71,54 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
     ActorText {
         prefix,
         types: String::new(),
-        functions: text,
+        functions: Functions { class: actor.class.clone(), all },
         initializers,
         actions,
         schedulers: HashMap::new(),
         scheduler_text: String::new(),
+    }
+}
+
+/// A function as it is printed.
+struct Function {
+    name: String,
+    /// Of one that calls itself: others may come between.
+    prototype: String,
+    /// With a comment.
+    text: String,
+}
+
+/// The functions of an actor, callees before their callers.
+pub(super) struct Functions {
+    class: String,
+    all: Vec<Function>,
+}
+
+impl Functions {
+    /// Those that what follows calls, and that these call: what called others has been folded away.
+    pub(super) fn called_by(&self, rest: &str) -> String {
+        let mut words: HashSet<&str> = words_of(rest).collect();
+        let mut is_called = vec![false; self.all.len()];
+        loop {
+            let is_new = |at: &usize| !is_called[*at] && words.contains(self.all[*at].name.as_str());
+            let found: Vec<usize> = (0..self.all.len()).filter(is_new).collect();
+            if found.is_empty() {
+                break;
+            }
+            for at in found {
+                is_called[at] = true;
+                words.extend(words_of(&self.all[at].text));
+            }
+        }
+        let called =
+            || self.all.iter().zip(&is_called).filter_map(|(function, is_called)| is_called.then_some(function));
+        let mut text = format!("/* --- {} --- */\n\n", comment(&self.class));
+        called().for_each(|function| text.push_str(&function.prototype));
+        if called().any(|function| !function.prototype.is_empty()) {
+            text.push('\n');
+        }
+        called().for_each(|function| text.push_str(&function.text));
+        text
     }
 }
 

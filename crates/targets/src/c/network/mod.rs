@@ -154,7 +154,7 @@ pub fn print(
     for (plan, text) in plans.iter().zip(&mut actors) {
         text.types = actor_types(plan, options);
         declarations.push_str(&text.types);
-        definitions.push_str(&text.functions);
+        definitions.push_str(&text.functions.called_by(&text.scheduler_text));
         definitions.push_str(&text.scheduler_text);
         definitions.push_str(&actor_init(plan));
     }

@@ -149,6 +149,7 @@ fn locals(function: &Function, all: &Mentions, block: &[Stmt]) -> Vec<VariableId
 pub(crate) struct Declared<'a> {
     function: &'a Function,
     mentions: Mentions,
+    /// Those that belong to a block.
     inner: HashSet<VariableId>,
     /// Those of them that have been declared.
     met: HashSet<VariableId>,

@@ -135,6 +135,12 @@ fn step(automaton: &Automaton, step_of: &Step, world: &mut World, path: &mut Vec
 
 /// The output streams of an automaton, and how many passes its loops ran.
 fn streams(automaton: &Automaton, network: &Network, sample: &Sample, with_loops: bool) -> (Vec<Vec<u128>>, u64) {
+    let (world, looped) = given(automaton, network, sample, with_loops);
+    (world.outputs, looped)
+}
+
+/// What there is when nothing can be done with a sample any more, and how many passes loops ran.
+fn given(automaton: &Automaton, network: &Network, sample: &Sample, with_loops: bool) -> (World, u64) {
     let mut world = World {
         inputs: vec![Vec::new(); network.inputs.len()],
         consumed: vec![0; network.inputs.len()],
@@ -166,12 +172,12 @@ fn streams(automaton: &Automaton, network: &Network, sample: &Sample, with_loops
                 Ok(Some(target)) => at = target,
                 Ok(None) => break,
                 // After many passes at once there may be input where single steps found none.
-                Err(()) if with_loops => return (world.outputs, looped),
+                Err(()) if with_loops => return (world, looped),
                 Err(()) => panic!("the automaton leaves what it was explored with, in state {at}"),
             }
         }
     }
-    (world.outputs, looped)
+    (world, looped)
 }
 
 /// The interpreter's.
@@ -287,6 +293,19 @@ fn what_is_long_begins_with_memory_even_where_its_tokens_are_constants() {
         });
     }
     assert!(n_long > 3);
+}
+
+#[test]
+fn a_message_does_not_wait_for_the_tag_after_it() {
+    for (set, operation) in [("poly1305", "verify"), ("ascon-aead128", "aead-decrypt")] {
+        let (network, samples, automaton) = explored(set, operation);
+        let port = |name: &str| network.inputs.iter().position(|port| port.name == name).unwrap();
+        let mut message = samples.iter().flatten().max_by_key(|part| part[port("Input")].len()).unwrap().clone();
+        message[port("TagIn")].clear();
+        let (world, _) = given(&automaton, &network, &vec![message], true);
+        assert!(world.inputs[port("Input")].len() > 64, "{set}");
+        assert_eq!(world.consumed[port("Input")], world.inputs[port("Input")].len(), "{set}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use headrace_analysis::control::{self, ControlSlice};
 use headrace_analysis::order_dependence::{Dependence, findings};
 use headrace_ir::{Endpoint, InstanceId, Network, Scalar, Value, VariableId};
 use headrace_source::Span;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How far an exploration goes.
 #[derive(Clone, Copy, Debug)]
@@ -62,13 +62,22 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
     let wiring = Wiring::of(network, &slice);
     // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
     let mut general: HashMap<Shape, General> = HashMap::new();
-    for turn in 0.. {
-        let mut explorer = Explorer::new(network, &slice, &wiring, limits, general)?;
+    // Input ports that are to be read last; each time one more, so there is an end here, too.
+    let mut late: BTreeSet<usize> = BTreeSet::new();
+    let mut turn = 0;
+    loop {
+        let mut explorer = Explorer::new(network, &slice, &wiring, limits, (general, late))?;
         let known_before = explorer.n_general();
+        let n_late = explorer.late.len();
         explorer.explore(samples)?;
+        if explorer.late.len() > n_late {
+            (general, late) = (HashMap::new(), explorer.late);
+            continue;
+        }
         // What was found to vary was known in states that came before: they are not met the next time.
         if turn < TURNS && explorer.n_general() > known_before {
-            general = explorer.general;
+            (general, late) = (explorer.general, explorer.late);
+            turn += 1;
             continue;
         }
         let mut automaton = explorer.automaton();
@@ -76,7 +85,6 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
         return Ok(automaton);
     }
-    Err(NotFused::new("the control varies without an end", network.span))
 }
 
 /// Times that the exploration begins anew with what it has found to vary.
@@ -141,6 +149,9 @@ pub(super) struct Explorer<'a> {
     pub wiring: &'a Wiring,
     pub limits: &'a Limits,
     pub general: HashMap<Shape, General>,
+    /// Input ports that are read when an action lacks nothing else: had they been read first, a kernel would have left
+    /// their tokens where they were. Nobody waits for the tag that ends a message before he takes the message.
+    pub late: BTreeSet<usize>,
     pub graph: Graph,
     pub objects: Vec<Object>,
     pub holds: Vec<Holds>,
@@ -175,7 +186,7 @@ impl<'a> Explorer<'a> {
         slice: &'a ControlSlice,
         wiring: &'a Wiring,
         limits: &'a Limits,
-        general: HashMap<Shape, General>,
+        (general, late): (HashMap<Shape, General>, BTreeSet<usize>),
     ) -> Result<Self, NotFused> {
         let mut explorer = Explorer {
             network,
@@ -183,6 +194,7 @@ impl<'a> Explorer<'a> {
             wiring,
             limits,
             general,
+            late,
             graph: Graph::new(),
             objects: Vec::new(),
             holds: Vec::new(),
@@ -347,7 +359,7 @@ impl<'a> Explorer<'a> {
             budget: self.limits.nodes,
             span: Span::default(),
         };
-        Scheduler::new(walk, self.wiring)
+        Scheduler::new(walk, self.wiring, &self.late)
     }
 
     /// Explores a leaf: what may happen before the first firing, and the kernel that the first firing begins.

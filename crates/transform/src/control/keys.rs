@@ -173,8 +173,20 @@ impl Explorer<'_> {
         is_live(&self.live[instance], shape.fsm[instance], variable)
     }
 
+    /// Marks the input ports that a kernel has read for nothing: of their tokens all are still in FIFOs.
+    fn find_late(&mut self, state: &State) {
+        for (port, connections) in self.wiring.boundary.iter().enumerate() {
+            let read = state.consumed[port] as usize;
+            let mut held = connections.iter().filter(|&&at| self.fifos[at].is_some()).peekable();
+            if read > 0 && held.peek().is_some() && held.all(|&at| state.queues[at].len() >= read) {
+                self.late.insert(port);
+            }
+        }
+    }
+
     /// Ends a kernel: what the next one finds goes into memory.
     pub(super) fn arrive(&mut self, mut state: State) -> Tree {
+        self.find_late(&state);
         let key = self.key_of(&state);
         let lists = self.lists.len();
         let known: HashMap<ListId, bool> =

@@ -9,6 +9,7 @@ use super::execute::{Frame, State, Walk};
 use super::wiring::Wiring;
 use crate::kernel::{Effect, NodeId};
 use headrace_ir::{Action, Endpoint, Expr, ExprKind, InstanceId, LocalId, OutputValue, Place, Root, Scalar, Test};
+use std::collections::BTreeSet;
 
 /// What came of an attempt to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) enum Progress {
 pub(crate) struct Scheduler<'a, 'n, 'g> {
     pub walk: Walk<'n, 'g>,
     pub wiring: &'a Wiring,
+    /// Input ports that are read when an action lacks nothing else.
+    late: &'g BTreeSet<usize>,
     /// Instances that are being asked, outermost first.
     asked: Vec<usize>,
     /// An input port that may be read now, and how many tokens.
@@ -42,8 +45,8 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
 }
 
 impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
-    pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring) -> Self {
-        Scheduler { walk, wiring, asked: Vec::new(), reading: None, ahead: false, long: None }
+    pub fn new(walk: Walk<'n, 'g>, wiring: &'a Wiring, late: &'g BTreeSet<usize>) -> Self {
+        Scheduler { walk, wiring, late, asked: Vec::new(), reading: None, ahead: false, long: None }
     }
 
     /// Fires one action if any can, without input beyond what may be read.
@@ -293,7 +296,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     /// Input of the network comes first: to read it nothing need have fired, so that the kernel that begins with it also
     /// uses it, and nothing that was made for it waits from one kernel to the next. But before it is read all is decided
     /// that can be without it: else a kernel would end at a decision with the input in a FIFO, and the first block of a
-    /// message be a kernel of its own and not a pass like all others.
+    /// message be a kernel of its own and not a pass like all others. Input that is late is read when nothing else is missing.
     fn prepare(
         &mut self,
         state: &mut State,
@@ -313,11 +316,11 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         // What waits itself for what nothing is read for says nothing of what is to be read.
         let waits = self.ahead;
         let mut input = None;
-        for at_boundary in [true, false] {
+        for turn in [Reads::First, Reads::Inside] {
             for pattern in &action.consumes {
-                if self.is_boundary(instance, pattern.port) == at_boundary {
+                if self.reads(instance, pattern.port) == turn {
                     let progress = self.demand(state, instance, pattern.port, pattern.tokens())?;
-                    if waits && at_boundary && matches!(progress, Some(Progress::Input { .. })) {
+                    if waits && turn == Reads::First && matches!(progress, Some(Progress::Input { .. })) {
                         input = input.or(Some(Progress::Blocked));
                     } else if let Some(progress) = self.unless_input(progress, &mut input) {
                         return Ok(Some(progress));
@@ -330,6 +333,19 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                 let progress = self.make_room(state, connection, output.tokens())?;
                 if let Some(progress) = self.unless_input(progress, &mut input) {
                     return Ok(Some(progress));
+                }
+            }
+        }
+        if input.is_none() {
+            for pattern in &action.consumes {
+                if self.reads(instance, pattern.port) == Reads::Last
+                    && let Some(progress) = self.demand(state, instance, pattern.port, pattern.tokens())?
+                {
+                    return Ok(Some(if waits && matches!(progress, Progress::Input { .. }) {
+                        Progress::Blocked
+                    } else {
+                        progress
+                    }));
                 }
             }
         }
@@ -368,9 +384,13 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         Ok(())
     }
 
-    fn is_boundary(&self, instance: usize, port: usize) -> bool {
-        self.wiring.inputs[instance][port]
-            .is_some_and(|connection| matches!(self.walk.network.connections[connection].source, Endpoint::Boundary(_)))
+    fn reads(&self, instance: usize, port: usize) -> Reads {
+        let source = self.wiring.inputs[instance][port].map(|at| self.walk.network.connections[at].source);
+        match source {
+            Some(Endpoint::Boundary(input)) if self.late.contains(&input) => Reads::Last,
+            Some(Endpoint::Boundary(_)) => Reads::First,
+            _ => Reads::Inside,
+        }
     }
 
     /// Makes sure that a port has so many tokens: `None` when it has, else what came of asking for them.
@@ -537,6 +557,17 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
             }
         }
     }
+}
+
+/// When an action asks for the tokens of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    /// Input of the network.
+    First,
+    /// What others make.
+    Inside,
+    /// Input of the network that is late.
+    Last,
 }
 
 enum Attempt {

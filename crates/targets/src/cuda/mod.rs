@@ -7,7 +7,7 @@
 pub(crate) mod toolchain;
 
 use crate::c::kernel::Items;
-use crate::device::text;
+use crate::device::{self, text};
 use std::fmt::Write as _;
 
 /// What a project ships with.
@@ -17,9 +17,18 @@ pub(crate) const RUNTIME: &[(&str, &str)] = &[
     ("src/headrace_cuda.cu", include_str!("../../../../runtime/cuda/headrace_cuda.cu")),
 ];
 
+/// The header with the functions that kernels call, and its path. No kernel calls all of them, and compilers warn of such
+/// functions unless a header has them.
+pub(crate) fn functions() -> (&'static str, String) {
+    const GUARD: &str = "HEADRACE_CUDA_FUNCTIONS_H";
+    let head =
+        format!("/* What kernels call. */\n#ifndef {GUARD}\n#define {GUARD}\n\n#include \"headrace_kernel.h\"\n");
+    ("src/headrace_functions.h", format!("{head}\n{}#endif\n", device::functions()))
+}
+
 /// The kernels of a network, and a function for each that launches it.
 pub(crate) fn kernels(head: &str, prefix: &str, kernels: &[Items]) -> String {
-    let mut file = format!("{head}#include \"headrace_cuda.h\"\n#include \"headrace_kernel.h\"\n\n{}", text(kernels));
+    let mut file = format!("{head}#include \"headrace_cuda.h\"\n#include \"headrace_functions.h\"\n{}", text(kernels));
     let mut launches = Vec::new();
     for kernel in kernels {
         let name = &kernel.name;

@@ -53,11 +53,12 @@ impl Dialect {
 
     /// What a project ships with to run them.
     pub fn runtime(self) -> Files {
-        let own = match self {
-            Dialect::OpenCl => opencl::RUNTIME,
-            Dialect::Cuda => cuda::RUNTIME,
+        let (own, made) = match self {
+            Dialect::OpenCl => (opencl::RUNTIME, None),
+            Dialect::Cuda => (cuda::RUNTIME, Some(cuda::functions())),
         };
-        own.iter().chain(&SHARED).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+        let shipped = own.iter().chain(&SHARED).map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
+        shipped.chain(made.map(|(path, text)| (path.to_owned(), text.into_bytes()))).collect()
     }
 }
 
@@ -66,9 +67,14 @@ pub(crate) fn options(options: &Options, dialect: Dialect) -> Options {
     Options { device: Some(dialect), ..options.clone() }
 }
 
-/// Everything that kernels of a network need below what a dialect puts above them, and the kernels.
+/// The functions that kernels call, below what a dialect puts above them.
+pub(crate) fn functions() -> String {
+    format!("{BYTES}{}", arithmetic())
+}
+
+/// The kernels of a network, below [`functions`].
 pub(crate) fn text(kernels: &[Items]) -> String {
-    let mut text = format!("{BYTES}{}", arithmetic());
+    let mut text = String::new();
     for kernel in kernels {
         let evidence: Vec<String> = kernel.evidence.iter().map(ToString::to_string).collect();
         let _ = write!(text, "\n/* {}: {}. */\n{}\n{}", kernel.name, evidence.join("; "), kernel.given, kernel.text);

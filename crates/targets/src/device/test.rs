@@ -7,9 +7,11 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use std::fmt::Write as _;
 
-/// The device in a test: what stands above all tests, and what main begins and ends with.
+/// The device in a test: what stands above all tests, what stands above the first that [`long`] makes, if it makes one, and
+/// what main begins and ends with.
 pub(crate) struct Harness {
     pub(crate) above: &'static str,
+    pub(crate) above_long: &'static str,
     pub(crate) begin: &'static str,
     pub(crate) end: String,
 }
@@ -18,6 +20,7 @@ pub(crate) struct Harness {
 pub(crate) fn harness(name: &str) -> Harness {
     Harness {
         above: ABOVE,
+        above_long: ABOVE_LONG,
         begin: BEGIN,
         end: format!(
             "    printf(\"{name}: %llu passes on %s\\n\", (unsigned long long)headrace_device_passes(device), headrace_device_name(device));\n    if (headrace_device_error(device)[0] != '\\0') {{\n        printf(\"%s\\n\", headrace_device_error(device));\n        failed++;\n    }}\n    headrace_device_close(device);\n"
@@ -25,11 +28,14 @@ pub(crate) fn harness(name: &str) -> Harness {
     }
 }
 
-/// Messages that are long enough for several launches, of a length that most block lengths divide.
 const ABOVE: &str = "
+static struct headrace_helpers on_device;
+";
+
+/// Messages that are long enough for several launches, of a length that most block lengths divide.
+const ABOVE_LONG: &str = "
 #define LONG_BYTES 737280u
 
-static struct headrace_helpers on_device;
 static uint8_t long_in[LONG_BYTES], long_out[2][2 * LONG_BYTES], long_other[2][HEADRACE_ROLES][512];
 
 static void fill(uint32_t seed) {

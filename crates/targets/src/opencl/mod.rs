@@ -6,7 +6,7 @@
 pub(crate) mod toolchain;
 
 use crate::c::kernel::Items;
-use crate::device::text;
+use crate::device::{functions, text};
 use std::fmt::Write as _;
 
 /// What a project ships with.
@@ -23,7 +23,7 @@ pub(crate) fn kernels(head: &str, prefix: &str, kernels: &[Items]) -> String {
     let mut file = format!(
         "{head}/* Kernels in OpenCL C, which the device's own compiler takes. */\n#include \"headrace_opencl.h\"\n\nstatic const char source[] =\n"
     );
-    for line in format!("{KERNEL}{}", text(kernels)).lines() {
+    for line in format!("{KERNEL}{}{}", functions(), text(kernels)).lines() {
         let _ = writeln!(file, "    \"{}\\n\"", line.replace('\\', "\\\\").replace('"', "\\\""));
     }
     let names: Vec<String> = kernels.iter().map(|kernel| format!("\"{}\"", kernel.name)).collect();

@@ -139,6 +139,7 @@ pub(crate) fn of_operations(
         text.push_str(answers_of_many::HARNESS);
     }
     let mut tested = Vec::new();
+    let mut above_long = device.as_ref().map(|device| device.above_long);
     for (position, (spec, _)) in operations.iter().enumerate() {
         let op = operation_prefix(name, spec);
         let mine: Vec<(usize, &KnownAnswer)> =
@@ -251,6 +252,7 @@ pub(crate) fn of_operations(
         tested.push(format!("test_{op}();"));
         let first = mine.iter().position(|(_, answer)| answer.expected.is_some());
         if let Some(test) = first.filter(|_| on_device).and_then(|first| device::long(&op, spec, first)) {
+            text.push_str(above_long.take().unwrap_or(""));
             text.push_str(&test);
             tested.push(format!("long_{op}(device);"));
         }

@@ -6,14 +6,14 @@ cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
-cases=${DIFFERENTIAL_CASES:-2000}
+cases=${DIFFERENTIAL_CASES:-1000}
 messages=${PEER_MESSAGES:-30}
-compiled_seconds=${COMPILED_SECONDS:-100}
-sanitized=${SANITIZED_CASES:-40}
+compiled_seconds=${COMPILED_SECONDS:-60}
+sanitized=${SANITIZED_CASES:-20}
 timed=${CONSTANT_TIME_CLAIMS:-40}
-timed_seconds=${CONSTANT_TIME_SECONDS:-120}
-sanitized_seconds=${SANITIZED_SECONDS:-120}
-fused_seconds=${FUSED_SECONDS:-90}
+timed_seconds=${CONSTANT_TIME_SECONDS:-80}
+sanitized_seconds=${SANITIZED_SECONDS:-70}
+fused_seconds=${FUSED_SECONDS:-60}
 target_seconds=${TARGET_SECONDS:-5}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT

@@ -321,6 +321,24 @@ impl Expr {
         Expr::binary(BinaryOp::ShiftRight, self, Expr::u32(count))
     }
 
+    /// The value of which a word of 32 or 64 bits is the rotation, and by how far to the left, where it says so with two shifts:
+    /// for languages that have a word for it.
+    pub fn rotation(&self) -> Option<(&Expr, u32)> {
+        let ExprKind::Binary(BinaryOp::Or, left, right) = &self.kind else { return None };
+        let (ExprKind::Binary(BinaryOp::ShiftLeft, value, count), ExprKind::Binary(BinaryOp::ShiftRight, other, back)) =
+            (&left.kind, &right.kind)
+        else {
+            return None;
+        };
+        let (count, back) = (count.constant()? as u32, back.constant()? as u32);
+        let bits = match self.ty {
+            Type::U32 => 32,
+            Type::U64 => 64,
+            _ => return None,
+        };
+        (value == other && value.ty == self.ty && count > 0 && count + back == bits).then_some((value, count))
+    }
+
     /// A comparison.
     pub fn compare(op: CompareOp, a: Expr, b: Expr) -> Self {
         if let (Some(x), Some(y)) = (a.constant(), b.constant())
@@ -402,5 +420,38 @@ impl Expr {
             ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => vec![a, b],
             ExprKind::Select(c, a, b) => vec![c, a, b],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turned(value: &Expr, left: u32, right: u32) -> Expr {
+        Expr::binary(BinaryOp::Or, value.clone().shifted_left(left), value.clone().shifted_right(right))
+    }
+
+    fn read(ty: Type) -> Expr {
+        Expr::read(Place::variable(crate::VariableId(0)), ty)
+    }
+
+    #[test]
+    fn two_shifts_that_make_a_word_are_a_rotation() {
+        for (ty, bits) in [(Type::U32, 32), (Type::U64, 64)] {
+            let word = read(ty);
+            assert_eq!(turned(&word, 7, bits - 7).rotation(), Some((&word, 7)));
+            assert_eq!(turned(&word, 7, bits - 8).rotation(), None);
+        }
+    }
+
+    #[test]
+    fn other_shifts_are_none() {
+        let byte = read(Type::U8);
+        assert_eq!(turned(&byte, 3, 5).rotation(), None);
+        let (word, other) = (read(Type::U32), Expr::read(Place::variable(crate::VariableId(1)), Type::U32));
+        let mixed = Expr::binary(BinaryOp::Or, word.clone().shifted_left(7), other.shifted_right(25));
+        assert_eq!(mixed.rotation(), None);
+        let sum = Expr::binary(BinaryOp::Add, word.clone().shifted_left(7), word.shifted_right(25));
+        assert_eq!(sum.rotation(), None);
     }
 }

@@ -15,7 +15,10 @@ use headrace_ir::{IntType, Scalar};
 use headrace_program::{ByteOrder, Expr, Label, Place, Root, Stmt, Type, VariableId};
 use headrace_transform::control::Automaton;
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId, graph};
-use headrace_transform::statements::{Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered};
+use headrace_transform::passes::words_of_tokens::TokenWords;
+use headrace_transform::statements::{
+    Order, Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A port number that stands for a value which is asked for.
@@ -49,12 +52,26 @@ fn word_of(n_bytes: usize) -> Option<Type> {
 /// Tokens of a port that a kernel reads or makes.
 #[derive(Clone)]
 struct Window {
-    /// Where in the buffer offsets are counted from.
+    /// Where in the buffer the origin is.
     at: Expr,
-    /// The array of the function that they are in, and the offset of the first of them; nothing where there is one only.
+    /// The offset from which places are counted: that of the first token, or zero where that is less.
+    origin: i64,
+    /// The array of the function that they are in, and the place of the first of them; nothing where there is one only.
     array: Option<(VariableId, u64)>,
-    /// Runs of them: the first, and how many.
+    /// Runs of them: the place of the first, and how many.
     runs: Vec<(u64, u64)>,
+}
+
+/// The offset from which places of tokens are counted.
+fn origin(offsets: &BTreeSet<i64>) -> i64 {
+    offsets.first().map_or(0, |&first| first.min(0))
+}
+
+impl Window {
+    /// The place of a token that it has.
+    fn place(&self, offset: i64) -> u64 {
+        offset.abs_diff(self.origin)
+    }
 }
 
 /// The graph of a kernel and what its objects are.
@@ -86,6 +103,8 @@ pub(super) struct KernelCode<'a, 'b> {
     copies: HashMap<ObjectId, VariableId>,
     /// Objects that are slots of lanes.
     pub lanes: Option<LaneSlots>,
+    /// Objects whose elements are words of tokens.
+    pub token_words: Vec<TokenWords>,
     /// Elements that are variables while passes of a loop run.
     kept: HashMap<(ObjectId, u64), Vec<VariableId>>,
     guarded: HashSet<NodeId>,
@@ -121,6 +140,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             lists: HashMap::new(),
             copies: HashMap::new(),
             lanes: None,
+            token_words: Vec::new(),
             kept: HashMap::new(),
             guarded: HashSet::new(),
             stored: HashSet::new(),
@@ -276,8 +296,21 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         let kept = index.constant().and_then(|index| self.kept.get(&(object, index)));
         match kept {
             Some(words) => self.read_words(words),
-            None => self.read_place(&self.place(object), object, index),
+            None => match self.word_of_tokens(object, &index) {
+                Some(word) => word,
+                None => self.read_place(&self.place(object), object, index),
+            },
         }
+    }
+
+    /// An element of which the bytes are tokens.
+    fn word_of_tokens(&mut self, object: ObjectId, index: &Expr) -> Option<Value> {
+        let words = self.token_words.iter().find(|words| words.object == object)?;
+        let first = *words.first.get(index.constant()? as usize)?;
+        let (port, big) = (words.port, words.big);
+        let n_bytes = i64::from(self.object(object).width) / 8;
+        let bytes: Vec<i64> = (first..first + n_bytes).collect();
+        Some(self.bytes(Memory::Port(port), &bytes, big))
     }
 
     /// An element as it was when the kernel began.
@@ -347,11 +380,11 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         outputs: &dyn Fn(&Self, usize) -> Expr,
     ) {
         let mut roots = more.to_vec();
-        let mut made: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+        let mut made: BTreeMap<u32, BTreeSet<i64>> = BTreeMap::new();
         Effect::walk(effects, &mut |effect| {
             roots.extend(effect.uses());
             if let Effect::Output { port, offset, .. } = effect {
-                made.entry(*port).or_default().insert(*offset);
+                made.entry(*port).or_default().insert(*offset as i64);
             }
         });
         self.open_inputs(self.offsets_read(roots), inputs);
@@ -359,24 +392,30 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// The offsets of the tokens that values need, port by port.
-    pub(super) fn offsets_read(&self, roots: Vec<NodeId>) -> BTreeMap<u32, BTreeSet<u64>> {
-        let mut read: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    pub(super) fn offsets_read(&self, roots: Vec<NodeId>) -> BTreeMap<u32, BTreeSet<i64>> {
+        let mut read: BTreeMap<u32, BTreeSet<i64>> = BTreeMap::new();
         for id in self.graph().reachable(roots) {
-            if let Op::Input { port, offset } = *self.graph().op(id) {
-                match u64::try_from(offset) {
-                    Ok(offset) => _ = read.entry(port).or_default().insert(offset),
-                    Err(_) => self.refuse("a token that was read before"),
+            match *self.graph().op(id) {
+                Op::Input { port, offset } => _ = read.entry(port).or_default().insert(offset),
+                Op::Entry { object, .. } => {
+                    if let Some(words) = self.token_words.iter().find(|words| words.object == object) {
+                        let n_bytes = i64::from(self.object(object).width) / 8;
+                        let tokens = words.first.iter().flat_map(|&first| first..first + n_bytes);
+                        read.entry(words.port).or_default().extend(tokens);
+                    }
                 }
+                _ => {}
             }
         }
         read
     }
 
     /// Begins to read tokens at offsets.
-    pub(super) fn open_inputs(&mut self, read: BTreeMap<u32, BTreeSet<u64>>, inputs: &dyn Fn(&Self, usize) -> Expr) {
+    pub(super) fn open_inputs(&mut self, read: BTreeMap<u32, BTreeSet<i64>>, inputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in read {
             let at = inputs(self, port as usize);
-            let at = self.f.named("from", at);
+            let origin = origin(&offsets);
+            let at = self.f.named("from", at.minus(Expr::u32(origin.unsigned_abs() as u32)));
             let ty = self.fused.fields.inputs[port as usize].element;
             let window = self.window("tokens", ty, at, &offsets);
             if let Some((array, first)) = window.array {
@@ -396,7 +435,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Begins to make tokens at offsets.
-    pub(super) fn open_outputs(&mut self, made: BTreeMap<u32, BTreeSet<u64>>, outputs: &dyn Fn(&Self, usize) -> Expr) {
+    pub(super) fn open_outputs(&mut self, made: BTreeMap<u32, BTreeSet<i64>>, outputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in made {
             let at = outputs(self, port as usize);
             let at = self.f.named("to", at);
@@ -406,18 +445,20 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         }
     }
 
-    fn window(&mut self, like: &str, ty: Type, at: Expr, offsets: &BTreeSet<u64>) -> Window {
+    fn window(&mut self, like: &str, ty: Type, at: Expr, offsets: &BTreeSet<i64>) -> Window {
+        let origin = origin(offsets);
         let mut runs: Vec<(u64, u64)> = Vec::new();
-        for &offset in offsets {
+        for offset in offsets {
+            let place = offset.abs_diff(origin);
             match runs.last_mut() {
-                Some((first, n)) if *first + *n == offset => *n += 1,
-                _ => runs.push((offset, 1)),
+                Some((first, n)) if *first + *n == place => *n += 1,
+                _ => runs.push((place, 1)),
             }
         }
         let (first, end) = (runs.first().map_or(0, |run| run.0), runs.last().map_or(0, |run| run.0 + run.1));
         let array = (end - first > 1 && !self.fused.tokens_in_place)
             .then(|| (self.f.array(like, ty, (end - first) as u32), first));
-        Window { at, array, runs }
+        Window { at, origin, array, runs }
     }
 
     /// Hands on the tokens that were made.
@@ -444,11 +485,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     pub(super) fn token(&mut self, port: u32, offset: i64) -> Value {
         let buffer = &self.fused.fields.inputs[port as usize];
         let (scalar, width) = (buffer.scalar, buffer.scalar.width());
-        let offset = offset.max(0) as u64;
         let token = match self.inputs.get(&port) {
-            Some(Window { array: Some((array, first)), .. }) => self.f.at(*array, Expr::u32((offset - first) as u32)),
-            Some(Window { at, .. }) => {
-                let at = at.clone().plus(Expr::u32(offset as u32));
+            Some(window @ Window { array: Some((array, first)), .. }) => {
+                self.f.at(*array, Expr::u32((window.place(offset) - first) as u32))
+            }
+            Some(window) => {
+                let at = window.at.clone().plus(Expr::u32(window.place(offset) as u32));
                 Expr::element(self.field(buffer.tokens), at, buffer.element)
             }
             None => Expr::int(buffer.element, 0),
@@ -467,12 +509,12 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             _ => value.to(buffer.element),
         };
         match self.outputs.get(&port) {
-            Some(Window { array: Some((array, first)), .. }) => {
-                let (array, at) = (*array, Expr::u32((offset - first) as u32));
+            Some(window @ Window { array: Some((array, first)), .. }) => {
+                let (array, at) = (*array, Expr::u32((window.place(offset as i64) - first) as u32));
                 self.f.store(array, at, value);
             }
-            Some(Window { at, .. }) => {
-                let at = at.clone().plus(Expr::u32(offset as u32));
+            Some(window) => {
+                let at = window.at.clone().plus(Expr::u32(window.place(offset as i64) as u32));
                 self.f.push(Stmt::Store(self.field(buffer.tokens), at, value));
             }
             None => {}
@@ -483,20 +525,22 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     fn bytes_at(
         &self,
         place: Memory,
-        first: u64,
+        first: i64,
         n_bytes: u64,
         windows: &HashMap<u32, Window>,
         buffer: impl Fn(usize) -> u32,
     ) -> Option<(Place, Expr)> {
         match place {
             Memory::Port(port) => {
-                let Window { at, array, .. } = windows.get(&port)?;
-                Some(match *array {
-                    Some((array, least)) => (Place::variable(array), Expr::u32((first - least) as u32)),
-                    None => (self.field(buffer(port as usize)), at.clone().plus(Expr::u32(first as u32))),
+                let window = windows.get(&port)?;
+                let at = window.place(first);
+                Some(match window.array {
+                    Some((array, least)) => (Place::variable(array), Expr::u32((at - least) as u32)),
+                    None => (self.field(buffer(port as usize)), window.at.clone().plus(Expr::u32(at as u32))),
                 })
             }
             Memory::Object(object) => {
+                let first = u64::try_from(first).ok()?;
                 let is_variable = (first..first + n_bytes).any(|index| self.kept.contains_key(&(object, index)));
                 (!is_variable && self.object(object).width == 8).then(|| (self.place(object), Expr::u32(first as u32)))
             }
@@ -511,9 +555,9 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         {
             return None;
         }
-        let first = u64::try_from(*bytes.first()?).ok()?;
-        let (place, at) = self
-            .bytes_at(place, first, bytes.len() as u64, &self.inputs, |port| self.fused.fields.inputs[port].tokens)?;
+        let (first, n_bytes) = (*bytes.first()?, bytes.len() as u64);
+        let (place, at) =
+            self.bytes_at(place, first, n_bytes, &self.inputs, |port| self.fused.fields.inputs[port].tokens)?;
         Some(Expr::word(place, at, order, ty))
     }
 
@@ -526,7 +570,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         }
         let n_bytes = u64::from(word.ty.bytes());
         let buffer = |port: usize| self.fused.fields.outputs[port].tokens;
-        let Some((place, at)) = self.bytes_at(place, first, n_bytes, &self.outputs, buffer) else {
+        let Some((place, at)) = self.bytes_at(place, first as i64, n_bytes, &self.outputs, buffer) else {
             return false;
         };
         self.f.push(Stmt::StoreWord(place, at, word, order));
@@ -538,7 +582,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     /// Does what effects say.
     pub(super) fn effects(&mut self, effects: &[Effect]) {
         let mut outside = self.outside();
-        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, false);
+        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, Order::Late);
         self.stored = outside.stored;
         self.guarded = guarded;
         self.block(&statements);
@@ -708,7 +752,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     /// Copies bytes that lie together.
     fn copy(&mut self, place: Memory, first: u64, n: u64, from: Memory, at: i64) {
         let buffer = |port: usize| self.fused.fields.inputs[port].tokens;
-        let array = self.bytes_at(from, at as u64, n, &self.inputs, buffer);
+        let array = self.bytes_at(from, at, n, &self.inputs, buffer);
         if let (Memory::Object(object), Some((source, from))) = (place, array)
             && !(first..first + n).any(|index| self.kept.contains_key(&(object, index)))
         {

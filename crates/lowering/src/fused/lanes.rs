@@ -218,9 +218,11 @@ impl Fused<'_> {
 }
 
 /// The offsets of tokens, port by port.
-fn offsets(tokens: impl Iterator<Item = Tokens>) -> BTreeMap<u32, BTreeSet<u64>> {
-    let mut offsets: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
-    tokens.for_each(|tokens| offsets.entry(tokens.port).or_default().extend(tokens.first..tokens.first + tokens.n));
+fn offsets(tokens: impl Iterator<Item = Tokens>) -> BTreeMap<u32, BTreeSet<i64>> {
+    let mut offsets: BTreeMap<u32, BTreeSet<i64>> = BTreeMap::new();
+    for Tokens { port, first, n, .. } in tokens {
+        offsets.entry(port).or_default().extend(first as i64..(first + n) as i64);
+    }
     offsets
 }
 

@@ -1,6 +1,7 @@
 //! Loops: functions that run passes, and how many passes there are to run.
 
 use super::kernel::{KernelCode, Values};
+use super::lanes::SideBySide;
 use super::value::{Value, or};
 use super::{Functions, Fused};
 use crate::building::Building;
@@ -9,6 +10,9 @@ use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, S
 use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
+use headrace_transform::passes::settled_passes::{Settled, settled_passes};
+use headrace_transform::passes::shared_majorities::shared_majorities;
+use headrace_transform::passes::words_of_tokens::words_of_tokens;
 use headrace_transform::statements::{Kept, Passes};
 
 /// Most passes that are run at once.
@@ -19,12 +23,60 @@ fn on_context() -> Vec<Argument> {
     vec![Argument::Reference(Place::variable(super::CONTEXT))]
 }
 
+/// The functions that run a loop, so many passes each.
+struct Run {
+    /// Any passes.
+    passes: FunctionId,
+    /// Passes but the first, and what stores what is stored behind them, if that is not the same.
+    others: Option<(FunctionId, FunctionId)>,
+}
+
 impl Fused<'_> {
+    /// The functions that run a loop.
+    fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
+        let shorter = shared_majorities(body);
+        let body = shorter.as_ref().unwrap_or(body);
+        let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
+        let passes = self.passes(body, lanes.as_ref(), building, functions);
+        let settled = if lanes.is_some() { None } else { settled_passes(body) };
+        let others = settled.map(|Settled { body, behind }| {
+            let values = Values { graph: &body.graph, objects: &body.objects };
+            (self.passes(&body, None, building, functions), self.behind(values, &behind, building, functions))
+        });
+        Run { passes, others }
+    }
+
+    /// A function that stores what is stored behind passes.
+    fn behind(
+        &self,
+        values: Values<'_>,
+        effects: &[Effect],
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> FunctionId {
+        let mut code = KernelCode::new(self, building, values, None);
+        let inputs = |code: &KernelCode<'_, '_>, port: usize| code.index(self.fields.inputs[port].first);
+        code.open(effects, &[], &inputs, &|_, _| Expr::u32(0));
+        code.effects(effects);
+        code.close();
+        let KernelCode { f, building, .. } = code;
+        functions.add(building, f, "settle", "stores what passes would have kept for the next", None)
+    }
+
     /// A function that runs so many passes: tokens of the last are at the end of those of all.
-    pub(super) fn passes(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> FunctionId {
+    fn passes(
+        &self,
+        body: &Loop,
+        lanes: Option<&SideBySide>,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> FunctionId {
+        let (cut, token_words) = words_of_tokens(body).unzip();
+        let body = cut.as_ref().unwrap_or(body);
         let passes = Passes::of(body);
         let values = Values { graph: &passes.graph, objects: &passes.objects };
         let mut code = KernelCode::new(self, building, values, None);
+        code.token_words = token_words.unwrap_or_default();
         let n = code.f.scalar_parameter("n_passes", Type::U32);
         let first_kept = passes.first_kept();
         let inputs = cursors(&mut code, "in", &body.consumes, |code, port| {
@@ -38,8 +90,8 @@ impl Fused<'_> {
         let at = |cursors: &[Option<VariableId>], code: &KernelCode<'_, '_>, port: usize| {
             cursors[port].map_or(Expr::u32(0), |cursor| code.f.read(cursor))
         };
-        if let Some(lanes) = self.lanes.and_then(|own| self.side_by_side(own, body, code.building, functions)) {
-            code.run_lanes(&lanes, n, body, &inputs, &outputs);
+        if let Some(lanes) = lanes {
+            code.run_lanes(lanes, n, body, &inputs, &outputs);
         }
         // What is kept is read before the first pass.
         for (i, kept) in passes.kept.iter().enumerate() {
@@ -80,7 +132,7 @@ impl Fused<'_> {
         functions: &mut Functions,
     ) {
         let body = &counted.body;
-        let run = self.passes(body, building, functions);
+        let run = self.run_of(body, building, functions);
         let fields = &self.fields;
         let u64_of = |n: u64| Expr::int(Type::U64, n);
         let context = |field: u32| Place::field(super::CONTEXT, field);
@@ -124,15 +176,20 @@ impl Fused<'_> {
         };
         let count = read.clone().to(Type::U32);
         f.when(Expr::compare(CompareOp::Greater, read.clone(), u64_of(fewest)), |f| {
-            f.call(None, run, [on_context(), vec![Argument::Value(count.clone())]].concat());
-            for (&(n, _), buffer) in body.consumes.iter().zip(&fields.inputs).filter(|(port, _)| port.0 > 0) {
-                let moved = f.named("moved", count.clone().times(Expr::u32(n as u32)));
-                f.push(Stmt::Assign(context(buffer.first), index(buffer.first).plus(moved.clone())));
-                f.push(Stmt::Assign(context(buffer.there), index(buffer.there).minus(moved)));
-            }
-            for (&(n, _), buffer) in body.produces.iter().zip(&fields.outputs).filter(|(port, _)| port.0 > 0) {
-                let moved = count.clone().times(Expr::u32(n as u32));
-                f.push(Stmt::Assign(context(buffer.there), index(buffer.there).plus(moved)));
+            let runs = |f: &mut FunctionBuilder, passes: FunctionId, count: Expr| {
+                f.call(None, passes, [on_context(), vec![Argument::Value(count.clone())]].concat());
+                self.move_on(body, &count, f);
+            };
+            match run.others {
+                None => runs(f, run.passes, count),
+                Some((others, behind)) => {
+                    let one = || Expr::u32(1);
+                    runs(f, run.passes, one());
+                    f.when(one().less(count.clone()), |f| {
+                        runs(f, others, count.clone().minus(one()));
+                        f.call(None, behind, on_context());
+                    });
+                }
             }
             let spent = budget.clone().minus(read.clone().minus(u64_of(1)));
             f.push(Stmt::Assign(context(fields.budget), spent));
@@ -142,6 +199,21 @@ impl Fused<'_> {
             }
             f.push(Stmt::Return(Some(Expr::u32(state as u32))));
         });
+    }
+
+    /// Tokens of so many passes are consumed and produced.
+    fn move_on(&self, body: &Loop, count: &Expr, f: &mut FunctionBuilder) {
+        let context = |field: u32| Place::field(super::CONTEXT, field);
+        let index = |field: u32| Expr::read(context(field), Type::U32);
+        for (&(n, _), buffer) in body.consumes.iter().zip(&self.fields.inputs).filter(|(port, _)| port.0 > 0) {
+            let moved = f.named("moved", count.clone().times(Expr::u32(n as u32)));
+            f.push(Stmt::Assign(context(buffer.first), index(buffer.first).plus(moved.clone())));
+            f.push(Stmt::Assign(context(buffer.there), index(buffer.there).minus(moved)));
+        }
+        for (&(n, _), buffer) in body.produces.iter().zip(&self.fields.outputs).filter(|(port, _)| port.0 > 0) {
+            let moved = count.clone().times(Expr::u32(n as u32));
+            f.push(Stmt::Assign(context(buffer.there), index(buffer.there).plus(moved)));
+        }
     }
 
     /// A function that makes a number of times not more than a bound allows.

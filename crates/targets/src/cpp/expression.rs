@@ -95,7 +95,7 @@ impl Scope<'_> {
             | ExprKind::Word(..)
             | ExprKind::Reinterpret(_)
             | ExprKind::Convert(_) => true,
-            ExprKind::Binary(op, ..) => wrapping(*op, expr.ty).is_some(),
+            ExprKind::Binary(op, ..) => wrapping(*op, expr.ty).is_some() || expr.rotation().is_some(),
             _ => false,
         };
         if plain || is_enclosed(&text) { text } else { format!("({text})") }
@@ -118,7 +118,10 @@ impl Scope<'_> {
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) if expr.ty == Type::Bool => format!("!{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("~{}", self.operand(x)),
-            ExprKind::Binary(op, a, b) => self.binary(*op, expr.ty, a, b),
+            ExprKind::Binary(op, a, b) => match expr.rotation() {
+                Some((rotated, count)) => format!("std::rotl({}, {count})", self.expr(rotated)),
+                None => self.binary(*op, expr.ty, a, b),
+            },
             ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
             ExprKind::Convert(x) => format!("static_cast<{}>({})", ctype(expr.ty), self.expr(x)),
             ExprKind::Reinterpret(x) => format!("std::bit_cast<{}>({})", ctype(expr.ty), self.expr(x)),

@@ -60,6 +60,7 @@ impl Scope<'_> {
             | ExprKind::Reinterpret(_) => text,
             ExprKind::Unary(UnaryOp::Negate, _) if expr.ty.is_int() => text,
             ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) if expr.ty.is_int() => text,
+            ExprKind::Binary(..) if expr.rotation().is_some() => text,
             _ => format!("({text})"),
         }
     }
@@ -82,7 +83,10 @@ impl Scope<'_> {
             ExprKind::Unary(UnaryOp::Negate, x) if expr.ty.is_int() => format!("{}.wrapping_neg()", self.operand(x)),
             ExprKind::Unary(UnaryOp::Negate, x) => format!("-{}", self.operand(x)),
             ExprKind::Unary(UnaryOp::Not, x) => format!("!{}", self.operand(x)),
-            ExprKind::Binary(op, a, b) => self.binary(*op, expr.ty, a, b),
+            ExprKind::Binary(op, a, b) => match expr.rotation() {
+                Some((rotated, count)) => format!("{}.rotate_left({count})", self.operand(rotated)),
+                None => self.binary(*op, expr.ty, a, b),
+            },
             ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
             ExprKind::Convert(x) => format!("{} as {}", self.operand(x), expr.ty),
             ExprKind::Reinterpret(x) if expr.ty.is_real() => format!("{}::from_bits({})", expr.ty, self.expr(x)),

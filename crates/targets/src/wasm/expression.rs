@@ -99,6 +99,9 @@ impl Code<'_> {
                 }
             }
             ExprKind::Binary(op, a, b) => {
+                if let Some((rotated, count)) = expr.rotation() {
+                    return format!("({name}.rotl {} ({name}.const {count}))", self.expr(rotated));
+                }
                 let (x, mut y) = (self.expr(a), self.expr(b));
                 let is_shift = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRight);
                 if is_shift && name == "i64" {

@@ -10,6 +10,7 @@
 //! | `pieces` | what a node reads: loads of several bytes, shifted and masked values, byte swaps |
 //! | `place` | where in a list of effects a node gets its variable |
 //! | `order` | a list of effects as statements |
+//! | `late` | statements whose values stand right before what needs them first |
 //! | `glue` | values that lie together, as one |
 //! | `passes` | what passes of a loop keep from one to the next, and the effects of one |
 //! | `lanes` | passes side by side |
@@ -18,6 +19,7 @@ mod apart;
 mod early;
 mod glue;
 mod lanes;
+mod late;
 mod order;
 mod passes;
 mod pieces;
@@ -27,7 +29,7 @@ pub use apart::apart;
 pub use early::outputs_early;
 pub use glue::glue;
 pub use lanes::{Filled, Lanes, Slots, Taken, Tokens};
-pub use order::{Ordered, Statement, ordered};
+pub use order::{Order, Ordered, Statement, ordered};
 pub use passes::{Kept, Passes};
 pub use pieces::{Outside, Piece, Place};
 pub use place::Write;

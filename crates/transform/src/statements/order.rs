@@ -5,6 +5,7 @@
 //! the object is copied first.
 
 use super::Together;
+use super::late::late;
 use super::pieces::{Outside, Place};
 use super::place::{Block, Plan, Point, Scopes, Step, Write};
 use crate::kernel::{Effect, NodeId, ObjectId, Op};
@@ -82,9 +83,19 @@ pub struct Ordered {
     pub guarded: HashSet<NodeId>,
 }
 
-/// Statements that do what a list of effects says; `by_number`: what tokens and elements need is computed in the order of
-/// the graph, not for one after the other.
-pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Effect], by_number: bool) -> Ordered {
+/// When values are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// What a token or an element needs, in the order of the graph, for one after the other.
+    ByEffect,
+    /// What neighbouring tokens and elements need, in the order of the graph.
+    ByNumber,
+    /// Each right before what needs it first.
+    Late,
+}
+
+/// Statements that do what a list of effects says.
+pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Effect], order: Order) -> Ordered {
     outside.stored.clear();
     Effect::walk(effects, &mut |effect| {
         if let Effect::Store { object, .. } = effect {
@@ -97,11 +108,14 @@ pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Ef
     let plan = Plan::new(outside, &scopes, &block);
     let mut copied = HashSet::new();
     loop {
+        let by_number = order == Order::ByNumber;
         let mut orderer = Orderer { by_number, ..Orderer::new(outside, &scopes, &plan, copied) };
         orderer.declare(&block);
         orderer.block(&block);
         if orderer.to_copy.is_empty() {
-            return Ordered { statements: orderer.out, copied: orderer.copied, guarded: orderer.guarded };
+            let Orderer { out, copied, guarded, .. } = orderer;
+            let statements = if order == Order::Late { late(outside, out, &HashSet::new()) } else { out };
+            return Ordered { statements, copied, guarded };
         }
         // It turned out that contents must be kept: once more with copies.
         copied = orderer.copied;

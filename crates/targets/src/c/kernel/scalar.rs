@@ -3,7 +3,7 @@
 use super::expression::{Expressions, copy_name, literal, loaded_name, word, word_type};
 use super::{Names, Outside};
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
-use headrace_transform::statements::{Ordered, Place, Statement, Write, ordered};
+use headrace_transform::statements::{Order, Ordered, Place, Statement, Write, ordered};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -82,7 +82,8 @@ pub(super) fn statements_in_order(
     by_number: bool,
 ) -> String {
     let mut outside = Outside { graph, objects, names, stored: HashSet::new() };
-    let Ordered { statements, copied, guarded } = ordered(&mut outside, effects, by_number);
+    let order = if by_number { Order::ByNumber } else { Order::ByEffect };
+    let Ordered { statements, copied, guarded } = ordered(&mut outside, effects, order);
     let values = Expressions { outside: &outside, locals: HashMap::new(), copied, guarded };
     let mut printer = Printer { outside: &outside, values, text: String::new(), depth, by_number };
     printer.block(&statements);

@@ -60,6 +60,9 @@ pub struct Options {
     pub tokens_in_place: bool,
     /// How passes of loops that do not need each other run side by side, where they may.
     pub lanes: Option<Lanes>,
+    /// Passes of a loop but the first are a function of their own where they keep less than the first: for languages whose
+    /// compilers take functions of any length.
+    pub first_apart: bool,
 }
 
 /// Passes that run side by side, in vectors where a language or its compiler has them.
@@ -84,6 +87,7 @@ impl Options {
             boundary_tokens,
             tokens_in_place: false,
             lanes: Some(lanes),
+            first_apart: true,
         }
     }
 }
@@ -95,6 +99,7 @@ impl Default for Options {
             boundary_tokens: 2048,
             tokens_in_place: false,
             lanes: None,
+            first_apart: true,
         }
     }
 }

@@ -16,7 +16,7 @@ use headrace_source::Diagnostic;
 const LANES: Lanes = Lanes { count: 64, longest: Some(24) };
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(8192, LANES);
+const LOWERING: Lowering = Lowering { first_apart: false, ..Lowering::of(8192, LANES) };
 
 /// The files of a project, which lie in folders that are named as its package.
 struct Project {

@@ -1,6 +1,6 @@
 //! Expressions. Values of 8 and 16 bits are kept in 32, extended as their type says.
 
-use super::code::{Code, value};
+use super::code::{Code, SWAPPED, value};
 use headrace_program::{BinaryOp, ByteOrder, CompareOp, Expr, ExprKind, Place, Root, Type, UnaryOp};
 
 /// A constant.
@@ -59,12 +59,23 @@ impl Code<'_> {
         self.line(&format!("(local.set {local} {})", self.expr(own)));
         let word = format!("(local.get {local})");
         if ty == "i32" {
-            return self.line(&Self::store(Type::U32, &address, &swapped(&word)));
+            let swapped = self.swapped(&word);
+            return self.line(&Self::store(Type::U32, &address, &swapped));
         }
         for (at, count) in [(0, 32), (4, 0)] {
-            let half = swapped(&format!("(i32.wrap_i64 (i64.shr_u {word} (i64.const {count})))"));
+            let half = self.swapped(&format!("(i32.wrap_i64 (i64.shr_u {word} (i64.const {count})))"));
             self.line(&Self::store(Type::U32, &address.plus(at), &half));
         }
+    }
+
+    /// The bytes of a word in the other order.
+    fn swapped(&self, word: &str) -> String {
+        self.swaps.set(true);
+        let part = |rotation: &str, word: &str, mask: i32| {
+            format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))")
+        };
+        let (first, again) = (format!("(local.tee {SWAPPED} {word})"), format!("(local.get {SWAPPED})"));
+        format!("(i32.or {} {})", part("rotl", &first, 0x00ff_00ff), part("rotr", &again, 0xff00_ff00_u32 as i32))
     }
 
     /// An expression.
@@ -81,9 +92,9 @@ impl Code<'_> {
                 let (address, _) = self.element_behind(place, index);
                 match (order, name) {
                     (ByteOrder::Little, _) => Self::load(expr.ty, &address),
-                    (ByteOrder::Big, "i32") => swapped(&Self::load(Type::U32, &address)),
+                    (ByteOrder::Big, "i32") => self.swapped(&Self::load(Type::U32, &address)),
                     (ByteOrder::Big, _) => {
-                        let half = |at: u32| swapped(&Self::load(Type::U32, &address.plus(at)));
+                        let half = |at: u32| self.swapped(&Self::load(Type::U32, &address.plus(at)));
                         let (high, low) = (half(0), half(4));
                         format!("(i64.or (i64.shl (i64.extend_i32_u {high}) (i64.const 32)) (i64.extend_i32_u {low}))")
                     }
@@ -119,13 +130,6 @@ impl Code<'_> {
             }
         }
     }
-}
-
-/// The bytes of a word in the other order; it is computed twice.
-fn swapped(word: &str) -> String {
-    let part =
-        |rotation: &str, mask: i32| format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))");
-    format!("(i32.or {} {})", part("rotl", 0x00ff_00ff), part("rotr", 0xff00_ff00_u32 as i32))
 }
 
 fn operator(op: BinaryOp, ty: Type) -> &'static str {

@@ -1,6 +1,6 @@
 //! Modules: functions and data, and what the outside calls.
 
-use super::code::{Address, Code, Shared, value};
+use super::code::{Address, Code, SWAPPED, Shared, value};
 use super::memory::{Frame, Memory};
 use super::statement::MOST_UNROLLED;
 use headrace_program::{FunctionId, Interface, Module, VariableId, VariableKind, effects};
@@ -172,7 +172,8 @@ fn function(shared: &Shared<'_>, id: FunctionId, exported: Option<String>) -> St
             format!(" (param ${} {ty})", variable.name)
         })
         .collect();
-    let own_locals: String = code.locals.iter().map(|local| format!("    {local}\n")).collect();
+    let swapped = code.swaps.get().then(|| format!("(local {SWAPPED} i32)"));
+    let own_locals: String = code.locals.iter().chain(&swapped).map(|local| format!("    {local}\n")).collect();
     let export = exported.map_or(String::new(), |name| format!(" (export \"{name}\")"));
     let result = function.result.map_or(String::new(), |ty| format!(" (result {})", value(ty)));
     let about = if function.about.is_empty() { &function.name } else { &function.about };

@@ -43,24 +43,22 @@ pub fn settled_passes(body: &Loop) -> Option<Settled> {
     }
     let stays = |one: &&Carried| !instead.contains_key(&(one.object, one.index));
     let carried: Vec<Carried> = body.carried.iter().filter(stays).cloned().collect();
-    let mut body = Loop { carried, ..body.clone() };
-    let old = std::mem::take(&mut body.graph);
-    let settled = Loop { graph: old, ..body };
-    let mut passes = settled.rebuilt(|graph, new, id| match *settled.graph.op(id) {
-        Op::Entry { object, index } => {
-            let place = settled.graph.constant(index).map(|index| (object, index as usize));
-            match place.and_then(|place| instead.get(&place)) {
-                Some(instead) => Some(instead.read(&settled, graph, settled.graph.width(id))),
-                None => graph.copy(&settled.graph, id, new),
-            }
+    let rest = Loop { carried, ..body.clone() };
+    let mut passes = rest.rebuilt(|graph, new, id| {
+        let place = match *rest.graph.op(id) {
+            Op::Entry { object, index } => rest.graph.constant(index).map(|index| (object, index as usize)),
+            _ => None,
+        };
+        match place.and_then(|place| instead.get(&place)) {
+            Some(instead) => Some(instead.read(&rest, graph, rest.graph.width(id))),
+            None => graph.copy(&rest.graph, id, new),
         }
-        _ => graph.copy(&settled.graph, id, new),
     })?;
     let mut places: Vec<(ObjectId, usize)> = instead.keys().copied().collect();
     places.sort_unstable();
     let mut stored = |(object, at): (ObjectId, usize)| {
-        let width = settled.objects[object.0 as usize].width;
-        let value = instead[&(object, at)].read(&settled, &mut passes.graph, width);
+        let width = rest.objects[object.0 as usize].width;
+        let value = instead[&(object, at)].read(&rest, &mut passes.graph, width);
         Effect::Store { object, index: passes.graph.number(at as u128, 64), value }
     };
     let behind = places.into_iter().map(&mut stored).collect();
@@ -107,12 +105,13 @@ fn at_unknown_places(body: &Loop) -> HashSet<ObjectId> {
     body.needed().into_iter().filter_map(unknown).collect()
 }
 
-/// Whether a value is tokens put together, or bits of them.
+/// Whether a value is tokens of the pass put together, or bits of them.
 fn is_of_tokens(graph: &Graph, id: NodeId) -> bool {
-    graph
-        .reachable([id])
-        .into_iter()
-        .all(|id| matches!(graph.op(id), Op::Const(_) | Op::Input { .. } | Op::Concat(_) | Op::Extract(..)))
+    graph.reachable([id]).into_iter().all(|id| match graph.op(id) {
+        Op::Input { offset, .. } => *offset >= 0,
+        Op::Const(_) | Op::Concat(_) | Op::Extract(..) => true,
+        _ => false,
+    })
 }
 
 impl Instead {

@@ -346,18 +346,17 @@ export class Operation {
 
   /** What comes out at the end, by roles; the output has about so many bytes. */
   #rooms(nBytes, work) {
-    const rooms = { [SECRET_NONCE_OUT]: new Collected(), [OUTPUT]: new Collected(nBytes), [TAG]: new Collected() };
+    const rooms = [];
+    rooms[SECRET_NONCE_OUT] = new Collected();
+    rooms[OUTPUT] = new Collected(nBytes);
+    rooms[TAG] = new Collected();
     try {
       work(rooms);
     } catch (error) {
-      Object.values(rooms).forEach((room) => room.forget());
+      rooms.forEach((room) => room.forget());
       throw error;
     }
-    return {
-      [SECRET_NONCE_OUT]: rooms[SECRET_NONCE_OUT].all(),
-      [OUTPUT]: rooms[OUTPUT].all(),
-      [TAG]: rooms[TAG].all(),
-    };
+    return rooms.map((room) => room.all());
   }
 
   /** What came out, by roles. */

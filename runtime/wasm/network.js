@@ -25,6 +25,18 @@ const ARRAYS = {
   f64: Float64Array,
 };
 
+/** What DataView calls elements. */
+const KINDS = {
+  u8: 'Uint8',
+  u16: 'Uint16',
+  u32: 'Uint32',
+  u64: 'BigUint64',
+  i8: 'Int8',
+  i16: 'Int16',
+  i32: 'Int32',
+  i64: 'BigInt64',
+};
+
 /** As many rounds as there can be. */
 const ALL_ROUNDS = -1n;
 
@@ -170,9 +182,12 @@ export class Network {
     while (written < all) {
       const n = Math.min(all - written, most);
       const whole = n * port.words === tokens.length;
-      this.#buffer(port.element, n * port.words).set(
-        whole ? tokens : tokens.subarray(written * port.words, (written + n) * port.words),
-      );
+      const part = whole ? tokens : tokens.subarray(written * port.words, (written + n) * port.words);
+      if (port.element === 'u8') {
+        this.#code.bytes.set(part, buffer);
+      } else {
+        this.#buffer(port.element, part.length).set(part);
+      }
       const taken = write(this.#here(), buffer, n);
       written += taken;
       if (taken < n) {
@@ -218,13 +233,16 @@ export class Network {
 
   /** Writes one number to an input of small integers; false when there is no room. */
   writeWord(number, word) {
-    const { element } = this.#inputs[number];
-    return this.write(number, ARRAYS[element].of(element.endsWith('64') ? BigInt(word) : word)) === 1;
+    const { element, write } = this.#inputs[number];
+    const { buffer, exports, view } = this.#code;
+    view[`set${KINDS[element]}`](buffer, element.endsWith('64') ? BigInt(word) : word, true);
+    return exports[write](this.#here(), buffer, 1) === 1;
   }
 
   /** Takes one number from an output of small integers. */
   readWord(number) {
-    const [word] = this.read(number, 1);
-    return word === undefined ? undefined : Number(word);
+    const { element, read } = this.#outputs[number];
+    const { buffer, exports, view } = this.#code;
+    return exports[read](this.#here(), buffer, 1) === 0 ? undefined : Number(view[`get${KINDS[element]}`](buffer, true));
   }
 }

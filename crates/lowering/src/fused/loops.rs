@@ -10,6 +10,7 @@ use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, S
 use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
+use headrace_transform::passes::late_terms_last::late_terms_last;
 use headrace_transform::passes::settled_passes::{Settled, settled_passes};
 use headrace_transform::passes::shared_majorities::shared_majorities;
 use headrace_transform::passes::words_of_tokens::words_of_tokens;
@@ -36,6 +37,8 @@ impl Fused<'_> {
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
         let shorter = shared_majorities(body);
         let body = shorter.as_ref().unwrap_or(body);
+        let sooner = late_terms_last(body);
+        let body = sooner.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
         let passes = self.passes(body, lanes.as_ref(), building, functions);
         let settled = if self.first_apart && lanes.is_none() { settled_passes(body) } else { None };

@@ -1,4 +1,4 @@
-//! Values right before what needs them first.
+//! Values right before what needs them first, where less is held then.
 //!
 //! In the order in which a network computes, one actor is done before the next begins: all words of a message are there before the
 //! first is used. Compilers hold as many values at once as the text does, and have registers for some.
@@ -19,11 +19,11 @@ const NONE: usize = usize::MAX;
 /// The distance between positions when they are given anew.
 const GAP: u64 = 1 << 32;
 
-/// How often ranks are counted anew, about, however long a block is.
+/// How often the ranks of a block are counted anew at most: what moved since counts as if it stood where its reader does.
 const RENEWED: usize = 1024;
 
-/// The statements of a block, each value right before the first statement that reads it; the same in the blocks inside.
-/// Values in `outer` have variables further out.
+/// The statements of a block, values right before the first statement that reads them where less is held then; the same in
+/// the blocks inside. Values in `outer` have variables further out.
 pub(super) fn late<N: Together + ?Sized>(
     outside: &Outside<'_, N>,
     block: Vec<Statement>,
@@ -55,7 +55,7 @@ pub(super) fn late<N: Together + ?Sized>(
         {
             let held_until = |id: &NodeId| readers.get(id).map_or(ranks[at], |&(_, last)| ranks[last]);
             let longer: usize = reads[at].iter().map(|id| ranks[first].saturating_sub(held_until(id))).sum();
-            if longer < ranks[first] - ranks[at] {
+            if longer < ranks[first].saturating_sub(ranks[at]) {
                 line.put_before(at, first);
                 n_moved += 1;
                 if n_moved % (1 + block.len() / RENEWED) == 0 {

@@ -10,7 +10,7 @@
 //! | `pieces` | what a node reads: loads of several bytes, shifted and masked values, byte swaps |
 //! | `place` | where in a list of effects a node gets its variable |
 //! | `order` | a list of effects as statements |
-//! | `late` | statements whose values stand right before what needs them first |
+//! | `late` | values right before what needs them first |
 //! | `glue` | values that lie together, as one |
 //! | `passes` | what passes of a loop keep from one to the next, and the effects of one |
 //! | `lanes` | passes side by side |

@@ -90,7 +90,7 @@ pub enum Order {
     ByEffect,
     /// What neighbouring tokens and elements need, in the order of the graph.
     ByNumber,
-    /// Each right before what needs it first.
+    /// Each right before what needs it first, where less is held then.
     Late,
 }
 

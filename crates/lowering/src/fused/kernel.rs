@@ -582,7 +582,9 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     /// Does what effects say.
     pub(super) fn effects(&mut self, effects: &[Effect]) {
         let mut outside = self.outside();
-        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, Order::Late);
+        // What lanes hold is in slots anyway, and goes from one short loop to the next where neighbours stand together.
+        let order = if self.lanes.is_some() { Order::ByEffect } else { Order::Late };
+        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, order);
         self.stored = outside.stored;
         self.guarded = guarded;
         self.block(&statements);

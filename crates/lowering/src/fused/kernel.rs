@@ -62,11 +62,6 @@ struct Window {
     runs: Vec<(u64, u64)>,
 }
 
-/// The offset from which places of tokens are counted.
-fn origin(offsets: &BTreeSet<i64>) -> i64 {
-    offsets.first().map_or(0, |&first| first.min(0))
-}
-
 impl Window {
     /// The place of a token that it has.
     fn place(&self, offset: i64) -> u64 {
@@ -306,10 +301,8 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     /// An element of which the bytes are tokens.
     fn word_of_tokens(&mut self, object: ObjectId, index: &Expr) -> Option<Value> {
         let words = self.token_words.iter().find(|words| words.object == object)?;
-        let first = *words.first.get(index.constant()? as usize)?;
+        let bytes: Vec<i64> = words.tokens(index.constant()? as usize)?.collect();
         let (port, big) = (words.port, words.big);
-        let n_bytes = i64::from(self.object(object).width) / 8;
-        let bytes: Vec<i64> = (first..first + n_bytes).collect();
         Some(self.bytes(Memory::Port(port), &bytes, big))
     }
 
@@ -399,8 +392,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
                 Op::Input { port, offset } => _ = read.entry(port).or_default().insert(offset),
                 Op::Entry { object, .. } => {
                     if let Some(words) = self.token_words.iter().find(|words| words.object == object) {
-                        let n_bytes = i64::from(self.object(object).width) / 8;
-                        let tokens = words.first.iter().flat_map(|&first| first..first + n_bytes);
+                        let tokens = (0..words.first.len()).filter_map(|index| words.tokens(index)).flatten();
                         read.entry(words.port).or_default().extend(tokens);
                     }
                 }
@@ -414,10 +406,8 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     pub(super) fn open_inputs(&mut self, read: BTreeMap<u32, BTreeSet<i64>>, inputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in read {
             let at = inputs(self, port as usize);
-            let origin = origin(&offsets);
-            let at = self.f.named("from", at.minus(Expr::u32(origin.unsigned_abs() as u32)));
             let ty = self.fused.fields.inputs[port as usize].element;
-            let window = self.window("tokens", ty, at, &offsets);
+            let window = self.window(["from", "tokens"], ty, at, &offsets);
             if let Some((array, first)) = window.array {
                 let source = self.field(self.fused.fields.inputs[port as usize].tokens);
                 for &(run, n) in &window.runs {
@@ -438,15 +428,16 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     pub(super) fn open_outputs(&mut self, made: BTreeMap<u32, BTreeSet<i64>>, outputs: &dyn Fn(&Self, usize) -> Expr) {
         for (port, offsets) in made {
             let at = outputs(self, port as usize);
-            let at = self.f.named("to", at);
             let ty = self.fused.fields.outputs[port as usize].element;
-            let window = self.window("made", ty, at, &offsets);
+            let window = self.window(["to", "made"], ty, at, &offsets);
             self.outputs.insert(port, window);
         }
     }
 
-    fn window(&mut self, like: &str, ty: Type, at: Expr, offsets: &BTreeSet<i64>) -> Window {
-        let origin = origin(offsets);
+    /// A window on tokens; `at` is where in the buffer offset 0 is.
+    fn window(&mut self, [begin, like]: [&str; 2], ty: Type, at: Expr, offsets: &BTreeSet<i64>) -> Window {
+        let origin = offsets.first().map_or(0, |&first| first.min(0));
+        let at = self.f.named(begin, at.minus(Expr::u32(origin.unsigned_abs() as u32)));
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for offset in offsets {
             let place = offset.abs_diff(origin);
@@ -582,9 +573,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     /// Does what effects say.
     pub(super) fn effects(&mut self, effects: &[Effect]) {
         let mut outside = self.outside();
-        // What lanes hold is in slots anyway, and goes from one short loop to the next where neighbours stand together.
-        let order = if self.lanes.is_some() { Order::ByEffect } else { Order::Late };
-        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, order);
+        let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, Order::Late);
         self.stored = outside.stored;
         self.guarded = guarded;
         self.block(&statements);

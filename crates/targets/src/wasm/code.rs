@@ -2,7 +2,6 @@
 
 use super::memory::{Frame, Memory};
 use headrace_program::{BinaryOp, Expr, ExprKind, FieldType, Function, Module, Place, Root, Type, VariableKind};
-use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// What all functions of a module are printed with.
@@ -21,8 +20,6 @@ pub(super) struct Code<'a> {
     n_blocks: u32,
     /// Locals of the printer's own.
     pub(super) locals: Vec<String>,
-    /// Whether [`SWAPPED`] is one of them.
-    pub(super) swaps: Cell<bool>,
     /// Labels of the loops around, with their numbers.
     pub(super) around: Vec<(headrace_program::Label, u32)>,
 }
@@ -56,7 +53,6 @@ impl<'a> Code<'a> {
             depth: 2,
             n_blocks: 0,
             locals: Vec::new(),
-            swaps: Cell::new(false),
             around: Vec::new(),
         }
     }

@@ -49,33 +49,21 @@ impl Code<'_> {
     /// Stores a word as bytes.
     pub(super) fn store_word(&mut self, place: &Place, index: &Expr, own: &Expr, order: ByteOrder) {
         let (address, _) = self.element_behind(place, index);
+        let operand = self.expr(own);
         if order == ByteOrder::Little {
-            let operand = self.expr(own);
             return self.line(&Self::store(own.ty, &address, &operand));
         }
-        let local = format!("$word.{}", self.number());
-        let ty = value(own.ty);
-        self.locals.push(format!("(local {local} {ty})"));
-        self.line(&format!("(local.set {local} {})", self.expr(own)));
-        let word = format!("(local.get {local})");
-        if ty == "i32" {
-            let swapped = self.swapped(&word);
-            return self.line(&Self::store(Type::U32, &address, &swapped));
+        if value(own.ty) == "i32" {
+            return self.line(&Self::store(Type::U32, &address, &swapped(&operand)));
         }
+        let local = format!("$word.{}", self.number());
+        self.locals.push(format!("(local {local} i64)"));
+        self.line(&format!("(local.set {local} {operand})"));
+        let word = format!("(local.get {local})");
         for (at, count) in [(0, 32), (4, 0)] {
-            let half = self.swapped(&format!("(i32.wrap_i64 (i64.shr_u {word} (i64.const {count})))"));
+            let half = swapped(&format!("(i32.wrap_i64 (i64.shr_u {word} (i64.const {count})))"));
             self.line(&Self::store(Type::U32, &address.plus(at), &half));
         }
-    }
-
-    /// The bytes of a word in the other order.
-    fn swapped(&self, word: &str) -> String {
-        self.swaps.set(true);
-        let part = |rotation: &str, word: &str, mask: i32| {
-            format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))")
-        };
-        let (first, again) = (format!("(local.tee {SWAPPED} {word})"), format!("(local.get {SWAPPED})"));
-        format!("(i32.or {} {})", part("rotl", &first, 0x00ff_00ff), part("rotr", &again, 0xff00_ff00_u32 as i32))
     }
 
     /// An expression.
@@ -92,9 +80,9 @@ impl Code<'_> {
                 let (address, _) = self.element_behind(place, index);
                 match (order, name) {
                     (ByteOrder::Little, _) => Self::load(expr.ty, &address),
-                    (ByteOrder::Big, "i32") => self.swapped(&Self::load(Type::U32, &address)),
+                    (ByteOrder::Big, "i32") => swapped(&Self::load(Type::U32, &address)),
                     (ByteOrder::Big, _) => {
-                        let half = |at: u32| self.swapped(&Self::load(Type::U32, &address.plus(at)));
+                        let half = |at: u32| swapped(&Self::load(Type::U32, &address.plus(at)));
                         let (high, low) = (half(0), half(4));
                         format!("(i64.or (i64.shl (i64.extend_i32_u {high}) (i64.const 32)) (i64.extend_i32_u {low}))")
                     }
@@ -130,6 +118,15 @@ impl Code<'_> {
             }
         }
     }
+}
+
+/// The bytes of a word in the other order.
+fn swapped(word: &str) -> String {
+    let part = |rotation: &str, word: &str, mask: i32| {
+        format!("(i32.and (i32.{rotation} {word} (i32.const 8)) (i32.const {mask}))")
+    };
+    let (first, again) = (format!("(local.tee {SWAPPED} {word})"), format!("(local.get {SWAPPED})"));
+    format!("(i32.or {} {})", part("rotl", &first, 0x00ff_00ff), part("rotr", &again, 0xff00_ff00_u32 as i32))
 }
 
 fn operator(op: BinaryOp, ty: Type) -> &'static str {

@@ -172,7 +172,7 @@ fn function(shared: &Shared<'_>, id: FunctionId, exported: Option<String>) -> St
             format!(" (param ${} {ty})", variable.name)
         })
         .collect();
-    let swapped = code.swaps.get().then(|| format!("(local {SWAPPED} i32)"));
+    let swapped = code.out.contains(SWAPPED).then(|| format!("(local {SWAPPED} i32)"));
     let own_locals: String = code.locals.iter().chain(&swapped).map(|local| format!("    {local}\n")).collect();
     let export = exported.map_or(String::new(), |name| format!(" (export \"{name}\")"));
     let result = function.result.map_or(String::new(), |ty| format!(" (result {})", value(ty)));

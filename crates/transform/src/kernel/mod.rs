@@ -10,7 +10,7 @@ pub mod graph;
 
 pub use evidence::Evidence;
 pub use graph::{Graph, Node, NodeId, ObjectId, Op, Table, TableId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Something in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,6 +170,9 @@ pub struct Counter {
     pub step: u128,
 }
 
+/// Bytes of an object that passes keep as one word, where they change all of them.
+pub const BYTES_OF_WORD: usize = 4;
+
 /// An element of an object that passes of a loop change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
@@ -221,6 +224,15 @@ impl Loop {
     pub fn needed(&self) -> Vec<NodeId> {
         let starts = self.counters.iter().map(|counter| counter.start);
         self.graph.reachable(self.roots().into_iter().chain(starts))
+    }
+
+    /// Objects that are read at places that are not known.
+    pub fn read_at_unknown_places(&self) -> HashSet<ObjectId> {
+        let unknown = |id: NodeId| match *self.graph.op(id) {
+            Op::Entry { object, index } => self.graph.constant(index).is_none().then_some(object),
+            _ => None,
+        };
+        self.graph.reachable(self.roots()).into_iter().filter_map(unknown).collect()
     }
 
     /// The loop with those counters only that its elements have.

@@ -139,35 +139,12 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trial::{Words, made, of_words};
     use super::*;
-    use crate::kernel::ObjectId;
-    use crate::kernel::evaluate::{Environment, values};
-
-    struct Tokens;
-
-    impl Environment for Tokens {
-        fn input(&self, _port: u32, offset: i64) -> u128 {
-            (offset as u128 + 3).wrapping_mul(0x9e37_79b9) & 0xffff_ffff
-        }
-        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
-            0
-        }
-    }
 
     /// A loop whose passes give what `f` makes of four tokens.
     fn body(f: impl Fn(&mut Graph, [NodeId; 4]) -> Vec<NodeId>) -> Loop {
-        let mut graph = Graph::new();
-        let tokens = [0, 1, 2, 3].map(|at| graph.input(0, at, 32));
-        let outputs: Vec<(u32, u64, NodeId)> = (0..).zip(f(&mut graph, tokens)).map(|(at, id)| (0, at, id)).collect();
-        let (objects, carried, counters) = (Vec::new(), Vec::new(), Vec::new());
-        let (consumes, produces) = (vec![(4, 32)], vec![(outputs.len() as u64, 32)]);
-        Loop { graph, objects, consumes, produces, outputs, carried, counters }
-    }
-
-    fn of(body: &Loop) -> Vec<u128> {
-        let roots: Vec<NodeId> = body.outputs.iter().map(|one| one.2).collect();
-        let values = values(&body.graph, &roots, &Tokens);
-        roots.iter().map(|root| values[root]).collect()
+        of_words(4, |graph, tokens| f(graph, [tokens[0], tokens[1], tokens[2], tokens[3]]))
     }
 
     #[test]
@@ -186,7 +163,7 @@ mod tests {
             vec![state]
         });
         let new = late_terms_last(&old).expect("sums of several terms");
-        assert_eq!(of(&old), of(&new));
+        assert_eq!(made(&old, &Words), made(&new, &Words));
         let time = |body: &Loop| {
             let mut sums = Sums { graph: body.graph.clone(), times: Vec::new() };
             sums.time(body.outputs[0].2)
@@ -207,7 +184,7 @@ mod tests {
             vec![one, other]
         });
         let new = late_terms_last(&old).expect("sums of several terms");
-        assert_eq!(of(&old), of(&new));
+        assert_eq!(made(&old, &Words), made(&new, &Words));
         let sums =
             |body: &Loop| body.needed().into_iter().filter(|&id| matches!(body.graph.op(id), Op::Add(..))).count();
         assert_eq!(sums(&old), sums(&new));

@@ -16,4 +16,6 @@ pub mod shared_majorities;
 pub mod split_passes;
 pub mod split_recurrence;
 pub mod split_sums;
+#[cfg(test)]
+mod trial;
 pub mod words_of_tokens;

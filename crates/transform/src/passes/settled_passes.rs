@@ -9,7 +9,7 @@
 //!
 //! Establishes: no pass keeps what can be read from tokens of the pass before, or what another element is given as well.
 
-use crate::kernel::{Carried, Carry, Effect, Graph, Loop, NodeId, ObjectId, Op};
+use crate::kernel::{BYTES_OF_WORD, Carried, Carry, Effect, Graph, Loop, NodeId, ObjectId, Op};
 use std::collections::{HashMap, HashSet};
 
 /// Bits that need not be kept, from which on it is worth while to have passes twice.
@@ -67,7 +67,7 @@ pub fn settled_passes(body: &Loop) -> Option<Settled> {
 
 /// The elements that need not be kept.
 fn instead(body: &Loop) -> HashMap<(ObjectId, usize), Instead> {
-    let fixed = at_unknown_places(body);
+    let fixed = body.read_at_unknown_places();
     let mut first: HashMap<NodeId, (ObjectId, usize)> = HashMap::new();
     let mut instead: HashMap<(ObjectId, usize), Instead> = HashMap::new();
     for one in body.carried.iter().filter(|one| !fixed.contains(&one.object)) {
@@ -91,18 +91,6 @@ fn instead(body: &Loop) -> HashMap<(ObjectId, usize), Instead> {
     let is_byte = |object: ObjectId| body.objects[object.0 as usize].width == 8;
     instead.retain(|&(object, index), _| !(is_byte(object) && kept.contains(&(object, index / BYTES_OF_WORD))));
     instead
-}
-
-/// Bytes that are kept as one.
-const BYTES_OF_WORD: usize = 4;
-
-/// Objects that passes read at places that are not known.
-fn at_unknown_places(body: &Loop) -> HashSet<ObjectId> {
-    let unknown = |id: NodeId| match *body.graph.op(id) {
-        Op::Entry { object, index } => body.graph.constant(index).is_none().then_some(object),
-        _ => None,
-    };
-    body.needed().into_iter().filter_map(unknown).collect()
 }
 
 /// Whether a value is tokens of the pass put together, or bits of them.

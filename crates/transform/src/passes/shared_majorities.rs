@@ -109,36 +109,8 @@ fn truth(graph: &Graph, id: NodeId, values: &[NodeId; 3]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trial::{Words, made, of_words};
     use super::*;
-    use crate::kernel::ObjectId;
-    use crate::kernel::evaluate::{Environment, values};
-
-    struct Tokens;
-
-    impl Environment for Tokens {
-        fn input(&self, _port: u32, offset: i64) -> u128 {
-            (offset as u128 + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) & 0xffff_ffff
-        }
-        fn entry(&self, _object: ObjectId, _index: u128) -> u128 {
-            0
-        }
-    }
-
-    /// A loop whose passes give what `f` makes of some tokens.
-    fn body(n_tokens: i64, f: impl Fn(&mut Graph, &[NodeId]) -> Vec<NodeId>) -> Loop {
-        let mut graph = Graph::new();
-        let tokens: Vec<NodeId> = (0..n_tokens).map(|at| graph.input(0, at, 32)).collect();
-        let outputs: Vec<(u32, u64, NodeId)> = (0..).zip(f(&mut graph, &tokens)).map(|(at, id)| (0, at, id)).collect();
-        let (objects, carried, counters) = (Vec::new(), Vec::new(), Vec::new());
-        let (consumes, produces) = (vec![(n_tokens as u64, 32)], vec![(outputs.len() as u64, 32)]);
-        Loop { graph, objects, consumes, produces, outputs, carried, counters }
-    }
-
-    fn of(body: &Loop) -> Vec<u128> {
-        let roots: Vec<NodeId> = body.outputs.iter().map(|one| one.2).collect();
-        let values = values(&body.graph, &roots, &Tokens);
-        roots.iter().map(|root| values[root]).collect()
-    }
 
     fn n_bitwise(body: &Loop) -> usize {
         let is_bitwise =
@@ -171,11 +143,11 @@ mod tests {
     fn each_way_is_found_and_means_the_same() {
         for (at, way) in WAYS.iter().enumerate() {
             // Neighbours decide: each difference is that of the next, too.
-            let old = body(12, |graph, tokens| {
+            let old = of_words(12, |graph, tokens| {
                 tokens.windows(3).map(|three| way(graph, [three[0], three[1], three[2]])).collect()
             });
             let new = shared_majorities(&old).expect("there are majorities");
-            assert_eq!(of(&old), of(&new), "way {at}");
+            assert_eq!(made(&old, &Words), made(&new, &Words), "way {at}");
             // Eleven differences, and of each majority two operations.
             assert_eq!(n_bitwise(&new), 11 + 2 * 10, "way {at}");
             assert!(n_bitwise(&new) < n_bitwise(&old), "way {at}");
@@ -185,14 +157,14 @@ mod tests {
     #[test]
     fn what_would_not_be_shorter_stays() {
         // The carry of an addition, whose two inner values are there for others.
-        let carry = body(3, |graph, tokens| {
+        let carry = of_words(3, |graph, tokens| {
             let (both, one) = (graph.and(tokens[0], tokens[1]), graph.xor(tokens[0], tokens[1]));
             let decided = graph.and(one, tokens[2]);
             let sum = graph.xor(one, tokens[2]);
             vec![graph.or(both, decided), sum, both]
         });
         assert!(shared_majorities(&carry).is_none());
-        let choice = body(3, |graph, tokens| {
+        let choice = of_words(3, |graph, tokens| {
             let differ = graph.xor(tokens[0], tokens[1]);
             let taken = graph.and(differ, tokens[2]);
             vec![graph.xor(taken, tokens[1])]

@@ -11,6 +11,7 @@
 
 use crate::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 /// Bytes of a word, longest first.
 const SIZES: [usize; 2] = [8, 4];
@@ -24,8 +25,17 @@ pub struct TokenWords {
     pub port: u32,
     /// Where the tokens of each element begin; they lie one behind the other.
     pub first: Vec<i64>,
+    /// Tokens of an element.
+    pub bytes: usize,
     /// The first token of an element is its most significant byte.
     pub big: bool,
+}
+
+impl TokenWords {
+    /// The tokens of an element.
+    pub fn tokens(&self, index: usize) -> Option<Range<i64>> {
+        self.first.get(index).map(|&first| first..first + self.bytes as i64)
+    }
 }
 
 /// A word: where its tokens begin, how many they are, and whether the first is the most significant.
@@ -57,7 +67,7 @@ pub fn words_of_tokens(body: &Loop) -> Option<(Loop, Vec<TokenWords>)> {
     for word in words {
         let next = ObjectId((body.objects.len() + all.len()) as u32);
         let Word { port, bytes, big, first } = word;
-        let empty = || TokenWords { object: next, port, first: Vec::new(), big };
+        let empty = || TokenWords { object: next, port, first: Vec::new(), bytes, big };
         let own = all.entry((port, bytes, big)).or_insert_with(empty);
         for (place, token) in word.tokens().enumerate() {
             let lo = 8 * if big { bytes - 1 - place } else { place };
@@ -65,10 +75,10 @@ pub fn words_of_tokens(body: &Loop) -> Option<(Loop, Vec<TokenWords>)> {
         }
         own.first.push(first);
     }
-    let mut all: Vec<((u32, usize, bool), TokenWords)> = all.into_iter().collect();
-    all.sort_by_key(|(_, words)| words.object);
-    for ((port, bytes, _), words) in &all {
-        let (name, width) = (format!("words_of_input_{port}"), 8 * *bytes as u32);
+    let mut all: Vec<TokenWords> = all.into_values().collect();
+    all.sort_by_key(|words| words.object);
+    for words in &all {
+        let (name, width) = (format!("words_of_input_{}", words.port), 8 * words.bytes as u32);
         objects.push(Object { name, width, length: words.first.len(), persistent: true });
     }
     let body = Loop { objects, ..body.clone() };
@@ -83,7 +93,7 @@ pub fn words_of_tokens(body: &Loop) -> Option<(Loop, Vec<TokenWords>)> {
         },
         _ => graph.copy(&body.graph, id, new),
     })?;
-    Some((body, all.into_iter().map(|(_, words)| words).collect()))
+    Some((body, all))
 }
 
 /// Tokens of eight bits of which some are read alone.
@@ -141,8 +151,9 @@ fn word(graph: &Graph, parts: &[NodeId]) -> Option<Word> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trial::{made, passes};
     use super::*;
-    use crate::kernel::evaluate::{Environment, values};
+    use crate::kernel::evaluate::Environment;
 
     fn token_at(offset: i64) -> u128 {
         u128::from((offset as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56)
@@ -157,11 +168,10 @@ mod tests {
         }
         fn entry(&self, object: ObjectId, index: u128) -> u128 {
             let words = self.0.iter().find(|words| words.object == object).expect("no other objects");
-            let first = words.first[index as usize];
-            let bytes = (words.first.get(1).map_or(4, |second| second - words.first[0])).min(8);
-            (0..bytes).fold(0, |word, at| {
-                let place = if words.big { bytes - 1 - at } else { at };
-                word | token_at(first + at) << (8 * place)
+            let tokens = words.tokens(index as usize).expect("an element");
+            tokens.enumerate().fold(0, |word, (at, token)| {
+                let place = if words.big { words.bytes - 1 - at } else { at };
+                word | token_at(token) << (8 * place)
             })
         }
     }
@@ -174,31 +184,17 @@ mod tests {
         graph.concat(&tokens)
     }
 
-    fn body(n_tokens: u64, f: impl Fn(&mut Graph) -> Vec<NodeId>) -> Loop {
-        let mut graph = Graph::new();
-        let outputs: Vec<(u32, u64, NodeId)> = (0..).zip(f(&mut graph)).map(|(at, id)| (0, at, id)).collect();
-        let (objects, carried, counters) = (Vec::new(), Vec::new(), Vec::new());
-        let (consumes, produces) = (vec![(n_tokens, 8)], vec![(outputs.len() as u64, 64)]);
-        Loop { graph, objects, consumes, produces, outputs, carried, counters }
-    }
-
-    fn of(body: &Loop, words: &[TokenWords]) -> Vec<u128> {
-        let roots: Vec<NodeId> = body.outputs.iter().map(|one| one.2).collect();
-        let values = values(&body.graph, &roots, &Tokens(words));
-        roots.iter().map(|root| values[root]).collect()
-    }
-
     #[test]
     fn rotated_words_are_rotations_of_elements() {
         for (bytes, big) in [(4, true), (4, false), (8, true), (8, false)] {
-            let old = body(4 * bytes as u64, |graph| {
+            let old = passes(&[(4 * bytes as u64, 8)], |graph| {
                 let words: Vec<NodeId> = (0..4).map(|at| word_of(graph, at * bytes, bytes, big)).collect();
                 words.into_iter().flat_map(|word| [word, graph.rotate_left_by(word, 5)]).collect()
             });
             let (new, words) = words_of_tokens(&old).expect("words are rotated");
-            assert_eq!(of(&old, &[]), of(&new, &words));
+            assert_eq!(made(&old, &Tokens(&[])), made(&new, &Tokens(&words)));
             let first = (0..4).map(|at| at * bytes).collect();
-            assert_eq!(words, [TokenWords { object: ObjectId(0), port: 0, first, big }]);
+            assert_eq!(words, [TokenWords { object: ObjectId(0), port: 0, first, bytes: bytes as usize, big }]);
             let is_input = |id: &NodeId| matches!(new.graph.op(*id), Op::Input { .. });
             assert!(!new.needed().iter().any(is_input), "{bytes} bytes");
         }
@@ -206,14 +202,14 @@ mod tests {
 
     #[test]
     fn words_of_which_only_bytes_are_read_stay() {
-        let old = body(4, |graph| {
+        let old = passes(&[(4, 8)], |graph| {
             let word = word_of(graph, 0, 4, true);
             let turned = graph.rotate_left_by(word, 8);
             let byte = graph.extract(word, 16, 8);
             vec![word, turned, byte]
         });
         assert!(words_of_tokens(&old).is_none());
-        let bits = body(4, |graph| {
+        let bits = passes(&[(4, 8)], |graph| {
             let token = graph.input(0, 0, 8);
             vec![graph.extract(token, 3, 2)]
         });

@@ -3,8 +3,8 @@
 //! Bytes that lie together are kept as words of 32 bits, in the order in which the passes put them together.
 
 use super::glue::glue;
-use crate::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use crate::kernel::{BYTES_OF_WORD, Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
+use std::collections::HashMap;
 
 /// An object of which passes change elements that are known.
 #[derive(Clone, Debug)]
@@ -59,28 +59,21 @@ impl Passes {
     fn keeping(body: &Loop) -> Passes {
         let graph = &body.graph;
         // Objects that are read at places that are not known stay in memory.
-        let mut at_unknown_places = HashSet::new();
+        let at_unknown_places = body.read_at_unknown_places();
         let mut ascending: HashMap<ObjectId, i64> = HashMap::new();
+        let entry = |id: NodeId| match graph.op(id) {
+            Op::Entry { object, index } => graph.constant(*index).map(|index| (*object, index)),
+            _ => None,
+        };
         for id in graph.reachable(body.roots()) {
-            match graph.op(id) {
-                Op::Entry { object, index } if graph.constant(*index).is_none() => {
-                    at_unknown_places.insert(*object);
+            let Op::Concat(parts) = graph.op(id) else { continue };
+            for pair in parts.windows(2) {
+                if let [Some((object, a)), Some((other, b))] = [entry(pair[0]), entry(pair[1])]
+                    && object == other
+                {
+                    let up = i64::from(b == a + 1) - i64::from(a == b + 1);
+                    *ascending.entry(object).or_default() += up;
                 }
-                Op::Concat(parts) => {
-                    let entry = |id: NodeId| match graph.op(id) {
-                        Op::Entry { object, index } => graph.constant(*index).map(|index| (*object, index)),
-                        _ => None,
-                    };
-                    for pair in parts.windows(2) {
-                        if let [Some((object, a)), Some((other, b))] = [entry(pair[0]), entry(pair[1])]
-                            && object == other
-                        {
-                            let up = i64::from(b == a + 1) - i64::from(a == b + 1);
-                            *ascending.entry(object).or_default() += up;
-                        }
-                    }
-                }
-                _ => {}
             }
         }
         let mut by_object: HashMap<ObjectId, Vec<usize>> = HashMap::new();
@@ -98,13 +91,16 @@ impl Passes {
             let mut indices = by_object.remove(&object).unwrap_or_default();
             indices.sort_unstable();
             let bytes = body.objects[object.0 as usize].width == 8;
-            let whole = indices.chunks(4).all(|four| four.len() == 4 && four[0] % 4 == 0 && four[3] == four[0] + 3);
-            let in_word = if bytes && whole { 4 } else { 1 };
+            let whole = indices.chunks(BYTES_OF_WORD).all(|word| {
+                let first = word[0];
+                first % BYTES_OF_WORD == 0 && word.iter().copied().eq(first..first + BYTES_OF_WORD)
+            });
+            let in_word = if bytes && whole { BYTES_OF_WORD } else { 1 };
             let name = format!("{}_kept_", body.objects[object.0 as usize].name);
             let (width, length) = (body.objects[object.0 as usize].width, body.objects[object.0 as usize].length);
             objects.push(Object {
                 name: name.clone(),
-                width: if in_word == 4 { 32 } else { width },
+                width: width * in_word as u32,
                 length: length / in_word,
                 persistent: true,
             });

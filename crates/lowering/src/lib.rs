@@ -63,6 +63,9 @@ pub struct Options {
     /// Passes of a loop but the first are a function of their own where they keep less than the first: for languages whose
     /// compilers take functions of any length.
     pub first_apart: bool,
+    /// Values of a pass from which on its rounds are loops: for languages that are compiled while they run, and not where
+    /// functions are long.
+    pub most_values: Option<usize>,
 }
 
 /// Passes that run side by side, in vectors where a language or its compiler has them.
@@ -88,6 +91,7 @@ impl Options {
             tokens_in_place: false,
             lanes: Some(lanes),
             first_apart: true,
+            most_values: None,
         }
     }
 }
@@ -100,6 +104,7 @@ impl Default for Options {
             tokens_in_place: false,
             lanes: None,
             first_apart: true,
+            most_values: None,
         }
     }
 }

@@ -13,7 +13,7 @@ use headrace_transform::control::{
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Object, Op};
-use headrace_transform::passes::rolled_rounds::rolled_rounds;
+use headrace_transform::passes::rolled_rounds::{Aim, rolled_rounds};
 use std::path::Path;
 
 #[path = "../../frontend/tests/support/folders.rs"]
@@ -319,7 +319,7 @@ fn what_needs_no_input_is_decided_before_it_is_read() {
 
 /// Runs every long kernel of an operation with loops for its rounds and without, on tokens and elements that look random;
 /// gives how many values those have that have loops, without and with them.
-fn rolled_kernels(set: &str, operation: &str, variant: &str) -> (usize, usize) {
+fn rolled_kernels(set: &str, operation: &str, variant: &str, aim: Aim) -> (usize, usize) {
     let (network, _, automaton) = explored_variant(set, operation, Some(variant));
     let mut state = 1u64;
     let mut drawn = |width: u32| {
@@ -330,7 +330,8 @@ fn rolled_kernels(set: &str, operation: &str, variant: &str) -> (usize, usize) {
     let (mut before, mut after) = (0, 0);
     for state in &automaton.states {
         state.step.kernels(&mut |kernel, _| {
-            let Some(rolled) = rolled_rounds(&automaton.graph, &automaton.objects, &kernel.effects) else { return };
+            let rolled = rolled_rounds(&automaton.graph, &automaton.objects, &kernel.effects, aim);
+            let Some(rolled) = rolled else { return };
             before += values(&automaton.graph, &kernel.effects);
             after += values(&rolled.graph, &rolled.effects);
             let elements = |object: &Object| -> Vec<u128> {
@@ -359,10 +360,13 @@ fn rolled_kernels(set: &str, operation: &str, variant: &str) -> (usize, usize) {
 #[test]
 fn rounds_of_kernels_become_loops() {
     for (set, operation, variant) in [("aes128", "cbc-encrypt", "boolean"), ("aes192", "ctr", "lut")] {
-        let (before, after) = rolled_kernels(set, operation, variant);
+        let (before, after) = rolled_kernels(set, operation, variant, Aim::Brevity);
         assert!(before > 2 * after, "{set}: {before} values became {after}");
     }
-    let (before, after) = rolled_kernels("ascon-aead128", "aead-encrypt", "standard");
+    let registers = Aim::Registers { n_indexed: usize::MAX };
+    let (before, after) = rolled_kernels("sha256", "hash", "standard", registers);
+    assert!(before > 4 * after, "for registers: {before} values became {after}");
+    let (before, after) = rolled_kernels("ascon-aead128", "aead-encrypt", "standard", Aim::Brevity);
     assert!(before > after && after > 0, "{before} values became {after}");
 }
 

@@ -24,6 +24,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// A port number that stands for a value which is asked for.
 const ASKED: u32 = u32::MAX;
 
+/// Elements of a list that are variables, at most.
+const MOST_SCATTERED: usize = 32;
+
 /// Which ports carry bytes.
 pub(super) struct Bytes {
     pub inputs: Vec<bool>,
@@ -100,8 +103,10 @@ pub(super) struct KernelCode<'a, 'b> {
     pub lanes: Option<LaneSlots>,
     /// Objects whose elements are words of tokens.
     pub token_words: Vec<TokenWords>,
-    /// Elements that are variables while passes of a loop run.
+    /// Elements that are variables: while passes of a loop run, or of lists.
     kept: HashMap<(ObjectId, u64), Vec<VariableId>>,
+    /// Lists that have no elements but at these places, which are variables.
+    scattered: HashMap<ObjectId, BTreeSet<u64>>,
     guarded: HashSet<NodeId>,
     /// Objects that effects store to.
     stored: HashSet<ObjectId>,
@@ -117,6 +122,8 @@ pub(super) struct KernelCode<'a, 'b> {
     pub checks: bool,
     /// What is lowered stands in a loop: what begins at zero is set to zero each time.
     pub repeats: bool,
+    /// But for these lists, of which nothing is read before it is stored.
+    pub filled: Vec<ObjectId>,
 }
 
 impl<'a, 'b> KernelCode<'a, 'b> {
@@ -137,6 +144,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             lanes: None,
             token_words: Vec::new(),
             kept: HashMap::new(),
+            scattered: HashMap::new(),
             guarded: HashSet::new(),
             stored: HashSet::new(),
             inputs: HashMap::new(),
@@ -146,6 +154,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             failed,
             checks: false,
             repeats: false,
+            filled: Vec::new(),
         }
     }
 
@@ -576,7 +585,38 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         let Ordered { statements, copied: _, guarded } = ordered(&mut outside, effects, Order::Late);
         self.stored = outside.stored;
         self.guarded = guarded;
+        self.scattered = self.scattered(effects);
         self.block(&statements);
+    }
+
+    /// Lists of which few elements are read and stored, all at places that are known, and which these are.
+    fn scattered(&self, effects: &[Effect]) -> HashMap<ObjectId, BTreeSet<u64>> {
+        let graph = self.graph();
+        let mut places: HashMap<ObjectId, Option<BTreeSet<u64>>> = HashMap::new();
+        let mut uses = Vec::new();
+        let mut touch = |object: ObjectId, index: NodeId| {
+            if self.object(object).persistent {
+                return;
+            }
+            let all = places.entry(object).or_insert_with(|| Some(BTreeSet::new()));
+            match graph.constant(index) {
+                Some(index) => _ = all.as_mut().map(|all| all.insert(index as u64)),
+                None => *all = None,
+            }
+        };
+        Effect::walk(effects, &mut |effect| {
+            uses.extend(effect.uses());
+            if let Effect::Load { object, index, .. } | Effect::Store { object, index, .. } = effect {
+                touch(*object, *index);
+            }
+        });
+        for id in graph.reachable(uses) {
+            if let Op::Entry { object, index } = graph.op(id) {
+                touch(*object, *index);
+            }
+        }
+        let known = places.into_iter().filter_map(|(object, places)| Some((object, places?)));
+        known.filter(|(_, places)| places.len() <= MOST_SCATTERED).collect()
     }
 
     fn block(&mut self, block: &[Statement]) {
@@ -591,11 +631,17 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     fn statement(&mut self, statement: &Statement) {
         match statement {
+            Statement::List(object) if self.scattered.contains_key(object) => {
+                let width = self.object(*object).width;
+                for place in self.scattered[object].clone() {
+                    self.keep(*object, place, Value::number(0, width));
+                }
+            }
             Statement::List(object) => {
                 let own = self.object(*object);
                 let (ty, length) = (element(own.width), super::layout::stored_length(own).max(1) as u32);
                 let list = self.f.array("list", ty, length);
-                if self.repeats {
+                if self.repeats && !self.filled.contains(object) {
                     let (target, count) = (Place::variable(list), Expr::u32(length));
                     self.f.push(Stmt::Fill { target, at: Expr::u32(0), count, value: Expr::int(ty, 0) });
                 }

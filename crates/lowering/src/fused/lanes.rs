@@ -9,7 +9,7 @@ use super::{CONTEXT, Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{
-    Argument, BinaryOp, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
+    Argument, BinaryOp, CompareOp, Expr, ExprKind, FieldType, FunctionId, Place, Root, Stmt, Type, VariableId,
 };
 use headrace_transform::kernel::{Effect, Loop, ObjectId};
 use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
@@ -257,7 +257,10 @@ fn next_lane(f: &mut FunctionBuilder, lane: VariableId, ports: &[CursorsOf<'_>])
 
 /// A block for each lane.
 fn until(f: &mut FunctionBuilder, lane: VariableId, count: u32, block: Vec<Stmt>) {
-    let (label, more) = (f.label(), f.read(lane).less(Expr::u32(count)));
+    // Compilers know loops best that count with signs.
+    let signed = |n: Expr| n.to(Type::I32);
+    let more = Expr::compare(CompareOp::Less, signed(f.read(lane)), signed(Expr::u32(count)));
+    let label = f.label();
     f.push(Stmt::While(label, more, block));
 }
 

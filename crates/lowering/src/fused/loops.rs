@@ -10,7 +10,8 @@ use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, S
 use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
-use headrace_transform::passes::late_terms_last::late_terms_last;
+use headrace_transform::passes::late_terms_last::{late_terms_last, late_terms_last_in};
+use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
 use headrace_transform::passes::settled_passes::{Settled, settled_passes};
 use headrace_transform::passes::shared_majorities::shared_majorities;
 use headrace_transform::passes::words_of_tokens::words_of_tokens;
@@ -37,7 +38,8 @@ impl Fused<'_> {
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
         let shorter = shared_majorities(body);
         let body = shorter.as_ref().unwrap_or(body);
-        let sooner = late_terms_last(body);
+        // Rounds of loops are looked for first.
+        let sooner = if self.is_long(body) { None } else { late_terms_last(body) };
         let body = sooner.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
         let passes = self.passes(body, lanes.as_ref(), building, functions);
@@ -74,14 +76,25 @@ impl Fused<'_> {
         building: &mut Building,
         functions: &mut Functions,
     ) -> FunctionId {
+        let n_indexed = body.objects.len();
         let (cut, token_words) = words_of_tokens(body).unzip();
         let body = cut.as_ref().unwrap_or(body);
         let passes = Passes::of(body);
-        let values = Values { graph: &passes.graph, objects: &passes.objects };
+        let first_kept = passes.first_kept();
+        let Passes { kept, mut graph, mut objects, mut effects } = passes;
+        let mut filled = Vec::new();
+        if self.is_long(body) {
+            if let Some(rolled) = rolled_rounds(&graph, &objects, &effects, Aim::Registers { n_indexed }) {
+                Rolled { graph, objects, effects, filled } = rolled;
+            }
+            // Loops that are one after the other wait for their sums.
+            (graph, effects) = late_terms_last_in(&graph, &effects).unwrap_or((graph, effects));
+        }
+        let values = Values { graph: &graph, objects: &objects };
         let mut code = KernelCode::new(self, building, values, None);
+        code.filled = filled;
         code.token_words = token_words.unwrap_or_default();
         let n = code.f.scalar_parameter("n_passes", Type::U32);
-        let first_kept = passes.first_kept();
         let inputs = cursors(&mut code, "in", &body.consumes, |code, port| {
             let buffer = &self.fields.inputs[port];
             code.index(buffer.first)
@@ -97,7 +110,7 @@ impl Fused<'_> {
             code.run_lanes(lanes, n, body, &inputs, &outputs);
         }
         // What is kept is read before the first pass.
-        for (i, kept) in passes.kept.iter().enumerate() {
+        for (i, kept) in kept.iter().enumerate() {
             for word in kept.words() {
                 let value = code.kept_word(kept, word);
                 code.keep(ObjectId((first_kept + i) as u32), word as u64, value);
@@ -105,8 +118,8 @@ impl Fused<'_> {
         }
         let outer = code.f.take();
         code.repeats = true;
-        code.open(&passes.effects, &[], &|code, port| at(&inputs, code, port), &|code, port| at(&outputs, code, port));
-        code.effects(&passes.effects);
+        code.open(&effects, &[], &|code, port| at(&inputs, code, port), &|code, port| at(&outputs, code, port));
+        code.effects(&effects);
         code.close();
         code.repeats = false;
         code.go_on(n, 1, body, &inputs, &outputs);
@@ -114,7 +127,7 @@ impl Fused<'_> {
         let block = code.f.restore(outer);
         let label = code.f.label();
         code.f.push(Stmt::While(label, Expr::compare(CompareOp::NotEqual, left, Expr::u32(0)), block));
-        for (i, kept) in passes.kept.iter().enumerate() {
+        for (i, kept) in kept.iter().enumerate() {
             let object = ObjectId((first_kept + i) as u32);
             for word in kept.words() {
                 code.store_kept_word(kept, object, word);
@@ -122,6 +135,11 @@ impl Fused<'_> {
         }
         let KernelCode { f, building, .. } = code;
         functions.add(building, f, "loop", "runs passes of a loop", None)
+    }
+
+    /// Whether rounds of a pass are loops.
+    fn is_long(&self, body: &Loop) -> bool {
+        self.most_values.is_some_and(|most| body.needed().len() > most)
     }
 
     /// Runs a loop as often as tokens, room and counters allow, and ends the function with what comes after it if that was

@@ -125,7 +125,7 @@ impl State<'_, '_, '_> {
     fn effects(&mut self, effects: &[Effect], target: usize) -> (FunctionId, bool) {
         let rolled = self.fused.brevity.rolled(effects, self.number, target);
         let (values, effects) = match rolled.as_deref() {
-            Some(Rolled { graph, objects, effects }) => (Values { graph, objects }, effects.as_slice()),
+            Some(Rolled { graph, objects, effects, .. }) => (Values { graph, objects }, effects.as_slice()),
             None => (Values::of(self.fused.automaton), effects),
         };
         let mut code = self.opened(values, effects, &[], Expr::bool(false));

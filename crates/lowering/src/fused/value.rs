@@ -151,6 +151,7 @@ impl KernelCode<'_, '_> {
             match *self.graph().op(id) {
                 Op::Equal(a, b) => return self.comparison(CompareOp::Equal, a, b),
                 Op::Less(a, b) => return self.comparison(CompareOp::Less, a, b),
+                Op::LessSigned(a, b) => return self.less_signed(a, b),
                 Op::Not(a) => return self.condition(a).negated(),
                 _ => {}
             }
@@ -167,6 +168,24 @@ impl KernelCode<'_, '_> {
         }
         let (a, b) = (self.plain(a), self.plain(b));
         wide::comparison(op, &a, &b)
+    }
+
+    /// Whether one number with a sign is less than another.
+    fn less_signed(&mut self, a: NodeId, b: NodeId) -> Expr {
+        let own = self.width(a);
+        let (a, b) = (self.clean(a), self.clean(b));
+        if let Some(ty) = match own {
+            32 => Some(Type::I32),
+            64 => Some(Type::I64),
+            _ => None,
+        } {
+            return Expr::compare(CompareOp::Less, a.low.to(ty), b.low.to(ty));
+        }
+        // The same order as that of numbers without signs, once those with are the lower ones.
+        let top = Value::number(1 << (own - 1), own);
+        let (a, b) = (a.zip(top.clone(), true, xor), b.zip(top, true, xor));
+        let (a, b) = (self.plain(a), self.plain(b));
+        wide::comparison(CompareOp::Less, &a, &b)
     }
 
     /// A value whose words can be read more than once.
@@ -272,15 +291,7 @@ impl KernelCode<'_, '_> {
             }
             Op::Equal(a, b) => Value::one(self.comparison(CompareOp::Equal, a, b).to(Type::U32), true),
             Op::Less(a, b) => Value::one(self.comparison(CompareOp::Less, a, b).to(Type::U32), true),
-            Op::LessSigned(a, b) => {
-                let own = self.width(a);
-                let top = Value::number(1 << (own - 1), own);
-                let (a, b) = (self.clean(a), self.clean(b));
-                let a = a.zip(top.clone(), true, xor);
-                let b = b.zip(top, true, xor);
-                let (a, b) = (self.plain(a), self.plain(b));
-                Value::one(wide::comparison(CompareOp::Less, &a, &b).to(Type::U32), true)
-            }
+            Op::LessSigned(a, b) => Value::one(self.less_signed(a, b).to(Type::U32), true),
             Op::Select(c, a, b) => {
                 let condition = self.clean(c).low;
                 let all = Expr::unary(UnaryOp::Negate, condition.to(word_type(width)));

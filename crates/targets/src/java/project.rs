@@ -15,8 +15,11 @@ use headrace_source::Diagnostic;
 /// HotSpot puts short loops over many lanes into vectors.
 const LANES: Lanes = Lanes { count: 64, longest: Some(24) };
 
+/// HotSpot compiles no method of more than 8000 bytes, and those of few thousand badly.
+const MOST_VALUES: usize = 1500;
+
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering { first_apart: false, ..Lowering::of(8192, LANES) };
+const LOWERING: Lowering = Lowering { most_values: Some(MOST_VALUES), ..Lowering::of(8192, LANES) };
 
 /// The files of a project, which lie in folders that are named as its package.
 struct Project {

@@ -6,7 +6,7 @@
 
 use super::automaton::{Automaton, Different};
 use crate::kernel::Effect;
-use crate::passes::rolled_rounds::{Rolled, rolled_rounds};
+use crate::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -50,7 +50,7 @@ impl<'a> Brevity<'a> {
             return known.clone();
         }
         let Automaton { graph, objects, .. } = self.automaton;
-        let rolled = rolled_rounds(graph, objects, effects).map(Rc::new);
+        let rolled = rolled_rounds(graph, objects, effects, Aim::Brevity).map(Rc::new);
         self.known.borrow_mut().insert(effects.to_vec(), rolled.clone());
         rolled
     }

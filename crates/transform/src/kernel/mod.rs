@@ -130,6 +130,30 @@ impl Effect {
             Effect::While { condition, .. } | Effect::If { condition, .. } => vec![*condition],
         }
     }
+
+    /// The same on other values; `None` where one has none.
+    pub fn moved(&self, new: &HashMap<NodeId, NodeId>) -> Option<Effect> {
+        let of = |id: &NodeId| new.get(id).copied();
+        let all = |effects: &[Effect]| effects.iter().map(|effect| effect.moved(new)).collect::<Option<Vec<_>>>();
+        Some(match self {
+            Effect::Load { id, object, index } => Effect::Load { id: *id, object: *object, index: of(index)? },
+            Effect::Store { object, index, value } => {
+                Effect::Store { object: *object, index: of(index)?, value: of(value)? }
+            }
+            Effect::Output { port, offset, value } => {
+                Effect::Output { port: *port, offset: *offset, value: of(value)? }
+            }
+            Effect::Check { condition, index, length, span } => {
+                Effect::Check { condition: of(condition)?, index: of(index)?, length: *length, span: *span }
+            }
+            Effect::While { before, condition, body } => {
+                Effect::While { before: all(before)?, condition: of(condition)?, body: all(body)? }
+            }
+            Effect::If { condition, then, otherwise } => {
+                Effect::If { condition: of(condition)?, then: all(then)?, otherwise: all(otherwise)? }
+            }
+        })
+    }
 }
 
 /// A kernel without decisions about tokens: fixed numbers of tokens in and out.

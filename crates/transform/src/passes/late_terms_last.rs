@@ -11,7 +11,7 @@
 //!
 //! Establishes: of every sum, the two terms or parts that are there first are added first.
 
-use crate::kernel::{Graph, Loop, NodeId, Op};
+use crate::kernel::{Effect, Graph, Loop, NodeId, Op};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
@@ -25,24 +25,45 @@ const SIDE_BY_SIDE: u64 = 2;
 /// A loop in which late terms are added last; `None` where no sum has more than two terms, or the longest chain is not what
 /// takes its time.
 pub fn late_terms_last(body: &Loop) -> Option<Loop> {
+    let starts = body.counters.iter().map(|counter| counter.start);
+    let roots = body.roots().into_iter().chain(starts).collect();
     let order = body.needed();
-    let parts = parts_of_sums(body, &order);
-    if parts.is_empty() || !waits(&body.graph, &order) {
+    if !waits(&body.graph, &order) {
         return None;
     }
-    let mut sums = Sums { graph: Graph::with_tables_of(&body.graph), times: Vec::new() };
+    let (graph, new) = added_in_time(&body.graph, roots, &order)?;
+    body.moved(graph, &new)
+}
+
+/// The same for effects with loops: what they take from the pass before is there when a pass begins, and passes wait for each
+/// other.
+pub fn late_terms_last_in(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
+    let mut roots = Vec::new();
+    Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+    let (graph, new) = added_in_time(graph, roots, &Effect::needed(effects, graph))?;
+    let effects = effects.iter().map(|effect| effect.moved(&new)).collect::<Option<_>>()?;
+    Some((graph, effects))
+}
+
+/// A graph in which late terms are added last, and what stands for values there: what roots need, in its order.
+fn added_in_time(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> Option<(Graph, HashMap<NodeId, NodeId>)> {
+    let parts = parts_of_sums(graph, roots, order);
+    if parts.is_empty() {
+        return None;
+    }
+    let mut sums = Sums { graph: Graph::with_tables_of(graph), times: Vec::new() };
     let mut new: HashMap<NodeId, NodeId> = HashMap::new();
-    for id in order.into_iter().filter(|id| !parts.contains(id)) {
-        let value = match body.graph.op(id) {
+    for &id in order.iter().filter(|id| !parts.contains(id)) {
+        let value = match graph.op(id) {
             Op::Add(..) => {
-                let terms = terms(&body.graph, id, &parts).into_iter().map(|term| new.get(&term).copied());
+                let terms = terms(graph, id, &parts).into_iter().map(|term| new.get(&term).copied());
                 sums.sum(terms.collect::<Option<_>>()?)?
             }
-            _ => sums.graph.copy(&body.graph, id, &new)?,
+            _ => sums.graph.copy(graph, id, &new)?,
         };
         new.insert(id, value);
     }
-    body.moved(sums.graph, &new)
+    Some((sums.graph, new))
 }
 
 /// Whether the longest chain takes about as long as all operations that a machine could begin meanwhile.
@@ -70,16 +91,15 @@ fn takes(op: &Op) -> u64 {
 }
 
 /// Sums that are nothing but a term of one other.
-fn parts_of_sums(body: &Loop, order: &[NodeId]) -> HashSet<NodeId> {
-    let starts = body.counters.iter().map(|counter| counter.start);
+fn parts_of_sums(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> HashSet<NodeId> {
     let mut readers: HashMap<NodeId, usize> = HashMap::new();
-    body.roots().into_iter().chain(starts).for_each(|root| *readers.entry(root).or_default() += 1);
+    roots.into_iter().for_each(|root| *readers.entry(root).or_default() += 1);
     let mut in_sums: HashSet<NodeId> = HashSet::new();
     for &id in order {
-        let op = body.graph.op(id);
+        let op = graph.op(id);
         for operand in op.operands() {
             *readers.entry(operand).or_default() += 1;
-            if matches!(op, Op::Add(..)) && matches!(body.graph.op(operand), Op::Add(..)) {
+            if matches!(op, Op::Add(..)) && matches!(graph.op(operand), Op::Add(..)) {
                 in_sums.insert(operand);
             }
         }

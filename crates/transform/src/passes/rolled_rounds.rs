@@ -13,6 +13,11 @@
 //! network keeps it, if its place goes on by a constant, and elsewhere those that are filled before. That makes code
 //! short, not fast; [`Brevity`](crate::control::Brevity) says where it is wanted.
 //!
+//! Compilers that work while a program runs want loops to be fast ([`Aim::Registers`]): they hardly do anything for code that
+//! is long. There rounds are put together until what goes on to the next pass is what the last one left, with nothing moved;
+//! what goes on much further is in a list that keeps all of it, as the message schedules of hash functions do; and constants
+//! are tables.
+//!
 //! Establishes: the effects do what those before did, on more objects that are zero when a kernel begins.
 
 mod emit;
@@ -22,36 +27,56 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Effect, Graph, Object};
+use crate::kernel::{Effect, Graph, Object, ObjectId};
 use shape::Rounds;
 use trace::Trace;
 
 /// Values of a kernel that is long.
 const LONG: usize = 400;
 
+/// What loops are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Short code, whatever memory it needs.
+    Brevity,
+    /// Loops that compilers hold in registers.
+    Registers {
+        /// Elements of how many objects, the first ones, can be read at any place; others have constant places.
+        n_indexed: usize,
+    },
+}
+
+impl Aim {
+    fn is_registers(self) -> bool {
+        self != Self::Brevity
+    }
+}
+
 /// A kernel with loops.
 #[derive(Clone, Debug)]
 pub struct Rolled {
-    /// The values, with the tables of the old graph.
+    /// The values, with the tables of the old graph, and behind them those of loops.
     pub graph: Graph,
     /// The objects, and after them those of loops.
     pub objects: Vec<Object>,
     /// The effects, and before them the loops.
     pub effects: Vec<Effect>,
+    /// Objects of loops of which nothing that counts is read before it is stored.
+    pub filled: Vec<ObjectId>,
 }
 
 /// The effects with loops for what they repeat; `None` where they are not long, or hardly repeat anything.
-pub fn rolled_rounds(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Option<Rolled> {
+pub fn rolled_rounds(graph: &Graph, objects: &[Object], effects: &[Effect], aim: Aim) -> Option<Rolled> {
     // What is loaded in loops has other values in each pass.
     if effects.iter().any(|effect| matches!(effect, Effect::While { .. } | Effect::If { .. })) {
         return None;
     }
-    let trace = Trace::of(graph, effects);
+    let trace = Trace::of(graph, effects, aim);
     if trace.nodes.len() < LONG {
         return None;
     }
     let mut found = Vec::new();
-    search(&trace, 0, trace.nodes.len(), &mut found);
+    search(&trace, aim, 0, trace.nodes.len(), &mut found);
     found.sort_by_key(|rounds: &Rounds| rounds.start);
     if found.is_empty() {
         return None;
@@ -60,9 +85,11 @@ pub fn rolled_rounds(graph: &Graph, objects: &[Object], effects: &[Effect]) -> O
 }
 
 /// The rounds between two positions: those that save most, and what is before and after them.
-fn search(trace: &Trace, from: usize, to: usize, found: &mut Vec<Rounds>) {
-    let Some(rounds) = trace.runs(from, to).into_iter().find_map(|run| Rounds::of(trace, &run)) else { return };
-    search(trace, from, rounds.start, found);
-    search(trace, rounds.end(), to, found);
+fn search(trace: &Trace, aim: Aim, from: usize, to: usize, found: &mut Vec<Rounds>) {
+    let Some(rounds) = trace.runs(from, to, aim).into_iter().find_map(|run| Rounds::of(trace, &run, aim)) else {
+        return;
+    };
+    search(trace, aim, from, rounds.start, found);
+    search(trace, aim, rounds.end(), to, found);
     found.push(rounds);
 }

@@ -297,7 +297,7 @@ impl Writer<'_> {
     fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> String {
         match self.brevity.rolled(effects, from, to) {
             Some(rolled) => {
-                let Rolled { graph, objects, effects } = &*rolled;
+                let Rolled { graph, objects, effects, .. } = &*rolled;
                 kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
             None => self.statements(effects, Vec::new(), depth),

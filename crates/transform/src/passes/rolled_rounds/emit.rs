@@ -1,9 +1,9 @@
 //! Rounds as effects.
 
 use super::Rolled;
-use super::shape::{Handed, Rounds, Source};
+use super::shape::{Before, Handed, Rounds, Source, progression};
 use super::trace::Trace;
-use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
+use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Table, TableId};
 use std::collections::{BTreeMap, HashMap};
 
 /// Bits of indices.
@@ -20,6 +20,34 @@ struct Line {
     n: usize,
 }
 
+/// A list of values of all rounds, behind those of rounds before the first: how many these are.
+#[derive(Clone, Copy)]
+struct History {
+    object: ObjectId,
+    before: usize,
+}
+
+/// Where what is handed to rounds lies: the index for the first round, and what is added for each, modulo 2^32.
+#[derive(Clone, Copy)]
+struct Given {
+    list: List,
+    first: u32,
+    step: u32,
+}
+
+#[derive(Clone, Copy)]
+enum List {
+    Object(ObjectId),
+    Table(TableId),
+}
+
+/// What passes work on.
+struct Memory {
+    lines: Lines,
+    kept: BTreeMap<usize, History>,
+    given: Vec<Given>,
+}
+
 /// What grows.
 struct Emitter<'t> {
     trace: &'t Trace<'t>,
@@ -28,6 +56,10 @@ struct Emitter<'t> {
     effects: Vec<Effect>,
     /// What stands for values.
     new: HashMap<NodeId, NodeId>,
+    /// Elements that values lie in.
+    lying: HashMap<NodeId, (ObjectId, usize)>,
+    /// Lists that need not begin with zeros.
+    filled: Vec<ObjectId>,
     loads: u32,
 }
 
@@ -43,6 +75,8 @@ pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], fou
         objects: objects.to_vec(),
         effects: Vec::new(),
         new: HashMap::new(),
+        lying: HashMap::new(),
+        filled: Vec::new(),
         loads: loads.max().unwrap_or(0),
     };
     emitter.straight(&trace.read)?;
@@ -55,21 +89,35 @@ pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], fou
     emitter.straight(&trace.nodes[at..])?;
     let effects: Vec<Effect> = effects.iter().map(|effect| emitter.moved(effect)).collect::<Option<_>>()?;
     emitter.effects.extend(effects);
-    Some(Rolled { graph: emitter.graph, objects: emitter.objects, effects: emitter.effects })
+    let Emitter { graph, objects, effects, filled, .. } = emitter;
+    Some(Rolled { graph, objects, effects, filled })
 }
 
 impl Emitter<'_> {
     /// Values one after the other.
     fn straight(&mut self, nodes: &[NodeId]) -> Option<()> {
         for &id in nodes {
+            for operand in self.trace.graph.op(id).operands() {
+                self.of(operand);
+            }
             let value = self.graph.copy(self.trace.graph, id, &self.new)?;
             self.new.insert(id, value);
         }
         Some(())
     }
 
-    fn of(&self, id: NodeId) -> Option<NodeId> {
-        self.new.get(&id).copied()
+    /// What stands for a value: what lies in memory is loaded.
+    fn of(&mut self, id: NodeId) -> Option<NodeId> {
+        if let Some(&known) = self.new.get(&id) {
+            return Some(known);
+        }
+        let &(object, place) = self.lying.get(&id)?;
+        let index = self.index(place);
+        let mut effects = Vec::new();
+        let loaded = self.load(&mut effects, object, index);
+        self.effects.append(&mut effects);
+        self.new.insert(id, loaded);
+        Some(loaded)
     }
 
     fn width(&self, position: usize) -> u32 {
@@ -80,8 +128,15 @@ impl Emitter<'_> {
         self.graph.number(index as u128, INDEX)
     }
 
-    /// A list that begins with zeros.
+    /// A list that is filled before it is read.
     fn list(&mut self, name: String, width: u32, length: usize) -> ObjectId {
+        let list = self.zeros(name, width, length);
+        self.filled.push(list);
+        list
+    }
+
+    /// A list that begins with zeros.
+    fn zeros(&mut self, name: String, width: u32, length: usize) -> ObjectId {
         let mut name = name;
         while self.objects.iter().any(|object| object.name == name) {
             name.push('_');
@@ -100,24 +155,24 @@ impl Emitter<'_> {
 
     fn rounds(&mut self, number: usize, rounds: &Rounds) -> Option<()> {
         let lines = self.lines(number, rounds)?;
-        let mut given = Vec::new();
-        for (at, handed) in rounds.handed.iter().enumerate() {
-            given.push(self.given(number, at, handed, rounds.n)?);
-        }
-        let kept: BTreeMap<usize, ObjectId> = (rounds.kept.iter())
-            .map(|&value| {
-                let width = self.width(rounds.start + value);
-                (value, self.list(format!("rounds_{number}_value_{value}"), width, rounds.n))
-            })
-            .collect();
-        let counter = self.list(format!("rounds_{number}_done"), INDEX, 1);
+        let kept = self.kept(number, rounds)?;
+        let tables = self.tables(number, rounds);
+        let handed = rounds.handed.iter().enumerate();
+        let given = handed.map(|(at, handed)| match tables.get(&at) {
+            Some(table) => Some(*table),
+            None => self.given(number, at, handed, rounds.n),
+        });
+        let given = given.collect::<Option<_>>()?;
+        let memory = Memory { lines, kept, given };
+        let counter = self.zeros(format!("rounds_{number}_done"), INDEX, 1);
         let zero = self.index(0);
         let mut before = Vec::new();
         let done = self.load(&mut before, counter, zero);
         let all = self.index(rounds.n);
-        let condition = self.graph.less(done, all);
+        // Rounds are few: compilers know loops best that count with signs.
+        let condition = self.graph.less_signed(done, all);
         let mut body = Vec::new();
-        self.round(rounds, &lines, &given, &kept, done, &mut body)?;
+        self.round(rounds, &memory, done, &mut body)?;
         let one = self.index(1);
         let next = self.graph.sum(done, one);
         body.push(Effect::Store { object: counter, index: zero, value: next });
@@ -125,15 +180,11 @@ impl Emitter<'_> {
         for &at in &rounds.wanted {
             let (round, value) = ((at - rounds.start) / rounds.period, (at - rounds.start) % rounds.period);
             let ago = rounds.n - 1 - round;
-            let (object, place) = match lines.get(&value) {
+            let place = match memory.lines.get(&value) {
                 Some(line) if ago < line.n => (line.object, line.first + ago),
-                _ => (*kept.get(&value)?, round),
+                _ => memory.kept.get(&value).map(|history| (history.object, history.before + round))?,
             };
-            let mut effects = Vec::new();
-            let index = self.index(place);
-            let loaded = self.load(&mut effects, object, index);
-            self.effects.append(&mut effects);
-            self.new.insert(self.trace.nodes[at], loaded);
+            self.lying.insert(self.trace.nodes[at], place);
         }
         Some(())
     }
@@ -162,58 +213,105 @@ impl Emitter<'_> {
                 continue;
             }
             for ago in 0..n {
-                let position = rounds.start + value - (ago + 1) * rounds.period;
-                let (index, value) = (self.index(line.first + ago), self.of(self.trace.nodes[position])?);
+                let first = rounds.first.get(&Before { value, rounds: ago + 1 })?;
+                let (index, value) = (self.index(line.first + ago), self.of(*first)?);
                 self.effects.push(Effect::Store { object: line.object, index, value });
             }
         }
         Some(lines)
     }
 
-    /// Where what is handed to rounds lies, and the index for the first round and what is added for each: a list is filled.
-    fn given(&mut self, number: usize, at: usize, handed: &Handed, n: usize) -> Option<(ObjectId, u32, u32)> {
+    /// Lists of what is kept of all rounds, with what is there before the first.
+    fn kept(&mut self, number: usize, rounds: &Rounds) -> Option<BTreeMap<usize, History>> {
+        let mut kept = BTreeMap::new();
+        for (&value, &before) in &rounds.kept {
+            let width = self.width(rounds.start + value);
+            let object = self.list(format!("rounds_{number}_value_{value}"), width, before + rounds.n);
+            for place in 0..before {
+                let Some(&first) = rounds.first.get(&Before { value, rounds: before - place }) else { continue };
+                let (index, value) = (self.index(place), self.of(first)?);
+                self.effects.push(Effect::Store { object, index, value });
+                self.lying.insert(first, (object, place));
+            }
+            kept.insert(value, History { object, before });
+        }
+        Some(kept)
+    }
+
+    /// Tables of constants that are handed to rounds: one for each width, in the order in which rounds need them.
+    fn tables(&mut self, number: usize, rounds: &Rounds) -> BTreeMap<usize, Given> {
+        let mut by_width: BTreeMap<u32, Vec<(usize, &[u128])>> = BTreeMap::new();
+        for (at, handed) in rounds.handed.iter().enumerate() {
+            if let Handed::Constants { all, width } = handed {
+                by_width.entry(*width).or_default().push((at, all));
+            }
+        }
+        let mut tables = BTreeMap::new();
+        for (width, constants) in by_width {
+            let elements = (0..rounds.n).flat_map(|round| constants.iter().map(move |(_, all)| all[round])).collect();
+            let table = Table { name: format!("rounds_{number}_constants_{width}"), width, elements };
+            let list = List::Table(self.graph.add_table(table));
+            let step = constants.len() as u32;
+            tables.extend((0..).zip(constants).map(|(first, (at, _))| (at, Given { list, first, step })));
+        }
+        tables
+    }
+
+    /// Where what is handed to rounds lies: a list is filled where it lies nowhere.
+    fn given(&mut self, number: usize, at: usize, handed: &Handed, n: usize) -> Option<Given> {
+        let name = format!("rounds_{number}_given_{at}");
         let all = match handed {
-            &Handed::Elements { object, first, step } => return Some((object, first, step)),
+            &Handed::Elements { object, first, step } => {
+                return Some(Given { list: List::Object(object), first, step });
+            }
+            // They are in tables.
+            Handed::Constants { .. } => return None,
             Handed::List(all) => all,
         };
+        let places: Option<Vec<_>> = all.iter().map(|id| self.lying.get(id).copied()).collect();
+        if let Some((object, first, step)) = places.and_then(|places| progression(&places)) {
+            return Some(Given { list: List::Object(object), first, step });
+        }
         let width = self.trace.graph.width(*all.first()?);
-        let object = self.list(format!("rounds_{number}_given_{at}"), width, n);
+        let object = self.list(name, width, n);
         for (round, &id) in all.iter().enumerate() {
             let (index, value) = (self.index(round), self.of(id)?);
             self.effects.push(Effect::Store { object, index, value });
         }
-        Some((object, 0, 1))
+        Some(Given { list: List::Object(object), first: 0, step: 1 })
     }
 
     /// The effects of one round; `done` is how many were done before.
-    fn round(
-        &mut self,
-        rounds: &Rounds,
-        lines: &Lines,
-        given: &[(ObjectId, u32, u32)],
-        kept: &BTreeMap<usize, ObjectId>,
-        done: NodeId,
-        body: &mut Vec<Effect>,
-    ) -> Option<()> {
-        let mut carried: HashMap<(usize, usize), NodeId> = HashMap::new();
-        for (&value, line) in lines {
+    fn round(&mut self, rounds: &Rounds, memory: &Memory, done: NodeId, body: &mut Vec<Effect>) -> Option<()> {
+        let mut carried: BTreeMap<Before, NodeId> = BTreeMap::new();
+        for (&value, line) in &memory.lines {
             for ago in 0..line.n {
                 let index = self.index(line.first + ago);
-                carried.insert((value, ago + 1), self.load(body, line.object, index));
+                carried.insert(Before { value, rounds: ago + 1 }, self.load(body, line.object, index));
+            }
+        }
+        for &source in rounds.sources.iter().flatten() {
+            if let Source::Carried(before) = source
+                && !carried.contains_key(&before)
+            {
+                let history = memory.kept.get(&before.value)?;
+                let index = self.further(done, 1, (history.before - before.rounds) as u32);
+                carried.insert(before, self.load(body, history.object, index));
             }
         }
         let mut handed = Vec::new();
-        for &(object, first, step) in given {
-            let (first, step) = (self.index(first as usize), self.index(step as usize));
-            let further = self.graph.product(done, step);
-            let index = self.graph.sum(further, first);
-            handed.push(self.load(body, object, index));
+        for &Given { list, first, step } in &memory.given {
+            let index = self.further(done, step, first);
+            handed.push(match list {
+                List::Object(object) => self.load(body, object, index),
+                List::Table(table) => self.graph.lookup(table, index),
+            });
         }
         let mut values: Vec<NodeId> = Vec::with_capacity(rounds.period);
         for (number, sources) in rounds.sources.iter().enumerate() {
             let operand = |source: &Source| match *source {
                 Source::Inside(value) => values.get(value).copied(),
-                Source::Carried(before) => carried.get(&(before.value, before.rounds)).copied(),
+                Source::Carried(before) => carried.get(&before).copied(),
                 Source::Same(id) => self.of(id),
                 Source::Handed(at) => handed.get(at).copied(),
             };
@@ -222,34 +320,33 @@ impl Emitter<'_> {
             let value = self.graph.rebuild(self.trace.graph.op(id), self.trace.graph.width(id), &operands);
             values.push(value);
         }
-        for (&value, line) in lines {
+        for (&value, line) in &memory.lines {
             for ago in 0..line.n {
-                let next = if ago == 0 { *values.get(value)? } else { *carried.get(&(value, ago))? };
+                let next = if ago == 0 { values.get(value) } else { carried.get(&Before { value, rounds: ago }) };
+                let next = *next?;
                 let index = self.index(line.first + ago);
                 body.push(Effect::Store { object: line.object, index, value: next });
             }
         }
-        for (&value, &object) in kept {
-            body.push(Effect::Store { object, index: done, value: *values.get(value)? });
+        for (&value, history) in &memory.kept {
+            let index = self.further(done, 1, history.before as u32);
+            body.push(Effect::Store { object: history.object, index, value: *values.get(value)? });
         }
         Some(())
     }
 
+    /// An index that goes on by a constant from round to round, modulo 2^32.
+    fn further(&mut self, done: NodeId, step: u32, first: u32) -> NodeId {
+        let (first, step) = (self.index(first as usize), self.index(step as usize));
+        let further = self.graph.product(done, step);
+        self.graph.sum(further, first)
+    }
+
     /// An effect on what stands for values; there are no loops and choices where rounds are looked for.
-    fn moved(&self, effect: &Effect) -> Option<Effect> {
-        let of = |id: &NodeId| self.of(*id);
-        Some(match effect {
-            Effect::Load { id, object, index } => Effect::Load { id: *id, object: *object, index: of(index)? },
-            Effect::Store { object, index, value } => {
-                Effect::Store { object: *object, index: of(index)?, value: of(value)? }
-            }
-            Effect::Output { port, offset, value } => {
-                Effect::Output { port: *port, offset: *offset, value: of(value)? }
-            }
-            Effect::Check { condition, index, length, span } => {
-                Effect::Check { condition: of(condition)?, index: of(index)?, length: *length, span: *span }
-            }
-            Effect::While { .. } | Effect::If { .. } => return None,
-        })
+    fn moved(&mut self, effect: &Effect) -> Option<Effect> {
+        for id in effect.uses() {
+            self.of(id)?;
+        }
+        effect.moved(&self.new)
     }
 }

@@ -1,14 +1,18 @@
 //! What one round is, and what goes into it.
 
+use super::Aim;
 use super::trace::{LEAST, READ, Run, Trace};
 use crate::kernel::{NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// Loads and stores for what goes from round to round, at most: one to so many other values of a round.
 const OVERHEAD: usize = 3;
 
 /// Values that must be saved at least.
 const WORTH: usize = 100;
+
+/// Values of how many rounds go on by moving them; those of more are in a list that keeps all of them.
+const MOVED: usize = 4;
 
 /// Where an operand of a value of a round comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +41,13 @@ pub(super) struct Before {
 pub(super) enum Handed {
     /// They go into a list.
     List(Vec<NodeId>),
+    /// They are constants, of which there is a table.
+    Constants {
+        /// One for each round.
+        all: Vec<u128>,
+        /// Bits of each.
+        width: u32,
+    },
     /// They are elements of an object, whose indices go on by a constant.
     Elements {
         /// The object.
@@ -60,10 +71,13 @@ pub(super) struct Rounds {
     pub sources: Vec<Vec<Source>>,
     /// What differs from round to round.
     pub handed: Vec<Handed>,
-    /// Of which values those of earlier rounds are kept, and of how many.
+    /// Of which values those of earlier rounds go on from one to the next, and of how many.
     pub carried: BTreeMap<usize, usize>,
-    /// Values of which those of all rounds are kept, as they are needed after the loop.
-    pub kept: BTreeSet<usize>,
+    /// Values of which those of all rounds are kept, as they are needed after the loop or much later in it, and of how many
+    /// rounds before the first there are such.
+    pub kept: BTreeMap<usize, usize>,
+    /// What stands for values of rounds before the first, counted back from that.
+    pub first: BTreeMap<Before, NodeId>,
     /// Positions whose values are needed after the loop.
     pub wanted: Vec<usize>,
 }
@@ -75,7 +89,7 @@ impl Rounds {
     }
 
     /// What becomes of a run; `None` where too little would be gained.
-    pub fn of(trace: &Trace, run: &Run) -> Option<Self> {
+    pub fn of(trace: &Trace, run: &Run, aim: Aim) -> Option<Self> {
         let (start, n) = phase(trace, run)?;
         let mut rounds = Self {
             start,
@@ -84,13 +98,22 @@ impl Rounds {
             sources: Vec::new(),
             handed: Vec::new(),
             carried: BTreeMap::new(),
-            kept: BTreeSet::new(),
+            kept: BTreeMap::new(),
+            first: BTreeMap::new(),
             wanted: Vec::new(),
         };
         let mut known: HashMap<Vec<NodeId>, usize> = HashMap::new();
         for value in 0..run.period {
-            let sources = rounds.sources_of(trace, value, &mut known)?;
+            let sources = rounds.sources_of(trace, value, &mut known, aim)?;
             rounds.sources.push(sources);
+        }
+        if aim.is_registers() {
+            let (carried, kept) = rounds.carried.iter().partition(|(_, n)| **n <= MOVED);
+            (rounds.carried, rounds.kept) = (carried, kept);
+            // Rounds that are put together do without.
+            if rounds.carried.values().any(|&n| n > 1) {
+                return None;
+            }
         }
         let rest: Vec<usize> = (start..rounds.end())
             .filter(|&at| trace.users[at].last().is_some_and(|&user| user >= rounds.end()))
@@ -99,10 +122,10 @@ impl Rounds {
             let (round, value) = ((at - start) / run.period, (at - start) % run.period);
             // What later rounds read is still there.
             let reach = rounds.carried.get(&value).copied().unwrap_or(0);
-            if round + 1 == n {
+            if round + 1 == n && !rounds.kept.contains_key(&value) {
                 rounds.carried.entry(value).or_insert(1);
             } else if round + reach < n {
-                rounds.kept.insert(value);
+                rounds.kept.entry(value).or_insert(0);
             }
         }
         rounds.wanted = rest;
@@ -113,7 +136,8 @@ impl Rounds {
         let carried: usize = self.carried.values().sum();
         let listed = self.handed.iter().filter(|handed| matches!(handed, Handed::List(_))).count();
         let overhead = 2 * carried + listed + self.kept.len();
-        let costs = 3 * carried + (self.n + 1) * listed + self.kept.len() + self.wanted.len();
+        let first: usize = self.kept.values().sum();
+        let costs = 3 * carried + (self.n + 1) * listed + self.kept.len() + first + self.wanted.len();
         overhead * OVERHEAD <= self.period && (self.n - 1) * self.period >= 2 * costs + WORTH
     }
 
@@ -122,6 +146,7 @@ impl Rounds {
         trace: &Trace,
         value: usize,
         known: &mut HashMap<Vec<NodeId>, usize>,
+        aim: Aim,
     ) -> Option<Vec<Source>> {
         let position = |round: usize| self.start + round * self.period + value;
         if !(1..self.n).all(|round| trace.is_alike(position(0), position(round))) {
@@ -131,36 +156,64 @@ impl Rounds {
         for number in 0..trace.operands(position(0)).len() {
             let operand = |round: usize| trace.operands(position(round))[number];
             let distance = |round: usize| position(round).checked_sub(operand(round));
-            let away = distance(0).filter(|_| (0..self.n).all(|round| distance(round) == distance(0)));
+            let away = distance(self.n - 1).filter(|_| (0..self.n).all(|round| distance(round) == distance(0)));
             let is_before = |round: usize| operand(round) < self.start || operand(round) == READ;
             let id = |round: usize| trace.graph.op(trace.nodes[position(round)]).operands()[number];
             let source = match away {
                 Some(away) if away <= value => Source::Inside(value - away),
-                Some(away) => {
-                    let rounds = (away - value).div_ceil(self.period);
-                    if rounds >= self.n {
+                Some(away) => Source::Carried(self.before(value, away)?),
+                None if !(0..self.n).all(is_before) => {
+                    let before = distance(self.n - 1).and_then(|away| self.before(value, away));
+                    let before = before.filter(|_| aim.is_registers())?;
+                    let goes_on = |round: usize| distance(round) == distance(self.n - 1);
+                    if !(0..before.rounds).all(is_before) || !(before.rounds..self.n).all(goes_on) {
                         return None;
                     }
-                    let before = Before { value: value + rounds * self.period - away, rounds };
-                    let most = self.carried.entry(before.value).or_default();
-                    *most = rounds.max(*most);
                     Source::Carried(before)
                 }
-                None if !(0..self.n).all(is_before) => return None,
                 None if (0..self.n).all(|round| id(round) == id(0)) => Source::Same(id(0)),
                 None => {
                     let all: Vec<NodeId> = (0..self.n).map(id).collect();
                     let handed = &mut self.handed;
                     let number = *known.entry(all).or_insert_with_key(|all| {
-                        handed.push(elements(trace, all).unwrap_or_else(|| Handed::List(all.clone())));
+                        handed.push(Handed::of(trace, all, aim));
                         handed.len() - 1
                     });
                     Source::Handed(number)
                 }
             };
+            if let Source::Carried(before) = source {
+                let most = self.carried.entry(before.value).or_default();
+                *most = before.rounds.max(*most);
+                for round in 0..before.rounds {
+                    let place = Before { rounds: before.rounds - round, ..before };
+                    if *self.first.entry(place).or_insert(id(round)) != id(round) {
+                        return None;
+                    }
+                }
+            }
             sources.push(source);
         }
         Some(sources)
+    }
+
+    /// Whose value is so far away from another one, if not of all rounds before.
+    fn before(&self, value: usize, away: usize) -> Option<Before> {
+        let rounds = away.checked_sub(value)?.div_ceil(self.period);
+        (rounds < self.n).then(|| Before { value: value + rounds * self.period - away, rounds })
+    }
+}
+
+impl Handed {
+    fn of(trace: &Trace, all: &[NodeId], aim: Aim) -> Self {
+        let constants: Option<Vec<u128>> = all.iter().map(|&id| trace.graph.constant(id)).collect();
+        let width = trace.graph.width(all[0]);
+        let table = constants.filter(|_| aim.is_registers()).map(|all| Handed::Constants { all, width });
+        let indexed = |object: ObjectId| match aim {
+            Aim::Brevity => true,
+            Aim::Registers { n_indexed } => (object.0 as usize) < n_indexed,
+        };
+        table.or_else(|| elements(trace, all, &indexed)).unwrap_or_else(|| Handed::List(all.to_vec()))
     }
 }
 
@@ -196,14 +249,22 @@ fn phase(trace: &Trace, run: &Run) -> Option<(usize, usize)> {
 }
 
 /// Elements of one object at indices that go on by a constant.
-fn elements(trace: &Trace, all: &[NodeId]) -> Option<Handed> {
+fn elements(trace: &Trace, all: &[NodeId], indexed: &dyn Fn(ObjectId) -> bool) -> Option<Handed> {
     let place = |id: &NodeId| match trace.graph.op(*id) {
-        Op::Entry { object, index } => Some((*object, u32::try_from(trace.graph.constant(*index)?).ok()?)),
+        Op::Entry { object, index } => Some((*object, trace.graph.constant(*index)? as usize)),
         _ => None,
     };
-    let places: Vec<(ObjectId, u32)> = all.iter().map(place).collect::<Option<_>>()?;
-    let (object, first) = places[0];
-    let step = places[1].1.wrapping_sub(first);
-    let goes_on = |pair: &[(ObjectId, u32)]| pair[1].0 == object && pair[1].1.wrapping_sub(pair[0].1) == step;
-    places.windows(2).all(goes_on).then_some(Handed::Elements { object, first, step })
+    let places: Vec<(ObjectId, usize)> = all.iter().map(place).collect::<Option<_>>()?;
+    let (object, first, step) = progression(&places).filter(|place| indexed(place.0))?;
+    Some(Handed::Elements { object, first, step })
+}
+
+/// The object, the first index and what is added to it each time, modulo 2^32, where places go on by a constant.
+pub(super) fn progression(places: &[(ObjectId, usize)]) -> Option<(ObjectId, u32, u32)> {
+    let place = |at: usize| places.get(at).map(|&(object, index)| (object, index as u32));
+    let ((object, first), (_, second)) = (place(0)?, place(1)?);
+    let step = second.wrapping_sub(first);
+    let goes_on =
+        |pair: &[(ObjectId, usize)]| pair[1].0 == object && (pair[1].1 as u32).wrapping_sub(pair[0].1 as u32) == step;
+    places.windows(2).all(goes_on).then_some((object, first, step))
 }

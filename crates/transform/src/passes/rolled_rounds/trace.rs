@@ -1,8 +1,9 @@
 //! Where the same operations come again, a period later.
 
+use super::Aim;
 use crate::kernel::graph::{Mixed, Mixer};
 use crate::kernel::{Effect, Graph, NodeId, Op};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 /// Operations in a row that must be the same for their distance to be tried as a period. Many parts of a round are alike,
@@ -79,11 +80,43 @@ fn reads(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
+/// The same in an order in which bits of values are taken where they are first needed, not where something else may have had
+/// them before: so the first rounds do as the others.
+fn bits_with_users(graph: &Graph, nodes: Vec<NodeId>) -> Vec<NodeId> {
+    let takes_bits = |id: NodeId| matches!(graph.op(id), Op::Extract(..));
+    let mut waiting: HashSet<NodeId> = nodes.iter().copied().filter(|&id| takes_bits(id)).collect();
+    let mut ordered = Vec::with_capacity(nodes.len());
+    for &id in nodes.iter().filter(|id| !takes_bits(**id)) {
+        let operands = graph.op(id).operands();
+        let mut open: Vec<NodeId> =
+            operands.iter().copied().filter(|operand| waiting.contains(operand)).rev().collect();
+        while let Some(&next) = open.last() {
+            let of = graph.op(next).operands().into_iter().find(|operand| waiting.contains(operand));
+            match of {
+                Some(operand) => open.push(operand),
+                None => {
+                    if waiting.remove(&next) {
+                        ordered.push(next);
+                    }
+                    open.pop();
+                }
+            }
+        }
+        ordered.push(id);
+    }
+    // What only effects need.
+    ordered.extend(nodes.into_iter().filter(|id| waiting.contains(id)));
+    ordered
+}
+
 impl<'g> Trace<'g> {
-    pub fn of(graph: &'g Graph, effects: &[Effect]) -> Self {
+    pub fn of(graph: &'g Graph, effects: &[Effect], aim: Aim) -> Self {
         let roots: Vec<NodeId> = effects.iter().flat_map(Effect::uses).collect();
-        let (read, nodes): (Vec<NodeId>, Vec<NodeId>) =
+        let (read, mut nodes): (Vec<NodeId>, Vec<NodeId>) =
             graph.reachable(roots.iter().copied()).into_iter().partition(|&id| reads(graph, id));
+        if aim.is_registers() {
+            nodes = bits_with_users(graph, nodes);
+        }
         let positions: HashMap<NodeId, usize, Mixed> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let (mut operands, mut first_operands) = (Vec::with_capacity(2 * nodes.len()), vec![0]);
         let mut users = vec![Vec::new(); nodes.len()];
@@ -140,7 +173,7 @@ impl<'g> Trace<'g> {
     }
 
     /// Runs between two positions, those that save most first.
-    pub fn runs(&self, from: usize, to: usize) -> Vec<Run> {
+    pub fn runs(&self, from: usize, to: usize, aim: Aim) -> Vec<Run> {
         let mut periods: BTreeSet<usize> = BTreeSet::new();
         for row in ROWS {
             for distance in self.distances(from, to, row) {
@@ -148,9 +181,13 @@ impl<'g> Trace<'g> {
             }
         }
         let fits = |period: &usize| period * LEAST <= to - from;
-        let mut runs: Vec<Run> =
-            periods.into_iter().filter(fits).filter_map(|period| self.longest(from, to, period)).collect();
+        // What is known before the first rounds may be what later ones take from others.
+        let beginnings: &[bool] = if aim.is_registers() { &[false, true] } else { &[false] };
+        let mut runs: Vec<Run> = (periods.into_iter().filter(fits))
+            .flat_map(|period| beginnings.iter().filter_map(move |begins| self.longest(from, to, period, *begins)))
+            .collect();
         runs.sort_by_key(|run| (std::cmp::Reverse(run.saves()), run.period));
+        runs.dedup();
         runs
     }
 
@@ -179,12 +216,12 @@ impl<'g> Trace<'g> {
         often.into_iter().take(TRIED).map(|(distance, _)| distance).collect()
     }
 
-    /// The longest run of a period, if it has enough rounds.
-    fn longest(&self, from: usize, to: usize, period: usize) -> Option<Run> {
+    /// The longest run of a period, if it has enough rounds; `begins`: the first of them may have other operands, known before.
+    fn longest(&self, from: usize, to: usize, period: usize, begins: bool) -> Option<Run> {
         let mut longest: Option<Run> = None;
         let mut start = from;
         for at in from..=to - period {
-            if at < to - period && self.comes_again(start, at, period) {
+            if at < to - period && self.comes_again(start, at, period, begins) {
                 continue;
             }
             let run = Run { start, end: at + period, period };
@@ -198,17 +235,19 @@ impl<'g> Trace<'g> {
     }
 
     /// Whether a period after a position the same is computed, as far as hashes tell, in a run that begins at `start`: from
-    /// operands as far away, from the same ones, or from others that are known before it.
-    fn comes_again(&self, start: usize, at: usize, period: usize) -> bool {
+    /// operands as far away, from the same ones, or from others that are known before it; where it `begins` also from what is
+    /// known before it, and then from what its first rounds compute.
+    fn comes_again(&self, start: usize, at: usize, period: usize, begins: bool) -> bool {
         if self.forms[at] != self.forms[at + period] {
             return false;
         }
         let (now, then) = (self.operands(at), self.operands(at + period));
         let is_before = |position: usize| position < start || position == READ;
-        now.len() == then.len()
-            && now
-                .iter()
-                .zip(then)
-                .all(|(&a, &b)| a == b || is_before(a) && is_before(b) || a != READ && a + period == b)
+        // Where a run begins is not known exactly.
+        let is_first = |position: usize| begins && (start..start + 2 * period).contains(&position);
+        let fits = |(&a, &b): (&usize, &usize)| {
+            a == b || is_before(a) && (is_before(b) || is_first(b)) || a != READ && a + period == b
+        };
+        now.len() == then.len() && now.iter().zip(then).all(fits)
     }
 }

@@ -60,9 +60,6 @@ pub struct Options {
     pub tokens_in_place: bool,
     /// How passes of loops that do not need each other run side by side, where they may.
     pub lanes: Option<Lanes>,
-    /// Passes of a loop but the first are a function of their own where they keep less than the first: for languages whose
-    /// compilers take functions of any length.
-    pub first_apart: bool,
     /// Values of a pass from which on its rounds are loops: for languages that are compiled while they run, and not where
     /// functions are long.
     pub most_values: Option<usize>,
@@ -90,7 +87,6 @@ impl Options {
             boundary_tokens,
             tokens_in_place: false,
             lanes: Some(lanes),
-            first_apart: true,
             most_values: None,
         }
     }
@@ -103,7 +99,6 @@ impl Default for Options {
             boundary_tokens: 2048,
             tokens_in_place: false,
             lanes: None,
-            first_apart: true,
             most_values: None,
         }
     }

@@ -43,7 +43,7 @@ impl Fused<'_> {
         let body = sooner.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
         let passes = self.passes(body, lanes.as_ref(), building, functions);
-        let settled = if self.first_apart && lanes.is_none() { settled_passes(body) } else { None };
+        let settled = if lanes.is_none() { settled_passes(body) } else { None };
         let others = settled.map(|Settled { body, behind }| {
             let values = Values { graph: &body.graph, objects: &body.objects };
             (self.passes(&body, None, building, functions), self.behind(values, &behind, building, functions))

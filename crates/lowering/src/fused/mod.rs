@@ -69,7 +69,6 @@ struct Fused<'a> {
     rooms: Vec<FunctionId>,
     tokens_in_place: bool,
     lanes: Option<crate::Lanes>,
-    first_apart: bool,
     most_values: Option<usize>,
     /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
     slots: RefCell<[Option<(u32, u32)>; 2]>,
@@ -151,7 +150,6 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         rooms: Vec::new(),
         tokens_in_place: options.tokens_in_place,
         lanes: options.lanes,
-        first_apart: options.first_apart,
         most_values: options.most_values,
         slots: RefCell::default(),
         refused,

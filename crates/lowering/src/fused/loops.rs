@@ -38,7 +38,7 @@ impl Fused<'_> {
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
         let shorter = shared_majorities(body);
         let body = shorter.as_ref().unwrap_or(body);
-        // Rounds of loops are looked for first.
+        // Where rounds become loops, that is done first: sums in another order would hide them.
         let sooner = if self.is_long(body) { None } else { late_terms_last(body) };
         let body = sooner.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));

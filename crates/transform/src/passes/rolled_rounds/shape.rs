@@ -11,7 +11,8 @@ const OVERHEAD: usize = 3;
 /// Values that must be saved at least.
 const WORTH: usize = 100;
 
-/// Values of how many rounds go on by moving them; those of more are in a list that keeps all of them.
+/// Values of how many rounds go on at most; those of more are in a list that keeps all of them. Rounds that are put together
+/// need those of one only.
 const MOVED: usize = 4;
 
 /// Where an operand of a value of a round comes from.
@@ -110,7 +111,7 @@ impl Rounds {
         if aim.is_registers() {
             let (carried, kept) = rounds.carried.iter().partition(|(_, n)| **n <= MOVED);
             (rounds.carried, rounds.kept) = (carried, kept);
-            // Rounds that are put together do without.
+            // More of them would be moved in every pass; as many rounds put together do without.
             if rounds.carried.values().any(|&n| n > 1) {
                 return None;
             }
@@ -251,7 +252,7 @@ fn phase(trace: &Trace, run: &Run) -> Option<(usize, usize)> {
 /// Elements of one object at indices that go on by a constant.
 fn elements(trace: &Trace, all: &[NodeId], indexed: &dyn Fn(ObjectId) -> bool) -> Option<Handed> {
     let place = |id: &NodeId| match trace.graph.op(*id) {
-        Op::Entry { object, index } => Some((*object, trace.graph.constant(*index)? as usize)),
+        Op::Entry { object, index } => Some((*object, u32::try_from(trace.graph.constant(*index)?).ok()? as usize)),
         _ => None,
     };
     let places: Vec<(ObjectId, usize)> = all.iter().map(place).collect::<Option<_>>()?;

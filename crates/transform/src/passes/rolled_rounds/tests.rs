@@ -53,10 +53,11 @@ fn rolled_for(aim: Aim, graph: &Graph, effects: &[Effect], draw: &mut Draw) -> O
             objects: objects.iter().map(&mut elements).collect(),
         };
         let mut other = world.clone();
-        let own = rolled.objects.iter().enumerate().skip(objects.len());
-        other.objects.extend(own.map(|(at, object)| {
+        // What is filled before it is read may begin with anything.
+        other.objects.extend((objects.len()..rolled.objects.len()).map(|at| {
+            let Object { width, length, .. } = rolled.objects[at];
             let is_filled = rolled.filled.contains(&ObjectId(at as u32));
-            vec![if is_filled { mask(object.width) } else { 0 }; object.length]
+            vec![if is_filled { mask(width) } else { 0 }; length]
         }));
         let mut budget = 1 << 30;
         assert!(run(graph, effects, &mut world, &mut budget));
@@ -163,9 +164,9 @@ fn n_rolled(aim: Aim) -> usize {
 
 #[test]
 fn loops_do_what_rounds_did() {
-    for (aim, least) in [(Aim::Brevity, 75), (REGISTERS, 75)] {
+    for aim in [Aim::Brevity, REGISTERS] {
         let n = n_rolled(aim);
-        assert!(n > least, "{aim:?}: {n}");
+        assert!(n > 75, "{aim:?}: {n}");
     }
 }
 

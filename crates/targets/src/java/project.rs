@@ -19,7 +19,7 @@ const LANES: Lanes = Lanes { count: 64, longest: Some(24) };
 const MOST_VALUES: usize = 1500;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering { most_values: Some(MOST_VALUES), ..Lowering::of(8192, LANES) };
+const LOWERING: Lowering = Lowering { most_values: Some(MOST_VALUES), ..Lowering::of(8192, LANES).in_place() };
 
 /// The files of a project, which lie in folders that are named as its package.
 struct Project {

@@ -14,9 +14,10 @@
 //! short, not fast; [`Brevity`](crate::control::Brevity) says where it is wanted.
 //!
 //! Compilers that work while a program runs want loops to be fast ([`Aim::Registers`]): they hardly do anything for code that
-//! is long. There rounds are put together until what goes on to the next pass is what the last one left, with nothing moved;
-//! what goes on much further is in a list that keeps all of it, as the message schedules of hash functions do; and constants
-//! are tables.
+//! is long. There what goes on for few rounds is in registers, one for each of them, which compilers give other names instead
+//! of moving anything; what goes on much further is in a list that keeps all of it, as the message schedules of hash functions
+//! do; and constants are tables. Rounds are as short as they can be: such compilers repeat them as often as they have
+//! registers for.
 //!
 //! Establishes: the effects do what those before did, on more objects that are zero when a kernel begins.
 
@@ -29,7 +30,7 @@ mod tests;
 
 use crate::kernel::{Effect, Graph, Object, ObjectId};
 use shape::Rounds;
-use trace::Trace;
+use trace::{Run, Trace};
 
 /// Values of a kernel that is long.
 const LONG: usize = 400;
@@ -86,7 +87,9 @@ pub fn rolled_rounds(graph: &Graph, objects: &[Object], effects: &[Effect], aim:
 
 /// The rounds between two positions: those that save most, and what is before and after them.
 fn search(trace: &Trace, aim: Aim, from: usize, to: usize, found: &mut Vec<Rounds>) {
-    let Some(rounds) = trace.runs(from, to, aim).into_iter().find_map(|run| Rounds::of(trace, &run, aim)) else {
+    // The last round may take something else than those before, which only shows when all are held against each other.
+    let rounds_of = |run: Run| Rounds::of(trace, &run, aim).or_else(|| Rounds::of(trace, &run.shortened()?, aim));
+    let Some(rounds) = trace.runs(from, to, aim).into_iter().find_map(rounds_of) else {
         return;
     };
     search(trace, aim, from, rounds.start, found);

@@ -11,8 +11,7 @@ const OVERHEAD: usize = 3;
 /// Values that must be saved at least.
 const WORTH: usize = 100;
 
-/// Values of how many rounds go on at most; those of more are in a list that keeps all of them. Rounds that are put together
-/// need those of one only.
+/// Values of how many rounds go on in registers at most; those of more are in a list that keeps all of them.
 const MOVED: usize = 4;
 
 /// Where an operand of a value of a round comes from.
@@ -111,10 +110,6 @@ impl Rounds {
         if aim.is_registers() {
             let (carried, kept) = rounds.carried.iter().partition(|(_, n)| **n <= MOVED);
             (rounds.carried, rounds.kept) = (carried, kept);
-            // More of them would be moved in every pass; as many rounds put together do without.
-            if rounds.carried.values().any(|&n| n > 1) {
-                return None;
-            }
         }
         let rest: Vec<usize> = (start..rounds.end())
             .filter(|&at| trace.users[at].last().is_some_and(|&user| user >= rounds.end()))
@@ -130,13 +125,15 @@ impl Rounds {
             }
         }
         rounds.wanted = rest;
-        rounds.is_worth_it().then_some(rounds)
+        rounds.is_worth_it(aim).then_some(rounds)
     }
 
-    fn is_worth_it(&self) -> bool {
+    fn is_worth_it(&self, aim: Aim) -> bool {
         let carried: usize = self.carried.values().sum();
         let listed = self.handed.iter().filter(|handed| matches!(handed, Handed::List(_))).count();
-        let overhead = 2 * carried + listed + self.kept.len();
+        // Registers that values move through have other names for compilers.
+        let moved = if aim.is_registers() { self.carried.len() } else { 2 * carried };
+        let overhead = moved + listed + self.kept.len();
         let first: usize = self.kept.values().sum();
         let costs = 3 * carried + (self.n + 1) * listed + self.kept.len() + first + self.wanted.len();
         overhead * OVERHEAD <= self.period && (self.n - 1) * self.period >= 2 * costs + WORTH

@@ -41,6 +41,12 @@ impl Run {
     fn saves(&self) -> usize {
         (self.end - self.start) / self.period * self.period - self.period
     }
+
+    /// The same without its last round, if there are enough others.
+    pub fn shortened(&self) -> Option<Self> {
+        let end = self.end - self.period;
+        (end - self.start >= LEAST * self.period).then_some(Self { end, ..*self })
+    }
 }
 
 /// What a kernel computes, in order. What only reads tokens, constants and known elements is not among it.

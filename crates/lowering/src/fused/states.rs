@@ -43,11 +43,12 @@ impl Fused<'_> {
     /// Effects of a kernel that leads from a state to another with loops for rounds, where it is better to have them.
     fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rc<Rolled>> {
         let Automaton { graph, objects, .. } = self.automaton;
-        if !self.is_long(&Effect::needed(effects, graph)) {
-            return self.brevity.rolled(effects, from, to);
-        }
         // All objects of an automaton are lists.
-        let mut rolled = rolled_rounds(graph, objects, effects, Aim::Registers { n_indexed: objects.len() })?;
+        let registers = Aim::Registers { n_indexed: objects.len() };
+        let is_long = self.is_long(&Effect::needed(effects, graph));
+        let Some(mut rolled) = is_long.then(|| rolled_rounds(graph, objects, effects, registers)).flatten() else {
+            return self.brevity.rolled(effects, from, to);
+        };
         if let Some(sooner) = late_terms_last_in(&rolled.graph, &rolled.effects) {
             (rolled.graph, rolled.effects) = sooner;
         }

@@ -362,7 +362,7 @@ pub struct TestArgs {
     /// Write down what passes as it does, and go on from what stands there: FILE is of the same test of the same sources
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub resume: Option<PathBuf>,
-    /// Put the tables of what passed between the marks of this document; columns of what is not run now stay; may be
+    /// Put the tables of what passed between the marks of this document; rows and columns of what is not run now stay; may be
     /// repeated
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
     pub into: Vec<PathBuf>,

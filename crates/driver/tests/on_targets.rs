@@ -189,16 +189,17 @@ fn what_a_corrupting_compiler_makes_fails() {
 }
 
 #[test]
-fn documents_keep_the_columns_of_what_is_not_run() {
+fn documents_keep_the_rows_and_columns_of_what_is_not_run() {
     let place = Place::new();
     place.answer(RIGHT);
     let document = "<!-- generated: known-answers -->\n| set | operation | variant | interp | java |\n|---|---|---|--:|--:|\n\
-                    | `sha256` | hash | standard | 0 | 17 |\n<!-- end of generated -->\n";
+                    | `sha256` | hash | standard | 0 | 17 |\n| `sha1` | hash | standard | 5 | 6 |\n<!-- end of generated -->\n";
     fs::write(place.path().join("table.md"), document).expect("the folder is writable");
     let arguments = ["sha256", "--vectors", "sha256.rsp", "--on", "interp", "--into", "table.md"];
     assert_eq!(place.test(&arguments, None).status.code(), Some(0));
     let table = fs::read_to_string(place.path().join("table.md")).expect("it is there");
     assert!(table.contains("| `sha256` | hash | standard | 1 | 17 |"), "{}", &table[..400]);
+    assert!(table.contains("| `sha1` | hash | standard | 5 | 6 |"), "{}", &table[..400]);
     assert!(table.contains("| set | operation | variant | interp | java |"));
 }
 

@@ -182,6 +182,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     if let Some(path) = &arguments.json {
         write_file(path, tally.json(&files).as_bytes())?;
     }
+    let tried = tally::Scope { operations: &scope, variant: arguments.variant.as_deref() };
     for document in &arguments.into {
         let mut text = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
         let mut found = false;
@@ -189,8 +190,8 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
             // What was not run this time stays as it stands there.
             let before = tally::Table::read(headrace_bench::tables::content(&text, mark).unwrap_or_default());
             let table = match mark {
-                "works" => tally.overview(&library, &before),
-                _ => tally.details(&library, &before),
+                "works" => tally.overview(&library, &tried, &before),
+                _ => tally.details(&library, &tried, &before),
             };
             if let Some(new) = headrace_bench::tables::replace(&text, mark, &table) {
                 text = new;

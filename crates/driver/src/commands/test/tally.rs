@@ -42,6 +42,24 @@ struct Line {
     failed_records: BTreeSet<(usize, u64)>,
 }
 
+/// What is tried of the library.
+pub(super) struct Scope<'l> {
+    pub operations: &'l [&'l OperationSpec],
+    /// The only variant, if not all.
+    pub variant: Option<&'l str>,
+}
+
+impl Scope<'_> {
+    fn has(&self, spec: &OperationSpec, variant: &str) -> bool {
+        self.variant.is_none_or(|only| only == variant)
+            && self.operations.iter().any(|own| own.set == spec.set && own.name == spec.name)
+    }
+
+    fn has_all(&self, spec: &OperationSpec) -> bool {
+        spec.variants.iter().all(|variant| self.has(spec, &variant.name))
+    }
+}
+
 /// All results: records by file, count and place; lines by operation, place and variant.
 #[derive(Default)]
 pub(super) struct Tally {
@@ -165,8 +183,8 @@ impl Tally {
     }
 
     /// A row for each family of primitives: its parameter sets, and how many records passed in each place, all operations
-    /// and variants together.
-    pub(super) fn overview(&self, library: &Library, before: &Table) -> String {
+    /// and variants together. Of families of which not all is tried, what stands there stays.
+    pub(super) fn overview(&self, library: &Library, scope: &Scope<'_>, before: &Table) -> String {
         let columns = self.columns(before);
         let (now, (head, rules)) = (self.places(), heads(&columns));
         let mut text = format!("| family | parameter sets | {head} |\n|---|---|{rules}\n");
@@ -183,7 +201,8 @@ impl Tally {
                 false => unique(specs.iter().map(|spec| format!("`{}`", spec.set))).join(" "),
             };
             let names: BTreeSet<String> = specs.iter().map(|spec| format!("{} {}", spec.set, spec.name)).collect();
-            let cells = columns.iter().map(|place| match now.contains(place) {
+            let is_whole = specs.iter().all(|spec| scope.has_all(spec));
+            let cells = columns.iter().map(|place| match is_whole && now.contains(place) {
                 true => self.cell(place, |name, _| names.contains(name)),
                 false => before.cell(&[&family], place),
             });
@@ -193,8 +212,8 @@ impl Tally {
     }
 
     /// A row for each operation of each parameter set in each variant: how many records passed in each place. What has
-    /// no records stands there too.
-    pub(super) fn details(&self, library: &Library, before: &Table) -> String {
+    /// no records stands there too, and what is not tried as it stood.
+    pub(super) fn details(&self, library: &Library, scope: &Scope<'_>, before: &Table) -> String {
         let columns = self.columns(before);
         let (now, (head, rules)) = (self.places(), heads(&columns));
         let mut text = format!("| set | operation | variant | {head} |\n|---|---|---|{rules}\n");
@@ -202,7 +221,8 @@ impl Tally {
             let wanted = format!("{} {}", spec.set, spec.name);
             for variant in &spec.variants {
                 let set = format!("`{}`", spec.set);
-                let cells = columns.iter().map(|place| match now.contains(place) {
+                let is_tried = scope.has(spec, &variant.name);
+                let cells = columns.iter().map(|place| match is_tried && now.contains(place) {
                     true => self.cell(place, |name, written| name == wanted && written == variant.name),
                     false => before.cell(&[&set, &spec.name, &variant.name], place),
                 });

@@ -56,11 +56,11 @@ pub struct Options {
     /// Tokens that wait at a port of a control automaton at least, where they come in bulk: how much goes in and out at once.
     pub boundary_tokens: u32,
     /// Tokens of a control automaton are read and made where they lie, not in arrays of functions: for languages that check
-    /// no indices, or whose compilers make one check of many.
+    /// no indices, or in which copies cost more than checks.
     pub tokens_in_place: bool,
     /// How passes of loops that do not need each other run side by side, where they may.
     pub lanes: Option<Lanes>,
-    /// Values of a pass from which on its rounds are loops: for languages that are compiled while they run, and not where
+    /// Values of a pass or kernel from which on its rounds are loops: for languages that are compiled while they run, and not where
     /// functions are long.
     pub most_values: Option<usize>,
 }

@@ -373,7 +373,7 @@ fn rounds_of_kernels_become_loops() {
 #[test]
 fn kernels_that_come_again_stay_fast() {
     let (_, _, long) = explored_variant("aes192", "cbc-cs1-encrypt", Some("boolean"));
-    let brevity = Brevity::of(&long);
+    let brevity = Brevity::of(&long, None);
     let (mut n_short, mut n_fast) = (0, 0);
     for (from, state) in long.states.iter().enumerate() {
         state.step.kernels(&mut |kernel, to| match brevity.rolled(&kernel.effects, from, to) {
@@ -387,10 +387,27 @@ fn kernels_that_come_again_stay_fast() {
     assert!(n_short > 10 && n_fast > 0, "{n_short} kernels are short, {n_fast} come again");
     // One that is not long.
     let (_, _, whole) = explored("ascon-aead128", "aead-encrypt");
-    let brevity = Brevity::of(&whole);
+    let brevity = Brevity::of(&whole, None);
     for (from, state) in whole.states.iter().enumerate() {
         state.step.kernels(&mut |kernel, to| assert!(brevity.rolled(&kernel.effects, from, to).is_none()));
     }
+}
+
+#[test]
+fn rounds_of_long_kernels_are_loops_in_registers_wherever_they_lead() {
+    const MOST: usize = 1500;
+    let (_, _, automaton) = explored("sha256", "hash");
+    let brevity = Brevity::of(&automaton, Some(MOST));
+    let mut n_long = 0;
+    for (from, state) in automaton.states.iter().enumerate() {
+        state.step.kernels(&mut |kernel, to| {
+            let is_long = Effect::needed(&kernel.effects, &automaton.graph).len() > MOST;
+            let rolled = brevity.rolled(&kernel.effects, from, to);
+            assert_eq!(rolled.is_some(), is_long);
+            n_long += usize::from(is_long);
+        });
+    }
+    assert!(n_long > 2, "{n_long} kernels are long");
 }
 
 #[test]

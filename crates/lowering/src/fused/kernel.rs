@@ -2,7 +2,7 @@
 //!
 //! Tokens that are read are copied to an array of the function first, and those that are made are copied from one at the end:
 //! languages that check indices do so once for all, and no store can be taken to change what is read. For languages that check
-//! none, or whose compilers make one check of many, they stay where they lie (`Options::tokens_in_place`).
+//! none, or in which copies cost more than checks, they stay where they lie (`Options::tokens_in_place`).
 
 use super::layout::{LaneSlots, element};
 use super::value::{Value, word_type};

@@ -7,11 +7,11 @@ use super::{Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, Stmt, Type, VariableId};
-use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
+use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips, rounds_in_registers};
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Effect, Graph, Loop, NodeId, ObjectId};
+use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
 use headrace_transform::passes::late_terms_last::{late_terms_last, late_terms_last_in};
-use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
+use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::passes::settled_passes::{Settled, settled_passes};
 use headrace_transform::passes::shared_majorities::shared_majorities;
 use headrace_transform::passes::words_of_tokens::words_of_tokens;
@@ -39,7 +39,7 @@ impl Fused<'_> {
         let shorter = shared_majorities(body);
         let body = shorter.as_ref().unwrap_or(body);
         // Where rounds become loops, that is done first: sums in another order would hide them.
-        let sooner = if self.is_long(&body.needed()) { None } else { late_terms_last(body) };
+        let sooner = if self.is_long(body) { None } else { late_terms_last(body) };
         let body = sooner.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
         let passes = self.passes(body, lanes.as_ref(), building, functions);
@@ -83,12 +83,11 @@ impl Fused<'_> {
         let first_kept = passes.first_kept();
         let Passes { kept, mut graph, mut objects, mut effects } = passes;
         let mut filled = Vec::new();
-        if self.is_long(&body.needed()) {
-            if let Some(rolled) = rolled_rounds(&graph, &objects, &effects, Aim::Registers { n_indexed }) {
-                Rolled { graph, objects, effects, filled } = rolled;
+        if self.is_long(body) {
+            match rounds_in_registers(&graph, &objects, &effects, n_indexed) {
+                Some(rolled) => Rolled { graph, objects, effects, filled } = rolled,
+                None => (graph, effects) = late_terms_last_in(&graph, &effects).unwrap_or((graph, effects)),
             }
-            // Loops that are one after the other wait for their sums.
-            (graph, effects) = late_terms_last_in(&graph, &effects).unwrap_or((graph, effects));
         }
         let values = Values { graph: &graph, objects: &objects };
         let mut code = KernelCode::new(self, building, values, None);
@@ -137,9 +136,9 @@ impl Fused<'_> {
         functions.add(building, f, "loop", "runs passes of a loop", None)
     }
 
-    /// Whether rounds of what needs such values are loops.
-    pub(super) fn is_long(&self, needed: &[NodeId]) -> bool {
-        self.most_values.is_some_and(|most| needed.len() > most)
+    /// Whether rounds of a pass are loops.
+    fn is_long(&self, body: &Loop) -> bool {
+        self.most_values.is_some_and(|most| body.needed().len() > most)
     }
 
     /// Runs a loop as often as tokens, room and counters allow, and ends the function with what comes after it if that was

@@ -61,7 +61,7 @@ type Reason = String;
 struct Fused<'a> {
     network: &'a Network,
     automaton: &'a Automaton,
-    /// Which kernels are better short than fast.
+    /// Which kernels are better with loops for their rounds.
     brevity: Brevity<'a>,
     fields: Fields,
     bytes: Bytes,
@@ -144,7 +144,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
     let mut fused = Fused {
         network,
         automaton,
-        brevity: Brevity::of(automaton),
+        brevity: Brevity::of(automaton, options.most_values),
         fields,
         bytes,
         rooms: Vec::new(),

@@ -5,12 +5,10 @@ use super::{CONTEXT, DRY, FAILED, FULL, Functions, Fused, LEFT};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
-use headrace_transform::control::{Automaton, Awaited, Step};
+use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, NodeId};
-use headrace_transform::passes::late_terms_last::late_terms_last_in;
-use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
+use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::statements::{apart, outputs_early};
-use std::rc::Rc;
 
 /// What a decision gives where an index was outside of its list.
 const OUTSIDE: u32 = 2;
@@ -38,21 +36,6 @@ impl Fused<'_> {
         let State { f, building, functions, .. } = state;
         let about = if own.description.is_empty() { "a state" } else { &own.description };
         functions.add(building, f, &format!("state_{number}"), about, Some(Type::U32))
-    }
-
-    /// Effects of a kernel that leads from a state to another with loops for rounds, where it is better to have them.
-    fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rc<Rolled>> {
-        let Automaton { graph, objects, .. } = self.automaton;
-        // All objects of an automaton are lists.
-        let registers = Aim::Registers { n_indexed: objects.len() };
-        let is_long = self.is_long(&Effect::needed(effects, graph));
-        let Some(mut rolled) = is_long.then(|| rolled_rounds(graph, objects, effects, registers)).flatten() else {
-            return self.brevity.rolled(effects, from, to);
-        };
-        if let Some(sooner) = late_terms_last_in(&rolled.graph, &rolled.effects) {
-            (rolled.graph, rolled.effects) = sooner;
-        }
-        Some(Rc::new(rolled))
     }
 }
 
@@ -140,7 +123,7 @@ impl State<'_, '_, '_> {
 
     /// A function that does what effects of a kernel to a state say, and whether it checks indices.
     fn effects(&mut self, effects: &[Effect], target: usize) -> (FunctionId, bool) {
-        let rolled = self.fused.rolled(effects, self.number, target);
+        let rolled = self.fused.brevity.rolled(effects, self.number, target);
         let (values, effects) = match rolled.as_deref() {
             Some(Rolled { graph, objects, effects, .. }) => (Values { graph, objects }, effects.as_slice()),
             None => (Values::of(self.fused.automaton), effects),

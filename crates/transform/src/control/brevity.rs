@@ -3,9 +3,13 @@
 //! What a message comes through once takes a small part of its time, but has a kernel of its own wherever a message may
 //! begin, end or be cut. Where all of them are long, what they repeat is a loop. What comes again and again stays as it is:
 //! kernels that lead back to their state, at once or by one other kernel. So does an automaton that is not long.
+//!
+//! Compilers that work while a program runs do little for code that is long. For them rounds of every long kernel are loops
+//! that registers hold, whether it comes again or not.
 
 use super::automaton::{Automaton, Different};
-use crate::kernel::Effect;
+use crate::kernel::{Effect, Graph, Object};
+use crate::passes::late_terms_last::late_terms_last_in;
 use crate::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -20,13 +24,17 @@ pub struct Brevity<'a> {
     automaton: &'a Automaton,
     /// The states that kernels of each lead to; nothing where the automaton is not long.
     next: Option<Vec<BTreeSet<usize>>>,
-    /// What became of effects: many states have the same.
-    known: RefCell<HashMap<Vec<Effect>, Option<Rc<Rolled>>>>,
+    /// Values of a kernel that no compiler should get as it is.
+    most_values: Option<usize>,
+    /// What became of effects, for registers and for brevity: many states have the same.
+    known: [RefCell<Known>; 2],
 }
 
+type Known = HashMap<Vec<Effect>, Option<Rc<Rolled>>>;
+
 impl<'a> Brevity<'a> {
-    /// Looks at the kernels of an automaton.
-    pub fn of(automaton: &'a Automaton) -> Self {
+    /// Looks at the kernels of an automaton. Rounds of those with more than `most_values` values are loops that registers hold.
+    pub fn of(automaton: &'a Automaton, most_values: Option<usize>) -> Self {
         let next = |state: &super::ControlState| {
             let mut targets = BTreeSet::new();
             state.step.kernels(&mut |_, target| {
@@ -35,25 +43,48 @@ impl<'a> Brevity<'a> {
             targets
         };
         let next = is_long(automaton).then(|| automaton.states.iter().map(next).collect());
-        Self { automaton, next, known: RefCell::default() }
+        Self { automaton, next, most_values, known: Default::default() }
     }
 
     /// Effects of a kernel that leads from a state to another, with loops for what they repeat; `None` where they stay as
     /// they are.
     pub fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rc<Rolled>> {
+        let Automaton { graph, objects, .. } = self.automaton;
+        let [in_registers, short] = &self.known;
+        if self.most_values.is_some_and(|most| Effect::needed(effects, graph).len() > most) {
+            // All objects of an automaton are lists.
+            let rolled = once(in_registers, effects, || rounds_in_registers(graph, objects, effects, objects.len()));
+            if rolled.is_some() {
+                return rolled;
+            }
+        }
         let next = self.next.as_ref()?;
         let comes_again = from == to || next.get(to)?.contains(&from);
         if comes_again {
             return None;
         }
-        if let Some(known) = self.known.borrow().get(effects) {
-            return known.clone();
-        }
-        let Automaton { graph, objects, .. } = self.automaton;
-        let rolled = rolled_rounds(graph, objects, effects, Aim::Brevity).map(Rc::new);
-        self.known.borrow_mut().insert(effects.to_vec(), rolled.clone());
-        rolled
+        once(short, effects, || rolled_rounds(graph, objects, effects, Aim::Brevity))
     }
+}
+
+/// What became of effects, which is found once.
+fn once(known: &RefCell<Known>, effects: &[Effect], found: impl FnOnce() -> Option<Rolled>) -> Option<Rc<Rolled>> {
+    if let Some(known) = known.borrow().get(effects) {
+        return known.clone();
+    }
+    let rolled = found().map(Rc::new);
+    known.borrow_mut().insert(effects.to_vec(), rolled.clone());
+    rolled
+}
+
+/// Effects with loops for what they repeat that registers hold, in which late terms are added last, because passes wait for
+/// each other; `n_indexed` as in [`Aim::Registers`]. `None` where there are no such loops.
+pub fn rounds_in_registers(graph: &Graph, objects: &[Object], effects: &[Effect], n_indexed: usize) -> Option<Rolled> {
+    let mut rolled = rolled_rounds(graph, objects, effects, Aim::Registers { n_indexed })?;
+    if let Some(sooner) = late_terms_last_in(&rolled.graph, &rolled.effects) {
+        (rolled.graph, rolled.effects) = sooner;
+    }
+    Some(rolled)
 }
 
 fn is_long(automaton: &Automaton) -> bool {

@@ -26,7 +26,7 @@
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
 //! | `left` | the way back to the run-time scheduler |
-//! | `brevity` | kernels that are better short than fast |
+//! | `brevity` | kernels whose rounds are better loops |
 //! | `typical` | an automaton that is too large, for as many samples as fit |
 
 pub mod automaton;
@@ -57,7 +57,7 @@ mod wiring;
 pub use automaton::{
     Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Part, Round, Rounds, Step, Trips, Update,
 };
-pub use brevity::Brevity;
+pub use brevity::{Brevity, rounds_in_registers};
 pub use explore::{Limits, Sample, automaton_of};
 pub use loops::once;
 pub use repeated::{Repeated, repeated, together};

@@ -14,10 +14,9 @@
 //! short, not fast; [`Brevity`](crate::control::Brevity) says where it is wanted.
 //!
 //! Compilers that work while a program runs want loops to be fast ([`Aim::Registers`]): they hardly do anything for code that
-//! is long. There what goes on for few rounds is in registers, one for each of them, which compilers give other names instead
-//! of moving anything; what goes on much further is in a list that keeps all of it, as the message schedules of hash functions
-//! do; and constants are tables. Rounds are as short as they can be: such compilers repeat them as often as they have
-//! registers for.
+//! is long. There what goes on for few rounds is in registers, one for each of them: such compilers repeat short rounds
+//! themselves, and then nothing is moved. What goes on much further is in a list that keeps all of it, as the message schedules
+//! of hash functions do, and constants are tables.
 //!
 //! Establishes: the effects do what those before did, on more objects that are zero when a kernel begins.
 

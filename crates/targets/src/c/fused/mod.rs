@@ -157,7 +157,7 @@ fn print(
     let inner = format!("{prefix}_scheduled");
     let scheduled = super::network::print(network, &inner, options, places, diagnostics);
     let trials = options.trials.as_deref();
-    let brevity = Brevity::of(automaton);
+    let brevity = Brevity::of(automaton, None);
     let writer = Writer {
         network,
         automaton,

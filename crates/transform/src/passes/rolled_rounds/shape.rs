@@ -131,7 +131,7 @@ impl Rounds {
     fn is_worth_it(&self, aim: Aim) -> bool {
         let carried: usize = self.carried.values().sum();
         let listed = self.handed.iter().filter(|handed| matches!(handed, Handed::List(_))).count();
-        // Registers that values move through have other names for compilers.
+        // Moving values through registers costs nothing where a compiler repeats the round.
         let moved = if aim.is_registers() { self.carried.len() } else { 2 * carried };
         let overhead = moved + listed + self.kept.len();
         let first: usize = self.kept.values().sum();

@@ -249,3 +249,31 @@ fn what_is_short_or_waits_for_a_load_stays() {
     let effects = [effects[0].clone(), effects[1].clone(), store(&mut graph, 1, many[29][39])];
     assert_eq!(rolled(&graph, &effects, &mut draw).as_ref().map(loops), Some(1));
 }
+
+#[test]
+fn a_last_round_that_takes_something_else_comes_after_the_loop() {
+    const STEPS: usize = 40;
+    let mut graph = Graph::new();
+    let mut values: Vec<NodeId> = (0..3).map(|at| element(&mut graph, 1, at)).collect();
+    for round in 0..12 {
+        // The last one takes what the round before took.
+        let ago = if round == 11 { 3 } else { 2 };
+        let (last, before) = (values[values.len() - 1], values[values.len() - ago]);
+        let key = element(&mut graph, 0, round);
+        let mixed = (0..STEPS).fold(last, |value, step| {
+            // No part of a round is like another.
+            let turned = graph.rotate_left_by(value, 1 + (step * step % 31) as u32);
+            let other = if step == STEPS / 2 { before } else { key };
+            if step * step % 7 < 3 { graph.xor(turned, other) } else { graph.sum(turned, other) }
+        });
+        values.push(mixed);
+    }
+    let effects = [store(&mut graph, 0, values[values.len() - 1])];
+    let rolled = rolled_for(REGISTERS, &graph, &effects, &mut Draw(3)).expect("there are rounds");
+    let whiles: Vec<Effect> =
+        rolled.effects.iter().filter(|effect| matches!(effect, Effect::While { .. })).cloned().collect();
+    assert_eq!(whiles.len(), 1);
+    // A pass is one round: two would be two sums more for each step.
+    let (round, all) = (n_values(&rolled.graph, &whiles), n_values(&graph, &effects) / 12);
+    assert!(round < all * 3 / 2, "a pass has {round} values, a round {all}");
+}

@@ -11,16 +11,10 @@
 //!
 //! Establishes: of every sum, the two terms or parts that are there first are added first.
 
+use super::chains::{Chains, takes, waits};
 use crate::kernel::{Effect, Graph, Loop, NodeId, Op};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
-
-/// How long a machine takes for most operations, and for bitwise ones, of which it does two or three at once.
-const OPERATION: u64 = 2;
-const BITWISE: u64 = 1;
-
-/// Operations that begin in the time of one.
-const SIDE_BY_SIDE: u64 = 2;
+use std::collections::{BinaryHeap, HashMap};
 
 /// A loop in which late terms are added last; `None` where no sum has more than two terms, or the longest chain is not what
 /// takes its time.
@@ -47,16 +41,19 @@ pub fn late_terms_last_in(graph: &Graph, effects: &[Effect]) -> Option<(Graph, V
 
 /// A graph in which late terms are added last, and what stands for values there: what roots need, in its order.
 fn added_in_time(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> Option<(Graph, HashMap<NodeId, NodeId>)> {
-    let parts = parts_of_sums(graph, roots, order);
-    if parts.is_empty() {
+    let chains = Chains::of(graph, roots, order, |op| match *op {
+        Op::Add(a, b) => Some([a, b]),
+        _ => None,
+    });
+    if chains.are_short() {
         return None;
     }
     let mut sums = Sums { graph: Graph::with_tables_of(graph), times: Vec::new() };
     let mut new: HashMap<NodeId, NodeId> = HashMap::new();
-    for &id in order.iter().filter(|id| !parts.contains(id)) {
+    for &id in order.iter().filter(|id| !chains.is_part(**id)) {
         let value = match graph.op(id) {
             Op::Add(..) => {
-                let terms = terms(graph, id, &parts).into_iter().map(|term| new.get(&term).copied());
+                let terms = chains.terms(id).into_iter().map(|term| new.get(&term).copied());
                 sums.sum(terms.collect::<Option<_>>()?)?
             }
             _ => sums.graph.copy(graph, id, &new)?,
@@ -64,61 +61,6 @@ fn added_in_time(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> Option<
         new.insert(id, value);
     }
     Some((sums.graph, new))
-}
-
-/// Whether the longest chain takes about as long as all operations that a machine could begin meanwhile.
-fn waits(graph: &Graph, order: &[NodeId]) -> bool {
-    let mut times: HashMap<NodeId, u64> = HashMap::new();
-    let (mut longest, mut all) = (0, 0);
-    for &id in order {
-        let op = graph.op(id);
-        let operands = op.operands().into_iter().map(|operand| times[&operand]).max();
-        let time = operands.unwrap_or(0) + takes(op);
-        times.insert(id, time);
-        longest = longest.max(time);
-        all += takes(op);
-    }
-    4 * SIDE_BY_SIDE * longest > 3 * all
-}
-
-/// How long an operation takes.
-fn takes(op: &Op) -> u64 {
-    match op {
-        Op::Const(_) | Op::Input { .. } | Op::Extract(..) => 0,
-        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_) => BITWISE,
-        _ => OPERATION,
-    }
-}
-
-/// Sums that are nothing but a term of one other.
-fn parts_of_sums(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> HashSet<NodeId> {
-    let mut readers: HashMap<NodeId, usize> = HashMap::new();
-    roots.into_iter().for_each(|root| *readers.entry(root).or_default() += 1);
-    let mut in_sums: HashSet<NodeId> = HashSet::new();
-    for &id in order {
-        let op = graph.op(id);
-        for operand in op.operands() {
-            *readers.entry(operand).or_default() += 1;
-            if matches!(op, Op::Add(..)) && matches!(graph.op(operand), Op::Add(..)) {
-                in_sums.insert(operand);
-            }
-        }
-    }
-    in_sums.retain(|part| readers.get(part) == Some(&1));
-    in_sums
-}
-
-/// What a sum adds, from left to right.
-fn terms(graph: &Graph, sum: NodeId, parts: &HashSet<NodeId>) -> Vec<NodeId> {
-    let mut terms = Vec::new();
-    let mut open = vec![sum];
-    while let Some(id) = open.pop() {
-        match *graph.op(id) {
-            Op::Add(a, b) if id == sum || parts.contains(&id) => open.extend([b, a]),
-            _ => terms.push(id),
-        }
-    }
-    terms
 }
 
 /// The new graph, and when its values are there.
@@ -159,6 +101,7 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
+    use super::super::chains::OPERATION;
     use super::super::trial::{Words, made, of_words};
     use super::*;
 

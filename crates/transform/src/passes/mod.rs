@@ -3,9 +3,11 @@
 pub mod byte_layers;
 pub mod byte_tables;
 pub mod bytes_together;
+mod chains;
 pub mod copied_last;
 pub mod late_terms_last;
 pub mod linear;
+pub mod nested_rotations;
 pub mod outer_complements;
 pub mod rolled_rounds;
 pub mod select_instructions;

@@ -28,12 +28,9 @@ pub fn outer_complements(body: &Loop) -> Option<Loop> {
 
 /// The value of which a node is the complement rotated, and by how far to the left.
 fn rotated_complement(graph: &Graph, id: NodeId) -> Option<(NodeId, u32)> {
-    let Op::Concat(parts) = graph.op(id) else { return None };
-    let [high, low] = parts[..] else { return None };
-    let (Op::Extract(of_high, 0), Op::Extract(of_low, at)) = (graph.op(high), graph.op(low)) else { return None };
-    let Op::Not(inner) = *graph.op(*of_high) else { return None };
-    let is_whole = of_high == of_low && graph.width(*of_high) == graph.width(id) && *at == graph.width(high);
-    is_whole.then(|| (inner, graph.width(low)))
+    let (value, count) = graph.rotated(id)?;
+    let Op::Not(inner) = *graph.op(value) else { return None };
+    Some((inner, count))
 }
 
 #[cfg(test)]

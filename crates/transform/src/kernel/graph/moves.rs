@@ -193,6 +193,15 @@ impl Graph {
         self.concat(&[low, high])
     }
 
+    /// The value of which a node is the rotation by a constant, and by how far to the left.
+    pub fn rotated(&self, id: NodeId) -> Option<(NodeId, u32)> {
+        let Op::Concat(parts) = self.op(id) else { return None };
+        let [high, low] = parts[..] else { return None };
+        let (Op::Extract(of_high, 0), Op::Extract(of_low, at)) = (self.op(high), self.op(low)) else { return None };
+        let is_whole = of_high == of_low && self.width(*of_high) == self.width(id) && *at == self.width(high);
+        is_whole.then(|| (*of_high, self.width(low)))
+    }
+
     /// Left; 0 from the width on.
     pub fn shift_left(&mut self, a: NodeId, count: NodeId) -> NodeId {
         match self.constant(count) {

@@ -63,6 +63,9 @@ pub struct Options {
     /// Values of a pass or kernel from which on its rounds are loops: for languages that are compiled while they run, and not where
     /// functions are long.
     pub most_values: Option<usize>,
+    /// Mixed rotations of a value are nested, but for passes that run side by side. It pays where the compiler rotates registers in
+    /// place and copies them before, as LLVM and V8 do for processors of no kind in particular; gcc and HotSpot are better without.
+    pub nested_rotations: bool,
 }
 
 /// Passes that run side by side, in vectors where a language or its compiler has them.
@@ -80,6 +83,11 @@ impl Options {
         Self { tokens_in_place: true, ..self }
     }
 
+    /// The same with mixed rotations nested.
+    pub const fn with_nested_rotations(self) -> Self {
+        Self { nested_rotations: true, ..self }
+    }
+
     /// With so many tokens at ports at least, and passes side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
         Self {
@@ -88,6 +96,7 @@ impl Options {
             tokens_in_place: false,
             lanes: Some(lanes),
             most_values: None,
+            nested_rotations: false,
         }
     }
 }
@@ -100,6 +109,7 @@ impl Default for Options {
             tokens_in_place: false,
             lanes: None,
             most_values: None,
+            nested_rotations: false,
         }
     }
 }

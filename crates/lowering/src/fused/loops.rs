@@ -11,6 +11,7 @@ use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips, round
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
 use headrace_transform::passes::late_terms_last::{late_terms_last, late_terms_last_in};
+use headrace_transform::passes::nested_rotations::nested_rotations;
 use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::passes::settled_passes::{Settled, settled_passes};
 use headrace_transform::passes::shared_majorities::shared_majorities;
@@ -88,6 +89,9 @@ impl Fused<'_> {
                 Some(rolled) => Rolled { graph, objects, effects, filled } = rolled,
                 None => (graph, effects) = late_terms_last_in(&graph, &effects).unwrap_or((graph, effects)),
             }
+        }
+        if self.nests_rotations && lanes.is_none() {
+            (graph, effects) = nested_rotations(&graph, &effects).unwrap_or((graph, effects));
         }
         let values = Values { graph: &graph, objects: &objects };
         let mut code = KernelCode::new(self, building, values, None);

@@ -70,6 +70,7 @@ struct Fused<'a> {
     tokens_in_place: bool,
     lanes: Option<crate::Lanes>,
     most_values: Option<usize>,
+    nests_rotations: bool,
     /// Fields of the context for slots of words of 32 bits and of 64, and how many elements of them are used.
     slots: RefCell<[Option<(u32, u32)>; 2]>,
     /// The first thing that programs do not have.
@@ -151,6 +152,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         tokens_in_place: options.tokens_in_place,
         lanes: options.lanes,
         most_values: options.most_values,
+        nests_rotations: options.nested_rotations,
         slots: RefCell::default(),
         refused,
     };

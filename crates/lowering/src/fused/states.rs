@@ -7,6 +7,7 @@ use crate::function::FunctionBuilder;
 use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, NodeId};
+use headrace_transform::passes::nested_rotations::nested_rotations;
 use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::statements::{apart, outputs_early};
 
@@ -127,6 +128,12 @@ impl State<'_, '_, '_> {
         let (values, effects) = match rolled.as_deref() {
             Some(Rolled { graph, objects, effects, .. }) => (Values { graph, objects }, effects.as_slice()),
             None => (Values::of(self.fused.automaton), effects),
+        };
+        let nests = self.fused.nests_rotations;
+        let nested = if nests { nested_rotations(values.graph, effects) } else { None };
+        let (values, effects) = match &nested {
+            Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
+            None => (values, effects),
         };
         let mut code = self.opened(values, effects, &[], Expr::bool(false));
         code.effects(effects);

@@ -15,7 +15,7 @@ use headrace_program::Module;
 use headrace_source::Diagnostic;
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).in_place();
+const LOWERING: Lowering = Lowering::of(4096, COMPILED_LANES).in_place().with_nested_rotations();
 
 /// What modules call, in C.
 pub const CALLS: &[(&str, &str)] = &[

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const LANES: Lanes = Lanes { count: 16, longest: None };
 
 /// How operations are lowered.
-const LOWERING: Lowering = Lowering::of(8192, LANES).in_place();
+const LOWERING: Lowering = Lowering::of(8192, LANES).in_place().with_nested_rotations();
 
 /// The modules that packages ship with.
 const NETWORK: (&str, &str, &str) = (
@@ -196,7 +196,7 @@ pub fn of_network(
          export declare class Context {{\n  constructor();\n{types}\n  \
          /** Fires until nothing can fire, or until all instances had their turn `maxRounds` times. */\n  \
          run(maxRounds?: bigint, host?: Host): (typeof Status)[keyof typeof Status];\n\n  \
-         /** Begins anew; nothing of what was before is left. */\n  restart(): void;\n\n  \
+         /** Begins anew, as a new network does; memory may still hold what was, until `clear`. */\n  restart(): void;\n\n  \
          /** Overwrites all state and gives its memory back: nothing can be done with it any more. */\n  clear(): void;\n}}\n",
         network.name.replace("*/", "* /")
     );

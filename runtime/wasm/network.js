@@ -144,9 +144,8 @@ export class Network {
     return this.#context;
   }
 
-  /** Begins anew; nothing of what was before is left. */
+  /** Begins anew, as a new network does; memory may still hold what was, until `clear`. */
   restart() {
-    this.#code.exports.erase(this.#here());
     this.#code.exports.prepare(this.#here());
   }
 

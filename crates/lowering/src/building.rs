@@ -1,9 +1,11 @@
 //! The module as it grows: tables, texts, records and names, each there once.
 
+use crate::function::FunctionBuilder;
 use headrace_ir::Network;
 use headrace_program::names::Names;
 use headrace_program::{
-    Field, FieldType, Function, FunctionId, Interface, Module, NativeName, Record, RecordId, Table, TableId, Type,
+    Argument, Expr, ExprKind, Field, FieldType, Function, FunctionId, Interface, Module, NativeName, Place, Record,
+    RecordId, Stmt, Table, TableId, Type,
 };
 use headrace_source::{Diagnostic, Span};
 use std::collections::HashMap;
@@ -36,6 +38,8 @@ pub(crate) struct Building {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Procedures that belong to no actor, by what they do.
     pub(crate) procedures: HashMap<String, FunctionId>,
+    /// Functions that overwrite a record with zeros.
+    zeroing: HashMap<RecordId, FunctionId>,
     table_names: Names,
     known_tables: HashMap<(Type, Vec<u64>), TableId>,
 }
@@ -52,6 +56,7 @@ impl Building {
             control: RecordId(0),
             diagnostics: Vec::new(),
             procedures: HashMap::new(),
+            zeroing: HashMap::new(),
             table_names: Names::default(),
             known_tables: HashMap::new(),
         };
@@ -131,6 +136,34 @@ impl Building {
     pub(crate) fn function(&mut self, function: Function) -> FunctionId {
         self.functions.push(function);
         FunctionId(self.functions.len() as u32 - 1)
+    }
+
+    /// A function that overwrites all fields of a record with zeros; to be asked for when the record has all of them.
+    pub(crate) fn zeroing(&mut self, record: RecordId) -> FunctionId {
+        if let Some(&known) = self.zeroing.get(&record) {
+            return known;
+        }
+        let Record { name, fields, .. } = self.records[record.index()].clone();
+        let mut f = FunctionBuilder::new();
+        let whole = f.record("whole", record);
+        let zero = |ty| Expr { kind: ExprKind::Constant(0), ty };
+        for (at, field) in fields.iter().enumerate() {
+            let target = Place::field(whole, at as u32);
+            match field.ty {
+                FieldType::Scalar(ty) => f.push(Stmt::Assign(target, zero(ty))),
+                FieldType::Array(ty, len) => {
+                    f.push(Stmt::Fill { target, at: Expr::u32(0), count: Expr::u32(len), value: zero(ty) });
+                }
+                FieldType::Record(inner) => {
+                    let inner = self.zeroing(inner);
+                    f.call(None, inner, vec![Argument::Reference(target)]);
+                }
+            }
+        }
+        let own = self.names.fresh(&format!("zero_{name}"));
+        let id = self.function(f.finish(own, "overwrites all of it with zeros", None));
+        self.zeroing.insert(record, id);
+        id
     }
 
     /// A number for a function that is finished later, since it is called before.

@@ -207,7 +207,9 @@ pub(crate) fn with_context(layout: &Layout) -> (FunctionBuilder, VariableId) {
 
 fn init(network: &Network, plans: &[Plan<'_>], layout: &Layout, building: &mut Building) -> FunctionId {
     let inits: Vec<Option<FunctionId>> = plans.iter().map(|plan| actor_init(plan, building)).collect();
+    let zeroing = building.zeroing(layout.context);
     let (mut f, context) = with_context(layout);
+    f.call(None, zeroing, vec![Argument::Reference(Place::variable(context))]);
     f.push(Stmt::Fill {
         target: Place::field(context, layout.news),
         at: Expr::u32(0),
@@ -220,7 +222,7 @@ fn init(network: &Network, plans: &[Plan<'_>], layout: &Layout, building: &mut B
         }
     }
     let name = building.names.fresh("init");
-    building.function(f.finish(name, "prepares a context that is zero throughout", None))
+    building.function(f.finish(name, "begins the network, whatever it was", None))
 }
 
 /// Values of variables that do not begin at zero.

@@ -178,7 +178,7 @@ impl Function {
 ///
 /// | function | takes | gives |
 /// | --- | --- | --- |
-/// | `init` | the context, zero throughout | |
+/// | `init` | the context, zero throughout or after anything else that is here | |
 /// | `run` | the context; most rounds over all instances, as `U64` | `U32`: [`Interface::IDLE`] and the others |
 /// | `write` of an input | the context; tokens; their number, as `U32` | `U32`: how many it took |
 /// | `read` of an output | the context; room for tokens; for how many, as `U32` | `U32`: how many there were |
@@ -188,7 +188,7 @@ impl Function {
 pub struct Interface {
     /// The context.
     pub context: RecordId,
-    /// Prepares it.
+    /// Brings it to where nothing has fired; memory of which that does not depend keeps what it held.
     pub init: FunctionId,
     /// Fires until nothing can fire.
     pub run: FunctionId,

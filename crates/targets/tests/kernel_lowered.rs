@@ -11,7 +11,7 @@ mod random;
 use headrace_ir::{IntType, Network, Port, Scalar};
 use headrace_lowering::{Lanes, Options, lower_fused};
 use headrace_program::evaluate::{Machine, NoHost, Outside};
-use headrace_program::{Module, Stmt, verify};
+use headrace_program::{FunctionId, Module, Stmt, verify};
 use headrace_source::Span;
 use headrace_transform::control::{Automaton, ControlState, CountedLoop, Holds, Step};
 use headrace_transform::kernel::evaluate::{World, run, run_loop};
@@ -78,21 +78,30 @@ struct Shown {
 
 /// The automaton lowered, and what comes out of it for what the world has: all tokens of each port, elements last; or why it
 /// is not.
-fn shown(network: &Network, automaton: &Automaton, world: &World, lanes: Option<Lanes>) -> Result<Shown, String> {
-    let module = lower_fused(network, automaton, &Options { lanes, ..Options::default() })?;
+fn shown(network: &Network, automaton: &Automaton, world: &World, options: &Options) -> Result<Shown, String> {
+    let module = lower_fused(network, automaton, options)?;
     assert_eq!(verify(&module), Vec::<String>::new());
     let mut machine = Machine::new(&module);
     machine.limit_steps(10_000_000);
     let mut call =
         |function, arguments: &mut [Outside<'_>]| machine.call(function, arguments, &mut NoHost).expect("it runs");
     let Module { interface, .. } = &module;
-    call(interface.init, &mut [Outside::Context]);
-    for (input, tokens) in interface.inputs.iter().zip(&world.inputs) {
-        let mut tokens: Vec<u64> = tokens.iter().map(|&token| token as u64).collect();
-        let n = tokens.len() as u64;
-        assert_eq!(call(input.write, &mut [Outside::Context, Outside::Slice(&mut tokens), Outside::Value(n)]), n);
+    let write = |call: &mut dyn FnMut(FunctionId, &mut [Outside<'_>]) -> u64| {
+        interface.inputs.iter().zip(&world.inputs).all(|(input, tokens)| {
+            let mut tokens: Vec<u64> = tokens.iter().map(|&token| token as u64).collect();
+            let n = tokens.len() as u64;
+            call(input.write, &mut [Outside::Context, Outside::Slice(&mut tokens), Outside::Value(n)]) == n
+        })
+    };
+    // The context has been used before: tokens wait at all of its ports.
+    for is_used in [false, true] {
+        call(interface.init, &mut [Outside::Context]);
+        assert!(write(&mut call));
+        assert_eq!(call(interface.run, &mut [Outside::Context, Outside::Value(1000)]), 0);
+        if !is_used {
+            write(&mut call);
+        }
     }
-    assert_eq!(call(interface.run, &mut [Outside::Context, Outside::Value(1000)]), 0);
     let mut all = Vec::new();
     for output in &interface.outputs {
         let n = call(output.waiting, &mut [Outside::Context]);
@@ -153,7 +162,7 @@ fn random_effects_do_what_they_mean() {
             ],
             paths: Vec::new(),
         };
-        let shown = match shown(&network(PORTS, PORTS), &automaton, &world, None) {
+        let shown = match shown(&network(PORTS, PORTS), &automaton, &world, &Options::default()) {
             Ok(shown) => shown,
             Err(why) => {
                 assert_eq!(why, "a division of more than 64 bits");
@@ -204,8 +213,9 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
             states: vec![state(Step::Go { kernel, target: 1 }, vec![counted]), state(Step::End, Vec::new())],
             paths: Vec::new(),
         };
-        let shown =
-            shown(&network(&inputs, &outputs), &automaton, &world, lanes).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let options = Options { lanes, nested_rotations: passes == 3, ..Options::default() };
+        let shown = shown(&network(&inputs, &outputs), &automaton, &world, &options)
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
         run_loop(body, &mut world, passes);
         assert_eq!(shown.tokens, expected(&world, &body.objects), "{name}, {passes} passes, {lanes:?}");
         has_lanes |= shown.has_lanes;

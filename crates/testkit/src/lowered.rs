@@ -79,6 +79,14 @@ impl<'m> LoweredEngine<'m> {
         Ok(Self { network: network.clone(), module, machine, session: Session::default(), ended: None })
     }
 
+    /// Begins anew in the same context, whatever it holds.
+    pub fn restart(&mut self) -> Result<(), Fault> {
+        self.session = Session::default();
+        self.ended = None;
+        self.machine.call(self.module.interface.init, &mut [Outside::Context], &mut evaluate::NoHost)?;
+        Ok(())
+    }
+
     fn call(&mut self, function: headrace_program::FunctionId, arguments: &mut [Outside<'_>]) -> u64 {
         match self.machine.call(function, arguments, &mut evaluate::NoHost) {
             Ok(value) => value,

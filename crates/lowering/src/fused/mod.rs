@@ -186,10 +186,25 @@ impl Fused<'_> {
         f
     }
 
-    /// Values of elements that do not begin at zero.
+    /// Back to the first state. What is written before it is read stays as it is: tokens, and the network with its
+    /// scheduler, which begins when it is left to.
     fn init(&self, building: &mut Building) -> FunctionId {
         let mut f = self.begin();
-        let automaton = self.automaton;
+        let (automaton, fields) = (self.automaton, &self.fields);
+        for (field, ty) in [
+            (fields.state, Type::U32),
+            (fields.budget, Type::U64),
+            (fields.full, Type::Bool),
+            (fields.failed, Type::Bool),
+            (fields.left, Type::Bool),
+        ] {
+            f.push(Stmt::Assign(Place::field(CONTEXT, field), Expr::int(ty, 0)));
+        }
+        for buffer in fields.inputs.iter().chain(&fields.outputs) {
+            for index in [buffer.first, buffer.there] {
+                f.push(Stmt::Assign(Place::field(CONTEXT, index), Expr::u32(0)));
+            }
+        }
         for (number, object) in automaton.objects.iter().enumerate() {
             let Some(field) = self.fields.objects[number] else { continue };
             // Tokens are written before they are read.
@@ -204,9 +219,6 @@ impl Fused<'_> {
             });
             let words: Vec<u64> = words.collect();
             let Some(&first) = words.first() else { continue };
-            if words.iter().all(|&word| word == 0) {
-                continue;
-            }
             let count = Expr::u32(words.len() as u32);
             if words.iter().all(|&word| word == first) {
                 let value = Expr::int(ty, first);
@@ -218,7 +230,7 @@ impl Fused<'_> {
             }
         }
         let name = building.names.fresh("begin");
-        building.function(f.finish(name, "prepares a context that is zero throughout", None))
+        building.function(f.finish(name, "begins the network, whatever it was", None))
     }
 
     /// Goes from state to state until input or room is missing, or so many steps were done.

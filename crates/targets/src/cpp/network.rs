@@ -114,7 +114,7 @@ fn outside(text: &mut String, module: &Module, hosted: &[bool], class: &str) {
         text,
         "public:\n    /// A network that has not yet fired.\n    {class}() {{ {begin}; }}\n    {class}(const {class}&) = default;\n    \
          {class}& operator=(const {class}&) = default;\n    ~{class}() {{ clear(); }}\n\n    \
-         /// Begins anew; nothing of what was before is left.\n    void restart() {{\n        clear();\n        {begin};\n    }}\n\n    \
+         /// Begins anew, as a new network does; memory may still hold what was, until `clear`.\n    void restart() {{ {begin}; }}\n\n    \
          /// Overwrites all state, which may hold secrets; `restart` makes it usable again.\n    void clear() noexcept {{ overwrite(whole_x); }}\n\n    \
          /// Fires until nothing can fire, or until all instances had their turn `max_rounds` times.\n    \
          Status run(std::uint64_t max_rounds{host}) {{ return static_cast<Status>({}); }}\n",

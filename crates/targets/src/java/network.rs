@@ -156,7 +156,7 @@ fn outside(text: &mut String, module: &Module, class: &str, hosted: &[bool], scr
     let _ = write!(
         text,
         "\n    /** A network that has not yet fired. */\n    public {class}() {{\n        {init}(whole__);\n    }}\n\n    \
-         /** Begins anew, as a new network does. */\n    public void restart() {{\n        whole__.clear();\n        {init}(whole__);\n    }}\n\n    \
+         /** Begins anew, as a new network does; memory may still hold what was, until {{@link #clear}}. */\n    public void restart() {{\n        {init}(whole__);\n    }}\n\n    \
          /** Overwrites all state, which may hold secrets; {{@link #restart}} makes it usable again. */\n    public void clear() {{\n        \
          whole__.clear();\n{clears}    }}\n\n    \
          /** Fires until nothing can fire, or until all instances had their turn {{@code maxRounds}} times. */\n    \

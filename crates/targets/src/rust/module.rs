@@ -99,7 +99,7 @@ fn outside(module: &Module, hosted: &[bool]) -> String {
          f.write_str(\"Context {{ .. }}\")\n    }}\n}}\n\n\
          impl Context {{\n    /// A network that has not yet fired.\n    pub fn new() -> Self {{\n        let mut context = Self({record}::ZERO);\n        \
          self::{}(&mut context.0);\n        context\n    }}\n\n    \
-         /// Begins anew; nothing of what was before is left.\n    pub fn restart(&mut self) {{\n        self.clear();\n        {};\n    }}\n\n    \
+         /// Begins anew, as a new network does; memory may still hold what was, until [`Context::clear`].\n    pub fn restart(&mut self) {{\n        {};\n    }}\n\n    \
          /// Overwrites all state, which may hold secrets; [`Context::restart`] makes it usable again.\n    pub fn clear(&mut self) {{\n        \
          self.0 = {record}::ZERO;\n        core::hint::black_box(&mut self.0);\n    }}\n\n    \
          /// Fires until nothing can fire, or until all instances had their turn `max_rounds` times.\n    \

@@ -44,7 +44,7 @@ pub(super) fn module(head: &str, module: &Module) -> String {
     }
     let _ = write!(
         text,
-        "  ;; Prepares a context that is zero throughout.\n  (func (export \"prepare\") (param $context i32)\n    \
+        "  ;; Begins the network of a context.\n  (func (export \"prepare\") (param $context i32)\n    \
          (call ${} (local.get $context))\n  )\n\n  \
          ;; Overwrites a context, which may hold secrets, and what calls left behind.\n  (func (export \"erase\") (param $context i32)\n    \
          (memory.fill (local.get $context) (i32.const 0) (i32.const {context_bytes}))\n    \

@@ -1,6 +1,6 @@
 //! Programs in C++.
 
-use super::{Language, One, refused};
+use super::{Language, One, refused, rounds_before};
 use headrace_program::{Type, effects};
 use headrace_targets::cpp::project::of_network;
 use headrace_targets::project::Files;
@@ -40,7 +40,7 @@ fn ctype(ty: Type) -> String {
     format!("std::{sign}int{}_t", ty.bits())
 }
 
-/// The function that runs a network and shows what came of it.
+/// The functions that run a network, begin anew, and show what came of it.
 fn runner(at: usize, one: &One) -> String {
     let interface = &one.module.interface;
     let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
@@ -56,29 +56,34 @@ fn runner(at: usize, one: &One) -> String {
         );
         let _ = write!(
             moves,
-            "        n = context->{write}(left_{number});\n        left_{number} = left_{number}.subspan(n * {});\n        moved += n;\n",
+            "        n = context.{write}(left_{number});\n        left_{number} = left_{number}.subspan(n * {});\n        moved += n;\n",
             port.words
         );
     }
     let is_hosted = effects::reach_host(&one.module)[interface.run.index()];
     let host = if is_hosted { ", host" } else { "" };
-    let _ = writeln!(moves, "        if (context->run(UINT64_MAX{host}) != Status::idle) std::exit(3);");
+    let _ = writeln!(moves, "        if (context.run(UINT64_MAX{host}) != Status::idle) std::exit(3);");
     for (number, port) in interface.outputs.iter().enumerate() {
         let (ty, read) = (ctype(port.element), &one.module.function(port.read).name);
         let _ = writeln!(begin, "    std::vector<std::uint8_t> out_{number};");
         let _ = write!(
             moves,
-            "        {{\n            std::array<{ty}, {0} * 40> tokens{{}};\n            n = context->{read}(tokens);\n            \
+            "        {{\n            std::array<{ty}, {0} * 40> tokens{{}};\n            n = context.{read}(tokens);\n            \
              const auto* first = reinterpret_cast<const std::uint8_t*>(tokens.data());\n            \
              out_{number}.insert(out_{number}.end(), first, first + n * {0} * sizeof({ty}));\n            moved += n;\n        }}\n",
             port.words
         );
         let _ = writeln!(shows, "    show(\"{at} {number}\", out_{number});");
     }
+    let before = rounds_before(at);
     format!(
-        "\nstatic void run_{at}() {{\n    using namespace network_{at};\n    auto context = std::make_unique<network_{at}::Context>();\n    \
-         Collected<network_{at}::Host, network_{at}::Argument> host;\n{begin}    std::size_t moved = 0;\n    do {{\n        moved = 0;\n        \
-         [[maybe_unused]] std::size_t n = 0;\n{moves}    }} while (moved != 0);\n{shows}    show(\"{at} printed\", host.printed);\n}}\n"
+        "\nstatic void run_{at}(network_{at}::Context& context, int rounds) {{\n    using namespace network_{at};\n    \
+         Collected<network_{at}::Host, network_{at}::Argument> host;\n{begin}    std::size_t moved = 1;\n    \
+         for (int round = 0; moved != 0 && round < rounds; ++round) {{\n        moved = 0;\n        \
+         [[maybe_unused]] std::size_t n = 0;\n{moves}    }}\n    if (rounds < INT32_MAX) {{\n        return;\n    }}\n{shows}    \
+         show(\"{at} printed\", host.printed);\n}}\n\n\
+         static void run_{at}() {{\n    const auto context = std::make_unique<network_{at}::Context>();\n    \
+         run_{at}(*context, {before});\n    context->restart();\n    run_{at}(*context, INT32_MAX);\n}}\n"
     )
 }
 

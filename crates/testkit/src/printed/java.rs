@@ -1,6 +1,6 @@
 //! Programs in Java.
 
-use super::{Language, One, refused};
+use super::{Language, One, refused, rounds_before};
 use headrace_program::{Type, effects};
 use headrace_targets::java::project::{of_network, of_network_in_methods};
 use headrace_targets::project::Files;
@@ -18,7 +18,7 @@ fn element(ty: Type) -> &'static str {
     }
 }
 
-/// A class that runs a network and shows what came of it.
+/// A class that runs a network, begins anew, and shows what came of it.
 fn runner(at: usize, one: &One) -> String {
     let interface = &one.module.interface;
     let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
@@ -52,13 +52,17 @@ fn runner(at: usize, one: &One) -> String {
         );
         let _ = writeln!(shows, "        Main.show(\"{at} {number} \", out_{number});");
     }
+    let before = rounds_before(at);
     format!(
         "import java.io.ByteArrayOutputStream;\n\nfinal class Run{at} {{\n    static final ByteArrayOutputStream PRINTED = new ByteArrayOutputStream();\n\n    \
          static final class Host implements network_{at}.Host {{\n        public void print(byte[] bytes, int from, int count) {{\n            \
          PRINTED.write(bytes, from, count);\n        }}\n\n        public void printReal(double value, int bits) {{}}\n\n        \
          public java.util.OptionalLong call(String name, Argument[] arguments) {{\n            return java.util.OptionalLong.empty();\n        }}\n    }}\n\n    \
-         static void run() {{\n        network_{at}.Context context = new network_{at}.Context();\n{begin}        int moved;\n        do {{\n            \
-         moved = 0;\n            int n;\n{moves}        }} while (moved != 0);\n{shows}        Main.show(\"{at} printed \", PRINTED);\n    }}\n}}\n"
+         static void run() {{\n        network_{at}.Context context = new network_{at}.Context();\n        \
+         run(context, {before});\n        context.restart();\n        PRINTED.reset();\n        run(context, Integer.MAX_VALUE);\n    }}\n\n    \
+         private static void run(network_{at}.Context context, int rounds) {{\n{begin}        int moved = 1;\n        \
+         for (int round = 0; moved != 0 && round < rounds; round++) {{\n            \
+         moved = 0;\n            int n;\n{moves}        }}\n        if (rounds < Integer.MAX_VALUE) return;\n{shows}        Main.show(\"{at} printed \", PRINTED);\n    }}\n}}\n"
     )
 }
 

@@ -50,6 +50,11 @@ pub fn named(name: &str) -> Option<&'static Language> {
     ALL.iter().find(|language| language.name == name)
 }
 
+/// For how many rounds of tokens in and out the network at a position of a program runs before it is begun anew and shown.
+fn rounds_before(at: usize) -> usize {
+    1 + at % 3
+}
+
 /// In one line each, what a target refuses.
 fn refused(one: &One, problems: &[headrace_source::Diagnostic]) -> String {
     let lines: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Programs in Rust.
 
-use super::{Language, One, refused};
+use super::{Language, One, refused, rounds_before};
 use headrace_program::{Module, effects};
 use headrace_targets::project::Files;
 use headrace_targets::rust::project::of_network;
@@ -28,15 +28,12 @@ fn hex(bytes: &[u8]) -> String {
 }
 "#;
 
-/// The function that runs a network and shows what came of it.
+/// The function that runs a network, begins anew, and shows what came of it.
 fn runner(at: usize, one: &One) -> String {
     let module = &one.module;
     let Module { interface, .. } = module;
     let host = if effects::reach_host(module)[interface.run.index()] { ", &mut host" } else { "" };
-    let mut text = format!(
-        "\nfn run_{at}() {{\n    let mut context = Box::new(network_{at}::Context::new());\n    let mut host = Collected(Vec::new());\n    let _ = &mut host;\n"
-    );
-    let (mut moves, mut shows) = (String::new(), String::new());
+    let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
     for (number, port) in interface.inputs.iter().enumerate() {
         let bytes = one.input(number);
         let values = bytes.chunks_exact(port.element.bytes() as usize).map(|bytes| {
@@ -44,31 +41,33 @@ fn runner(at: usize, one: &One) -> String {
             if port.element.is_signed() { (value as i64).to_string() } else { value.to_string() }
         });
         let values: Vec<String> = values.collect();
-        let _ = writeln!(text, "    let mut in_{number}: &[{}] = &[{}];", port.element, values.join(", "));
+        let _ = writeln!(begin, "        let mut in_{number}: &[{}] = &[{}];", port.element, values.join(", "));
         let write = &module.function(port.write).name;
         let _ = write!(
             moves,
-            "        let n = context.{write}(in_{number});\n        in_{number} = &in_{number}[n * {}..];\n        moved += n;\n",
+            "            let n = context.{write}(in_{number});\n            in_{number} = &in_{number}[n * {}..];\n            moved += n;\n",
             port.words
         );
     }
-    let _ = writeln!(moves, "        assert_eq!(context.run(u64::MAX{host}), host::Status::Idle);");
+    let _ = writeln!(moves, "            assert_eq!(context.run(u64::MAX{host}), host::Status::Idle);");
     for (number, port) in interface.outputs.iter().enumerate() {
-        let _ = writeln!(text, "    let mut out_{number}: Vec<u8> = Vec::new();");
+        let _ = writeln!(begin, "        let mut out_{number}: Vec<u8> = Vec::new();");
         let read = &module.function(port.read).name;
         let _ = write!(
             moves,
-            "        let mut tokens = [0; {0} * 40];\n        let n = context.{read}(&mut tokens);\n        \
-             tokens[..n * {0}].iter().for_each(|token| out_{number}.extend(token.to_le_bytes()));\n        moved += n;\n",
+            "            let mut tokens = [0; {0} * 40];\n            let n = context.{read}(&mut tokens);\n            \
+             tokens[..n * {0}].iter().for_each(|token| out_{number}.extend(token.to_le_bytes()));\n            moved += n;\n",
             port.words
         );
-        let _ = writeln!(shows, "    println!(\"{at} {number} {{}}\", hex(&out_{number}));");
+        let _ = writeln!(shows, "        println!(\"{at} {number} {{}}\", hex(&out_{number}));");
     }
-    let _ = write!(
-        text,
-        "    loop {{\n        let mut moved = 0;\n{moves}        if moved == 0 {{\n            break;\n        }}\n    }}\n{shows}    println!(\"{at} printed {{}}\", hex(&host.0));\n}}\n"
-    );
-    text
+    let before = rounds_before(at);
+    format!(
+        "\nfn run_{at}() {{\n    let mut context = Box::new(network_{at}::Context::new());\n    for rounds in [{before}, usize::MAX] {{\n        \
+         context.restart();\n        let mut host = Collected(Vec::new());\n        let _ = &mut host;\n{begin}        for _ in 0..rounds {{\n            \
+         let mut moved = 0;\n{moves}            if moved == 0 {{\n                break;\n            }}\n        }}\n        \
+         if rounds < usize::MAX {{\n            continue;\n        }}\n{shows}        println!(\"{at} printed {{}}\", hex(&host.0));\n    }}\n}}\n"
+    )
 }
 
 fn files(all: &[One]) -> Result<Files, String> {

@@ -20,28 +20,33 @@ for (const [at, { inputs, outputs }] of cases.entries()) {
   const code = await load(new URL(`./case_${at}.wasm`, import.meta.url));
   const other = new Network(code, inputs, outputs);
   const network = new Network(code, inputs, outputs);
-  const left = inputs.map(({ element, hex }) => new KINDS[element](new Uint8Array(Buffer.from(hex, 'hex')).buffer));
-  const made = outputs.map(() => []);
-  const printed = [];
-  const host = { print: (bytes) => printed.push(Buffer.from(bytes).toString('hex')) };
-  let status = Status.IDLE;
-  for (let moved = 1; moved > 0 && status === Status.IDLE; ) {
-    moved = 0;
-    inputs.forEach(({ words }, port) => {
-      const n = network.write(port, left[port]);
-      left[port] = left[port].subarray(n * words);
-      moved += n;
-    });
-    status = network.run(undefined, host);
-    outputs.forEach((_, port) => {
-      const tokens = network.read(port);
-      made[port].push(Buffer.from(tokens.buffer).toString('hex'));
-      moved += tokens.length;
-    });
+  // After some rounds the network is begun anew, and shown.
+  for (const rounds of [1 + (at % 3), Infinity]) {
+    network.restart();
+    const left = inputs.map(({ element, hex }) => new KINDS[element](new Uint8Array(Buffer.from(hex, 'hex')).buffer));
+    const made = outputs.map(() => []);
+    const printed = [];
+    const host = { print: (bytes) => printed.push(Buffer.from(bytes).toString('hex')) };
+    let status = Status.IDLE;
+    for (let moved = 1, round = 0; moved > 0 && status === Status.IDLE && round < rounds; round += 1) {
+      moved = 0;
+      inputs.forEach(({ words }, port) => {
+        const n = network.write(port, left[port]);
+        left[port] = left[port].subarray(n * words);
+        moved += n;
+      });
+      status = network.run(undefined, host);
+      outputs.forEach((_, port) => {
+        const tokens = network.read(port);
+        made[port].push(Buffer.from(tokens.buffer).toString('hex'));
+        moved += tokens.length;
+      });
+    }
+    if (rounds < Infinity) continue;
+    made.forEach((pieces, port) => console.log(`${at} ${port} ${pieces.join('')}`));
+    console.log(`${at} printed ${printed.join('')}`);
+    console.log(`${at} ended ${status}`);
   }
-  made.forEach((pieces, port) => console.log(`${at} ${port} ${pieces.join('')}`));
-  console.log(`${at} printed ${printed.join('')}`);
-  console.log(`${at} ended ${status}`);
   network.clear();
   other.clear();
 }

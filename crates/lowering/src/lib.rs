@@ -63,8 +63,8 @@ pub struct Options {
     /// Values of a pass or kernel from which on its rounds are loops: for languages that are compiled while they run, and not where
     /// functions are long.
     pub most_values: Option<usize>,
-    /// Mixed rotations of a value are nested, but for passes that run side by side. It pays where the compiler rotates registers in
-    /// place and copies them before, as LLVM and V8 do for processors of no kind in particular; gcc and HotSpot are better without.
+    /// Mixed rotations of a value are nested, but for passes that run side by side. Measured on SHA-256, code is faster with it by
+    /// LLVM for processors of no kind in particular, and by V8; slower by gcc and HotSpot.
     pub nested_rotations: bool,
 }
 

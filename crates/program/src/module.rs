@@ -188,7 +188,7 @@ impl Function {
 pub struct Interface {
     /// The context.
     pub context: RecordId,
-    /// Brings it to where nothing has fired; memory of which that does not depend keeps what it held.
+    /// Brings it to where nothing has fired; what is written before it is read may keep what it held.
     pub init: FunctionId,
     /// Fires until nothing can fire.
     pub run: FunctionId,

@@ -12,7 +12,7 @@ use compile::{array, compilers, run, shown};
 use effects::{Case, case, objects};
 use headrace_targets::c::kernel::{Names, element_type, prelude, statements, tables};
 use headrace_transform::kernel::evaluate::{self, World};
-use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, TableId};
+use headrace_transform::kernel::{Effect, Graph, Object, ObjectId, TableId};
 use random::Random;
 use std::fmt::Write as _;
 
@@ -58,12 +58,6 @@ fn bytes_that_move_together_are_copied_in_one_piece() {
     assert_eq!(text, "memcpy(&s->bytes[0], in0 + 0, 8);\ns->bytes[8] = (uint8_t)in0[9];\n");
 }
 
-fn roots(effects: &[Effect]) -> Vec<NodeId> {
-    let mut roots = Vec::new();
-    Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
-    roots
-}
-
 const OUTPUTS: usize = 24;
 
 /// Numbers of a width as an array initialiser, also for compilers without integers of 128 bits.
@@ -98,7 +92,7 @@ fn program(cases: &[(Case, World)]) -> String {
             let _ = write!(text, ", const {0} *in{port}, {0} *out{port}", element_type(width));
         }
         text.push_str(")\n{\n");
-        let tables = tables(&case.graph, &roots(&case.effects), &Plain);
+        let tables = tables(&case.graph, &Effect::roots(&case.effects), &Plain);
         text.push_str(&tables);
         text.push_str(&statements(&case.graph, &case.objects, &case.effects, &Plain, 1));
         text.push_str("}\n");

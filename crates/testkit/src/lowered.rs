@@ -75,8 +75,9 @@ impl<'m> LoweredEngine<'m> {
     pub fn new(network: &Arc<Network>, module: &'m Module) -> Result<Self, Fault> {
         let mut machine = Machine::new(module);
         machine.limit_steps(MOST_STEPS);
-        machine.call(module.interface.init, &mut [Outside::Context], &mut evaluate::NoHost)?;
-        Ok(Self { network: network.clone(), module, machine, session: Session::default(), ended: None })
+        let mut engine = Self { network: network.clone(), module, machine, session: Session::default(), ended: None };
+        engine.restart()?;
+        Ok(engine)
     }
 
     /// Begins anew in the same context, whatever it holds.

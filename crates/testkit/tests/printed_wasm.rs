@@ -49,7 +49,7 @@ fn run(networks: &[(Printed, Vec<Vec<u8>>)]) -> Vec<Seen> {
     let mut cases = Vec::new();
     for (at, (printed, inputs)) in networks.iter().enumerate() {
         write(&format!("case_{at}.wasm"), &printed.binary);
-        cases.push(case(&printed.lowered, inputs));
+        cases.push(case(at, &printed.lowered, inputs));
     }
     write("cases.json", format!("[{}]", cases.join(",\n")).as_bytes());
     let said = node(folder.path());

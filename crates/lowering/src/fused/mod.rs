@@ -206,7 +206,7 @@ impl Fused<'_> {
             }
         }
         for (number, object) in automaton.objects.iter().enumerate() {
-            let Some(field) = self.fields.objects[number] else { continue };
+            let Some(field) = fields.objects[number] else { continue };
             // Tokens are written before they are read.
             if matches!(automaton.holds[number], Holds::Fifo(_)) {
                 continue;

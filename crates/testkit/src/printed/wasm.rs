@@ -1,6 +1,6 @@
 //! Programs around modules of WebAssembly.
 
-use super::{Language, One, refused};
+use super::{Language, One, refused, rounds_before};
 use headrace_program::Module;
 use headrace_targets::project::Files;
 use headrace_targets::toolchain::{Step, Toolchain};
@@ -16,12 +16,12 @@ import { Network, Status, load } from './network.js';
 const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, u64: BigUint64Array, i8: Int8Array, i16: Int16Array,
   i32: Int32Array, i64: BigInt64Array, f32: Float32Array, f64: Float64Array };
 const cases = JSON.parse(readFileSync('cases.json', 'utf8'));
-for (const [at, { inputs, outputs }] of cases.entries()) {
+for (const [at, { before, inputs, outputs }] of cases.entries()) {
   const code = await load(new URL(`./case_${at}.wasm`, import.meta.url));
   const other = new Network(code, inputs, outputs);
   const network = new Network(code, inputs, outputs);
   // After some rounds the network is begun anew, and shown.
-  for (const rounds of [1 + (at % 3), Infinity]) {
+  for (const rounds of [before, Infinity]) {
     network.restart();
     const left = inputs.map(({ element, hex }) => new KINDS[element](new Uint8Array(Buffer.from(hex, 'hex')).buffer));
     const made = outputs.map(() => []);
@@ -56,8 +56,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A network as [`RUNNER`] takes it, with what goes into each input.
-pub fn case(module: &Module, inputs: &[Vec<u8>]) -> String {
+/// A network as [`RUNNER`] takes it at a position, with what goes into each input.
+pub fn case(at: usize, module: &Module, inputs: &[Vec<u8>]) -> String {
     let name = |id: headrace_program::FunctionId| &module.function(id).name;
     let inputs = module.interface.inputs.iter().zip(inputs).map(|(port, tokens)| {
         let (element, words, tokens) = (port.element, port.words, hex(tokens));
@@ -70,7 +70,8 @@ pub fn case(module: &Module, inputs: &[Vec<u8>]) -> String {
         format!(r#"{{ "read": "{read}", "waiting": "{waiting}", "element": "{element}", "words": {words} }}"#)
     });
     let (inputs, outputs): (Vec<String>, Vec<String>) = (inputs.collect(), outputs.collect());
-    format!(r#"{{ "inputs": [{}], "outputs": [{}] }}"#, inputs.join(", "), outputs.join(", "))
+    let before = rounds_before(at);
+    format!(r#"{{ "before": {before}, "inputs": [{}], "outputs": [{}] }}"#, inputs.join(", "), outputs.join(", "))
 }
 
 fn files(all: &[One]) -> Result<Files, String> {
@@ -79,7 +80,7 @@ fn files(all: &[One]) -> Result<Files, String> {
     for (at, one) in all.iter().enumerate() {
         let printed = printed(&one.network, &one.options()).map_err(|problems| refused(one, &problems))?;
         let inputs: Vec<Vec<u8>> = (0..one.network.inputs.len()).map(|number| one.input(number)).collect();
-        cases.push(case(&printed.lowered, &inputs));
+        cases.push(case(at, &printed.lowered, &inputs));
         program.insert(format!("case_{at}.wasm"), printed.binary);
     }
     program.insert(WRAPPER.0.into(), WRAPPER.1.into());

@@ -115,9 +115,14 @@ impl Effect {
 
     /// All values that a list of effects needs, operands first.
     pub fn needed(effects: &[Effect], graph: &Graph) -> Vec<NodeId> {
+        graph.reachable(Effect::roots(effects))
+    }
+
+    /// The nodes that a list of effects uses, also those inside of others, as often as they are used.
+    pub fn roots(effects: &[Effect]) -> Vec<NodeId> {
         let mut roots = Vec::new();
         Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
-        graph.reachable(roots)
+        roots
     }
 
     /// The nodes that this effect itself uses, without those of effects inside it.

@@ -11,7 +11,8 @@
 //!
 //! Establishes: of every sum, the two terms or parts that are there first are added first.
 
-use super::chains::{Chains, takes, waits};
+use super::chains::Chains;
+use super::waiting::{takes, waits};
 use crate::kernel::{Effect, Graph, Loop, NodeId, Op};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -32,9 +33,7 @@ pub fn late_terms_last(body: &Loop) -> Option<Loop> {
 /// The same for effects with loops: what they take from the pass before is there when a pass begins, and passes wait for each
 /// other.
 pub fn late_terms_last_in(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
-    let mut roots = Vec::new();
-    Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
-    let (graph, new) = added_in_time(graph, roots, &Effect::needed(effects, graph))?;
+    let (graph, new) = added_in_time(graph, Effect::roots(effects), &Effect::needed(effects, graph))?;
     let effects = effects.iter().map(|effect| effect.moved(&new)).collect::<Option<_>>()?;
     Some((graph, effects))
 }
@@ -101,8 +100,8 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chains::OPERATION;
     use super::super::trial::{Words, made, of_words};
+    use super::super::waiting::OPERATION;
     use super::*;
 
     /// A loop whose passes give what `f` makes of four tokens.

@@ -20,4 +20,5 @@ pub mod split_recurrence;
 pub mod split_sums;
 #[cfg(test)]
 mod trial;
+mod waiting;
 pub mod words_of_tokens;

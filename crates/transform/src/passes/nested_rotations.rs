@@ -12,7 +12,8 @@
 //!
 //! Establishes: of no value two rotations that nothing else reads are mixed as such.
 
-use super::chains::{Chains, waits};
+use super::chains::Chains;
+use super::waiting::waits;
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use std::collections::HashMap;
 
@@ -21,10 +22,8 @@ const REGISTERS: [u32; 2] = [32, 64];
 
 /// Effects in which mixed rotations are nested, with their graph; `None` where there are none, or something would wait for them.
 pub fn nested_rotations(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
-    let mut roots = Vec::new();
-    Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
     let order = Effect::needed(effects, graph);
-    let chains = Chains::of(graph, roots, &order, |op| match *op {
+    let chains = Chains::of(graph, Effect::roots(effects), &order, |op| match *op {
         Op::Xor(a, b) => Some([a, b]),
         _ => None,
     });

@@ -338,13 +338,13 @@ fn object_type(object: &Object) -> &'static str {
 fn collect_roots(step: &Step, roots: &mut Vec<headrace_transform::kernel::NodeId>) {
     match step {
         Step::Branch { before, condition, then, otherwise } => {
-            Effect::walk(before, &mut |effect| roots.extend(effect.uses()));
+            roots.extend(Effect::roots(before));
             roots.push(*condition);
             collect_roots(then, roots);
             collect_roots(otherwise, roots);
         }
         Step::Wait(awaited) => awaited.iter().for_each(|awaited| collect_roots(&awaited.step, roots)),
-        Step::Go { kernel, .. } => Effect::walk(&kernel.effects, &mut |effect| roots.extend(effect.uses())),
+        Step::Go { kernel, .. } => roots.extend(Effect::roots(&kernel.effects)),
         Step::End | Step::Leave => {}
     }
 }

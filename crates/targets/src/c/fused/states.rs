@@ -167,8 +167,8 @@ impl Writer<'_> {
         effects: &[Effect],
         more: Option<headrace_transform::kernel::NodeId>,
     ) -> BTreeSet<u32> {
-        let mut roots: Vec<_> = more.into_iter().collect();
-        Effect::walk(effects, &mut |effect| roots.extend(effect.uses()));
+        let mut roots = Effect::roots(effects);
+        roots.extend(more);
         let graph = &self.automaton.graph;
         let port = |id| match graph.op(id) {
             headrace_transform::kernel::Op::Input { port, .. } => Some(*port),

@@ -55,9 +55,7 @@ pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str, by_nu
         text.push_str(&store(kept, body, names));
     }
     let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: HashSet::new() };
-    let mut roots = Vec::new();
-    Effect::walk(&effects, &mut |effect| roots.extend(effect.uses()));
-    let operations: usize = graph.reachable(roots).into_iter().map(|id| printing.reads(id).len()).sum();
+    let operations: usize = Effect::needed(&effects, &graph).into_iter().map(|id| printing.reads(id).len()).sum();
     (text, operations as f64 * SCALAR_OPERATION)
 }
 

@@ -50,6 +50,13 @@ const HEAD: &str = "\
 #define HR_SCALAR
 #endif
 
+/* Part of what calls it, but where nothing is optimised: there long functions would become many times longer. */
+#ifdef __OPTIMIZE__
+#define HR_INLINED __attribute__((always_inline))
+#else
+#define HR_INLINED
+#endif
+
 ";
 
 /// What `__builtin_cpu_supports` has no name for in every compiler. The instruction takes long under a hypervisor.

@@ -92,10 +92,7 @@ impl Printer<'_> {
 
 /// A function of the C program on vectors of bytes.
 fn function(machine: &Machine, name: &str, arguments: &str, lines: &[String], value: &str) -> String {
-    let mut text = format!(
-        "__attribute__((always_inline)) {}static inline __m{BITS}i {name}({arguments})\n{{\n",
-        machine.attribute()
-    );
+    let mut text = format!("HR_INLINED {}static inline __m{BITS}i {name}({arguments})\n{{\n", machine.attribute());
     for line in lines {
         let _ = writeln!(text, "  {line};");
     }
@@ -146,9 +143,7 @@ fn of_nibbles(tables: &NibbleTables, machine: &Machine, name: &str) -> String {
 /// The function of AArch64 that chooses from any table of a length: from four registers at once, and what is not there stays
 /// as it is.
 fn of_registers(length: usize, name: &str) -> String {
-    let mut text = format!(
-        "__attribute__((always_inline)) static inline uint8x16_t {name}(const uint8_t *table, uint8x16_t x)\n{{\n"
-    );
+    let mut text = format!("HR_INLINED static inline uint8x16_t {name}(const uint8_t *table, uint8x16_t x)\n{{\n");
     let n = length / CHOICE;
     for (group, first) in (0..n).step_by(4).enumerate() {
         let of_group = (n - first).min(4);

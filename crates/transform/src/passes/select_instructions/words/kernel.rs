@@ -3,7 +3,9 @@
 use super::bits::{Bit, bits};
 use super::pattern::WORD_BITS;
 use crate::kernel::{Graph, NodeId, Op};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Nested sums of a word that are looked at.
 const MOST_SUMS: usize = 64;
@@ -24,7 +26,10 @@ pub enum Gather {
 pub struct Kernel {
     /// The values.
     pub graph: Graph,
-    by_bits: HashMap<Vec<Bit>, NodeId>,
+    /// Words that are put together, by their lowest bit.
+    by_lowest: HashMap<Bit, Vec<NodeId>>,
+    /// The bits of nodes that somebody asked for.
+    bits: RefCell<HashMap<NodeId, Rc<[Bit]>>>,
     parts: HashMap<NodeId, Vec<NodeId>>,
     /// Sums that each word is an operand of.
     sums: HashMap<NodeId, Vec<NodeId>>,
@@ -34,7 +39,8 @@ pub struct Kernel {
 impl Kernel {
     /// Of what some roots need.
     pub fn new(graph: &Graph, roots: &[NodeId]) -> Kernel {
-        let mut by_bits = HashMap::new();
+        let mut by_lowest: HashMap<Bit, Vec<NodeId>> = HashMap::new();
+        let mut known: HashMap<NodeId, Rc<[Bit]>> = HashMap::new();
         let mut sums: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
         let mut uses: HashMap<NodeId, usize> = HashMap::new();
         for id in graph.reachable(roots.iter().copied()) {
@@ -42,14 +48,21 @@ impl Kernel {
                 *uses.entry(operand).or_default() += 1;
             }
             if graph.width(id) == WORD_BITS && matches!(graph.op(id), Op::Concat(_)) {
-                by_bits.insert(bits(graph, id), id);
+                let bits = bits(graph, id);
+                by_lowest.entry(bits[0]).or_default().push(id);
+                known.insert(id, bits.into());
             }
             if let Op::Add(a, b) = *graph.op(id) {
                 sums.entry(a).or_default().push(id);
                 sums.entry(b).or_default().push(id);
             }
         }
-        Kernel { graph: graph.clone(), by_bits, parts: HashMap::new(), sums, uses }
+        Kernel { graph: graph.clone(), by_lowest, bits: RefCell::new(known), parts: HashMap::new(), sums, uses }
+    }
+
+    /// The bits of a node, the lowest first.
+    pub fn bits(&self, id: NodeId) -> Rc<[Bit]> {
+        self.bits.borrow_mut().entry(id).or_insert_with(|| bits(&self.graph, id).into()).clone()
     }
 
     /// The word of which some bits are known.
@@ -63,8 +76,8 @@ impl Kernel {
         if in_place {
             return source.filter(|&source| self.graph.width(source) == WORD_BITS);
         }
-        let all: Option<Vec<Bit>> = wanted.iter().copied().collect();
-        self.by_bits.get(&all?).copied()
+        let is_it = |id: &NodeId| self.bits(*id).iter().copied().map(Some).eq(wanted.iter().copied());
+        self.by_lowest.get(wanted.first()?.as_ref()?)?.iter().rev().copied().find(is_it)
     }
 
     /// The operands of a sum: as they were put together here, else the two of the node.

@@ -5,7 +5,7 @@
 //! A bare operand of a sum can be any part of it: such parts are left open ([`Equation`]) until all words are compared, and
 //! then every way to close them is listed.
 
-use super::bits::{Bit, bits};
+use super::bits::Bit;
 use super::bitwise::{leaves, truth};
 use super::kernel::{Gather, Kernel};
 use super::pattern::{Bitwise, LANES, Moved, Pattern, WORD_BITS};
@@ -160,13 +160,13 @@ impl Matcher<'_> {
     fn moves(&self, pattern: NodeId, node: NodeId, state: State, place: Place) -> Vec<State> {
         let Some(Moved { source, bits: wanted }) = self.pattern.moved(pattern) else { return Vec::new() };
         let source = *source;
-        let there = bits(&self.kernel.graph, node);
+        let there = self.kernel.bits(node);
         if wanted.len() != there.len() {
             return Vec::new();
         }
-        let known = state.bound(source).map(|known| bits(&self.kernel.graph, known));
-        let mut of_source = vec![None; WORD_BITS as usize];
-        for (wanted, &there) in wanted.iter().zip(&there) {
+        let known = state.bound(source).map(|known| self.kernel.bits(known));
+        let mut of_source = [None; WORD_BITS as usize];
+        for (wanted, &there) in wanted.iter().zip(there.iter()) {
             let fits = match wanted {
                 Bit::Constant(_) => *wanted == there,
                 Bit::Of(_, at) => {
@@ -380,7 +380,7 @@ impl Matcher<'_> {
         }
         let Moved { source, bits: wanted } = self.pattern.moved(pattern)?;
         let from = state.bound(*source).or_else(|| single(*source))?;
-        let from = bits(&self.kernel.graph, from);
+        let from = self.kernel.bits(from);
         let wanted: Vec<Option<Bit>> = (wanted.iter())
             .map(|bit| match bit {
                 Bit::Constant(_) => Some(*bit),

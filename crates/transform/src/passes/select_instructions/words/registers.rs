@@ -6,7 +6,7 @@
 
 mod prices;
 
-use super::bits::{Bit, bits};
+use super::bits::Bit;
 use super::kernel::{Gather, Kernel};
 use super::matching::{Found, Lanes, Matcher};
 use super::pattern::{LANES, Operand, Pattern, WORD_BITS};
@@ -245,7 +245,7 @@ impl<'a> Registers<'a> {
     /// Where in a port or an object the four bytes of a word lie: what, and the place of the least.
     fn in_memory(&self, word: NodeId) -> Option<(Memory, i64)> {
         let graph = &self.kernel.graph;
-        let all = bits(graph, word);
+        let all = self.kernel.bits(word);
         let mut memory = None;
         let mut least = i64::MAX;
         for eight in all.chunks(8) {
@@ -279,7 +279,7 @@ impl<'a> Registers<'a> {
                 continue;
             }
             let first = at.div_euclid(BYTES) * BYTES;
-            let order: Vec<i64> = bits(&self.kernel.graph, word)
+            let order: Vec<i64> = (self.kernel.bits(word))
                 .chunks(8)
                 .filter_map(|eight| match eight.first() {
                     Some(Bit::Of(byte, _)) => self.byte_place(*byte).map(|place| place - at),

@@ -19,7 +19,7 @@ pub(crate) const OPENCL: Toolchain = Toolchain {
     join: alone,
     build: |batch| made(batch, "CC"),
     test: |_, member| {
-        // Most of the time is the compiler's: PoCL, which does not optimise then; no other implementation knows of it.
+        // Most of the time is the compiler's. PoCL adds what stands there to the options of every program.
         Step::new([format!("./{}/test/test", member.folder)]).with("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
     },
     emulator: None,

@@ -193,10 +193,7 @@ impl<'b, 'j> Printed<'b, 'j> {
         let set = project.subject.set;
         let title = format!("{}, {set}", first.title);
         let command = format!("headrace {} test", env!("CARGO_PKG_VERSION"));
-        // Networks with arguments of their own are like others but for a number: theirs are the projects that fire actor after
-        // actor, which otherwise only what leaves an automaton does. That costs a tenth of searching for their automata.
-        let fused = project.subject.arguments.is_empty();
-        let options = Options { command, fused, automata: Some(shared.automata.clone()), ..Options::default() };
+        let options = Options { command, fused: true, automata: Some(shared.automata.clone()), ..Options::default() };
         shared.files.get(project.target.name, || {
             (project.target.of_operations)(set, &title, &operations, &known, &options, &|_, _| {})
                 .map(Arc::new)

@@ -279,7 +279,9 @@ impl<'a> Registers<'a> {
                 continue;
             }
             let first = at.div_euclid(BYTES) * BYTES;
-            let order: Vec<i64> = (self.kernel.bits(word))
+            let order: Vec<i64> = self
+                .kernel
+                .bits(word)
                 .chunks(8)
                 .filter_map(|eight| match eight.first() {
                     Some(Bit::Of(byte, _)) => self.byte_place(*byte).map(|place| place - at),

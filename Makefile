@@ -31,7 +31,7 @@ peers: ## 10,000 random messages through every primitive, compared with other im
 	$(CARGO_TARGET_DIR)/release/headrace-testkit peers
 
 matrix: ## known answers of every primitive and random networks, on every engine and target found here; hours; goes on where it ended
-	@scripts/tools.sh rust cc c++ cmake java python3 aarch64 arm riscv64 llvm node opencl
+	@scripts/tools.sh rust cc c++ cmake java python3 aarch64 arm riscv64 llvm node opencl nvcc
 	$(CARGO) build --release --locked -p headrace-driver -p headrace-testkit
 	scripts/matrix.sh $(HEADRACE) $(CARGO_TARGET_DIR)/release/headrace-testkit
 

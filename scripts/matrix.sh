@@ -73,6 +73,31 @@ for group in $groups; do
     tried "projects-$group" "$headrace" test --on "$group" $into --json "$results/$group.json" \
         --resume "$results/$(echo "$sources" | cksum | cut -d' ' -f1).passed"
 done
+# Kernels in CUDA as nvcc takes them, which needs no GPU for that: every parameter set, all its operations.
+by_nvcc() {
+    projects=$(mktemp -d)
+    ended=0
+    for set in $("$headrace" list primitives --json | python3 -c '
+import json, sys
+rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
+print(*sorted({operation["set"] for operations in rows for operation in operations}))
+'); do
+        "$headrace" build "$set" --target cuda -o "$projects/$set" >/dev/null &&
+            make --no-print-directory -s -j"$(nproc)" -C "$projects/$set" NVCC="$1" CUDA_ARCHITECTURES=sm_75 \
+                CFLAGS=-O0 test/test || ended=1
+        echo "$set"
+        rm -rf "${projects:?}/$set"
+    done
+    rm -rf "$projects"
+    return $ended
+}
+
+nvcc=$(command -v nvcc || ls "${CARGO_TARGET_DIR:-target}/nvcc/cuda/bin/nvcc" 2>/dev/null)
+if [ -n "$nvcc" ]; then
+    once "kernels-nvcc" by_nvcc "$(realpath "$nvcc")"
+else
+    echo "kernels-nvcc: not run: no nvcc"
+fi
 for target in $(echo "$groups" | tr , ' '); do
     "$testkit" differential --on list | grep -qx "$target" || continue
     once "networks-$target" "$testkit" differential --on "$target" --cases "$networks"

@@ -100,6 +100,15 @@ for tool in "$@"; do
         { [ -e /usr/include/CL/cl.h ] && ls /etc/OpenCL/vendors/*.icd && command -v clinfo; } >/dev/null 2>&1 ||
             (install "kernels in OpenCL C are compiled and run on the processor" pocl-opencl-icd ocl-icd-opencl-dev \
                 opencl-c-headers clinfo) || echo "OpenCL: not installed; what needs it is not run" >&2 ;;
+    nvcc)
+        # Debian has it in no free part; its makers publish it for Python. It needs no GPU.
+        folder=${CARGO_TARGET_DIR:-target}/nvcc
+        command -v nvcc >/dev/null 2>&1 || [ -x "$folder/cuda/bin/nvcc" ] || {
+            python3 -m venv "$folder" >/dev/null 2>&1 || (install "nvcc is fetched by pip" python3-venv && python3 -m venv "$folder")
+            echo "fetching nvcc into $folder: kernels in CUDA are compiled by it"
+            "$folder/bin/pip" install -q "nvidia-cuda-nvcc==13.*" && ln -sfn "$(ls -d "$folder"/lib/python3*/site-packages/nvidia/cu*/ |
+                tail -n 1 | xargs realpath)" "$folder/cuda"
+        } || echo "nvcc: not installed; what needs it is not run" >&2 ;;
     c++)
         command -v c++ >/dev/null 2>&1 ||
             install "a C++ compiler compiles the adapters of libraries in C++" g++ ;;

@@ -36,7 +36,7 @@ uint64_t headrace_device_passes(const struct headrace_device *device);
 /* Loops that take and make fewer bytes than that are left to the processor; 1 MiB unless it is said. */
 void headrace_device_least_bytes(struct headrace_device *device, size_t bytes);
 
-/* What a launch moves of a port at most; 8 MiB unless it is said. */
+/* What a launch moves of a port at most; unless it is said 8 MiB, and 128 KiB a core where the device is a processor. */
 void headrace_device_launch_bytes(struct headrace_device *device, size_t bytes);
 
 /* The device as helpers of a message. */

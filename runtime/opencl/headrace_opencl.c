@@ -12,7 +12,8 @@ enum {
     LAUNCH_BYTES = 8 << 20,     /* of the largest port in a launch */
     LEAST_BYTES = 1 << 20,      /* of a loop that is worth moving */
     MOST_DEVICES = 64,
-    GROUP = 64                  /* work items of a group */
+    GROUP = 64,                 /* passes of a group */
+    PROCESSOR_BYTES = 128 << 10 /* of the largest port in a launch, for each core of a processor: what its caches hold */
 };
 
 struct program {
@@ -39,6 +40,7 @@ struct headrace_device {
     size_t least_bytes;
     size_t launch_bytes;
     uint64_t passes;
+    bool is_processor; /* a group is one work item that runs all its passes */
     char name[128];
     char error[1024];
 };
@@ -96,6 +98,12 @@ static cl_device_type type_of(cl_device_id device) {
     cl_device_type type = 0;
     (void)clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     return type;
+}
+
+static size_t n_cores(cl_device_id device) {
+    cl_uint n = 1;
+    (void)clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof n, &n, NULL);
+    return n;
 }
 
 /* A device can be used when it computes as the processor does and can compile. */
@@ -160,7 +168,8 @@ struct headrace_device *headrace_device_open(const char *wanted, char *why, size
     }
     device->id = id;
     device->least_bytes = LEAST_BYTES;
-    device->launch_bytes = LAUNCH_BYTES;
+    device->is_processor = (type_of(id) & CL_DEVICE_TYPE_CPU) != 0;
+    device->launch_bytes = device->is_processor ? n_cores(id) * PROCESSOR_BYTES : LAUNCH_BYTES;
     (void)clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof device->name - 1, device->name, NULL);
     device->context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
     if (!failed(device, "clCreateContext", code)) {
@@ -207,6 +216,7 @@ void headrace_device_close(struct headrace_device *device) {
 /* --- kernels ----------------------------------------------------------------------------------------------------- */
 
 static cl_program program_of(struct headrace_device *device, const struct headrace_kernels *kernels) {
+    char options[64] = "-cl-std=CL1.2";
     cl_int code = CL_SUCCESS;
     cl_program program;
     for (size_t i = 0; i < device->n_programs; i++) {
@@ -218,7 +228,10 @@ static cl_program program_of(struct headrace_device *device, const struct headra
     if (failed(device, "clCreateProgramWithSource", code)) {
         return NULL;
     }
-    code = clBuildProgram(program, 1, &device->id, "-cl-std=CL1.2", NULL, NULL);
+    if (device->is_processor) {
+        (void)snprintf(options, sizeof options, "-cl-std=CL1.2 -DHR_PASSES_EACH=%uu", (unsigned)GROUP);
+    }
+    code = clBuildProgram(program, 1, &device->id, options, NULL, NULL);
     if (failed(device, "clBuildProgram", code)) {
         const size_t used = strlen(device->error);
         char log[4096] = "";
@@ -260,7 +273,7 @@ static bool launch(struct headrace_device *device, struct slot *slot, cl_kernel 
                    const struct headrace_passes *all, size_t first, size_t n) {
     const cl_ulong first_number = first;
     const cl_uint n_passes = (cl_uint)n;
-    const size_t items = (n + GROUP - 1) / GROUP * GROUP, group = GROUP;
+    const size_t group = device->is_processor ? 1 : GROUP, items = (n + GROUP - 1) / GROUP * group;
     cl_uint argument = 0;
     cl_int code = clSetKernelArg(kernel, argument++, sizeof given, &given);
     for (uint32_t port = 0; port < all->n_ports && code == CL_SUCCESS; port++) {

@@ -48,6 +48,7 @@ pub struct Object {
     run: Run,
     run_many: Option<RunMany>,
     threads: Option<Threads>,
+    problem: Option<Version>,
     close: Close,
     /// The version that it gives itself.
     pub version: String,
@@ -74,9 +75,18 @@ impl Object {
             let close = *library.get::<Close>(b"peer_close\0").map_err(symbol)?;
             let run_many = library.get::<RunMany>(b"peer_run_many\0").ok().map(|symbol| *symbol);
             let threads = library.get::<Threads>(b"peer_threads\0").ok().map(|symbol| *symbol);
+            let problem = library.get::<Version>(b"peer_problem\0").ok().map(|symbol| *symbol);
             let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
-            Ok(Arc::new(Self { open, run, run_many, threads, close, version, _library: ManuallyDrop::new(library) }))
+            let _library = ManuallyDrop::new(library);
+            Ok(Arc::new(Self { open, run, run_many, threads, problem, close, version, _library }))
         }
+    }
+
+    /// What is missing beside the library, where that is why an operation could not be prepared.
+    pub fn problem(&self) -> Option<String> {
+        // SAFETY: the function gives a string that is there as long as the object.
+        let said = unsafe { CStr::from_ptr(self.problem?()) }.to_string_lossy().into_owned();
+        Some(said).filter(|said| !said.is_empty())
     }
 }
 

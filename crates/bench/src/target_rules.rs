@@ -33,6 +33,8 @@ pub struct TargetRule {
     pub c: Vec<String>,
     /// How many times slower than our C it may be.
     pub slower: f64,
+    /// Bytes of a message, where none are named and its are not as long as those of the others.
+    pub bytes: Option<usize>,
     /// What users of the language have.
     #[serde(default)]
     pub peers: Vec<TargetPeer>,

@@ -38,6 +38,10 @@ pub fn find(toolchain: &Toolchain, compiler: Option<&str>) -> Result<Found, Stri
         let candidates: Vec<&str> = named.map_or_else(|| tool.commands.to_vec(), |named| vec![named]);
         let mut here = candidates.iter().filter_map(|command| Some((*command, version_of(command)?)));
         let Some((command, version)) = here.find(|(_, version)| is_new_enough(version, tool)) else {
+            if tool.package.is_empty() {
+                found.commands.push(String::new());
+                continue;
+            }
             let of = if tool.oldest > 0 { format!(" of version {} or newer", tool.oldest) } else { String::new() };
             let names = candidates.join(" or ");
             return Err(format!("no {names}{of} on the path (apt-get install {})", tool.package));

@@ -225,7 +225,7 @@ pub const ALL: &[Target] = &[
             let options = device::options(options, Dialect::OpenCl);
             c::project::of_operations(name, title, operations, known, &options, told)
         },
-        contender: None,
+        contender: Some(device::contender::OPENCL),
     },
     Target {
         name: "cuda",
@@ -244,6 +244,6 @@ pub const ALL: &[Target] = &[
             let options = device::options(options, Dialect::Cuda);
             c::project::of_operations(name, title, operations, known, &options, told)
         },
-        contender: None,
+        contender: Some(device::contender::CUDA),
     },
 ];

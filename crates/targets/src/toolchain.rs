@@ -18,7 +18,7 @@ pub struct Tool {
     pub commands: &'static [&'static str],
     /// The first number of the oldest version that will do; 0 for any.
     pub oldest: u32,
-    /// The package of Debian that has it.
+    /// The package of Debian that has it; empty: it may be missing, and its command is empty then.
     pub package: &'static str,
 }
 

@@ -5,15 +5,88 @@ use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use std::fmt::Write as _;
 
+/// What helps with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Help {
+    /// As many threads as are asked for.
+    Threads,
+    /// The first device. A message of which it does nothing has failed: it would be a measurement of something else.
+    Device,
+}
+
+impl Help {
+    /// The header that declares it.
+    fn header(self) -> &'static str {
+        match self {
+            Help::Threads => "headrace_helpers.h",
+            Help::Device => "headrace_device.h",
+        }
+    }
+
+    /// What a context has of it.
+    fn field(self) -> &'static str {
+        match self {
+            Help::Threads => "unsigned n_threads;",
+            Help::Device => "struct headrace_device *device;",
+        }
+    }
+
+    /// The functions of `peer.h` that stand above all others.
+    fn above(self) -> &'static str {
+        match self {
+            Help::Threads => "",
+            Help::Device => {
+                "static char problem[256];\n\nconst char *peer_problem(void)\n{\n    return problem;\n}\n\n"
+            }
+        }
+    }
+
+    /// What opens it.
+    fn open(self) -> &'static str {
+        match self {
+            Help::Threads => "",
+            Help::Device => {
+                "    context->device = headrace_device_open(NULL, problem, sizeof problem);\n    if (context->device == NULL) {\n        free(context);\n        return NULL;\n    }\n"
+            }
+        }
+    }
+
+    /// Statements for one message: `plain` are the arguments of the function for a message, `helped` with `&helpers` among
+    /// them.
+    fn message(self, op: &str, plain: &str, helped: &str) -> String {
+        match self {
+            Help::Threads => format!(
+                "    if (context->n_threads > 1) {{\n        const struct headrace_helpers helpers = headrace_threads(context->n_threads);\n        \
+                 if ({op}_message_helped({helped}) != HEADRACE_OK)\n            return PEER_FAILED;\n    }} else if ({op}_message({plain}) != HEADRACE_OK) {{\n        return PEER_FAILED;\n    }}\n"
+            ),
+            Help::Device => format!(
+                "    const struct headrace_helpers helpers = headrace_device_helpers(context->device);\n    \
+                 const uint64_t before = headrace_device_passes(context->device);\n    \
+                 if ({op}_message_helped({helped}) != HEADRACE_OK || headrace_device_passes(context->device) == before)\n        return PEER_FAILED;\n"
+            ),
+        }
+    }
+
+    /// What closes it.
+    fn close(self) -> &'static str {
+        match self {
+            Help::Threads => "",
+            Help::Device => "    headrace_device_close(context->device);\n",
+        }
+    }
+}
+
 /// The functions of `peer.h` over those of the project.
-pub fn shim(spec: &OperationSpec) -> String {
+pub fn shim(spec: &OperationSpec, help: Help) -> String {
     let set = set_name(&spec.set);
     let op = operation_prefix(&set, spec);
-    let many = many(spec, &op);
+    // A device serves one message at a time.
+    let many = if help == Help::Threads { many(spec, &op) } else { String::new() };
     let extra = if many.is_empty() { String::new() } else { format!("    struct {op}_context many[MANY];\n") };
+    let (header, field, above) = (help.header(), help.field(), help.above());
     let mut text = format!(
-        "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"headrace_helpers.h\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
-         {MANY}struct context {{\n    struct {op}_context operation;\n    unsigned n_threads;\n{extra}    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n\
+        "#define _POSIX_C_SOURCE 200112L\n#include \"{set}.h\"\n#include \"{header}\"\n#include \"peer.h\"\n#include <stdlib.h>\n#include <string.h>\n\n\
+         {MANY}struct context {{\n    struct {op}_context operation;\n    {field}\n{extra}    uint8_t iv[64];\n    size_t iv_bytes;\n}};\n\n{above}\
          const char *peer_version(void)\n{{\n    return \"{}\";\n}}\n\n",
         env!("CARGO_PKG_VERSION")
     );
@@ -35,17 +108,24 @@ pub fn shim(spec: &OperationSpec) -> String {
         "void *peer_open(const char *operation, const struct peer_strings *strings)\n{{\n    void *made = NULL;\n    (void)operation;\n    \
          if (strings->iv_bytes > sizeof ((struct context *)0)->iv || posix_memalign(&made, 64, sizeof(struct context)) != 0)\n        return NULL;\n    \
          struct context *context = made;\n    memset(context, 0, sizeof *context);\n    context->iv_bytes = strings->iv_bytes;\n    \
-         if (strings->iv_bytes > 0)\n        memcpy(context->iv, strings->iv, strings->iv_bytes);\n{key}    return context;\n}}\n\n"
+         if (strings->iv_bytes > 0)\n        memcpy(context->iv, strings->iv, strings->iv_bytes);\n{}{key}    return context;\n}}\n\n",
+        help.open()
     );
     let _ = write!(
         text,
         "size_t peer_run(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes)\n{{\n    struct context *context = given;\n{}}}\n\n",
-        body(spec, &op)
+        body(spec, &op, help)
     );
+    text.push_str(&many);
+    if help == Help::Threads {
+        text.push_str(
+            "void peer_threads(void *given, unsigned n_threads)\n{\n    struct context *context = given;\n    context->n_threads = n_threads;\n}\n\n",
+        );
+    }
     let _ = write!(
         text,
-        "{many}void peer_threads(void *given, unsigned n_threads)\n{{\n    struct context *context = given;\n    context->n_threads = n_threads;\n}}\n\n\
-         void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n    free(context);\n}}\n"
+        "void peer_close(void *given)\n{{\n    struct context *context = given;\n    {op}_clear(&context->operation);\n{}    free(context);\n}}\n",
+        help.close()
     );
     text
 }
@@ -105,7 +185,7 @@ fn many(spec: &OperationSpec, op: &str) -> String {
 }
 
 /// One message, whole.
-fn body(spec: &OperationSpec, op: &str) -> String {
+fn body(spec: &OperationSpec, op: &str, help: Help) -> String {
     if spec.framing == Framing::Core {
         let block = spec.block_bytes.unwrap_or(1);
         return format!(
@@ -140,10 +220,8 @@ fn body(spec: &OperationSpec, op: &str) -> String {
     if has_tag && has_output {
         text.push_str("    size_t out_bytes_expected = text_bytes;\n");
     }
-    let _ = write!(
-        text,
-        "    (void)none_bytes;\n    if (context->n_threads > 1) {{\n        const struct headrace_helpers helpers = headrace_threads(context->n_threads);\n        \
-         if ({op}_message_helped({helped}) != HEADRACE_OK)\n            return PEER_FAILED;\n    }} else if ({op}_message({arguments}) != HEADRACE_OK) {{\n        return PEER_FAILED;\n    }}\n    return out_bytes + tag_bytes;\n"
-    );
+    text.push_str("    (void)none_bytes;\n");
+    text.push_str(&help.message(op, &arguments, &helped));
+    text.push_str("    return out_bytes + tag_bytes;\n");
     text
 }

@@ -5,6 +5,7 @@
 //! around them, and what a project ships with to run them.
 
 mod build;
+pub(crate) mod contender;
 mod test;
 
 use crate::c::Options;

@@ -1,6 +1,6 @@
 //! Modules in measurements: a shared object over the functions of the project, which are those of projects in C.
 
-use crate::c::contender::shim;
+use crate::c::contender::{Help, shim};
 use crate::contender::{Contender, Made, PROJECT, Subject, arguments};
 use crate::project::Files;
 use crate::toolchain::Step;
@@ -9,7 +9,7 @@ pub(crate) const CONTENDER: Contender = Contender { files, build, made: Made::Ob
 
 fn files(subject: &Subject<'_>) -> Result<Files, String> {
     arguments(subject.spec)?;
-    Ok(Files::from([("contender.c".to_owned(), shim(subject.spec).into_bytes())]))
+    Ok(Files::from([("contender.c".to_owned(), shim(subject.spec, Help::Threads).into_bytes())]))
 }
 
 fn build(subject: &Subject<'_>) -> Vec<Step> {

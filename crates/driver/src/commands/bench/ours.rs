@@ -7,7 +7,7 @@ use headrace_bench::contender::Object;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_native::{Compiler, LocalTrials};
 use headrace_targets::c::Options;
-use headrace_targets::c::contender::shim;
+use headrace_targets::c::contender::{Help, shim};
 use headrace_targets::c::kernel::Trials;
 use headrace_targets::c::project::{Files, of_operations};
 use std::ffi::OsString;
@@ -113,7 +113,7 @@ pub fn generate(
         })?;
     Ok(Generated {
         files,
-        shim: shim(spec),
+        shim: shim(spec, Help::Threads),
         variant: variant.name.clone(),
         constant_time: variant.constant_time,
         build: build.clone(),

@@ -11,6 +11,7 @@ use headrace_bench::contender::{Object, Prepared, ROOM_BYTES, Strings};
 use headrace_bench::contest::{Entrant, Inputs, Load, Side};
 use headrace_bench::peers::built_folder;
 use headrace_bench::program::{Program, Start, is_here};
+use headrace_bench::results::Status;
 use headrace_bench::target_rules::TargetPeer;
 use headrace_ir::Network;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
@@ -48,7 +49,7 @@ impl Work<'_> {
     /// An operation of a loaded object as a side.
     fn loaded(&self, object: &Arc<Object>) -> Result<Side, String> {
         let prepared = Prepared::open(object, &self.name(), &self.strings);
-        let prepared = prepared.ok_or_else(|| format!("has no {}", self.name()))?;
+        let prepared = prepared.ok_or_else(|| object.problem().unwrap_or_else(|| format!("has no {}", self.name())))?;
         let load = Load { bytes: self.message.len(), messages: 1 };
         let inputs = Inputs::new(std::slice::from_ref(&self.message));
         Ok(Side::Loaded(Entrant::new(prepared, 2 * load.bytes, 1), inputs, load))
@@ -164,7 +165,7 @@ pub fn c_sides(context: &mut Context, work: &Work, compilers: &[String], fused: 
 ///
 /// # Errors
 ///
-/// Why it takes no part.
+/// Why it takes no part: something that it needs is not there, or something is wrong.
 pub fn ours(
     work: &Work,
     target: &'static Target,
@@ -172,23 +173,29 @@ pub fn ours(
     found: &Found,
     fused: bool,
     warm_seconds: f64,
-) -> Result<Entry, String> {
+) -> Result<Entry, (Status, String)> {
+    let lacking = |why: String| (Status::NotMeasured, why);
+    let wrong = |why: String| (Status::Error, why);
     let spec = work.spec;
     let command = format!("headrace bench targets --targets {}", target.name);
     let options = Options { command, fused, ..Options::default() };
     let operations = [(spec, &**work.network)];
     let project = (target.of_operations)(&spec.set, &spec.title, &operations, &[], &options, &|_, _| ());
     let project = project.map_err(|problems| {
-        problems.first().map_or_else(|| "it cannot be printed".to_owned(), |problem| problem.message.clone())
+        wrong(problems.first().map_or_else(|| "it cannot be printed".to_owned(), |problem| problem.message.clone()))
     })?;
     let subject = Subject { spec, project: &project, tools: &found.commands };
-    let folder = workshop()?;
-    toolchains::write_files(&folder.path().join(PROJECT), &project)?;
-    toolchains::write_files(folder.path(), &(contender.files)(&subject)?)?;
-    build(&(contender.build)(&subject), folder.path())?;
+    let beside = (contender.files)(&subject).map_err(lacking)?;
+    let folder = workshop().map_err(wrong)?;
+    toolchains::write_files(&folder.path().join(PROJECT), &project).map_err(wrong)?;
+    toolchains::write_files(folder.path(), &beside).map_err(wrong)?;
+    build(&(contender.build)(&subject), folder.path()).map_err(wrong)?;
     let side = match contender.made {
-        Made::Object(path) => work.loaded(&Object::load(&folder.path().join(path))?)?,
-        Made::Program(run) => work.program(run(&subject), folder.path(), warm_seconds)?.0,
+        Made::Object(path) => {
+            let object = Object::load(&folder.path().join(path)).map_err(wrong)?;
+            work.loaded(&object).map_err(|why| if object.problem().is_some() { lacking(why) } else { wrong(why) })?
+        }
+        Made::Program(run) => work.program(run(&subject), folder.path(), warm_seconds).map_err(wrong)?.0,
     };
     Ok(Entry {
         who: Who::Ours(target.name),

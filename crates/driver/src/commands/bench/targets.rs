@@ -24,6 +24,7 @@ use headrace_library::known_answers::{Answer, CallInput};
 use headrace_native::Compiler;
 use headrace_targets::Target;
 use headrace_targets::contender::Contender;
+use std::collections::BTreeMap;
 
 /// Bytes of a message, where none are named.
 const BYTES: usize = 16 << 10;
@@ -54,16 +55,10 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     let lengths = referee::rules()?;
     let library = context.library()?;
     let targets = chosen(&rules, arguments)?;
-    let mut compilers: Vec<String> = targets.iter().filter_map(|chosen| chosen.c.clone()).collect();
-    compilers.sort_unstable();
-    compilers.dedup();
-    if compilers.is_empty() {
+    if targets.iter().all(|chosen| chosen.c.is_none()) {
         return Err(Failure::missing("there is no C compiler: apt-get install gcc libc6-dev"));
     }
-    let sizes: Vec<usize> = match arguments.sizes.as_slice() {
-        [] => vec![BYTES],
-        given => given.iter().filter_map(|size| usize::try_from(*size).ok()).collect(),
-    };
+    let sizes = sizes(&targets, arguments);
     let mut measured = Measured { shows_rows: true, ..Measured::default() };
     for chosen in &targets {
         match &chosen.found {
@@ -78,15 +73,28 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         let variant = spec.variant(operation.variant.as_deref());
         let variant = variant.ok_or_else(|| Failure::wrong(format!("`{name}` has no such variant")))?;
         let network = context.elaborate(&variant.network.to_string(), &[])?;
-        for bytes in &sizes {
+        for (bytes, targets) in &sizes {
             let strings = referee::strings(&lengths, &operation.set);
             let work = Work { spec, variant, network: &network, strings, message: noise(*bytes, 3) };
-            let part = one(context, arguments, &work, &targets, &compilers)?;
+            let part = one(context, arguments, &work, targets)?;
             measured.rows.extend(part.rows);
             measured.verdicts.extend(part.verdicts);
         }
     }
     Ok(measured)
+}
+
+/// Lengths of messages, each with the targets that are measured with it.
+fn sizes<'c, 'r>(targets: &'c [Chosen<'r>], arguments: &BenchArgs) -> BTreeMap<usize, Vec<&'c Chosen<'r>>> {
+    let mut sizes: BTreeMap<usize, Vec<&Chosen>> = BTreeMap::new();
+    let named: Vec<usize> = arguments.sizes.iter().filter_map(|size| usize::try_from(*size).ok()).collect();
+    for chosen in targets {
+        let own = [chosen.rule.bytes.unwrap_or(BYTES)];
+        for size in if named.is_empty() { &own[..] } else { &named } {
+            sizes.entry(*size).or_default().push(chosen);
+        }
+    }
+    sizes
 }
 
 /// The targets that are named, else all that have rules.
@@ -139,17 +147,10 @@ fn operations(rules: &TargetRules, arguments: &BenchArgs) -> Outcome<Vec<Operati
 type Attempt = Result<Times, (Status, String)>;
 
 /// One operation with one message.
-fn one(
-    context: &mut Context,
-    arguments: &BenchArgs,
-    work: &Work,
-    targets: &[Chosen],
-    compilers: &[String],
-) -> Outcome<Measured> {
+fn one(context: &mut Context, arguments: &BenchArgs, work: &Work, targets: &[&Chosen]) -> Outcome<Measured> {
     let name = work.name();
     let warm = f64::from(arguments.warm);
-    context.terminal.status(&format!("compiling {name} in C"));
-    let mut entries = c_sides(context, work, compilers, !arguments.unfused)?;
+    let mut entries: Vec<Entry> = Vec::new();
     let mut absent: Vec<(Who, Status, String)> = Vec::new();
     for Chosen { target, contender, rule, found, .. } in targets {
         context.terminal.status(&format!("building {name} for {}", target.name));
@@ -158,7 +159,7 @@ fn one(
             Err(why) => absent.push((who, Status::NotMeasured, why.clone())),
             Ok(found) => match ours(work, target, contender, found, !arguments.unfused, warm) {
                 Ok(entry) => entries.push(entry),
-                Err(why) => absent.push((who, Status::Error, why)),
+                Err((status, why)) => absent.push((who, status, why)),
             },
         }
         for peer in &rule.peers {
@@ -167,6 +168,19 @@ fn one(
                 Err(why) => absent.push((Who::Theirs(target.name, peer.title.clone()), Status::NotMeasured, why)),
             }
         }
+    }
+    let mut compilers: Vec<String> = targets.iter().filter_map(|chosen| chosen.c.clone()).collect();
+    compilers.sort_unstable();
+    compilers.dedup();
+    if entries.is_empty() {
+        // Of no interest then.
+        let why = "nothing to compare it with";
+        let c = |compiler: &String| Who::C { compiler: compiler.clone(), plain: true };
+        absent.extend(compilers.iter().map(|compiler| (c(compiler), Status::NotMeasured, why.to_owned())));
+    } else {
+        context.terminal.status(&format!("compiling {name} in C"));
+        // Ours in C is what the others are compared with, and comes first.
+        entries.splice(..0, c_sides(context, work, &compilers, !arguments.unfused)?);
     }
     let judged = compare(work, &mut entries, &mut absent).map_err(Failure::wrong)?;
     context.terminal.status(&format!("measuring {name} over {} bytes", work.message.len()));
@@ -196,7 +210,11 @@ fn one(
     }
     let attempt = |who: &Who| -> Option<(String, Attempt)> {
         if let Some((_, status, why)) = absent.iter().find(|(other, ..)| other == who) {
-            let title = if let Who::Theirs(_, title) = who { title.clone() } else { String::new() };
+            let title = match who {
+                Who::Theirs(_, title) => title.clone(),
+                Who::C { compiler, .. } => format!("c by {compiler}"),
+                Who::Ours(_) => String::new(),
+            };
             // Of several lines, which no table has room for, one is made.
             let words: Vec<&str> = why.split_whitespace().collect();
             return Some((title, Err((*status, words.join(" ")))));
@@ -240,7 +258,7 @@ fn turns(entries: &mut [Entry], pairs: usize) -> Vec<Times> {
 /// Compares what comes of the message with what our C makes of it, and our C with the interpreter on a short message. Says
 /// what was compared; those who differ take no part any more.
 fn compare(work: &Work, entries: &mut Vec<Entry>, absent: &mut Vec<(Who, Status, String)>) -> Result<String, String> {
-    let first = entries.first_mut().ok_or("there is no C")?;
+    let Some(first) = entries.first_mut() else { return Ok(String::new()) };
     let expected = first.side.result().ok_or("our C fails")?;
     if first.of_short(work, JUDGED_BYTES)? != judged(work)? {
         return Err(format!("{}: our C differs from the interpreter", work.name()));

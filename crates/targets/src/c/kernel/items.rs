@@ -13,12 +13,15 @@ use super::words::{Layout, Unsuited, WordLoop};
 use super::{LoopNames, Names};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Effect, Evidence, Loop, Object, ObjectId, Op, TableId};
+use headrace_transform::kernel::{Effect, Evidence, Loop, Object, ObjectId, Op, Table, TableId};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Nodes of a kernel: longer ones take compilers of devices minutes.
 const MOST_NODES: usize = 20_000;
+
+/// Nodes of a kernel of which processors do several passes in a vector.
+const MOST_NODES_IN_VECTORS: usize = 4_000;
 
 /// Ports of a loop that runs on devices (`HEADRACE_LOOP_PORTS`).
 const MOST_PORTS: usize = 8;
@@ -109,23 +112,23 @@ impl Printer<'_> {
         }
         text.push_str(",\n    const uint64_t first, const uint32_t n)\n{\n");
         for &table in &own.local {
-            let table_of = words.graph.table(table);
-            let (ty, n, t) = (element_type(table_of.width), table_of.elements.len(), table.0);
-            let _ = writeln!(text, "  HR_LOCAL {ty} t{t}_[{n}];");
+            let Table { width, elements, .. } = words.graph.table(table);
+            let (ty, n, from) = (element_type(*width), elements.len(), global.table(table));
+            let _ = writeln!(text, "  HR_NEAR({ty}, {}, {n}u, {from});", own.table(table));
         }
         if !own.local.is_empty() {
             text.push_str("  HR_EACH {\n");
             for &table in &own.local {
-                let (n, t) = (words.graph.table(table).elements.len(), table.0);
-                let from = global.table(table);
-                let _ = writeln!(
-                    text,
-                    "    for (uint32_t i_ = HR_ITEM; i_ < {n}u; i_ += HR_ITEMS) t{t}_[i_] = {from}[i_];"
-                );
+                let n = words.graph.table(table).elements.len();
+                let _ = writeln!(text, "    HR_BRING({}, {n}u, {});", own.table(table), global.table(table));
             }
             text.push_str("  }\n  HR_TOGETHER;\n");
         }
-        text.push_str("  HR_EACH if (HR_NUMBER < n) {\n    const uint32_t row_ = HR_NUMBER + 1u;\n    const uint64_t p_ = first + HR_NUMBER;\n");
+        let passes = if self.is_for_vectors() { "HR_PASSES_IN_VECTORS" } else { "HR_PASSES" };
+        let _ = write!(
+            text,
+            "  {passes}(n) {{\n    const uint32_t row_ = HR_NUMBER + 1u;\n    const uint64_t p_ = first + HR_NUMBER;\n"
+        );
         self.pointers(&mut text, &ports);
         self.counters(&mut text);
         let statements = statements(&words.graph, &body.objects, &effects, &own, 2);
@@ -185,6 +188,16 @@ impl Printer<'_> {
             Op::Entry { index, .. } => graph.constant(*index).is_none(),
             _ => false,
         })
+    }
+
+    /// Whether processors are fast with several passes in a vector: not where each looks up something of its own, and not
+    /// where their compilers would take minutes.
+    fn is_for_vectors(&self) -> bool {
+        let graph = &self.words.graph;
+        let looks_up = |op: &Op| matches!(op, Op::Lookup(..) | Op::LookupBytes(..));
+        self.reachable.len() <= MOST_NODES_IN_VECTORS
+            && !self.is_indexed()
+            && !self.reachable.iter().any(|&id| looks_up(graph.op(id)))
     }
 
     /// The words that are read of each counter.

@@ -48,6 +48,9 @@ void *peer_open(const char *operation, const struct peer_strings *strings);
 /* Only where more than the library may be missing: why the last `peer_open` gave null; empty: for no such reason. */
 const char *peer_problem(void);
 
+/* Only where a device computes: what the one of the last `peer_open` calls itself. */
+const char *peer_device(void);
+
 /* One message. Returns the bytes that came out, or PEER_FAILED. */
 size_t peer_run(void *context, const uint8_t *in, uint8_t *out, size_t n_bytes);
 

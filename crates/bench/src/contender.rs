@@ -49,6 +49,7 @@ pub struct Object {
     run_many: Option<RunMany>,
     threads: Option<Threads>,
     problem: Option<Version>,
+    device: Option<Version>,
     close: Close,
     /// The version that it gives itself.
     pub version: String,
@@ -76,18 +77,29 @@ impl Object {
             let run_many = library.get::<RunMany>(b"peer_run_many\0").ok().map(|symbol| *symbol);
             let threads = library.get::<Threads>(b"peer_threads\0").ok().map(|symbol| *symbol);
             let problem = library.get::<Version>(b"peer_problem\0").ok().map(|symbol| *symbol);
+            let device = library.get::<Version>(b"peer_device\0").ok().map(|symbol| *symbol);
             let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
             let _library = ManuallyDrop::new(library);
-            Ok(Arc::new(Self { open, run, run_many, threads, problem, close, version, _library }))
+            Ok(Arc::new(Self { open, run, run_many, threads, problem, device, close, version, _library }))
         }
     }
 
     /// What is missing beside the library, where that is why an operation could not be prepared.
     pub fn problem(&self) -> Option<String> {
-        // SAFETY: the function gives a string that is there as long as the object.
-        let said = unsafe { CStr::from_ptr(self.problem?()) }.to_string_lossy().into_owned();
-        Some(said).filter(|said| !said.is_empty())
+        said(self.problem?)
     }
+
+    /// What the device calls itself that computes, where one does.
+    pub fn device(&self) -> Option<String> {
+        said(self.device?)
+    }
+}
+
+/// What such a function says, if anything.
+fn said(function: Version) -> Option<String> {
+    // SAFETY: the function gives a string that is there as long as the object, which is never unloaded.
+    let said = unsafe { CStr::from_ptr(function()) }.to_string_lossy().into_owned();
+    Some(said).filter(|said| !said.is_empty())
 }
 
 /// An operation of a contender with its key: ready to run.

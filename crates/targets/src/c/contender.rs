@@ -36,7 +36,7 @@ impl Help {
         match self {
             Help::Threads => "",
             Help::Device => {
-                "static char problem[256];\n\nconst char *peer_problem(void)\n{\n    return problem;\n}\n\n"
+                "static char problem[256], device[128];\n\nconst char *peer_problem(void)\n{\n    return problem;\n}\n\nconst char *peer_device(void)\n{\n    return device;\n}\n\n"
             }
         }
     }
@@ -46,7 +46,7 @@ impl Help {
         match self {
             Help::Threads => "",
             Help::Device => {
-                "    context->device = headrace_device_open(NULL, problem, sizeof problem);\n    if (context->device == NULL) {\n        free(context);\n        return NULL;\n    }\n"
+                "    context->device = headrace_device_open(NULL, problem, sizeof problem);\n    if (context->device == NULL) {\n        free(context);\n        return NULL;\n    }\n    strncpy(device, headrace_device_name(context->device), sizeof device - 1);\n"
             }
         }
     }

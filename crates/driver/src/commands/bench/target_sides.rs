@@ -190,10 +190,14 @@ pub fn ours(
     toolchains::write_files(&folder.path().join(PROJECT), &project).map_err(wrong)?;
     toolchains::write_files(folder.path(), &beside).map_err(wrong)?;
     build(&(contender.build)(&subject), folder.path()).map_err(wrong)?;
+    let mut device = String::new();
     let side = match contender.made {
         Made::Object(path) => {
             let object = Object::load(&folder.path().join(path)).map_err(wrong)?;
-            work.loaded(&object).map_err(|why| if object.problem().is_some() { lacking(why) } else { wrong(why) })?
+            let refused = |why| if object.problem().is_some() { lacking(why) } else { wrong(why) };
+            let side = work.loaded(&object).map_err(refused)?;
+            device = object.device().map_or_else(String::new, |device| format!(", on {device}"));
+            side
         }
         Made::Program(run) => work.program(run(&subject), folder.path(), warm_seconds).map_err(wrong)?.0,
     };
@@ -201,7 +205,7 @@ pub fn ours(
         who: Who::Ours(target.name),
         side,
         implementation: "headrace".into(),
-        engine: format!("{} by {}", target.name, version(found)),
+        engine: format!("{} by {}{device}", target.name, version(found)),
         _folder: Some(folder),
         compiled: None,
     })

@@ -17,7 +17,8 @@ ifeq ($(NVCC),)
 COMPILE_CUDA = $(CXX) -std=c++11 -x c++ -fno-exceptions -fno-rtti -Wall -Wextra -Werror -Isrc $(CFLAGS)
 else
 COMPILE_CUDA = $(NVCC) -O3 -std=c++17 -arch=$(CUDA_ARCHITECTURES) -Isrc
-CUDA_LIBRARIES ?= $(patsubst %,-L%,$(wildcard $(dir $(NVCC))../lib64 $(dir $(NVCC))../lib)) -lcudart_static -ldl -lrt -lpthread -lstdc++
+CUDA_FOLDER := $(dir $(shell command -v $(NVCC)))..
+CUDA_LIBRARIES ?= $(patsubst %,-L%,$(wildcard $(CUDA_FOLDER)/lib64 $(CUDA_FOLDER)/lib)) -lcudart_static -ldl -lrt -lpthread -lstdc++
 endif
 ";
 

@@ -41,7 +41,7 @@ constant-time: ## what is declared constant-time: its machine code under valgrin
 	scripts/constant_time.sh $(HEADRACE) $(CARGO_TARGET_DIR)/release/headrace-testkit
 
 bench: ## measurements beside other libraries; results in bench/results, tables in the documents
-	@scripts/tools.sh rust cc c++ openssl clang llvm java node aarch64 arm riscv64
+	@scripts/tools.sh rust cc c++ openssl clang llvm java node opencl aarch64 arm riscv64
 	scripts/peers.sh
 	$(CARGO) build --release --locked --workspace
 	scripts/bench.sh $(CARGO_TARGET_DIR)/release

@@ -14,6 +14,10 @@ mkdir -p bench/results
 "$headrace" bench published --json bench/results/published.json --html bench/results/published.html
 "$headrace" bench embedded --json bench/results/embedded.json
 "$headrace" bench targets --json bench/results/targets.json
+# Of another machine where this one has no GPU.
+if command -v nvcc >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1; then
+    "$headrace" bench targets --targets opencl,cuda --json bench/results/devices.json
+fi
 "$headrace" bench threads compile --json bench/results/threads.json
 "$headrace" bench referee --json bench/results/referee.json --html bench/results/referee.html
 scripts/docs.sh "$headrace"

@@ -33,7 +33,7 @@ pub struct TargetRule {
     pub c: Vec<String>,
     /// How many times slower than our C it may be.
     pub slower: f64,
-    /// Bytes of a message, where none are named and its are not as long as those of the others.
+    /// Bytes of its messages where the command names none, if they are not as long as those of other targets.
     pub bytes: Option<usize>,
     /// What users of the language have.
     #[serde(default)]

@@ -108,7 +108,7 @@ pub fn shim(spec: &OperationSpec, help: Help) -> String {
         "void *peer_open(const char *operation, const struct peer_strings *strings)\n{{\n    void *made = NULL;\n    (void)operation;\n    \
          if (strings->iv_bytes > sizeof ((struct context *)0)->iv || posix_memalign(&made, 64, sizeof(struct context)) != 0)\n        return NULL;\n    \
          struct context *context = made;\n    memset(context, 0, sizeof *context);\n    context->iv_bytes = strings->iv_bytes;\n    \
-         if (strings->iv_bytes > 0)\n        memcpy(context->iv, strings->iv, strings->iv_bytes);\n{}{key}    return context;\n}}\n\n",
+         if (strings->iv_bytes > 0)\n        memcpy(context->iv, strings->iv, strings->iv_bytes);\n{key}{}    return context;\n}}\n\n",
         help.open()
     );
     let _ = write!(

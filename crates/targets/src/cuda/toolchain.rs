@@ -7,7 +7,7 @@ use crate::toolchain::{C_COMPILER, MAKE, Step, Tool, Toolchain, alone};
 pub(crate) const NVCC: usize = 3;
 
 /// The number of what comes with the driver of a GPU.
-const DRIVER: usize = 4;
+pub(crate) const DRIVER: usize = 4;
 
 pub(crate) const CUDA: Toolchain = Toolchain {
     name: "cuda",

@@ -2,7 +2,7 @@
 
 use crate::c::contender::{Help, shim};
 use crate::contender::{Contender, Made, PROJECT, Subject, arguments};
-use crate::cuda::toolchain::NVCC;
+use crate::cuda::toolchain::{DRIVER, NVCC};
 use crate::project::Files;
 use crate::toolchain::Step;
 
@@ -24,8 +24,11 @@ fn files(subject: &Subject<'_>) -> Result<Files, String> {
 }
 
 fn files_for_nvcc(subject: &Subject<'_>) -> Result<Files, String> {
-    if subject.tool(NVCC).is_empty() {
-        return Err("there is no nvcc, and the processor in the place of a device says nothing of its speed".into());
+    if subject.tool(NVCC).is_empty() || subject.tool(DRIVER).is_empty() {
+        let lack = if subject.tool(NVCC).is_empty() { "nvcc" } else { "GPU" };
+        return Err(format!(
+            "there is no {lack}, and the processor in the place of a device says nothing of its speed"
+        ));
     }
     files(subject)
 }

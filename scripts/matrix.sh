@@ -77,11 +77,7 @@ done
 by_nvcc() {
     projects=$(mktemp -d)
     ended=0
-    for set in $("$headrace" list primitives --json | python3 -c '
-import json, sys
-rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
-print(*sorted({operation["set"] for operations in rows for operation in operations}))
-'); do
+    for set in $(scripts/sets.sh "$headrace"); do
         "$headrace" build "$set" --target cuda -o "$projects/$set" >/dev/null &&
             make --no-print-directory -s -j"$(nproc)" -C "$projects/$set" NVCC="$1" CUDA_ARCHITECTURES=sm_75 \
                 CFLAGS=-O0 test/test || ended=1

@@ -71,11 +71,7 @@ step "known answers on the interpreter" "$headrace" test --on interp
 # One parameter set after the other in an order that the seed chooses, as far as time goes; `make matrix` has them all.
 compiled_answers() {
     until=$(($(date +%s) + compiled_seconds))
-    "$headrace" list primitives --json | python3 -c '
-import json, sys
-rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
-print(*sorted({operation["set"] for operations in rows for operation in operations}))
-' | shuffled "${COMPILED_SEED:-1}" | while read -r set; do
+    scripts/sets.sh "$headrace" | shuffled "${COMPILED_SEED:-1}" | while read -r set; do
         [ "$(date +%s)" -lt "$until" ] || break
         said=$("$headrace" test "$set" --on native </dev/null 2>&1) || {
             echo "$said"

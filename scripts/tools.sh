@@ -106,8 +106,8 @@ for tool in "$@"; do
         command -v nvcc >/dev/null 2>&1 || [ -x "$folder/cuda/bin/nvcc" ] || {
             python3 -m venv "$folder" >/dev/null 2>&1 || (install "nvcc is fetched by pip" python3-venv && python3 -m venv "$folder")
             echo "fetching nvcc into $folder: kernels in CUDA are compiled by it"
-            "$folder/bin/pip" install -q "nvidia-cuda-nvcc==13.*" && ln -sfn "$(ls -d "$folder"/lib/python3*/site-packages/nvidia/cu*/ |
-                tail -n 1 | xargs realpath)" "$folder/cuda"
+            "$folder/bin/pip" install -q "nvidia-cuda-nvcc==13.*" &&
+                (cd "$folder" && ln -sfn lib/python3*/site-packages/nvidia/cu13 cuda)
         } || echo "nvcc: not installed; what needs it is not run" >&2 ;;
     c++)
         command -v c++ >/dev/null 2>&1 ||

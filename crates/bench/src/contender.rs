@@ -25,7 +25,7 @@ struct RawStrings {
     iv_bytes: usize,
 }
 
-type Version = unsafe extern "C" fn() -> *const c_char;
+type Text = unsafe extern "C" fn() -> *const c_char;
 type Open = unsafe extern "C" fn(*const c_char, *const RawStrings) -> *mut c_void;
 type Run = unsafe extern "C" fn(*mut c_void, *const u8, *mut u8, usize) -> usize;
 type RunMany = unsafe extern "C" fn(*mut c_void, *const *const u8, *const *mut u8, usize, c_uint) -> usize;
@@ -48,8 +48,8 @@ pub struct Object {
     run: Run,
     run_many: Option<RunMany>,
     threads: Option<Threads>,
-    problem: Option<Version>,
-    device: Option<Version>,
+    problem: Option<Text>,
+    device: Option<Text>,
     close: Close,
     /// The version that it gives itself.
     pub version: String,
@@ -70,14 +70,14 @@ impl Object {
         // SAFETY: the types are those that peer.h declares, which every adapter includes or repeats.
         unsafe {
             let symbol = |error: libloading::Error| error.to_string();
-            let version = *library.get::<Version>(b"peer_version\0").map_err(symbol)?;
+            let version = *library.get::<Text>(b"peer_version\0").map_err(symbol)?;
             let open = *library.get::<Open>(b"peer_open\0").map_err(symbol)?;
             let run = *library.get::<Run>(b"peer_run\0").map_err(symbol)?;
             let close = *library.get::<Close>(b"peer_close\0").map_err(symbol)?;
             let run_many = library.get::<RunMany>(b"peer_run_many\0").ok().map(|symbol| *symbol);
             let threads = library.get::<Threads>(b"peer_threads\0").ok().map(|symbol| *symbol);
-            let problem = library.get::<Version>(b"peer_problem\0").ok().map(|symbol| *symbol);
-            let device = library.get::<Version>(b"peer_device\0").ok().map(|symbol| *symbol);
+            let problem = library.get::<Text>(b"peer_problem\0").ok().map(|symbol| *symbol);
+            let device = library.get::<Text>(b"peer_device\0").ok().map(|symbol| *symbol);
             let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
             let _library = ManuallyDrop::new(library);
             Ok(Arc::new(Self { open, run, run_many, threads, problem, device, close, version, _library }))
@@ -96,7 +96,7 @@ impl Object {
 }
 
 /// What such a function says, if anything.
-fn said(function: Version) -> Option<String> {
+fn said(function: Text) -> Option<String> {
     // SAFETY: the function gives a string that is there as long as the object, which is never unloaded.
     let said = unsafe { CStr::from_ptr(function()) }.to_string_lossy().into_owned();
     Some(said).filter(|said| !said.is_empty())

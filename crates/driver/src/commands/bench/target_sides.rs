@@ -47,9 +47,12 @@ impl Work<'_> {
     }
 
     /// An operation of a loaded object as a side.
-    fn loaded(&self, object: &Arc<Object>) -> Result<Side, String> {
+    fn loaded(&self, object: &Arc<Object>) -> Result<Side, (Status, String)> {
         let prepared = Prepared::open(object, &self.name(), &self.strings);
-        let prepared = prepared.ok_or_else(|| object.problem().unwrap_or_else(|| format!("has no {}", self.name())))?;
+        let prepared = prepared.ok_or_else(|| match object.problem() {
+            Some(lack) => (Status::NotMeasured, lack),
+            None => (Status::Error, format!("has no {}", self.name())),
+        })?;
         let load = Load { bytes: self.message.len(), messages: 1 };
         let inputs = Inputs::new(std::slice::from_ref(&self.message));
         Ok(Side::Loaded(Entrant::new(prepared, 2 * load.bytes, 1), inputs, load))
@@ -151,7 +154,7 @@ pub fn c_sides(context: &mut Context, work: &Work, compilers: &[String], fused: 
         let made = made.map_err(|_| Failure::wrong("a thread that ran a compiler ended"))?.map_err(Failure::wrong)?;
         entries.push(Entry {
             who,
-            side: work.loaded(&made.object).map_err(Failure::wrong)?,
+            side: work.loaded(&made.object).map_err(|(_, why)| Failure::wrong(why))?,
             implementation: "headrace".into(),
             engine: made.engine.clone(),
             _folder: None,
@@ -194,8 +197,7 @@ pub fn ours(
     let side = match contender.made {
         Made::Object(path) => {
             let object = Object::load(&folder.path().join(path)).map_err(wrong)?;
-            let refused = |why| if object.problem().is_some() { lacking(why) } else { wrong(why) };
-            let side = work.loaded(&object).map_err(refused)?;
+            let side = work.loaded(&object)?;
             device = object.device().map_or_else(String::new, |device| format!(", on {device}"));
             side
         }
@@ -227,7 +229,7 @@ pub fn theirs(work: &Work, target: &'static str, peer: &TargetPeer, warm_seconds
                 return Err(get("not built".into()));
             }
             let object = Object::load(&path)?;
-            (work.loaded(&object)?, object.version.clone(), None)
+            (work.loaded(&object).map_err(|(_, why)| why)?, object.version.clone(), None)
         }
         None => {
             let arguments = peer.operations.get(&operation).ok_or_else(lacks)?;

@@ -4,7 +4,8 @@ use crate::{Description, Unusable};
 use headrace_transform::control::{Limits, Step, automaton_of};
 use headrace_transform::kernel::{Effect, Graph, NodeId, Op};
 use headrace_transform::passes::select_instructions::{Choice, Meaning};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Bits of a constant operand of which every value is looked for.
 const FEW_BITS: u32 = 4;
@@ -64,7 +65,7 @@ pub fn graph(description: &Description) -> Result<Option<Meaning>, Unusable> {
         return Ok(None);
     }
     let mut graph = Graph::new();
-    let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for id in automaton.graph.reachable(tokens.values().copied()) {
         let node = automaton.graph.node(id);
         let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| known[operand]).collect();

@@ -8,7 +8,7 @@ use headrace_program::{
     RecordId, Stmt, Table, TableId, Type,
 };
 use headrace_source::{Diagnostic, Span};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Fields of the record that all functions of a network may share.
 pub(crate) mod control {
@@ -37,11 +37,11 @@ pub(crate) struct Building {
     pub(crate) control: RecordId,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Procedures that belong to no actor, by what they do.
-    pub(crate) procedures: HashMap<String, FunctionId>,
+    pub(crate) procedures: FxHashMap<String, FunctionId>,
     /// Functions that overwrite a record with zeros.
-    zeroing: HashMap<RecordId, FunctionId>,
+    zeroing: FxHashMap<RecordId, FunctionId>,
     table_names: Names,
-    known_tables: HashMap<(Type, Vec<u64>), TableId>,
+    known_tables: FxHashMap<(Type, Vec<u64>), TableId>,
 }
 
 impl Building {
@@ -55,10 +55,10 @@ impl Building {
             names: Names::default(),
             control: RecordId(0),
             diagnostics: Vec::new(),
-            procedures: HashMap::new(),
-            zeroing: HashMap::new(),
+            procedures: FxHashMap::default(),
+            zeroing: FxHashMap::default(),
             table_names: Names::default(),
-            known_tables: HashMap::new(),
+            known_tables: FxHashMap::default(),
         };
         let field = |name: &str, ty: Type, about: &str| Field {
             name: name.to_owned(),

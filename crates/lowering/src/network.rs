@@ -16,7 +16,7 @@ use headrace_program::{
     VariableId,
 };
 use headrace_source::Diagnostic;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Where the parts of a network lie in its context.
 pub(crate) struct Layout {
@@ -64,7 +64,7 @@ pub(crate) fn scheduled<'a>(
         return Err(std::mem::take(&mut building.diagnostics));
     }
     let plans: Vec<Plan<'_>> = network.actors.iter().map(|actor| Plan::new(actor, building)).collect();
-    let mut schedulers: HashMap<(usize, Wiring), Lowered> = HashMap::new();
+    let mut schedulers: FxHashMap<(usize, Wiring), Lowered> = FxHashMap::default();
     let mut runs = Vec::new();
     for (at, instance) in network.instances.iter().enumerate() {
         let actor = instance.actor.index();

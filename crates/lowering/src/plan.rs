@@ -8,8 +8,8 @@ use headrace_analysis::ranges::Ranges;
 use headrace_ir::{Actor, Place, Root, Type, Value};
 use headrace_program::names::identifier;
 use headrace_program::{FieldType, FunctionId, RecordId, TableId};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Where a variable of an actor lies.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) started: Option<u32>,
     pub(crate) blocked: u32,
     pub(crate) calls: Calls,
-    pub(crate) procedures: RefCell<HashMap<ProcedureKey, Lowered>>,
+    pub(crate) procedures: RefCell<FxHashMap<ProcedureKey, Lowered>>,
 }
 
 impl<'a> Plan<'a> {

@@ -11,7 +11,7 @@ use headrace_analysis::ranges::Unit;
 use headrace_ir::{Action, Test};
 use headrace_program::names::identifier;
 use headrace_program::{CompareOp, Expr, Label, Place, Stmt, Type, VariableId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 struct Scheduler<'a, 'b> {
     plan: &'a Plan<'a>,
@@ -20,7 +20,7 @@ struct Scheduler<'a, 'b> {
     firing: Label,
     fired: VariableId,
     /// Guard and action, for those that stand in several states.
-    known: HashMap<Unit, (Option<Lowered>, Lowered)>,
+    known: FxHashMap<Unit, (Option<Lowered>, Lowered)>,
 }
 
 /// Lowers the scheduler for instances of an actor that are wired like this.
@@ -30,7 +30,7 @@ pub(crate) fn scheduler(plan: &Plan<'_>, building: &mut Building, wiring: &Wirin
     code.leave = Some(Expr::bool(false));
     let fired = code.f.scalar("fired", Type::Bool);
     let firing = code.f.label();
-    let mut scheduler = Scheduler { plan, code, wiring, firing, fired, known: HashMap::new() };
+    let mut scheduler = Scheduler { plan, code, wiring, firing, fired, known: FxHashMap::default() };
     scheduler.all();
     let mut code = scheduler.code;
     let result = code.f.read(fired);

@@ -5,13 +5,13 @@
 use headrace_program::{
     Argument, Expr, ExprKind, Function, NativeArgument, Place, Print, Root, Stmt, VariableId, VariableKind,
 };
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How often variables are mentioned, and how often they are given a value.
 #[derive(Default)]
 struct Mentions {
-    all: HashMap<VariableId, u32>,
-    given: HashMap<VariableId, u32>,
+    all: FxHashMap<VariableId, u32>,
+    given: FxHashMap<VariableId, u32>,
 }
 
 impl Mentions {
@@ -150,9 +150,9 @@ pub(crate) struct Declared<'a> {
     function: &'a Function,
     mentions: Mentions,
     /// Those that belong to a block.
-    inner: HashSet<VariableId>,
+    inner: FxHashSet<VariableId>,
     /// Those of them that have been declared.
-    met: HashSet<VariableId>,
+    met: FxHashSet<VariableId>,
 }
 
 impl<'a> Declared<'a> {
@@ -165,7 +165,12 @@ impl<'a> Declared<'a> {
 
     /// None yet: blocks that keep variables to themselves are named later.
     pub(crate) fn none_of(function: &'a Function) -> Self {
-        Self { function, mentions: Mentions::of(&function.body), inner: HashSet::new(), met: HashSet::new() }
+        Self {
+            function,
+            mentions: Mentions::of(&function.body),
+            inner: FxHashSet::default(),
+            met: FxHashSet::default(),
+        }
     }
 
     /// The variables that belong to a block, or to one inside it.

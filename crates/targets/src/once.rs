@@ -1,13 +1,13 @@
 //! What is made once, whoever asks for it first.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A value for each key, made for the first who asks. Clones share what was made.
 #[derive(Clone)]
-pub struct Once<K, V>(Arc<Mutex<HashMap<K, Arc<OnceLock<V>>>>>);
+pub struct Once<K, V>(Arc<Mutex<FxHashMap<K, Arc<OnceLock<V>>>>>);
 
 impl<K, V> Default for Once<K, V> {
     fn default() -> Self {

@@ -19,7 +19,8 @@ use headrace_transform::passes::words_of_tokens::TokenWords;
 use headrace_transform::statements::{
     Order, Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A port number that stands for a value which is asked for.
 const ASKED: u32 = u32::MAX;
@@ -94,24 +95,24 @@ pub(super) struct KernelCode<'a, 'b> {
     context: VariableId,
     values: Values<'a>,
     /// Values that have variables here.
-    variables: HashMap<NodeId, Value>,
-    loaded: HashMap<u32, Value>,
+    variables: FxHashMap<NodeId, Value>,
+    loaded: FxHashMap<u32, Value>,
     /// Arrays of this function for objects, and for what objects held at the beginning.
-    lists: HashMap<ObjectId, VariableId>,
-    copies: HashMap<ObjectId, VariableId>,
+    lists: FxHashMap<ObjectId, VariableId>,
+    copies: FxHashMap<ObjectId, VariableId>,
     /// Objects that are slots of lanes.
     pub lanes: Option<LaneSlots>,
     /// Objects whose elements are words of tokens.
     pub token_words: Vec<TokenWords>,
     /// Elements that are variables: while passes of a loop run, or of lists.
-    kept: HashMap<(ObjectId, u64), Vec<VariableId>>,
+    kept: FxHashMap<(ObjectId, u64), Vec<VariableId>>,
     /// Lists that have no elements but at these places, which are variables.
-    scattered: HashMap<ObjectId, BTreeSet<u64>>,
-    guarded: HashSet<NodeId>,
+    scattered: FxHashMap<ObjectId, BTreeSet<u64>>,
+    guarded: FxHashSet<NodeId>,
     /// Objects that effects store to.
-    stored: HashSet<ObjectId>,
-    inputs: HashMap<u32, Window>,
-    outputs: HashMap<u32, Window>,
+    stored: FxHashSet<ObjectId>,
+    inputs: FxHashMap<u32, Window>,
+    outputs: FxHashMap<u32, Window>,
     /// The loops around.
     loops: Vec<Label>,
     /// The value that was asked for.
@@ -137,18 +138,18 @@ impl<'a, 'b> KernelCode<'a, 'b> {
             fused,
             context,
             values,
-            variables: HashMap::new(),
-            loaded: HashMap::new(),
-            lists: HashMap::new(),
-            copies: HashMap::new(),
+            variables: FxHashMap::default(),
+            loaded: FxHashMap::default(),
+            lists: FxHashMap::default(),
+            copies: FxHashMap::default(),
             lanes: None,
             token_words: Vec::new(),
-            kept: HashMap::new(),
-            scattered: HashMap::new(),
-            guarded: HashSet::new(),
-            stored: HashSet::new(),
-            inputs: HashMap::new(),
-            outputs: HashMap::new(),
+            kept: FxHashMap::default(),
+            scattered: FxHashMap::default(),
+            guarded: FxHashSet::default(),
+            stored: FxHashSet::default(),
+            inputs: FxHashMap::default(),
+            outputs: FxHashMap::default(),
             loops: Vec::new(),
             asked: None,
             failed,
@@ -201,7 +202,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
 
     fn outside(&self) -> Outside<'a, Bytes> {
         let Values { graph, objects } = self.values;
-        Outside { graph, objects, names: &self.fused.bytes, stored: HashSet::new() }
+        Outside { graph, objects, names: &self.fused.bytes, stored: FxHashSet::default() }
     }
 
     /// The pieces of a `Concat`.
@@ -527,7 +528,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         place: Memory,
         first: i64,
         n_bytes: u64,
-        windows: &HashMap<u32, Window>,
+        windows: &FxHashMap<u32, Window>,
         buffer: impl Fn(usize) -> u32,
     ) -> Option<(Place, Expr)> {
         match place {
@@ -590,9 +591,9 @@ impl<'a, 'b> KernelCode<'a, 'b> {
     }
 
     /// Lists of which few elements are read and stored, all at places that are known, and which these are.
-    fn scattered(&self, effects: &[Effect]) -> HashMap<ObjectId, BTreeSet<u64>> {
+    fn scattered(&self, effects: &[Effect]) -> FxHashMap<ObjectId, BTreeSet<u64>> {
         let graph = self.graph();
-        let mut places: HashMap<ObjectId, Option<BTreeSet<u64>>> = HashMap::new();
+        let mut places: FxHashMap<ObjectId, Option<BTreeSet<u64>>> = FxHashMap::default();
         let mut uses = Vec::new();
         let mut touch = |object: ObjectId, index: NodeId| {
             if self.object(object).persistent {

@@ -5,7 +5,8 @@ use super::CONTEXT;
 use super::layout::{LaneSlots, SLOTS};
 use crate::function::FunctionBuilder;
 use headrace_program::{Expr, ExprKind, Place, RecordId, Root, Stmt, Type, VariableId};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// What is done for a lane.
 pub(super) struct OneLane {
@@ -16,12 +17,12 @@ pub(super) struct OneLane {
     /// What it computes.
     pub statements: Vec<Stmt>,
     /// Variables that are elements which no lane changes: whoever reads one reads the element.
-    pub elements: HashMap<VariableId, Expr>,
+    pub elements: FxHashMap<VariableId, Expr>,
 }
 
 /// Statements by how many come before them at least: what is independent stands together.
 pub(super) fn by_depth(statements: Vec<Stmt>) -> Vec<Stmt> {
-    let mut depths: HashMap<VariableId, usize> = HashMap::new();
+    let mut depths: FxHashMap<VariableId, usize> = FxHashMap::default();
     let mut all: Vec<(usize, Stmt)> = Vec::new();
     for statement in statements {
         let mut depth = 0;
@@ -44,7 +45,7 @@ pub(super) fn pieces(statements: &[Stmt], longest: usize) -> Vec<&[Stmt]> {
 /// What goes from piece to piece.
 pub(super) struct Between {
     /// The slot of each variable that is read in a piece behind the one that gives it its value.
-    slots: HashMap<VariableId, (Type, u32)>,
+    slots: FxHashMap<VariableId, (Type, u32)>,
     /// Slots of each kind, with those that pieces have between them.
     pub n_slots: [u32; 2],
     /// Of each piece, the variables that are read from slots before, and stored to slots behind.
@@ -54,10 +55,14 @@ pub(super) struct Between {
 
 impl Between {
     pub fn of(pieces: &[&[Stmt]], n_slots: [u32; 2]) -> Self {
-        let mut given: HashMap<VariableId, (usize, Type)> = HashMap::new();
-        let mut last: HashMap<VariableId, usize> = HashMap::new();
-        let mut between =
-            Between { slots: HashMap::new(), n_slots, reads: Vec::new(), stores: vec![BTreeSet::new(); pieces.len()] };
+        let mut given: FxHashMap<VariableId, (usize, Type)> = FxHashMap::default();
+        let mut last: FxHashMap<VariableId, usize> = FxHashMap::default();
+        let mut between = Between {
+            slots: FxHashMap::default(),
+            n_slots,
+            reads: Vec::new(),
+            stores: vec![BTreeSet::new(); pieces.len()],
+        };
         for (number, piece) in pieces.iter().enumerate() {
             let mut read = BTreeSet::new();
             for statement in *piece {
@@ -109,7 +114,7 @@ impl Between {
         let lane = f.scalar("lane", Type::U32);
         let slots = slots.of(lane);
         let place = |ty: Type| slots.fields[usize::from(ty == Type::U64)].map(|field| Place::field(CONTEXT, field));
-        let mut renaming = Renaming { known: HashMap::from([(CONTEXT, CONTEXT), (of.lane, lane)]), of: &of.f };
+        let mut renaming = Renaming { known: FxHashMap::from_iter([(CONTEXT, CONTEXT), (of.lane, lane)]), of: &of.f };
         let mut body = Vec::new();
         let mut read = BTreeSet::new();
         piece.iter().for_each(|statement| reads(statement, &mut |variable| _ = read.insert(variable)));
@@ -171,7 +176,7 @@ fn variables(expr: &Expr, visit: &mut impl FnMut(VariableId)) {
 
 /// Variables of one function as those of another.
 struct Renaming<'f> {
-    known: HashMap<VariableId, VariableId>,
+    known: FxHashMap<VariableId, VariableId>,
     of: &'f FunctionBuilder,
 }
 

@@ -13,7 +13,8 @@ use headrace_program::{
 };
 use headrace_transform::kernel::{Effect, Loop, ObjectId};
 use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The functions that run passes side by side.
 pub(super) struct SideBySide {
@@ -105,7 +106,7 @@ impl Fused<'_> {
         code.effects(&own.lanes.effects);
         let mut statements = code.f.take();
         // Each variable has one value only, which may go from piece to piece.
-        let mut given = HashSet::new();
+        let mut given = FxHashSet::default();
         let mut is_simple = |statement: &Stmt| match statement {
             Stmt::Assign(place, _) => place.path.is_empty() && given.insert(place.root),
             Stmt::Store(..) => true,
@@ -114,7 +115,7 @@ impl Fused<'_> {
         if !statements.iter().all(&mut is_simple) {
             return None;
         }
-        let mut elements = HashMap::new();
+        let mut elements = FxHashMap::default();
         statements.retain(|statement| match statement {
             Stmt::Assign(Place { root: Root::Variable(variable), .. }, value) if is_element(value) => {
                 elements.insert(*variable, value.clone());

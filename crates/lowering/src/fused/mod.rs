@@ -40,8 +40,8 @@ use headrace_program::{
 use headrace_transform::control::{Automaton, Brevity, Holds};
 use kernel::Bytes;
 use layout::Fields;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The context, in functions that take it first.
@@ -86,7 +86,7 @@ impl Fused<'_> {
 /// Functions that have been lowered, by what they do.
 #[derive(Default)]
 struct Functions {
-    known: HashMap<u64, Vec<FunctionId>>,
+    known: FxHashMap<u64, Vec<FunctionId>>,
     /// What gives the network with its scheduler the state.
     leave: Option<FunctionId>,
 }

@@ -424,8 +424,8 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Identifiers that some line uses other than as what it assigns or declares. Members of structures are none.
-fn names_read(text: &str) -> std::collections::HashSet<String> {
-    let mut read = std::collections::HashSet::new();
+fn names_read(text: &str) -> rustc_hash::FxHashSet<String> {
+    let mut read = rustc_hash::FxHashSet::default();
     for line in text.lines() {
         let line = line.trim_start();
         let declares = line.strip_suffix(';').is_some_and(|line| !line.contains('(')) || line.contains(" = {0}");

@@ -38,8 +38,9 @@ use headrace_ir::{Mapping, Network};
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::Automaton;
 use network::PrintedNetwork;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The headers that generated programs ship with: name and text.
@@ -139,7 +140,7 @@ pub struct TrapPlace {
 #[derive(Debug, Default)]
 pub struct PlaceTable {
     places: Vec<TrapPlace>,
-    numbers: HashMap<TrapPlace, usize>,
+    numbers: FxHashMap<TrapPlace, usize>,
 }
 
 impl PlaceTable {

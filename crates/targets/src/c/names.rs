@@ -1,7 +1,7 @@
 //! C identifiers for CAL names: kept as they are where C allows it, changed where it does not or where they would clash.
 
 use headrace_program::names::identifier;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Words that mean something in C, in the headers that generated code includes, or as a macro of common platforms.
 const TAKEN: &[&str] = &[
@@ -94,7 +94,7 @@ const TAKEN: &[&str] = &[
 /// A set of names of one scope.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    used: HashSet<String>,
+    used: FxHashSet<String>,
 }
 
 impl Names {

@@ -10,8 +10,8 @@ use headrace_ir::{
     Action, Actor, Argument, Expr, ExprKind, Guard, Int, OutputValue, Place, Root, Scalar, Stmt, StmtKind, Type, Value,
 };
 use headrace_source::Diagnostic;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// Where a variable of an actor lies.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub struct ProcedureInfo {
 /// Constant tables of a file, shared by content.
 #[derive(Debug, Default)]
 pub struct Tables {
-    names: HashMap<(String, String), String>,
+    names: FxHashMap<(String, String), String>,
     /// Names and definitions, in order of first use.
     pub definitions: Vec<(String, String)>,
 }

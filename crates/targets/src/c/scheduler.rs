@@ -202,7 +202,7 @@ pub fn scheduler(
 impl Scheduler<'_> {
     /// Ports that no emitted test touches, since another port of their actions is not connected.
     fn drop_unused(&mut self, text: &str, unused: &mut Vec<String>) {
-        let words: std::collections::HashSet<&str> = super::code::words_of(text).collect();
+        let words: rustc_hash::FxHashSet<&str> = super::code::words_of(text).collect();
         for input in &mut self.inputs {
             if input.as_ref().is_some_and(|input| !words.contains(input.read.as_str())) {
                 unused.extend(input.take().map(|input| input.fifo));

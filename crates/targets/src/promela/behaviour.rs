@@ -12,7 +12,8 @@ use super::execute::{Assumptions, Execution, Holds, Known, known_elements};
 use headrace_analysis::control::{ControlSlice, Uses, analyse as slice};
 use headrace_ir::{Action, Actor, Connection, Endpoint, Int, Network, Pattern, Scalar};
 use headrace_source::Diagnostic;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Most states of an actor.
@@ -178,7 +179,7 @@ struct Instance<'a> {
     tracked: Vec<usize>,
     /// The elements of constants; those of other variables unknown.
     fixed: Vec<Rc<Vec<Known>>>,
-    memo: HashMap<Key, Tried>,
+    memo: FxHashMap<Key, Tried>,
 }
 
 struct Explorer<'a> {
@@ -228,7 +229,7 @@ pub fn analyse(network: &Network, environment: &Environment, fifo_tokens: u32) -
             Rc::new(if variable.mutable { vec![None; n] } else { known_elements(&variable.initial, n) })
         });
         let fixed = fixed.collect();
-        instances.push(Instance { actor, wires, tracked, fixed, memo: HashMap::new() });
+        instances.push(Instance { actor, wires, tracked, fixed, memo: FxHashMap::default() });
     }
     let mut explorer = Explorer { network, slice, fifos, instances, unknown: Vec::new() };
     let behaviours = explorer.fixed_point()?;
@@ -354,7 +355,7 @@ impl Explorer<'_> {
                 return Err(TooMuch::States(seen));
             }
         }
-        let numbers: HashMap<&LocalState, usize> = found.keys().zip(0..).collect();
+        let numbers: FxHashMap<&LocalState, usize> = found.keys().zip(0..).collect();
         let trials =
             found.values().map(|trials| trials.iter().map(|trial| numbered(trial, &numbers)).collect()).collect();
         let initial = numbers[&initial];
@@ -506,7 +507,7 @@ impl Explorer<'_> {
     }
 }
 
-fn numbered(trial: &Trial<LocalState>, numbers: &HashMap<&LocalState, usize>) -> Trial<usize> {
+fn numbered(trial: &Trial<LocalState>, numbers: &FxHashMap<&LocalState, usize>) -> Trial<usize> {
     let outcome = |outcome: &Outcome<LocalState>| match outcome {
         Outcome::Refused => Outcome::Refused,
         Outcome::Fires(ways) => {

@@ -7,7 +7,8 @@
 use super::behaviour::{Abstraction, Outcome, Tokens, Wires, carried};
 use super::names::{Named, one_of};
 use headrace_ir::{Action, InstanceId, Network};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a rule does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +130,8 @@ pub fn of_instance(network: &Network, at: usize, abstraction: &Abstraction, wire
 /// The steps with one effect as rules: those that go equally far, or to the same state.
 fn together(effect: &Effect, steps: &[(usize, usize)]) -> Vec<Rule> {
     let far = |&(from, to): &(usize, usize)| to as i64 - from as i64;
-    let (mut as_far, mut same): (HashMap<i64, usize>, HashMap<usize, usize>) = (HashMap::new(), HashMap::new());
+    let (mut as_far, mut same): (FxHashMap<i64, usize>, FxHashMap<usize, usize>) =
+        (FxHashMap::default(), FxHashMap::default());
     for step in steps {
         *as_far.entry(far(step)).or_default() += 1;
         *same.entry(step.1).or_default() += 1;

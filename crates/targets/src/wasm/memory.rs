@@ -5,7 +5,7 @@
 
 use crate::layout::{Layouts, array_bytes};
 use headrace_program::{Function, FunctionId, Module, Stmt, Type, VariableId, VariableKind};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// What natives are given: whether the program is to stop, then 16 bytes for each argument.
 pub(super) const NATIVE: u32 = 16;
@@ -86,11 +86,11 @@ pub(super) struct Frame {
 /// Enough for the longest chain of calls.
 fn stack_bytes(module: &Module) -> u32 {
     let n = module.functions.len();
-    let callees: Vec<HashSet<usize>> = module.functions.iter().map(|function| callees(&function.body)).collect();
+    let callees: Vec<FxHashSet<usize>> = module.functions.iter().map(|function| callees(&function.body)).collect();
     let own: Vec<u64> = module.functions.iter().map(|function| u64::from(frame(function).bytes)).collect();
     // What calls itself, through others or not, takes its frame for each of the calls that may be open.
     let calls_itself = |at: usize| {
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut open: Vec<usize> = callees[at].iter().copied().collect();
         while let Some(next) = open.pop() {
             if next == at {
@@ -114,8 +114,8 @@ fn stack_bytes(module: &Module) -> u32 {
     (chain + repeated + 64).min(MOST_STACK).next_multiple_of(16) as u32
 }
 
-fn callees(block: &[Stmt]) -> HashSet<usize> {
-    let mut found = HashSet::new();
+fn callees(block: &[Stmt]) -> FxHashSet<usize> {
+    let mut found = FxHashSet::default();
     for statement in block {
         if let Stmt::Call { function: FunctionId(id), .. } = statement {
             found.insert(*id as usize);

@@ -3,7 +3,7 @@
 use super::value::{Owner, Printer, StateKey, escaped, type_attributes};
 use headrace_ir::{Actor, Int, Port, Scalar, Type, Value};
 use headrace_source::Diagnostic;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
 /// The text of a design.
@@ -46,7 +46,7 @@ pub(super) fn design(actor: &Actor, name: &str, head: &str) -> Result<String, Ve
     }
     out.push('\n');
     // Not all that was at hand is used.
-    let used: HashSet<&str> = bodies.split('"').skip(1).step_by(2).collect();
+    let used: FxHashSet<&str> = bodies.split('"').skip(1).step_by(2).collect();
     for (key, name) in printer.states.iter().filter(|(_, name)| used.contains(name.as_str())) {
         state(&mut out, &printer, *key, name);
     }
@@ -75,7 +75,7 @@ fn parameters(actor: &Actor) -> String {
 
 /// The names of the modules of initialisers and actions: their own, with a number where that was taken.
 fn task_names(actor: &Actor) -> Vec<String> {
-    let mut taken = HashSet::from(["action-scheduler".to_owned()]);
+    let mut taken = FxHashSet::from_iter(["action-scheduler".to_owned()]);
     let all = actor.initializers.iter().chain(&actor.actions);
     all.map(|action| {
         let mut name = action.name.clone();

@@ -11,7 +11,7 @@ use headrace_program::names::identifier;
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, AttributeValue, EntityExprKind, StructureKind, TypeKind};
 use headrace_syntax::xdf;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The designs of a network and its XDF, all in `folder`, which ends in a slash unless it is empty.
 pub(super) fn network(
@@ -49,7 +49,7 @@ pub(super) fn network(
 /// A name for each actor: the last word of its class, with a number where that was taken.
 fn class_names(network: &Network) -> Vec<String> {
     // `network` is the file of the network; file systems may not tell capitals.
-    let mut taken = HashSet::from(["network".to_owned()]);
+    let mut taken = FxHashSet::from_iter(["network".to_owned()]);
     let mut name = |actor: &Actor| {
         let wanted = identifier(actor.class.rsplit('.').next().unwrap_or(&actor.class));
         let mut name = wanted.clone();
@@ -66,7 +66,7 @@ fn class_names(network: &Network) -> Vec<String> {
 /// Where tokens pass the ports of inner networks that change them, an actor that does nothing else.
 fn with_converters(network: &Network) -> Network {
     let mut network = network.clone();
-    let mut taken: HashSet<String> = network.instances.iter().map(|instance| instance.name.clone()).collect();
+    let mut taken: FxHashSet<String> = network.instances.iter().map(|instance| instance.name.clone()).collect();
     let mut connections = Vec::new();
     for connection in std::mem::take(&mut network.connections) {
         let mut source = connection.source;

@@ -2,7 +2,8 @@
 
 use crate::kernel::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
 use headrace_ir::{InstanceId, StateId, VariableId};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// What may happen in a state, as a tree of decisions with a kernel at each leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -334,7 +335,7 @@ impl Automaton {
 
 /// Kernels that differ from each other.
 #[derive(Clone, Default)]
-pub(super) struct Different<'a>(HashMap<usize, Vec<&'a [Effect]>>);
+pub(super) struct Different<'a>(FxHashMap<usize, Vec<&'a [Effect]>>);
 
 impl<'a> Different<'a> {
     /// Adds the kernels of a step; gives how many effects those have that were not there.

@@ -11,8 +11,9 @@ use super::automaton::{Automaton, Different};
 use crate::kernel::{Effect, Graph, Object};
 use crate::passes::late_terms_last::late_terms_last_in;
 use crate::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Values of all kernels that differ, from which on an automaton is long: about a megabyte of C.
@@ -30,7 +31,7 @@ pub struct Brevity<'a> {
     known: [RefCell<Known>; 2],
 }
 
-type Known = HashMap<Vec<Effect>, Option<Rc<Rolled>>>;
+type Known = FxHashMap<Vec<Effect>, Option<Rc<Rolled>>>;
 
 impl<'a> Brevity<'a> {
     /// Looks at the kernels of an automaton. Rounds of those with more than `most_values` values are loops that registers hold.

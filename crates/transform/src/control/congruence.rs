@@ -22,7 +22,7 @@ use super::together::Element;
 use crate::kernel::{Carry, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
 use crate::passes::copied_last::copied_last;
 use crate::passes::split_sums::split_sums;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Pairs of elements that one question may lead to.
 const MOST_GOALS: usize = 4_000;
@@ -64,7 +64,7 @@ pub(crate) fn sums_come_to_light(body: &Loop, made: &Loop) -> bool {
 
 /// The loop of a state with one element for all that equal it; `None` where that changes nothing.
 fn read_once_in(counted: &CountedLoop, state: usize, ways: &mut Ways) -> Option<CountedLoop> {
-    let mut instead: HashMap<Element, Element> = HashMap::new();
+    let mut instead: FxHashMap<Element, Element> = FxHashMap::default();
     for class in candidates(&counted.body) {
         let mut kept: Vec<Element> = Vec::new();
         for one in class {
@@ -91,18 +91,18 @@ fn candidates(body: &Loop) -> Vec<Vec<Element>> {
     }
     // Coarsest first, and finer until it stays.
     let width = |element: &Element| body.objects[element.0.0 as usize].width as usize;
-    let mut class: HashMap<Element, usize> = carried.iter().map(|(element, _)| (*element, width(element))).collect();
+    let mut class: FxHashMap<Element, usize> = carried.iter().map(|(element, _)| (*element, width(element))).collect();
     loop {
-        let mut first: HashMap<usize, Element> = HashMap::new();
+        let mut first: FxHashMap<usize, Element> = FxHashMap::default();
         for (element, _) in &carried {
             let least = first.entry(class[element]).or_insert(*element);
             *least = (*least).min(*element);
         }
         let instead = carried.iter().map(|(element, _)| (*element, first[&class[element]])).collect();
         let (_, new) = rewritten(&body.graph, carried.iter().map(|one| one.1), &instead);
-        let mut numbers: HashMap<(usize, NodeId), usize> = HashMap::new();
+        let mut numbers: FxHashMap<(usize, NodeId), usize> = FxHashMap::default();
         let n_before = first.len();
-        let finer: HashMap<Element, usize> = (carried.iter())
+        let finer: FxHashMap<Element, usize> = (carried.iter())
             .map(|(element, next)| {
                 let n = numbers.len();
                 (*element, *numbers.entry((class[element], new[next])).or_insert(n))
@@ -113,7 +113,7 @@ fn candidates(body: &Loop) -> Vec<Vec<Element>> {
             break;
         }
     }
-    let mut classes: HashMap<usize, Vec<Element>> = HashMap::new();
+    let mut classes: FxHashMap<usize, Vec<Element>> = FxHashMap::default();
     for (element, number) in class {
         classes.entry(number).or_default().push(element);
     }
@@ -127,10 +127,10 @@ fn candidates(body: &Loop) -> Vec<Vec<Element>> {
 fn rewritten(
     graph: &Graph,
     roots: impl IntoIterator<Item = NodeId>,
-    instead: &HashMap<Element, Element>,
-) -> (Graph, HashMap<NodeId, NodeId>) {
+    instead: &FxHashMap<Element, Element>,
+) -> (Graph, FxHashMap<NodeId, NodeId>) {
     let mut own = Graph::with_tables_of(graph);
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for id in graph.reachable(roots) {
         let width = graph.width(id);
         let other = element(graph, id).and_then(|element| instead.get(&element));
@@ -150,7 +150,7 @@ fn rewritten(
 }
 
 /// A loop that reads elements instead of others.
-fn replaced(counted: &CountedLoop, instead: &HashMap<Element, Element>) -> Option<CountedLoop> {
+fn replaced(counted: &CountedLoop, instead: &FxHashMap<Element, Element>) -> Option<CountedLoop> {
     let body = &counted.body;
     let is_read = |id: NodeId| element(&body.graph, id).is_some_and(|element| instead.contains_key(&element));
     if !body.graph.reachable(body.roots()).into_iter().any(is_read) {
@@ -175,9 +175,9 @@ struct Way {
     /// Where it comes from.
     from: usize,
     /// Values of elements that it writes.
-    stores: HashMap<Element, NodeId>,
+    stores: FxHashMap<Element, NodeId>,
     /// Objects of which it writes elements that are not known.
-    spoilt: HashSet<ObjectId>,
+    spoilt: FxHashSet<ObjectId>,
     /// Whether values of its nodes may change while it runs.
     loads: bool,
 }
@@ -191,9 +191,9 @@ struct Ways<'a> {
     initial: &'a [Vec<u128>],
     into: Vec<Vec<Way>>,
     /// Elements that memory does not hold.
-    known: Vec<HashSet<Element>>,
+    known: Vec<FxHashSet<Element>>,
     /// What was found.
-    answers: HashMap<Goal, bool>,
+    answers: FxHashMap<Goal, bool>,
 }
 
 impl<'a> Ways<'a> {
@@ -210,14 +210,14 @@ impl<'a> Ways<'a> {
             initial: &automaton.initial,
             into,
             known: automaton.states.iter().map(|state| known(&state.known)).collect(),
-            answers: HashMap::new(),
+            answers: FxHashMap::default(),
         }
     }
 
     /// Whether two elements hold the same whenever a state is reached, as far as it can be found.
     fn equal(&mut self, state: usize, one: Element, other: Element) -> bool {
         let asked = (state, one.min(other), one.max(other));
-        let (mut open, mut assumed) = (vec![asked], HashSet::from([asked]));
+        let (mut open, mut assumed) = (vec![asked], FxHashSet::from_iter([asked]));
         while let Some(goal) = open.pop() {
             let needed = match self.answers.get(&goal) {
                 Some(true) => continue,
@@ -268,7 +268,7 @@ impl<'a> Ways<'a> {
         if way.loads && graph.reachable([one, other]).into_iter().any(loaded) {
             return None;
         }
-        let (mut open, mut seen) = (vec![(one, other)], HashSet::new());
+        let (mut open, mut seen) = (vec![(one, other)], FxHashSet::default());
         while let Some((one, other)) = open.pop() {
             if one == other || !seen.insert((one, other)) {
                 continue;
@@ -317,7 +317,7 @@ enum Value {
 
 impl Way {
     fn of(graph: &Graph, from: usize, before: &[&Effect], kernel: &Kernel) -> Way {
-        let mut way = Way { from, stores: HashMap::new(), spoilt: HashSet::new(), loads: false };
+        let mut way = Way { from, stores: FxHashMap::default(), spoilt: FxHashSet::default(), loads: false };
         for effect in before.iter().copied().chain(&kernel.effects) {
             match effect {
                 Effect::Store { object, index, value } => match graph.constant(*index) {

@@ -3,17 +3,17 @@
 use super::automaton::Holds;
 use super::explore::Explorer;
 use crate::kernel::{Effect, Graph, NodeId, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is needed so far.
 struct Slice<'a> {
     graph: &'a Graph,
     /// The object that each load reads.
-    loads: HashMap<u32, ObjectId>,
+    loads: FxHashMap<u32, ObjectId>,
     /// Loads that are needed.
-    needed: HashSet<u32>,
+    needed: FxHashSet<u32>,
     /// Objects of which something is needed.
-    objects: HashSet<ObjectId>,
+    objects: FxHashSet<ObjectId>,
 }
 
 impl Explorer<'_> {
@@ -21,8 +21,12 @@ impl Explorer<'_> {
     /// and to lists of the firing that these are read from. Tokens that leave and data are not among them, and no loops
     /// that only compute data. Samples are typical messages, so that no index is outside.
     pub(super) fn decisive(&self, effects: &[Effect]) -> Vec<Effect> {
-        let mut slice =
-            Slice { graph: &self.graph, loads: HashMap::new(), needed: HashSet::new(), objects: HashSet::new() };
+        let mut slice = Slice {
+            graph: &self.graph,
+            loads: FxHashMap::default(),
+            needed: FxHashSet::default(),
+            objects: FxHashSet::default(),
+        };
         Effect::walk(effects, &mut |effect| {
             match effect {
                 Effect::Load { id, object, .. } => {

@@ -14,7 +14,8 @@ use headrace_ir::{
     StmtKind, Type, VariableId,
 };
 use headrace_source::Span;
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Calls inside of one another.
@@ -96,7 +97,7 @@ pub(crate) struct Walk<'n, 'g> {
     pub objects: &'g mut Vec<Object>,
     /// The list of each variable of each instance; `None` for constants.
     pub variables: &'g [Vec<Option<ListId>>],
-    pub tables: &'g mut HashMap<(usize, VariableId), TableId>,
+    pub tables: &'g mut FxHashMap<(usize, VariableId), TableId>,
     pub n_loads: &'g mut u32,
     /// Most nodes that the graph may have.
     pub budget: usize,

@@ -16,7 +16,8 @@ use headrace_analysis::control::{self, ControlSlice};
 use headrace_analysis::order_dependence::{Dependence, findings};
 use headrace_ir::{Endpoint, InstanceId, Network, Scalar, Value, VariableId};
 use headrace_source::Span;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// How far an exploration goes.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
     let slice = control::analyse(network);
     let wiring = Wiring::of(network, &slice);
     // Variables that are not known at some shape any more; each turn adds to them, so there is an end.
-    let mut general: HashMap<Shape, General> = HashMap::new();
+    let mut general: FxHashMap<Shape, General> = FxHashMap::default();
     // Input ports that are to be read last; each time one more, so there is an end here, too.
     let mut late: BTreeSet<usize> = BTreeSet::new();
     let mut turn = 0;
@@ -71,7 +72,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         let n_late = explorer.late.len();
         explorer.explore(samples)?;
         if explorer.late.len() > n_late {
-            (general, late) = (HashMap::new(), explorer.late);
+            (general, late) = (FxHashMap::default(), explorer.late);
             continue;
         }
         // What was found to vary was known in states that came before: they are not met the next time.
@@ -148,7 +149,7 @@ pub(super) struct Explorer<'a> {
     pub slice: &'a ControlSlice,
     pub wiring: &'a Wiring,
     pub limits: &'a Limits,
-    pub general: HashMap<Shape, General>,
+    pub general: FxHashMap<Shape, General>,
     /// Input ports that are read when an action lacks nothing else: had they been read first, a kernel would have left
     /// their tokens where they were. Nobody waits for the tag that ends a message before he takes the message.
     pub late: BTreeSet<usize>,
@@ -163,11 +164,11 @@ pub(super) struct Explorer<'a> {
     pub scalars: Vec<ListId>,
     /// The object that holds the tokens of each connection between two kernels.
     pub fifos: Vec<Option<ObjectId>>,
-    pub tables: HashMap<(usize, VariableId), TableId>,
+    pub tables: FxHashMap<(usize, VariableId), TableId>,
     pub n_loads: u32,
-    pub keys: HashMap<Key, usize>,
+    pub keys: FxHashMap<Key, usize>,
     pub order: Vec<Key>,
-    pub by_shape: HashMap<Shape, Vec<usize>>,
+    pub by_shape: FxHashMap<Shape, Vec<usize>>,
     /// The variables of each instance that may still be read, for each state of its actor.
     pub live: Vec<Vec<Vec<bool>>>,
     /// The instance and the variable of each list.
@@ -186,7 +187,7 @@ impl<'a> Explorer<'a> {
         slice: &'a ControlSlice,
         wiring: &'a Wiring,
         limits: &'a Limits,
-        (general, late): (HashMap<Shape, General>, BTreeSet<usize>),
+        (general, late): (FxHashMap<Shape, General>, BTreeSet<usize>),
     ) -> Result<Self, NotFused> {
         let mut explorer = Explorer {
             network,
@@ -203,11 +204,11 @@ impl<'a> Explorer<'a> {
             lists: Vec::new(),
             scalars: Vec::new(),
             fifos: Vec::new(),
-            tables: HashMap::new(),
+            tables: FxHashMap::default(),
             n_loads: 0,
-            keys: HashMap::new(),
+            keys: FxHashMap::default(),
             order: Vec::new(),
-            by_shape: HashMap::new(),
+            by_shape: FxHashMap::default(),
             live: Vec::new(),
             owners: Vec::new(),
             trees: Vec::new(),
@@ -421,8 +422,8 @@ impl<'a> Explorer<'a> {
     fn go_on(&mut self, mut state: State, mut long: Vec<(usize, usize)>) -> Result<Tree, NotFused> {
         let mut wanted = Vec::new();
         let mut firings = 1;
-        let mut met: HashSet<Key> = HashSet::new();
-        let mut visits: HashMap<Shape, usize> = HashMap::new();
+        let mut met: FxHashSet<Key> = FxHashSet::default();
+        let mut visits: FxHashMap<Shape, usize> = FxHashMap::default();
         loop {
             // A state that comes again without a decision is a loop without an end but that of room for output.
             let key = self.key_of(&state);

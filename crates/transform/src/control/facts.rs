@@ -3,15 +3,15 @@
 //! Example: once `left > 0` and not `left > 1` have been decided, `left` is 1, and every later condition on it is known.
 
 use crate::kernel::{Graph, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How far ranges are followed through operations.
 const DEPTH: u32 = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    conditions: HashMap<NodeId, bool>,
-    ranges: HashMap<NodeId, (u128, u128)>,
+    conditions: FxHashMap<NodeId, bool>,
+    ranges: FxHashMap<NodeId, (u128, u128)>,
 }
 
 impl Facts {

@@ -7,7 +7,7 @@ use super::lists::ListId;
 use super::liveness::is_live;
 use crate::kernel::{Effect, Graph, Kernel, NodeId, Op};
 use headrace_ir::{InstanceId, StateId};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What tells one state from another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub(super) struct Shape {
 #[derive(Clone, Debug, Default)]
 pub(super) struct General {
     /// Control slots.
-    pub slots: HashSet<usize>,
+    pub slots: FxHashSet<usize>,
     /// Values with which the shape stays a state of its own: those that typical runs come to first.
     pub keep: Vec<Vec<Option<u128>>>,
 }
@@ -80,7 +80,7 @@ impl Explorer<'_> {
             // The values of each slot, if all are known: what is not known does not tell states apart for long.
             let varies: Vec<usize> = (0..key.known.len())
                 .filter(|&slot| {
-                    let values: Option<HashSet<u128>> = same
+                    let values: Option<FxHashSet<u128>> = same
                         .iter()
                         .map(|&other| self.order.get(other).map_or(key.known[slot], |other| other.known[slot]))
                         .collect();
@@ -189,7 +189,7 @@ impl Explorer<'_> {
         self.find_late(&state);
         let key = self.key_of(&state);
         let lists = self.lists.len();
-        let known: HashMap<ListId, bool> =
+        let known: FxHashMap<ListId, bool> =
             self.scalars.iter().enumerate().map(|(slot, &list)| (list, key.known[slot].is_some())).collect();
         for at in 0..lists {
             let list = ListId(at as u32);

@@ -15,7 +15,7 @@ use super::together::{Element, Together, Way, deciding, is_straight, ways};
 use crate::kernel::graph::mask;
 use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
 use headrace_ir::Network;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// States of a circle that can be left in more than one way.
 const DECISIONS: usize = 12;
@@ -67,7 +67,7 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         found.push(cuts);
     }
     // Circles that do the same with data become one loop.
-    let mut swallowed: HashSet<usize> = HashSet::new();
+    let mut swallowed: FxHashSet<usize> = FxHashSet::default();
     let mut loops: Vec<Vec<CountedLoop>> = vec![Vec::new(); all.len()];
     for (number, mut cuts) in found.into_iter().enumerate() {
         if cuts.is_empty() || swallowed.contains(&number) {
@@ -170,7 +170,7 @@ struct Circles<'a> {
 
 fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Circles<'a> {
     let found = Circles::default();
-    let mut walk = Walk { all, first, path: Vec::new(), on_path: HashSet::new(), found, steps: 0 };
+    let mut walk = Walk { all, first, path: Vec::new(), on_path: FxHashSet::default(), found, steps: 0 };
     walk.go_on(first, 0);
     walk.found
 }
@@ -180,7 +180,7 @@ struct Walk<'a> {
     all: &'a [Vec<Way<'a>>],
     first: usize,
     path: Circle<'a>,
-    on_path: HashSet<usize>,
+    on_path: FxHashSet<usize>,
     found: Circles<'a>,
     steps: usize,
 }
@@ -218,7 +218,7 @@ fn closed(
 ) -> Option<CountedLoop> {
     // Most circles are refused by what decides, which is little beside what they compute.
     let deciding = deciding(graph, circle);
-    let mut turn = |only: Option<&HashSet<ObjectId>>| {
+    let mut turn = |only: Option<&FxHashSet<ObjectId>>| {
         let mut together = Together::of(network, graph, circle, only, work)?;
         if let Some(head) = head {
             together.drop_dead(automaton, graph, head);
@@ -249,11 +249,11 @@ impl Turn {
                 carried.push(Carried { object, index, next, carry: Carry::True });
             }
         }
-        let changed: HashSet<Element> = carried.iter().map(|carried| (carried.object, carried.index)).collect();
+        let changed: FxHashSet<Element> = carried.iter().map(|carried| (carried.object, carried.index)).collect();
         let roots: Vec<NodeId> =
             outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
         // Nodes that passes change, or what they change.
-        let mut changing: HashSet<NodeId> = HashSet::new();
+        let mut changing: FxHashSet<NodeId> = FxHashSet::default();
         for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
             let own = is_changed(graph, id, &changed);
             if own || graph.op(id).operands().iter().any(|operand| changing.contains(operand)) {
@@ -321,9 +321,9 @@ impl Turn {
 }
 
 /// A graph with what some nodes need, and which node of it each is.
-pub(super) fn copied(graph: &Graph, roots: Vec<NodeId>) -> (Graph, HashMap<NodeId, NodeId>) {
+pub(super) fn copied(graph: &Graph, roots: Vec<NodeId>) -> (Graph, FxHashMap<NodeId, NodeId>) {
     let mut own = Graph::new();
-    let mut memo: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut memo: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for id in graph.reachable(roots) {
         let node = graph.node(id).clone();
         let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| memo[operand]).collect();
@@ -339,7 +339,7 @@ pub(super) fn copied(graph: &Graph, roots: Vec<NodeId>) -> (Graph, HashMap<NodeI
     (own, memo)
 }
 
-fn is_changed(graph: &Graph, id: NodeId, changed: &HashSet<Element>) -> bool {
+fn is_changed(graph: &Graph, id: NodeId, changed: &FxHashSet<Element>) -> bool {
     match graph.op(id) {
         Op::Entry { object, index } => match graph.constant(*index) {
             Some(at) => changed.contains(&(*object, at as usize)),
@@ -397,7 +397,7 @@ fn trips(
     together: &Together,
     carried: &[Carried],
     counters: &[Counter],
-    changing: &HashSet<NodeId>,
+    changing: &FxHashSet<NodeId>,
 ) -> Option<Vec<Trips>> {
     let mut trips: Vec<Trips> = Vec::new();
     for &(condition, holds) in &together.conditions {

@@ -13,7 +13,8 @@ use super::loops::Turn;
 use super::together::{Together, Way, deciding, ways};
 use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op};
 use headrace_ir::Network;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// A kernel that leads back to its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ pub fn together(graph: &mut Graph, objects: &[Object], kernel: &Kernel, n_passes
 
 /// Objects of which a pass stores elements that another effect may name otherwise: what they hold is in memory. Those of
 /// the others that are stored are values.
-fn in_memory(graph: &Graph, kernel: &Kernel, order: &[NodeId]) -> HashSet<ObjectId> {
+fn in_memory(graph: &Graph, kernel: &Kernel, order: &[NodeId]) -> FxHashSet<ObjectId> {
     let is_known = |index: &NodeId| graph.constant(*index).is_some();
     let touched = kernel.effects.iter().filter_map(|effect| match effect {
         Effect::Load { object, .. } => Some(*object),
@@ -101,7 +102,7 @@ fn in_memory(graph: &Graph, kernel: &Kernel, order: &[NodeId]) -> HashSet<Object
         Op::Entry { object, index } if !is_known(index) => Some(*object),
         _ => None,
     });
-    let stored: HashSet<ObjectId> = kernel.effects.iter().filter_map(stored).collect();
+    let stored: FxHashSet<ObjectId> = kernel.effects.iter().filter_map(stored).collect();
     touched.chain(read).filter(|object| stored.contains(object)).collect()
 }
 
@@ -116,7 +117,7 @@ fn stored(effect: &Effect) -> Option<ObjectId> {
 #[derive(Default)]
 struct Passes {
     effects: Vec<Effect>,
-    in_memory: HashSet<ObjectId>,
+    in_memory: FxHashSet<ObjectId>,
     /// What elements of other objects hold after them.
     values: BTreeMap<(ObjectId, u128), NodeId>,
     /// Loads in them.
@@ -133,16 +134,16 @@ impl Passes {
         order: &[NodeId],
         pass: u64,
     ) -> Option<()> {
-        let mut loads: HashMap<u32, u32> = HashMap::new();
+        let mut loads: FxHashMap<u32, u32> = FxHashMap::default();
         for effect in &kernel.effects {
             if let Effect::Load { id, .. } = effect {
                 loads.insert(*id, self.n_loads);
                 self.n_loads += 1;
             }
         }
-        let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         // What depends on a load of this pass: nothing at its beginning does.
-        let mut late: HashSet<NodeId> = HashSet::new();
+        let mut late: FxHashSet<NodeId> = FxHashSet::default();
         for &id in order {
             let node = graph.node(id).clone();
             let operands: Vec<NodeId> = node.op.operands().iter().map(|operand| new[operand]).collect();

@@ -11,7 +11,8 @@ use super::loops::{Turn, copied};
 use super::together::{Element, Together, Way};
 use crate::kernel::{Carry, Effect, Graph, Kernel, NodeId, Op};
 use headrace_ir::Network;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Times that the inner circle may follow the outer one.
 const BURST: u64 = 256;
@@ -282,7 +283,7 @@ fn burst(graph: &mut Graph, outer: &Together, inner: &Together, work: &mut usize
 /// A way with a condition taken for granted, and tested.
 fn chosen(graph: &mut Graph, way: &Together, condition: NodeId, holds: bool) -> Option<Together> {
     let bit = graph.bit(holds);
-    let mut memo = HashMap::from([(condition, bit)]);
+    let mut memo = FxHashMap::from_iter([(condition, bit)]);
     let nothing = Together { stores: Default::default(), conditions: Vec::new(), ..way.clone() };
     let mut out = nothing.clone();
     for (&element, &value) in &way.stores {

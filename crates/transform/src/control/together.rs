@@ -3,7 +3,8 @@
 use super::automaton::{Automaton, Holds, Step};
 use crate::kernel::{Effect, Graph, Kernel, NodeId, ObjectId, Op};
 use headrace_ir::Network;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// An element of an object.
 pub(super) type Element = (ObjectId, usize);
@@ -63,7 +64,7 @@ impl Together {
         network: &Network,
         graph: &mut Graph,
         way: &[&Way],
-        only: Option<&HashSet<ObjectId>>,
+        only: Option<&FxHashSet<ObjectId>>,
         work: &mut usize,
     ) -> Option<Together> {
         let mut together = Together {
@@ -80,7 +81,7 @@ impl Together {
     }
 
     /// A node of the next kernel, seen from the beginning of the first; nodes in `memo` stand for others.
-    pub fn node(&self, graph: &mut Graph, id: NodeId, memo: &mut HashMap<NodeId, NodeId>) -> Option<NodeId> {
+    pub fn node(&self, graph: &mut Graph, id: NodeId, memo: &mut FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
         let mut open = vec![id];
         while let Some(&next) = open.last() {
             if memo.contains_key(&next) {
@@ -125,7 +126,7 @@ impl Together {
 
     /// What a node is after all of this.
     pub fn after(&self, graph: &mut Graph, id: NodeId) -> Option<NodeId> {
-        self.node(graph, id, &mut HashMap::new())
+        self.node(graph, id, &mut FxHashMap::default())
     }
 
     /// Adds a kernel, or only its stores to some objects; `None` if its decisions cannot come out this way.
@@ -133,10 +134,10 @@ impl Together {
         &mut self,
         graph: &mut Graph,
         way: &Way,
-        only: Option<&HashSet<ObjectId>>,
+        only: Option<&FxHashSet<ObjectId>>,
         work: &mut usize,
     ) -> Option<()> {
-        let mut memo = HashMap::new();
+        let mut memo = FxHashMap::default();
         let done = self.then_with(graph, way, only, &mut memo);
         *work += memo.len();
         done
@@ -146,8 +147,8 @@ impl Together {
         &mut self,
         graph: &mut Graph,
         way: &Way,
-        only: Option<&HashSet<ObjectId>>,
-        memo: &mut HashMap<NodeId, NodeId>,
+        only: Option<&FxHashSet<ObjectId>>,
+        memo: &mut FxHashMap<NodeId, NodeId>,
     ) -> Option<()> {
         for &(condition, holds) in &way.decisions {
             let condition = self.node(graph, condition, memo)?;
@@ -200,12 +201,12 @@ impl Together {
 }
 
 /// The objects that decide how a circle goes: what its conditions read, and what the stores to that read.
-pub(super) fn deciding(graph: &Graph, circle: &[&Way]) -> HashSet<ObjectId> {
+pub(super) fn deciding(graph: &Graph, circle: &[&Way]) -> FxHashSet<ObjectId> {
     let conditions = circle.iter().flat_map(|way| way.decisions.iter().map(|decision| decision.0));
     let mut open: Vec<NodeId> = conditions.collect();
-    let mut objects = HashSet::new();
+    let mut objects = FxHashSet::default();
     while !open.is_empty() {
-        let read: HashSet<ObjectId> = (graph.reachable(open.drain(..)).into_iter())
+        let read: FxHashSet<ObjectId> = (graph.reachable(open.drain(..)).into_iter())
             .filter_map(|id| match graph.op(id) {
                 Op::Entry { object, .. } if !objects.contains(object) => Some(*object),
                 _ => None,

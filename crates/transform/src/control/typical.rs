@@ -7,14 +7,15 @@
 //! which goes on from any state.
 
 use super::automaton::{Automaton, Different, LastPass, Path, Step};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 impl Automaton {
     /// The states of as many samples as there may be states and as their kernels have so many effects; where another one
     /// would come it is left. `None` when nothing is repeated in them.
     pub fn typical(mut self, n_states: usize, n_effects: usize) -> Option<Automaton> {
         let order: Vec<usize> = self.fitting(n_states, n_effects).into_iter().collect();
-        let numbers: HashMap<usize, usize> = order.iter().enumerate().map(|(number, &at)| (at, number)).collect();
+        let numbers: FxHashMap<usize, usize> = order.iter().enumerate().map(|(number, &at)| (at, number)).collect();
         if numbers.get(&0) != Some(&0) {
             return None;
         }
@@ -79,7 +80,7 @@ impl Automaton {
 }
 
 /// Gives targets their new numbers, and leaves for those that have none.
-fn renumber(step: &mut Step, numbers: &HashMap<usize, usize>) {
+fn renumber(step: &mut Step, numbers: &FxHashMap<usize, usize>) {
     match step {
         Step::Branch { then, otherwise, .. } => {
             renumber(then, numbers);

@@ -3,7 +3,7 @@
 use super::repetition::weight;
 use headrace_analysis::control::ControlSlice;
 use headrace_ir::{Action, Actor, Endpoint, InstanceId, Network};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Operations of an action that is long.
 const LONG: u64 = 2_000;
@@ -95,8 +95,8 @@ impl Wiring {
 }
 
 /// Instances that work for some, themselves included.
-fn upstream(feeders: &[Vec<usize>], roots: &[usize]) -> HashSet<usize> {
-    let mut found = HashSet::new();
+fn upstream(feeders: &[Vec<usize>], roots: &[usize]) -> FxHashSet<usize> {
+    let mut found = FxHashSet::default();
     let mut open = roots.to_vec();
     while let Some(at) = open.pop() {
         if found.insert(at) {

@@ -1,8 +1,8 @@
 //! What kernels mean: the judge of every pass and printer.
 
-use super::graph::{Graph, Mixed, NodeId, ObjectId, Op, mask, signed};
+use super::graph::{Graph, NodeId, ObjectId, Op, mask, signed};
 use super::{Effect, Loop};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What a kernel reads.
 pub trait Environment {
@@ -21,7 +21,7 @@ pub trait Environment {
 }
 
 /// The values of nodes, all that `roots` need, operands first.
-pub fn values(graph: &Graph, roots: &[NodeId], environment: &dyn Environment) -> HashMap<NodeId, u128> {
+pub fn values(graph: &Graph, roots: &[NodeId], environment: &dyn Environment) -> FxHashMap<NodeId, u128> {
     let mut values = Values::new(graph, roots.iter().copied());
     values.compute(environment);
     values.order.iter().map(|&id| (id, values.of(id))).collect()
@@ -145,7 +145,7 @@ struct At<'a> {
     world: &'a World,
     /// What elements held when the kernel began, of those that it has written.
     before: &'a Elements,
-    loaded: &'a HashMap<u32, u128, Mixed>,
+    loaded: &'a FxHashMap<u32, u128>,
     instruction: &'a dyn Fn(u32, &[u128]) -> u128,
 }
 
@@ -179,7 +179,7 @@ pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u6
 }
 
 /// Values of some elements of objects.
-type Elements = HashMap<(ObjectId, usize), u128, Mixed>;
+type Elements = FxHashMap<(ObjectId, usize), u128>;
 
 /// A kernel under way: what it found when it began, what it has loaded and computed.
 ///
@@ -189,8 +189,8 @@ pub struct Run {
     /// What the elements that it has written held when it began.
     before: Elements,
     starts: Vec<usize>,
-    loaded: HashMap<u32, u128, Mixed>,
-    values: HashMap<NodeId, u128, Mixed>,
+    loaded: FxHashMap<u32, u128>,
+    values: FxHashMap<NodeId, u128>,
 }
 
 impl Run {
@@ -199,8 +199,8 @@ impl Run {
         Run {
             before: Elements::default(),
             starts: world.outputs.iter().map(Vec::len).collect(),
-            loaded: HashMap::default(),
-            values: HashMap::default(),
+            loaded: FxHashMap::default(),
+            values: FxHashMap::default(),
         }
     }
 
@@ -219,21 +219,22 @@ impl Run {
 
     /// The value of a node now.
     pub fn value(&mut self, graph: &Graph, world: &World, node: NodeId) -> u128 {
+        if let Some(known) = self.values.get(&node) {
+            return *known;
+        }
         let mut open = vec![node];
         while let Some(&next) = open.last() {
             if self.values.contains_key(&next) {
                 open.pop();
                 continue;
             }
-            let missing: Vec<NodeId> =
-                graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)).collect();
-            if missing.is_empty() {
+            let n_open = open.len();
+            open.extend(graph.op(next).operands().into_iter().filter(|operand| !self.values.contains_key(operand)));
+            if open.len() == n_open {
                 let at = At { world, before: &self.before, loaded: &self.loaded, instruction: &|_, _| 0 };
                 let result = value(graph, next, &|id| self.values.get(id).copied().unwrap_or(0), &at);
                 self.values.insert(next, result);
                 open.pop();
-            } else {
-                open.extend(missing);
             }
         }
         self.values.get(&node).copied().unwrap_or(0)
@@ -310,7 +311,7 @@ pub fn run_loop(body: &Loop, world: &mut World, passes: u64) {
 /// The same for a loop with instructions of a machine, whose results `instruction` says.
 pub fn run_loop_with(body: &Loop, world: &mut World, passes: u64, instruction: &dyn Fn(u32, &[u128]) -> u128) {
     let mut now = Values::new(&body.graph, body.roots());
-    let (before, loaded) = (Elements::default(), HashMap::default());
+    let (before, loaded) = (Elements::default(), FxHashMap::default());
     for _ in 0..passes {
         now.compute(&At { world, before: &before, loaded: &loaded, instruction });
         for (port, tokens) in world.outputs.iter_mut().enumerate() {

@@ -6,7 +6,7 @@
 //! form, [`Op::Concat`] of [`Op::Extract`]s, whichever way it was written. Example: `(a << 24) | (b << 16) | (c << 8) | d`
 //! on bytes is `Concat[a, b, c, d]`, and `(x << 3) | (x >> 29)` on 32 bits is `Concat[x[28..0], x[31..29]]`.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 mod arithmetic;
@@ -14,12 +14,10 @@ mod bitwise;
 mod carries;
 mod choices;
 mod division;
-mod hashing;
 mod moves;
 mod operands;
 mod reachable;
 
-pub(crate) use hashing::{Mixed, Mixer};
 pub use operands::Operands;
 
 /// Widest node in bits.
@@ -147,7 +145,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Bounds of each node as an unsigned number, inclusive.
     bounds: Vec<(u128, u128)>,
-    known: HashMap<Node, NodeId, Mixed>,
+    known: FxHashMap<Node, NodeId>,
     tables: Vec<Table>,
 }
 
@@ -367,7 +365,7 @@ impl Graph {
 
     /// A node of another graph whose tables have the same numbers here, simplified; `new` has what stands for its operands.
     /// `None` where one is missing.
-    pub fn copy(&mut self, from: &Graph, id: NodeId, new: &HashMap<NodeId, NodeId>) -> Option<NodeId> {
+    pub fn copy(&mut self, from: &Graph, id: NodeId, new: &FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
         let op = from.op(id);
         let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| new.get(operand).copied()).collect();
         Some(self.rebuild(op, from.width(id), &operands?))

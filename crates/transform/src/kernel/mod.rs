@@ -10,7 +10,7 @@ pub mod graph;
 
 pub use evidence::Evidence;
 pub use graph::{Graph, Node, NodeId, ObjectId, Op, Table, TableId};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Something in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl Effect {
     }
 
     /// The same on other values; `None` where one has none.
-    pub fn moved(&self, new: &HashMap<NodeId, NodeId>) -> Option<Effect> {
+    pub fn moved(&self, new: &FxHashMap<NodeId, NodeId>) -> Option<Effect> {
         let of = |id: &NodeId| new.get(id).copied();
         let all = |effects: &[Effect]| effects.iter().map(|effect| effect.moved(new)).collect::<Option<Vec<_>>>();
         Some(match self {
@@ -256,7 +256,7 @@ impl Loop {
     }
 
     /// Objects that are read at places that are not known.
-    pub fn read_at_unknown_places(&self) -> HashSet<ObjectId> {
+    pub fn read_at_unknown_places(&self) -> FxHashSet<ObjectId> {
         let unknown = |id: NodeId| match *self.graph.op(id) {
             Op::Entry { object, index } => self.graph.constant(index).is_none().then_some(object),
             _ => None,
@@ -266,7 +266,7 @@ impl Loop {
 
     /// The loop with those counters only that its elements have.
     pub fn with_own_counters(mut self) -> Self {
-        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut numbers: FxHashMap<usize, usize> = FxHashMap::default();
         let mut counters: Vec<Counter> = Vec::new();
         for one in &mut self.carried {
             if let Carry::Counter { counter, .. } = &mut one.carry {
@@ -284,10 +284,10 @@ impl Loop {
     /// stands for nodes before it, operands first; `None` from it is `None` of the whole.
     pub fn rebuilt(
         &self,
-        mut node: impl FnMut(&mut Graph, &HashMap<NodeId, NodeId>, NodeId) -> Option<NodeId>,
+        mut node: impl FnMut(&mut Graph, &FxHashMap<NodeId, NodeId>, NodeId) -> Option<NodeId>,
     ) -> Option<Self> {
         let mut graph = Graph::with_tables_of(&self.graph);
-        let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for id in self.needed() {
             let value = node(&mut graph, &new, id)?;
             new.insert(id, value);
@@ -296,7 +296,7 @@ impl Loop {
     }
 
     /// The loop with its nodes in another graph; `None` where not all that it is there for has a node in that.
-    pub fn moved(&self, graph: Graph, new: &HashMap<NodeId, NodeId>) -> Option<Self> {
+    pub fn moved(&self, graph: Graph, new: &FxHashMap<NodeId, NodeId>) -> Option<Self> {
         let of = |id: NodeId| new.get(&id).copied();
         let outputs = self.outputs.iter().map(|&(port, offset, value)| Some((port, offset, of(value)?)));
         let carried = self.carried.iter().map(|one| Some(Carried { next: of(one.next)?, ..one.clone() }));

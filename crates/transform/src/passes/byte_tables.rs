@@ -17,7 +17,8 @@
 use crate::kernel::evaluate::{Environment, values};
 use crate::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op, Table, TableId};
 use headrace_boolean::byte_permute::AffineByte;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 mod order;
 mod spread;
@@ -74,7 +75,7 @@ pub fn byte_tables(body: &Loop) -> Option<Tabulated> {
         return None;
     }
     let constant = with_constant_tables(body);
-    let (tabulated, built) = with_built_tables(constant.as_ref().unwrap_or(body), &HashSet::new());
+    let (tabulated, built) = with_built_tables(constant.as_ref().unwrap_or(body), &FxHashSet::default());
     match (tabulated, constant) {
         (Some(body), _) => Some(Tabulated { body, built }),
         (None, Some(body)) => Some(Tabulated { body, built: Vec::new() }),
@@ -100,7 +101,7 @@ pub fn affine_bytes(body: &Loop) -> Option<Loop> {
     let parts = windows.parts(&order, &body.roots());
     let mut functions = Functions::new(&body.graph);
     let mut graph = functions.scratch.clone();
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     let mut found = false;
     for &id in &order {
         let width = body.graph.width(id);
@@ -149,10 +150,10 @@ struct Copier<'a> {
     windows: &'a Windows<'a>,
     graph: &'a mut Graph,
     /// Nodes from outside, if they have others there than in the loop's graph.
-    outside: Option<&'a HashMap<NodeId, NodeId>>,
+    outside: Option<&'a FxHashMap<NodeId, NodeId>>,
     window: Window,
     position: NodeId,
-    known: HashMap<NodeId, NodeId>,
+    known: FxHashMap<NodeId, NodeId>,
 }
 
 impl Copier<'_> {
@@ -204,7 +205,7 @@ struct Sum {
 /// The tables of a graph as functions of an index.
 struct Functions {
     scratch: Graph,
-    known: HashMap<NodeId, Vec<u128>>,
+    known: FxHashMap<NodeId, Vec<u128>>,
 }
 
 struct AtPosition(u128);
@@ -220,13 +221,13 @@ impl Environment for AtPosition {
 
 impl Functions {
     fn new(graph: &Graph) -> Functions {
-        Functions { scratch: Graph::with_tables_of(graph), known: HashMap::new() }
+        Functions { scratch: Graph::with_tables_of(graph), known: FxHashMap::default() }
     }
 
     /// A function of a window: the sum of what depends on it.
     fn sum(&mut self, windows: &Windows, window: Window, leaves: &[NodeId], width: u32) -> NodeId {
         let position = self.scratch.input(0, 0, window.width);
-        let known = HashMap::new();
+        let known = FxHashMap::default();
         let mut copier = Copier { windows, graph: &mut self.scratch, outside: None, window, position, known };
         let zero = copier.graph.number(0, width);
         leaves.iter().fold(zero, |sum, &leaf| {
@@ -248,24 +249,24 @@ impl Functions {
 
 fn with_constant_tables(body: &Loop) -> Option<Loop> {
     let order = body.needed();
-    let none = HashSet::new();
+    let none = FxHashSet::default();
     let windows = Windows::new(body, &order, false, &none);
     let groups = groups(body, &order, &windows);
-    let group_of: HashMap<NodeId, &Group> =
+    let group_of: FxHashMap<NodeId, &Group> =
         groups.iter().flat_map(|group| group.members.iter().map(move |sum| (sum.id, group))).collect();
-    let in_groups: HashSet<NodeId> = group_of.keys().copied().collect();
-    let exits: HashSet<NodeId> =
+    let in_groups: FxHashSet<NodeId> = group_of.keys().copied().collect();
+    let exits: FxHashSet<NodeId> =
         (windows.exits(&order, &body.roots(), &in_groups).into_iter()).filter(|&id| is_better(&windows, id)).collect();
     if groups.is_empty() && exits.is_empty() {
         return None;
     }
     let mut functions = Functions::new(&body.graph);
     let mut graph = functions.scratch.clone();
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     let mut bytes = 0;
-    let mut rows = Rows::new();
+    let mut rows = Rows::default();
     let mut look_up = |graph: &mut Graph,
-                       new: &HashMap<NodeId, NodeId>,
+                       new: &FxHashMap<NodeId, NodeId>,
                        functions: &mut Functions,
                        window: Window,
                        parts: &[NodeId]| {
@@ -360,7 +361,7 @@ fn arranged(
     functions: &mut Functions,
     known: &mut Rows,
     graph: &mut Graph,
-    new: &HashMap<NodeId, NodeId>,
+    new: &FxHashMap<NodeId, NodeId>,
 ) -> Vec<Sum> {
     let rows: Vec<Vec<NodeId>> = group.windows.iter().map(|&window| terms(sums, window, windows, functions)).collect();
     let pieces = |order: &Vec<usize>, graph: &mut Graph| {
@@ -403,7 +404,7 @@ fn chunks<'a>(members: &'a [Sum], graph: &Graph) -> Vec<&'a [Sum]> {
 /// Sums that go together, and for which tables are better.
 fn groups(body: &Loop, order: &[NodeId], windows: &Windows) -> Vec<Group> {
     let graph = &body.graph;
-    let mut at: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    let mut at: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
     for (number, &id) in order.iter().enumerate() {
         if let Op::Concat(parts) = graph.op(id) {
             for (place, &part) in parts.iter().enumerate() {
@@ -454,11 +455,11 @@ fn is_part(graph: &Graph, function: NodeId) -> bool {
     read(function).is_some_and(|index| graph.reachable([index]).into_iter().all(|id| read(id).is_none()))
 }
 
-fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Vec<Built>) {
+fn with_built_tables(body: &Loop, apart: &FxHashSet<TableId>) -> (Option<Loop>, Vec<Built>) {
     let order = body.needed();
     let windows = Windows::new(body, &order, true, apart);
     let roots = body.roots();
-    let exits = windows.exits(&order, &roots, &HashSet::new());
+    let exits = windows.exits(&order, &roots, &FxHashSet::default());
     // The functions, as nodes of a graph in which a place of its own stands for the window.
     let mut scratch = body.graph.clone();
     let position = |graph: &mut Graph, width: u32| {
@@ -473,8 +474,9 @@ fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Ve
             continue;
         }
         let position = position(&mut scratch, window.width);
-        let (graph, known) = (&mut scratch, HashMap::new());
-        let mut copier = Copier { windows: &windows, graph, outside: Some(&HashMap::new()), window, position, known };
+        let (graph, known) = (&mut scratch, FxHashMap::default());
+        let mut copier =
+            Copier { windows: &windows, graph, outside: Some(&FxHashMap::default()), window, position, known };
         let function = copier.copy(id);
         if is_part(&scratch, function) {
             continue;
@@ -495,7 +497,7 @@ fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Ve
         objects.push(Object { name: format!("position_{width}_"), width: width.max(1), length: 1, persistent: true });
     }
     let mut built: Vec<Built> = Vec::new();
-    let mut object_of: HashMap<NodeId, ObjectId> = HashMap::new();
+    let mut object_of: FxHashMap<NodeId, ObjectId> = FxHashMap::default();
     for (&id, &function) in &function_of {
         let Some(window) = windows.of(id) else { continue };
         object_of.entry(function).or_insert_with(|| {
@@ -509,7 +511,7 @@ fn with_built_tables(body: &Loop, apart: &HashSet<TableId>) -> (Option<Loop>, Ve
     }
     // The loop, in the graph of the functions.
     let mut graph = scratch;
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for &id in &order {
         let (op, width) = (body.graph.op(id), body.graph.width(id));
         let object = function_of.get(&id).and_then(|function| object_of.get(function));

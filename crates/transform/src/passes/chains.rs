@@ -1,16 +1,16 @@
 //! Chains of an operation whose operands may be combined in any order.
 
 use crate::kernel::{Graph, NodeId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The chains of one operation in a graph.
 pub(super) struct Chains<'a> {
     graph: &'a Graph,
     /// The operands of the operation, where a node is one.
     link: fn(&Op) -> Option<[NodeId; 2]>,
-    readers: HashMap<NodeId, usize>,
+    readers: FxHashMap<NodeId, usize>,
     /// Links that are nothing but a term of one other.
-    parts: HashSet<NodeId>,
+    parts: FxHashSet<NodeId>,
 }
 
 impl<'a> Chains<'a> {
@@ -21,9 +21,9 @@ impl<'a> Chains<'a> {
         order: &[NodeId],
         link: fn(&Op) -> Option<[NodeId; 2]>,
     ) -> Self {
-        let mut readers: HashMap<NodeId, usize> = HashMap::new();
+        let mut readers: FxHashMap<NodeId, usize> = FxHashMap::default();
         roots.into_iter().for_each(|root| *readers.entry(root).or_default() += 1);
-        let mut parts: HashSet<NodeId> = HashSet::new();
+        let mut parts: FxHashSet<NodeId> = FxHashSet::default();
         for &id in order {
             let op = graph.op(id);
             for operand in op.operands() {

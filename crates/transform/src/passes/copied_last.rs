@@ -10,7 +10,7 @@
 //! Establishes: where there was at least one pass, the loop that is left and then the copies do what the loop does.
 
 use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Neighbouring elements that become what others are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct CopiedLast {
 /// Takes such elements out; `None` if there are none.
 pub fn copied_last(body: &Loop) -> Option<CopiedLast> {
     let graph = &body.graph;
-    let (mut read, mut read_somewhere) = (HashSet::new(), HashSet::new());
+    let (mut read, mut read_somewhere) = (FxHashSet::default(), FxHashSet::default());
     for id in body.needed() {
         if let Op::Entry { object, index } = graph.op(id) {
             match graph.constant(*index) {
@@ -51,7 +51,7 @@ pub fn copied_last(body: &Loop) -> Option<CopiedLast> {
     let is_read = |one: &Carried| read.contains(&(one.object, one.index)) || read_somewhere.contains(&one.object);
     let counts = |one: &Carried| matches!(one.carry, Carry::Counter { .. });
     // Of elements that nobody reads the first one stays.
-    let mut kept: HashMap<NodeId, &Carried> = HashMap::new();
+    let mut kept: FxHashMap<NodeId, &Carried> = FxHashMap::default();
     let mut all: Vec<&Carried> = body.carried.iter().collect();
     all.sort_by_key(|one| (!is_read(one), one.object, one.index));
     let mut gone: Vec<(&Carried, &Carried)> = Vec::new();

@@ -14,8 +14,9 @@
 use super::chains::Chains;
 use super::waiting::{takes, waits};
 use crate::kernel::{Effect, Graph, Loop, NodeId, Op};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 /// A loop in which late terms are added last; `None` where no sum has more than two terms, or the longest chain is not what
 /// takes its time.
@@ -39,7 +40,7 @@ pub fn late_terms_last_in(graph: &Graph, effects: &[Effect]) -> Option<(Graph, V
 }
 
 /// A graph in which late terms are added last, and what stands for values there: what roots need, in its order.
-fn added_in_time(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> Option<(Graph, HashMap<NodeId, NodeId>)> {
+fn added_in_time(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> Option<(Graph, FxHashMap<NodeId, NodeId>)> {
     let chains = Chains::of(graph, roots, order, |op| match *op {
         Op::Add(a, b) => Some([a, b]),
         _ => None,
@@ -48,7 +49,7 @@ fn added_in_time(graph: &Graph, roots: Vec<NodeId>, order: &[NodeId]) -> Option<
         return None;
     }
     let mut sums = Sums { graph: Graph::with_tables_of(graph), times: Vec::new() };
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for &id in order.iter().filter(|id| !chains.is_part(**id)) {
         let value = match graph.op(id) {
             Op::Add(..) => {

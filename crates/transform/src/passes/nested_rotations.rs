@@ -15,7 +15,7 @@
 use super::chains::Chains;
 use super::waiting::waits;
 use crate::kernel::{Effect, Graph, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Widths of registers, which machines rotate.
 const REGISTERS: [u32; 2] = [32, 64];
@@ -28,12 +28,12 @@ pub fn nested_rotations(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec
         _ => None,
     });
     let ends = order.iter().filter(|id| !chains.is_part(**id));
-    let mixed: HashMap<NodeId, Mixed> = ends.filter_map(|&id| Some((id, Mixed::of(graph, &chains, id)?))).collect();
+    let mixed: FxHashMap<NodeId, Mixed> = ends.filter_map(|&id| Some((id, Mixed::of(graph, &chains, id)?))).collect();
     if mixed.is_empty() {
         return None;
     }
     let mut nested = Graph::with_tables_of(graph);
-    let mut new: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for &id in &order {
         let value = match mixed.get(&id) {
             Some(mixed) => mixed.nested(&mut nested, &new)?,
@@ -87,7 +87,7 @@ impl Mixed {
     }
 
     /// The same with its rotations nested, of what stands for nodes in another graph.
-    fn nested(&self, graph: &mut Graph, new: &HashMap<NodeId, NodeId>) -> Option<NodeId> {
+    fn nested(&self, graph: &mut Graph, new: &FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
         let nests = self.nests.iter().map(|(value, counts)| Some(nest(graph, *new.get(value)?, counts)));
         let mut terms: Vec<NodeId> = nests.collect::<Option<_>>()?;
         for other in &self.others {

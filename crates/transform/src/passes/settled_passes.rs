@@ -10,7 +10,7 @@
 //! Establishes: no pass keeps what can be read from tokens of the pass before, or what another element is given as well.
 
 use crate::kernel::{BYTES_OF_WORD, Carried, Carry, Effect, Graph, Loop, NodeId, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bits that need not be kept, from which on it is worth while to have passes twice.
 const WORTH_BITS: u32 = 128;
@@ -66,10 +66,10 @@ pub fn settled_passes(body: &Loop) -> Option<Settled> {
 }
 
 /// The elements that need not be kept.
-fn instead(body: &Loop) -> HashMap<(ObjectId, usize), Instead> {
+fn instead(body: &Loop) -> FxHashMap<(ObjectId, usize), Instead> {
     let fixed = body.read_at_unknown_places();
-    let mut first: HashMap<NodeId, (ObjectId, usize)> = HashMap::new();
-    let mut instead: HashMap<(ObjectId, usize), Instead> = HashMap::new();
+    let mut first: FxHashMap<NodeId, (ObjectId, usize)> = FxHashMap::default();
+    let mut instead: FxHashMap<(ObjectId, usize), Instead> = FxHashMap::default();
     for one in body.carried.iter().filter(|one| !fixed.contains(&one.object)) {
         let place = (one.object, one.index);
         if one.carry == Carry::Delay && is_of_tokens(&body.graph, one.next) {
@@ -82,7 +82,7 @@ fn instead(body: &Loop) -> HashMap<(ObjectId, usize), Instead> {
         }
     }
     // Bytes that lie together are kept as words: all of a word, or none.
-    let mut kept: HashSet<(ObjectId, usize)> = HashSet::new();
+    let mut kept: FxHashSet<(ObjectId, usize)> = FxHashSet::default();
     for one in &body.carried {
         if !instead.contains_key(&(one.object, one.index)) {
             kept.insert((one.object, one.index / BYTES_OF_WORD));
@@ -107,7 +107,7 @@ impl Instead {
     fn read(self, body: &Loop, graph: &mut Graph, width: u32) -> NodeId {
         match self {
             Self::Tokens(value) => {
-                let mut before: HashMap<NodeId, NodeId> = HashMap::new();
+                let mut before: FxHashMap<NodeId, NodeId> = FxHashMap::default();
                 for id in body.graph.reachable([value]) {
                     let (op, width) = (body.graph.op(id), body.graph.width(id));
                     let new = match *op {
@@ -140,7 +140,7 @@ mod tests {
 
     const TOKENS: u64 = 16;
 
-    type Memory = HashMap<(u32, u128), u128>;
+    type Memory = FxHashMap<(u32, u128), u128>;
 
     /// Tokens from some place on, and what elements hold.
     struct Now<'a> {

@@ -7,7 +7,7 @@
 //! Establishes: `n` passes of the loop are one of the new loop; what one of them carries goes to the next inside of it.
 
 use crate::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// `n` passes as one; `None` where a pass reads a list that passes change at a place that is not known.
 pub fn several_passes(body: &Loop, n: u64) -> Option<Loop> {
@@ -22,10 +22,10 @@ pub fn several_passes_that_count(body: &Loop, n: u64) -> Option<Loop> {
 
 fn several(body: &Loop, n: u64, count: bool) -> Option<Loop> {
     let counted = body.carried.iter().filter(|one| count && matches!(one.carry, Carry::Counter { .. }));
-    let counted: HashSet<(ObjectId, usize)> = counted.map(|one| (one.object, one.index)).collect();
+    let counted: FxHashSet<(ObjectId, usize)> = counted.map(|one| (one.object, one.index)).collect();
     let next = body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect();
     let graph = Graph::with_tables_of(&body.graph);
-    let mut copies = Copies { body, next, counted, graph, known: vec![HashMap::new(); usize::try_from(n).ok()?] };
+    let mut copies = Copies { body, next, counted, graph, known: vec![FxHashMap::default(); usize::try_from(n).ok()?] };
     for id in body.needed() {
         for pass in 0..copies.known.len() {
             copies.copy(id, pass)?;
@@ -80,12 +80,12 @@ fn several(body: &Loop, n: u64, count: bool) -> Option<Loop> {
 
 struct Copies<'a> {
     body: &'a Loop,
-    next: HashMap<(ObjectId, usize), NodeId>,
+    next: FxHashMap<(ObjectId, usize), NodeId>,
     /// Elements with bits of counters that every pass has of its own.
-    counted: HashSet<(ObjectId, usize)>,
+    counted: FxHashSet<(ObjectId, usize)>,
     graph: Graph,
     /// New nodes by old ones, for each pass.
-    known: Vec<HashMap<NodeId, NodeId>>,
+    known: Vec<FxHashMap<NodeId, NodeId>>,
 }
 
 impl Copies<'_> {

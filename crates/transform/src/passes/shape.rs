@@ -6,7 +6,8 @@
 //! in the order in which they are met, and the rest, which is known from the number of passes and the last one's tokens.
 
 use crate::kernel::{Carried, Carry, Loop, NodeId, Object, ObjectId, Op, TableId};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A loop in two parts.
@@ -25,7 +26,7 @@ pub struct Shape {
 /// What passes carry on as far as passes need it, and what comes to stand there. The rest only matters after the last one.
 pub fn needed(body: &Loop) -> BTreeMap<(ObjectId, usize), NodeId> {
     let of = |one: &Carried| ((one.object, one.index), one.next);
-    let all: HashMap<(ObjectId, usize), NodeId> = body.carried.iter().map(of).collect();
+    let all: FxHashMap<(ObjectId, usize), NodeId> = body.carried.iter().map(of).collect();
     let mut needed: BTreeMap<(ObjectId, usize), NodeId> =
         body.carried.iter().filter(|one| one.carry == Carry::True).map(of).collect();
     let mut open: Vec<NodeId> = body.outputs.iter().map(|output| output.2).chain(needed.values().copied()).collect();
@@ -46,7 +47,7 @@ pub fn needed(body: &Loop) -> BTreeMap<(ObjectId, usize), NodeId> {
 /// Takes a loop apart; `None` where an element that passes change is read at a place that is not known.
 pub fn shape(body: &Loop) -> Option<Shape> {
     let places = needed(body);
-    let changed: HashSet<ObjectId> = body.carried.iter().map(|one| one.object).collect();
+    let changed: FxHashSet<ObjectId> = body.carried.iter().map(|one| one.object).collect();
     let unknown = |id: &NodeId| {
         let op = body.graph.op(*id);
         matches!(op, Op::Entry { object, index } if changed.contains(object) && body.graph.constant(*index).is_none())
@@ -60,7 +61,7 @@ pub fn shape(body: &Loop) -> Option<Shape> {
         _ => None,
     };
     let is_place = |one: &Carried| places.contains_key(&(one.object, one.index));
-    let counters: HashSet<usize> = body.carried.iter().filter(|one| is_place(one)).filter_map(counter).collect();
+    let counters: FxHashSet<usize> = body.carried.iter().filter(|one| is_place(one)).filter_map(counter).collect();
     let is_core = |one: &Carried| is_place(one) || counter(one).is_some_and(|own| counters.contains(&own));
     let (core, rest): (Vec<Carried>, Vec<Carried>) = body.carried.iter().cloned().partition(is_core);
     let rest =
@@ -73,7 +74,7 @@ pub fn shape(body: &Loop) -> Option<Shape> {
 /// Nodes keep their order, which passes that look for patterns rely on.
 fn in_order(body: &Loop) -> Option<(Loop, Vec<ObjectId>, Key)> {
     let alike = alike(body);
-    let mut met = Met { body, alike: &alike, numbers: HashMap::new(), objects: Vec::new(), key: Key::default() };
+    let mut met = Met { body, alike: &alike, numbers: FxHashMap::default(), objects: Vec::new(), key: Key::default() };
     for &(port, offset, value) in &body.outputs {
         let number = met.node(value);
         met.key.ports.push((port, offset, number));
@@ -91,7 +92,7 @@ fn in_order(body: &Loop) -> Option<(Loop, Vec<ObjectId>, Key)> {
     let Met { objects, mut key, .. } = met;
     key.consumes = body.consumes.clone();
     key.produces = body.produces.clone();
-    let number_of: HashMap<ObjectId, ObjectId> =
+    let number_of: FxHashMap<ObjectId, ObjectId> =
         objects.iter().enumerate().map(|(at, &object)| (object, ObjectId(at as u32))).collect();
     let mut core = body.rebuilt(|graph, new, id| match body.graph.op(id) {
         Op::Entry { object, index } => {
@@ -163,8 +164,8 @@ fn bare(op: &Op) -> Op {
 }
 
 /// A number for each node that is equal for nodes of the same operations, whatever objects they read.
-fn alike(body: &Loop) -> HashMap<NodeId, u64> {
-    let mut alike: HashMap<NodeId, u64> = HashMap::new();
+fn alike(body: &Loop) -> FxHashMap<NodeId, u64> {
+    let mut alike: FxHashMap<NodeId, u64> = FxHashMap::default();
     for id in body.needed() {
         let op = body.graph.op(id);
         let mut operands: Vec<Option<u64>> = op.operands().iter().map(|operand| alike.get(operand).copied()).collect();
@@ -190,8 +191,8 @@ fn alike(body: &Loop) -> HashMap<NodeId, u64> {
 /// What has been met of a loop from its roots on.
 struct Met<'a> {
     body: &'a Loop,
-    alike: &'a HashMap<NodeId, u64>,
-    numbers: HashMap<NodeId, u32>,
+    alike: &'a FxHashMap<NodeId, u64>,
+    numbers: FxHashMap<NodeId, u32>,
     objects: Vec<ObjectId>,
     key: Key,
 }

@@ -13,7 +13,7 @@
 //! Establishes: fewer values are computed than before.
 
 use crate::kernel::{Graph, Loop, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Bit `4 a + 2 b + c` is the majority of `a`, `b` and `c`.
 const MAJORITY: u8 = 0b1110_1000;
@@ -24,12 +24,12 @@ const DEPTH: usize = 3;
 /// A loop in which majorities share differences; `None` where that does not make it shorter.
 pub fn shared_majorities(body: &Loop) -> Option<Loop> {
     let order = body.needed();
-    let majorities: HashMap<NodeId, [NodeId; 3]> =
+    let majorities: FxHashMap<NodeId, [NodeId; 3]> =
         order.iter().filter_map(|&id| Some((id, majority(&body.graph, id)?))).collect();
     if majorities.is_empty() {
         return None;
     }
-    let mut wanted: HashMap<[NodeId; 2], usize> = HashMap::new();
+    let mut wanted: FxHashMap<[NodeId; 2], usize> = FxHashMap::default();
     for [a, b, c] in majorities.values().copied() {
         [[a, b], [a, c], [b, c]].into_iter().for_each(|pair| *wanted.entry(pair).or_default() += 1);
     }
@@ -51,7 +51,7 @@ pub fn shared_majorities(body: &Loop) -> Option<Loop> {
 }
 
 /// The values of a majority, in the middle the one whose differences from the others are wanted most often.
-fn arranged([a, b, c]: [NodeId; 3], wanted: &HashMap<[NodeId; 2], usize>) -> [NodeId; 3] {
+fn arranged([a, b, c]: [NodeId; 3], wanted: &FxHashMap<[NodeId; 2], usize>) -> [NodeId; 3] {
     let often = |pair: [NodeId; 2]| wanted.get(&pair).copied().unwrap_or(0);
     let without = [([b, a, c], often([b, c])), ([a, b, c], often([a, c])), ([a, c, b], often([a, b]))];
     without.into_iter().min_by_key(|(_, left_out)| *left_out).map_or([a, b, c], |(values, _)| values)

@@ -11,7 +11,7 @@
 //! Example: a pass that takes 48 bytes and makes 64 characters of them, each four from three bytes, is 16 passes of 3 bytes.
 
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Pieces of a pass at most.
 const MOST_PIECES: u64 = 256;
@@ -94,14 +94,14 @@ struct Splitter<'a> {
     per_pass: u64,
     graph: Graph,
     /// Nodes of the loop, with tokens so many pieces further.
-    moved: HashMap<(u64, NodeId), NodeId>,
+    moved: FxHashMap<(u64, NodeId), NodeId>,
     /// Nodes that depend on what goes from pass to pass, or on tokens that do not come in pieces.
-    tied: HashSet<NodeId>,
+    tied: FxHashSet<NodeId>,
 }
 
 impl<'a> Splitter<'a> {
     fn new(body: &'a Loop, per_pass: u64) -> Splitter<'a> {
-        let mut tied = HashSet::new();
+        let mut tied = FxHashSet::default();
         for id in body.graph.reachable(body.roots()) {
             let own = match body.graph.op(id) {
                 Op::Input { port, offset } => {
@@ -120,7 +120,7 @@ impl<'a> Splitter<'a> {
                 tied.insert(id);
             }
         }
-        Splitter { body, per_pass, graph: body.graph.clone(), moved: HashMap::new(), tied }
+        Splitter { body, per_pass, graph: body.graph.clone(), moved: FxHashMap::default(), tied }
     }
 
     /// A node of the loop made anew, with tokens that lie `pieces` further.
@@ -159,7 +159,7 @@ impl<'a> Splitter<'a> {
 
     fn split(&mut self) -> Option<SplitLoop> {
         let body = self.body;
-        let mut tokens: HashMap<(u32, u64), NodeId> = HashMap::new();
+        let mut tokens: FxHashMap<(u32, u64), NodeId> = FxHashMap::default();
         body.outputs.iter().for_each(|&(port, offset, value)| {
             tokens.insert((port, offset), value);
         });
@@ -218,7 +218,7 @@ impl<'a> Splitter<'a> {
         Some(SplitLoop { pieces, per_pass, folded, rest })
     }
 
-    fn port_splits(&mut self, port: u32, tokens: &HashMap<(u32, u64), NodeId>) -> bool {
+    fn port_splits(&mut self, port: u32, tokens: &FxHashMap<(u32, u64), NodeId>) -> bool {
         let n = self.body.produces[port as usize].0;
         if n == 0 || !n.is_multiple_of(self.per_pass) {
             return false;

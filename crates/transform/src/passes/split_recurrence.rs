@@ -19,7 +19,8 @@
 
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use headrace_boolean::bilinear::BilinearMap;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Bits of what goes on.
 const BITS: usize = 128;
@@ -94,7 +95,7 @@ pub fn split_recurrence(body: &Loop) -> Option<SplitLoop> {
     if state.len() * 8 != BITS {
         return None;
     }
-    let of_state: HashSet<(ObjectId, usize)> = elements.iter().map(|element| (element.0, element.1)).collect();
+    let of_state: FxHashSet<(ObjectId, usize)> = elements.iter().map(|element| (element.0, element.1)).collect();
     let reads_state = |id: NodeId| match body.graph.op(id) {
         Op::Entry { object, index } => match body.graph.constant(*index) {
             Some(at) => of_state.contains(&(*object, at as usize)),
@@ -107,7 +108,7 @@ pub fn split_recurrence(body: &Loop) -> Option<SplitLoop> {
     }
 
     // Tokens that are made are read where they are, not made again.
-    let mut made: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    let mut made: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
     for &(port, offset, value) in &body.outputs {
         if body.graph.constant(value).is_none() {
             made.entry(value).or_insert((port as usize, offset as usize));
@@ -177,7 +178,7 @@ struct Split<'a> {
     /// What it needs, operands first.
     order: &'a [NodeId],
     /// Tokens that are made.
-    made: &'a HashMap<NodeId, (usize, usize)>,
+    made: &'a FxHashMap<NodeId, (usize, usize)>,
 }
 
 impl Split<'_> {
@@ -238,13 +239,13 @@ impl Split<'_> {
             }
         }
         // Each token bit is added to one bit of the state.
-        let of_products: HashMap<&[u128], usize> = (0..BITS).map(|at| (products[at].as_slice(), at)).collect();
+        let of_products: FxHashMap<&[u128], usize> = (0..BITS).map(|at| (products[at].as_slice(), at)).collect();
         let added: Option<Vec<usize>> =
             (BITS..2 * BITS).map(|at| of_products.get(products[at].as_slice()).copied()).collect();
         let added = added?;
         let whole_bytes =
             (0..BITS).all(|at| added[at] == added[at / 8 * 8] + at % 8 && added[at / 8 * 8].is_multiple_of(8));
-        if !whole_bytes || added.iter().collect::<HashSet<_>>().len() != BITS {
+        if !whole_bytes || added.iter().collect::<FxHashSet<_>>().len() != BITS {
             return None;
         }
         // All in the order of the tokens.
@@ -272,9 +273,9 @@ fn bytes_of(body: &Loop, elements: impl Iterator<Item = (ObjectId, usize)>) -> O
 }
 
 /// What roots need, operands first; nothing that `made` needs.
-fn ordered(graph: &Graph, roots: &[NodeId], made: &HashMap<NodeId, (usize, usize)>) -> Vec<NodeId> {
+fn ordered(graph: &Graph, roots: &[NodeId], made: &FxHashMap<NodeId, (usize, usize)>) -> Vec<NodeId> {
     let mut order = Vec::new();
-    let mut done: HashSet<NodeId> = HashSet::new();
+    let mut done: FxHashSet<NodeId> = FxHashSet::default();
     let mut open: Vec<(NodeId, bool)> = roots.iter().map(|&root| (root, false)).collect();
     while let Some((id, operands_done)) = open.pop() {
         if operands_done {
@@ -413,8 +414,8 @@ fn follow<B: Bit>(
     graph: &Graph,
     order: &[NodeId],
     source: &dyn Fn(NodeId, u32) -> Option<B>,
-) -> HashMap<NodeId, Vec<B>> {
-    let mut known: HashMap<NodeId, Vec<B>> = HashMap::with_capacity(order.len());
+) -> FxHashMap<NodeId, Vec<B>> {
+    let mut known: FxHashMap<NodeId, Vec<B>> = FxHashMap::with_capacity_and_hasher(order.len(), FxBuildHasher);
     for &id in order {
         let width = graph.width(id) as usize;
         let bits = match source(id, 0) {
@@ -426,7 +427,7 @@ fn follow<B: Bit>(
     known
 }
 
-fn bits_of<B: Bit>(graph: &Graph, id: NodeId, width: usize, known: &HashMap<NodeId, Vec<B>>) -> Vec<B> {
+fn bits_of<B: Bit>(graph: &Graph, id: NodeId, width: usize, known: &FxHashMap<NodeId, Vec<B>>) -> Vec<B> {
     let of = |id: &NodeId| known.get(id).map(Vec::as_slice).unwrap_or_default();
     let unknown = || vec![B::UNKNOWN; width];
     let bit_by_bit = |a: &NodeId, b: &NodeId, f: fn(B, B) -> B| -> Vec<B> {

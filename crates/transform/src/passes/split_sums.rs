@@ -24,7 +24,8 @@ mod period;
 pub use period::{PERIOD, Period};
 
 use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Bytes of a sum.
 pub const BYTES: usize = 16;
@@ -89,8 +90,8 @@ pub fn split_sums(body: &Loop) -> Option<SplitSums> {
         return None;
     }
     let sums = sums(body)?;
-    let own: HashSet<ObjectId> = sums.iter().map(|sum| sum.place.object).collect();
-    let made: HashMap<NodeId, (bool, usize, usize)> = body
+    let own: FxHashSet<ObjectId> = sums.iter().map(|sum| sum.place.object).collect();
+    let made: FxHashMap<NodeId, (bool, usize, usize)> = body
         .outputs
         .iter()
         .map(|&(port, offset, value)| (value, (true, port as usize, offset as usize)))
@@ -100,7 +101,7 @@ pub fn split_sums(body: &Loop) -> Option<SplitSums> {
         }))
         .collect();
     let (mut running, mut totals) = (Vec::new(), Vec::new());
-    let mut written: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    let mut written: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
     for sum in &sums {
         if let Some(total) = sum.total(body, &made) {
             totals.push(total);
@@ -170,7 +171,7 @@ fn added(graph: &Graph, one: &Carried) -> Option<NodeId> {
 
 impl Sum {
     /// As a sum of tokens.
-    fn total(&self, body: &Loop, made: &HashMap<NodeId, (bool, usize, usize)>) -> Option<Total> {
+    fn total(&self, body: &Loop, made: &FxHashMap<NodeId, (bool, usize, usize)>) -> Option<Total> {
         let &(is_output, port, first) = made.get(self.added.first()?)?;
         let ports = if is_output { &body.produces } else { &body.consumes };
         let in_order = |(at, added)| made.get(added) == Some(&(is_output, port, first + at));
@@ -180,7 +181,7 @@ impl Sum {
 
     /// What passes read of it, with the positions in it, and whether that is the sum before their addition. Who reads both finds
     /// one left.
-    fn read(&self, body: &Loop, own: &HashSet<ObjectId>) -> (Vec<(NodeId, usize)>, bool) {
+    fn read(&self, body: &Loop, own: &FxHashSet<ObjectId>) -> (Vec<(NodeId, usize)>, bool) {
         let graph = &body.graph;
         let after: Vec<(NodeId, usize)> = self.next.iter().enumerate().map(|(at, &next)| (next, at)).collect();
         let others = body.carried.iter().filter(|one| !own.contains(&one.object)).map(|one| one.next);
@@ -238,7 +239,7 @@ fn index_loop(body: &Loop, place: NodeId) -> Option<Loop> {
 }
 
 /// Elements at known places that nodes are made from; `None` if others are.
-fn entries(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Option<HashSet<(ObjectId, usize)>> {
+fn entries(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Option<FxHashSet<(ObjectId, usize)>> {
     let read = graph.reachable(roots).into_iter().filter_map(|id| match *graph.op(id) {
         Op::Entry { object, index } => Some(graph.constant(index).map(|at| (object, at as usize))),
         _ => None,
@@ -249,8 +250,8 @@ fn entries(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Option<Has
 /// The loop without sums; `written` are nodes that stand in tokens.
 fn without(
     body: &Loop,
-    own: &HashSet<ObjectId>,
-    written: &HashMap<NodeId, (usize, usize)>,
+    own: &FxHashSet<ObjectId>,
+    written: &FxHashMap<NodeId, (usize, usize)>,
     running: &[Running],
 ) -> Option<Loop> {
     let counted = |one: &Carried| {

@@ -1,7 +1,7 @@
 //! Whether a machine waits for results, or has enough to do meanwhile.
 
 use crate::kernel::{Graph, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How long a machine takes for most operations, and for bitwise ones, of which it does two or three at once.
 pub(super) const OPERATION: u64 = 2;
@@ -21,7 +21,7 @@ pub(super) fn takes(op: &Op) -> u64 {
 
 /// Whether the longest chain takes about as long as all operations that a machine could begin meanwhile.
 pub(super) fn waits(graph: &Graph, order: &[NodeId]) -> bool {
-    let mut times: HashMap<NodeId, u64> = HashMap::new();
+    let mut times: FxHashMap<NodeId, u64> = FxHashMap::default();
     let (mut longest, mut all) = (0, 0);
     for &id in order {
         let op = graph.op(id);

@@ -10,7 +10,8 @@
 //! Establishes: words of tokens that are cut are elements of objects of their own, which nothing is stored in.
 
 use crate::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes of a word, longest first.
@@ -63,7 +64,7 @@ pub fn words_of_tokens(body: &Loop) -> Option<(Loop, Vec<TokenWords>)> {
     }
     let mut objects = body.objects.clone();
     let mut all: BTreeMap<(u32, usize, bool), TokenWords> = BTreeMap::new();
-    let mut elements: HashMap<(u32, i64), (ObjectId, usize, u32)> = HashMap::new();
+    let mut elements: FxHashMap<(u32, i64), (ObjectId, usize, u32)> = FxHashMap::default();
     for word in words {
         let next = ObjectId((body.objects.len() + all.len()) as u32);
         let Word { port, bytes, big, first } = word;
@@ -97,7 +98,7 @@ pub fn words_of_tokens(body: &Loop) -> Option<(Loop, Vec<TokenWords>)> {
 }
 
 /// Tokens of eight bits of which some are read alone.
-fn cut_tokens(graph: &Graph, order: &[NodeId]) -> HashSet<(u32, i64)> {
+fn cut_tokens(graph: &Graph, order: &[NodeId]) -> FxHashSet<(u32, i64)> {
     let token = |id: &NodeId| match *graph.op(*id) {
         Op::Extract(from, _) if graph.width(from) == 8 => token(graph, from),
         _ => None,
@@ -113,9 +114,9 @@ fn token(graph: &Graph, id: NodeId) -> Option<(u32, i64)> {
 }
 
 /// Words that are put together from tokens of which some are cut; no token is in two of them.
-fn words(graph: &Graph, order: &[NodeId], cut: &HashSet<(u32, i64)>) -> Vec<Word> {
+fn words(graph: &Graph, order: &[NodeId], cut: &FxHashSet<(u32, i64)>) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::new();
-    let mut taken: HashSet<(u32, i64)> = HashSet::new();
+    let mut taken: FxHashSet<(u32, i64)> = FxHashSet::default();
     for bytes in SIZES {
         for &id in order {
             let Op::Concat(parts) = graph.op(id) else { continue };

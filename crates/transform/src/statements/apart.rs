@@ -5,7 +5,8 @@
 //! so a part that reads an element comes before the one that writes it.
 
 use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Values of a part that is worth a function of its own.
 const LONG: usize = 150;
@@ -19,11 +20,11 @@ pub fn apart(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Vec<Vec<E
 }
 
 fn separate(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Option<Vec<Vec<Effect>>> {
-    let mut written: HashMap<(ObjectId, u128), usize> = HashMap::new();
+    let mut written: FxHashMap<(ObjectId, u128), usize> = FxHashMap::default();
     // The first effect that needs each value, and which effects are together: each points to one that is not later.
-    let mut owner: HashMap<NodeId, usize> = HashMap::new();
+    let mut owner: FxHashMap<NodeId, usize> = FxHashMap::default();
     let mut together: Vec<usize> = (0..effects.len()).collect();
-    let mut reads: Vec<HashSet<Element>> = vec![HashSet::new(); effects.len()];
+    let mut reads: Vec<FxHashSet<Element>> = vec![FxHashSet::default(); effects.len()];
     let mut weight = vec![0; effects.len()];
     fn first(together: &[usize], mut at: usize) -> usize {
         while together[at] != at {
@@ -86,7 +87,7 @@ fn separate(graph: &Graph, objects: &[Object], effects: &[Effect]) -> Option<Vec
         return None;
     }
     // For each part, those that read what it writes: they come before it.
-    let mut before: BTreeMap<usize, HashSet<usize>> = BTreeMap::new();
+    let mut before: BTreeMap<usize, FxHashSet<usize>> = BTreeMap::new();
     for (at, reads) in reads.iter().enumerate() {
         let reader = part_of(at);
         for &(object, index) in reads {

@@ -4,7 +4,7 @@
 //! with many values that wait. Compilers keep those in memory: they cannot know that output lies apart from the list.
 
 use crate::kernel::{Effect, Graph, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The same effects with outputs moved up, behind the last element that they need. Nothing passes what may end the run or is
 /// not done each time; outputs that need no element stay where they are.
@@ -12,7 +12,7 @@ pub fn outputs_early(graph: &Graph, effects: &[Effect]) -> Vec<Effect> {
     let mut result = Vec::with_capacity(effects.len());
     let stays = |effect: &Effect| matches!(effect, Effect::Check { .. } | Effect::While { .. } | Effect::If { .. });
     for stretch in effects.split_inclusive(stays) {
-        let loads: HashMap<u32, usize> = stretch
+        let loads: FxHashMap<u32, usize> = stretch
             .iter()
             .enumerate()
             .filter_map(|(at, effect)| if let Effect::Load { id, .. } = effect { Some((*id, at)) } else { None })
@@ -32,8 +32,8 @@ pub fn outputs_early(graph: &Graph, effects: &[Effect]) -> Vec<Effect> {
 }
 
 /// For each value that is put out, where the last element is read that it needs, if it needs one.
-fn last_loads(graph: &Graph, effects: &[Effect], loads: &HashMap<u32, usize>) -> HashMap<NodeId, usize> {
-    let mut last: HashMap<NodeId, usize> = HashMap::new();
+fn last_loads(graph: &Graph, effects: &[Effect], loads: &FxHashMap<u32, usize>) -> FxHashMap<NodeId, usize> {
+    let mut last: FxHashMap<NodeId, usize> = FxHashMap::default();
     if loads.is_empty() {
         return last;
     }

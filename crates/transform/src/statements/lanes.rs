@@ -15,7 +15,8 @@
 use super::glue::glue;
 use super::passes::Passes;
 use crate::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Operations for each slot from which on passes are worth running side by side: what a slot costs is about as much.
 const WORTH: usize = 6;
@@ -107,7 +108,7 @@ impl Lanes {
         let mut taking = Taking::new(&passes, body);
         let order = passes.graph.reachable(roots);
         taking.find_words(&order);
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for &id in &order {
             let new = taking.node(id, &known)?;
             known.insert(id, new);
@@ -152,7 +153,7 @@ struct Taking<'a> {
     first_slots: u32,
     filled: [Vec<Filled>; 2],
     /// Bytes of an input port that belong to a word: the first of each word, and whether it is the most significant.
-    words: HashMap<(u32, u64), bool>,
+    words: FxHashMap<(u32, u64), bool>,
 }
 
 impl<'a> Taking<'a> {
@@ -163,7 +164,7 @@ impl<'a> Taking<'a> {
             graph: Graph::with_tables_of(&passes.graph),
             first_slots: passes.objects.len() as u32,
             filled: [Vec::new(), Vec::new()],
-            words: HashMap::new(),
+            words: FxHashMap::default(),
         }
     }
 
@@ -177,7 +178,7 @@ impl<'a> Taking<'a> {
     /// Leaves tokens that nothing is done with but to add them to what comes out for the end.
     fn add_late(&self, made: &mut [Made]) {
         let graph = &self.graph;
-        let mut uses: HashMap<NodeId, usize> = HashMap::new();
+        let mut uses: FxHashMap<NodeId, usize> = FxHashMap::default();
         for id in graph.reachable(made.iter().map(|one| one.value)) {
             graph.op(id).operands().iter().for_each(|operand| *uses.entry(*operand).or_default() += 1);
         }
@@ -201,8 +202,8 @@ impl<'a> Taking<'a> {
     fn compacted(&self, made: &mut [Made]) -> (Graph, [Vec<Filled>; 2]) {
         let mut graph = Graph::with_tables_of(&self.graph);
         let mut filled: [Vec<Filled>; 2] = Default::default();
-        let mut slots: HashMap<(usize, usize), usize> = HashMap::new();
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut slots: FxHashMap<(usize, usize), usize> = FxHashMap::default();
+        let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for id in self.graph.reachable(made.iter().map(|one| one.value)) {
             let (op, width) = (self.graph.op(id), self.graph.width(id));
             let new = match self.slot_of(id) {
@@ -233,7 +234,7 @@ impl<'a> Taking<'a> {
             _ => None,
         };
         let mut read: BTreeMap<(u32, u64), [bool; WORD as usize]> = BTreeMap::new();
-        let mut ascending: HashMap<(u32, u64), i64> = HashMap::new();
+        let mut ascending: FxHashMap<(u32, u64), i64> = FxHashMap::default();
         for &id in order {
             if let Some((port, offset)) = token(id) {
                 read.entry((port, offset / WORD)).or_default()[(offset % WORD) as usize] = true;
@@ -277,7 +278,7 @@ impl<'a> Taking<'a> {
         Some(self.graph.extract(entry, 0, width))
     }
 
-    fn node(&mut self, id: NodeId, known: &HashMap<NodeId, NodeId>) -> Option<NodeId> {
+    fn node(&mut self, id: NodeId, known: &FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
         let passes = self.passes;
         let (op, width) = (passes.graph.op(id), passes.graph.width(id));
         match op {

@@ -11,7 +11,7 @@ use super::Together;
 use super::order::Statement;
 use super::pieces::Outside;
 use crate::kernel::{NodeId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No statement.
 const NONE: usize = usize::MAX;
@@ -27,19 +27,19 @@ const RENEWED: usize = 1024;
 pub(super) fn late<N: Together + ?Sized>(
     outside: &Outside<'_, N>,
     block: Vec<Statement>,
-    outer: &HashSet<NodeId>,
+    outer: &FxHashSet<NodeId>,
 ) -> Vec<Statement> {
-    let defined: HashSet<NodeId> = block.iter().filter_map(value_of).collect();
+    let defined: FxHashSet<NodeId> = block.iter().filter_map(value_of).collect();
     let mut block = block;
     if block.iter().any(|statement| matches!(statement, Statement::Loop(_) | Statement::If(..))) {
-        let visible: HashSet<NodeId> = outer.union(&defined).copied().collect();
+        let visible: FxHashSet<NodeId> = outer.union(&defined).copied().collect();
         block = block.into_iter().map(|statement| inside(outside, statement, &visible)).collect();
     }
     let mut reads: Vec<Vec<NodeId>> = Vec::with_capacity(block.len());
     let mut may_move: Vec<bool> = Vec::with_capacity(block.len());
     for statement in &block {
         let mut read =
-            Read { outside, defined: &defined, outer, values: Vec::new(), seen: HashSet::new(), changes: false };
+            Read { outside, defined: &defined, outer, values: Vec::new(), seen: FxHashSet::default(), changes: false };
         read.statement(statement);
         may_move.push(matches!(statement, Statement::Define { before: 0, .. }) && !read.changes);
         reads.push(read.values);
@@ -48,7 +48,7 @@ pub(super) fn late<N: Together + ?Sized>(
     let mut ranks = line.ranks();
     let mut n_moved = 0;
     // Of each value the first statement that reads it, and the last one, among those behind.
-    let mut readers: HashMap<NodeId, (usize, usize)> = HashMap::new();
+    let mut readers: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
     for at in (0..block.len()).rev() {
         if may_move[at]
             && let Some(&(first, _)) = value_of(&block[at]).and_then(|id| readers.get(&id))
@@ -83,7 +83,11 @@ pub(super) fn late<N: Together + ?Sized>(
     line.order().into_iter().filter_map(|at| statements[at].take()).collect()
 }
 
-fn inside<N: Together + ?Sized>(outside: &Outside<'_, N>, statement: Statement, outer: &HashSet<NodeId>) -> Statement {
+fn inside<N: Together + ?Sized>(
+    outside: &Outside<'_, N>,
+    statement: Statement,
+    outer: &FxHashSet<NodeId>,
+) -> Statement {
     match statement {
         Statement::Loop(block) => Statement::Loop(late(outside, block, outer)),
         Statement::If(condition, then, otherwise) => {
@@ -103,10 +107,10 @@ fn value_of(statement: &Statement) -> Option<NodeId> {
 /// What a statement reads of the values that have variables in its block.
 struct Read<'a, N: ?Sized> {
     outside: &'a Outside<'a, N>,
-    defined: &'a HashSet<NodeId>,
-    outer: &'a HashSet<NodeId>,
+    defined: &'a FxHashSet<NodeId>,
+    outer: &'a FxHashSet<NodeId>,
     values: Vec<NodeId>,
-    seen: HashSet<NodeId>,
+    seen: FxHashSet<NodeId>,
     /// Whether it depends on what statements change.
     changes: bool,
 }
@@ -243,14 +247,20 @@ mod tests {
 
     /// The values that get variables, in their order, each of which must be there before it is read.
     fn defined(graph: &Graph, effects: &[Effect], order: Order) -> Vec<NodeId> {
-        let mut outside = Outside { graph, objects: &[], names: &Apart, stored: HashSet::new() };
+        let mut outside = Outside { graph, objects: &[], names: &Apart, stored: FxHashSet::default() };
         let statements = ordered(&mut outside, effects, order).statements;
-        let all: HashSet<NodeId> = statements.iter().filter_map(value_of).collect();
-        let mut there: HashSet<NodeId> = HashSet::new();
+        let all: FxHashSet<NodeId> = statements.iter().filter_map(value_of).collect();
+        let mut there: FxHashSet<NodeId> = FxHashSet::default();
         for statement in &statements {
-            let (defined, outer) = (&all, &HashSet::new());
-            let mut read =
-                Read { outside: &outside, defined, outer, values: Vec::new(), seen: HashSet::new(), changes: false };
+            let (defined, outer) = (&all, &FxHashSet::default());
+            let mut read = Read {
+                outside: &outside,
+                defined,
+                outer,
+                values: Vec::new(),
+                seen: FxHashSet::default(),
+                changes: false,
+            };
             read.statement(statement);
             assert!(read.values.iter().all(|id| there.contains(id)), "{statement:?} reads what is not there");
             there.extend(value_of(statement));

@@ -10,7 +10,7 @@ use super::pieces::{Outside, Place};
 use super::place::{Block, Plan, Point, Scopes, Step, Write};
 use crate::kernel::{Effect, NodeId, ObjectId, Op};
 use headrace_source::Span;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A statement. Each [`Statement::Define`] before it, in its block or one around it, says what has a variable there, until
 /// [`Statement::Forget`]; a value that has one is read from it, any other where it is needed.
@@ -78,9 +78,9 @@ pub struct Ordered {
     /// One after the other.
     pub statements: Vec<Statement>,
     /// Objects of which what they held is read from a copy.
-    pub copied: HashSet<ObjectId>,
+    pub copied: FxHashSet<ObjectId>,
     /// Nodes that may be computed where their index is not less than the length.
-    pub guarded: HashSet<NodeId>,
+    pub guarded: FxHashSet<NodeId>,
 }
 
 /// When values are computed.
@@ -106,7 +106,7 @@ pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Ef
     let mut scopes = Scopes::default();
     let block = scopes.block(outside, effects, None);
     let plan = Plan::new(outside, &scopes, &block);
-    let mut copied = HashSet::new();
+    let mut copied = FxHashSet::default();
     loop {
         let by_number = order == Order::ByNumber;
         let mut orderer = Orderer { by_number, ..Orderer::new(outside, &scopes, &plan, copied) };
@@ -114,7 +114,7 @@ pub fn ordered<N: Together + ?Sized>(outside: &mut Outside<'_, N>, effects: &[Ef
         orderer.block(&block);
         if orderer.to_copy.is_empty() {
             let Orderer { out, copied, guarded, .. } = orderer;
-            let statements = if order == Order::Late { late(outside, out, &HashSet::new()) } else { out };
+            let statements = if order == Order::Late { late(outside, out, &FxHashSet::default()) } else { out };
             return Ordered { statements, copied, guarded };
         }
         // It turned out that contents must be kept: once more with copies.
@@ -128,20 +128,20 @@ struct Orderer<'a, N: ?Sized> {
     scopes: &'a Scopes,
     plan: &'a Plan,
     /// Values that have a variable here.
-    locals: HashSet<NodeId>,
-    copied: HashSet<ObjectId>,
-    guarded: HashSet<NodeId>,
+    locals: FxHashSet<NodeId>,
+    copied: FxHashSet<ObjectId>,
+    guarded: FxHashSet<NodeId>,
     /// Variables of each open scope.
     defined: Vec<Vec<NodeId>>,
     /// How often each node has been given a variable.
-    definitions: HashMap<NodeId, u32>,
+    definitions: FxHashMap<NodeId, u32>,
     /// Nodes that stand at steps with scopes inside.
-    at_points: HashMap<Point, Vec<NodeId>>,
+    at_points: FxHashMap<Point, Vec<NodeId>>,
     /// Elements at the beginning that are not read yet, of objects that are stored to.
-    entries: HashMap<ObjectId, Vec<NodeId>>,
+    entries: FxHashMap<ObjectId, Vec<NodeId>>,
     /// Variables of loads that are declared at the top.
-    shared_loads: HashSet<u32>,
-    to_copy: HashSet<ObjectId>,
+    shared_loads: FxHashSet<u32>,
+    to_copy: FxHashSet<ObjectId>,
     out: Vec<Statement>,
     /// Whether values are computed in the order of the graph.
     by_number: bool,
@@ -152,10 +152,10 @@ impl<'a, N: Together + ?Sized> Orderer<'a, N> {
         outside: &'a Outside<'a, N>,
         scopes: &'a Scopes,
         plan: &'a Plan,
-        copied: HashSet<ObjectId>,
+        copied: FxHashSet<ObjectId>,
     ) -> Orderer<'a, N> {
-        let mut at_points: HashMap<Point, Vec<NodeId>> = HashMap::new();
-        let mut entries: HashMap<ObjectId, Vec<NodeId>> = HashMap::new();
+        let mut at_points: FxHashMap<Point, Vec<NodeId>> = FxHashMap::default();
+        let mut entries: FxHashMap<ObjectId, Vec<NodeId>> = FxHashMap::default();
         for (&id, &point) in &plan.points {
             if let Op::Entry { object, .. } = outside.graph.op(id)
                 && outside.objects[object.0 as usize].persistent
@@ -172,15 +172,15 @@ impl<'a, N: Together + ?Sized> Orderer<'a, N> {
             outside,
             scopes,
             plan,
-            locals: HashSet::new(),
+            locals: FxHashSet::default(),
             copied,
             guarded: plan.early.clone(),
             defined: Vec::new(),
-            definitions: HashMap::new(),
+            definitions: FxHashMap::default(),
             at_points,
             entries,
-            shared_loads: HashSet::new(),
-            to_copy: HashSet::new(),
+            shared_loads: FxHashSet::default(),
+            to_copy: FxHashSet::default(),
             out: Vec::new(),
             by_number: false,
         }
@@ -342,7 +342,7 @@ impl<'a, N: Together + ?Sized> Orderer<'a, N> {
     /// Defines the variables that an expression of the node reads.
     fn need(&mut self, root: NodeId) {
         let mut missing = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut open = vec![root];
         while let Some(id) = open.pop() {
             if self.locals.contains(&id) || !seen.insert(id) {

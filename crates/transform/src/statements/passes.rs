@@ -4,7 +4,7 @@
 
 use super::glue::glue;
 use crate::kernel::{BYTES_OF_WORD, Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// An object of which passes change elements that are known.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Passes {
         let graph = &body.graph;
         // Objects that are read at places that are not known stay in memory.
         let at_unknown_places = body.read_at_unknown_places();
-        let mut ascending: HashMap<ObjectId, i64> = HashMap::new();
+        let mut ascending: FxHashMap<ObjectId, i64> = FxHashMap::default();
         let entry = |id: NodeId| match graph.op(id) {
             Op::Entry { object, index } => graph.constant(*index).map(|index| (*object, index)),
             _ => None,
@@ -76,7 +76,7 @@ impl Passes {
                 }
             }
         }
-        let mut by_object: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        let mut by_object: FxHashMap<ObjectId, Vec<usize>> = FxHashMap::default();
         for one in &body.carried {
             by_object.entry(one.object).or_default().push(one.index);
         }
@@ -113,9 +113,9 @@ impl Passes {
     /// The graph in which what is kept stands in arrays, and the effects.
     fn import(&mut self, body: &Loop) -> Graph {
         let first_kept = body.objects.len();
-        let at: HashMap<ObjectId, usize> = self.kept.iter().enumerate().map(|(i, kept)| (kept.object, i)).collect();
+        let at: FxHashMap<ObjectId, usize> = self.kept.iter().enumerate().map(|(i, kept)| (kept.object, i)).collect();
         let mut graph = Graph::with_tables_of(&body.graph);
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for id in body.graph.reachable(body.roots()) {
             let (op, width) = (body.graph.op(id), body.graph.width(id));
             let of = |operand: &NodeId| known[operand];
@@ -145,7 +145,7 @@ impl Passes {
         for (port, offset, value) in outputs {
             effects.push(Effect::Output { port, offset, value });
         }
-        let mut next: HashMap<(ObjectId, usize), NodeId> = HashMap::new();
+        let mut next: FxHashMap<(ObjectId, usize), NodeId> = FxHashMap::default();
         for one in &body.carried {
             next.insert((one.object, one.index), known[&one.next]);
             if !at.contains_key(&one.object) {

@@ -7,7 +7,7 @@
 use super::Together;
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, NodeId, Object, ObjectId, Op};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Where bytes lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct Outside<'a, N: ?Sized> {
     /// Which tokens lie one beside the other, and what else the printer knows of what lies outside.
     pub names: &'a N,
     /// Objects that change between the first statement and the last: what they held is read before, byte by byte.
-    pub stored: HashSet<ObjectId>,
+    pub stored: FxHashSet<ObjectId>,
 }
 
 impl<N: Together + ?Sized> Outside<'_, N> {

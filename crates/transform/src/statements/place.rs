@@ -4,7 +4,7 @@ use super::Together;
 use super::pieces::{Outside, Place};
 use crate::kernel::{Effect, NodeId, ObjectId, Op};
 use headrace_source::Span;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A step of a block: its scope and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,13 +126,13 @@ impl Step {
     }
 
     /// Objects that the step may write, and loads that it may do.
-    pub fn touches(&self) -> (HashSet<ObjectId>, Vec<u32>) {
-        let (mut stored, mut loads) = (HashSet::new(), Vec::new());
+    pub fn touches(&self) -> (FxHashSet<ObjectId>, Vec<u32>) {
+        let (mut stored, mut loads) = (FxHashSet::default(), Vec::new());
         self.touch(&mut stored, &mut loads);
         (stored, loads)
     }
 
-    fn touch(&self, stored: &mut HashSet<ObjectId>, loads: &mut Vec<u32>) {
+    fn touch(&self, stored: &mut FxHashSet<ObjectId>, loads: &mut Vec<u32>) {
         let mut inside = |block: &Block| block.steps.iter().for_each(|step| step.touch(stored, loads));
         match self {
             Step::Loop(block) => inside(block),
@@ -325,15 +325,15 @@ fn together<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, 
 #[derive(Default)]
 pub(super) struct Plan {
     /// Where each node is first needed.
-    pub points: HashMap<NodeId, Point>,
+    pub points: FxHashMap<NodeId, Point>,
     /// Nodes that get a variable.
-    pub locals: HashSet<NodeId>,
+    pub locals: FxHashSet<NodeId>,
     /// Nodes that depend on each load.
-    pub dependents: HashMap<u32, HashSet<NodeId>>,
+    pub dependents: FxHashMap<u32, FxHashSet<NodeId>>,
     /// Nodes that depend on some load.
-    pub changing: HashSet<NodeId>,
+    pub changing: FxHashSet<NodeId>,
     /// Nodes that are computed although it may turn out that nobody reads them.
-    pub early: HashSet<NodeId>,
+    pub early: FxHashSet<NodeId>,
 }
 
 /// More nodes than this are not printed as one expression.
@@ -345,16 +345,16 @@ impl Plan {
         let mut uses: Vec<(Point, NodeId)> = Vec::new();
         collect(block, &mut uses);
         let (stored, _) = block.steps.iter().map(Step::touches).fold(
-            (HashSet::new(), ()),
-            |(mut all, ()), (stored, _): (HashSet<ObjectId>, _)| {
+            (FxHashSet::default(), ()),
+            |(mut all, ()), (stored, _): (FxHashSet<ObjectId>, _)| {
                 all.extend(stored);
                 (all, ())
             },
         );
         let mut plan = Plan::default();
-        let mut needed: HashMap<NodeId, u32> = HashMap::new();
+        let mut needed: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut open: Vec<NodeId> = Vec::new();
-        let mut reads: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        let mut reads: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
         for &(_, id) in &uses {
             *needed.entry(id).or_default() += 1;
             open.push(id);
@@ -373,10 +373,10 @@ impl Plan {
         let mut order: Vec<NodeId> = needed.keys().copied().collect();
         order.sort_unstable();
         // From operands to results: what depends on loads, how large expressions become.
-        let mut size: HashMap<NodeId, u32> = HashMap::new();
+        let mut size: FxHashMap<NodeId, u32> = FxHashMap::default();
         for &id in &order {
             let mut total = 1;
-            let mut loads: HashSet<u32> = HashSet::new();
+            let mut loads: FxHashSet<u32> = FxHashSet::default();
             if let Op::Loaded(number) = graph.op(id) {
                 loads.insert(*number);
             }
@@ -405,7 +405,7 @@ impl Plan {
             size.insert(id, total);
         }
         // From results to operands: where they are needed first.
-        let mut wanted: HashMap<NodeId, Vec<(Point, bool)>> = HashMap::new();
+        let mut wanted: FxHashMap<NodeId, Vec<(Point, bool)>> = FxHashMap::default();
         for &(point, id) in &uses {
             wanted.entry(id).or_default().push((point, false));
         }

@@ -3,7 +3,8 @@
 use super::Writer;
 use crate::c::kernel::element_type;
 use headrace_transform::kernel::{Loop, Object, ObjectId};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Bytes of statements from which on a kernel is a function: compilers take more than twice as long for functions that are
@@ -69,7 +70,7 @@ pub(super) fn way(name: &str, conditions: &[&str]) -> String {
 /// The functions of kernels that have been printed, by what they do.
 #[derive(Default)]
 pub(super) struct KernelFunctions {
-    numbers: HashMap<String, usize>,
+    numbers: FxHashMap<String, usize>,
     /// The functions, one after another.
     pub text: String,
     /// What stands above them all.
@@ -81,7 +82,7 @@ pub(super) struct KernelFunctions {
     /// For how many instructions were looked for.
     selected: usize,
     /// Statements of kernels, and whether they are best as layers of bytes, all in one.
-    whole: HashMap<String, bool>,
+    whole: FxHashMap<String, bool>,
 }
 
 impl KernelFunctions {
@@ -181,9 +182,9 @@ fn with_own_names(statements: &str, objects: &[Object]) -> String {
         let number = name.strip_prefix(['v', 'l']).and_then(|rest| rest.strip_suffix('_'));
         number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let lists: std::collections::HashSet<&str> =
+    let lists: rustc_hash::FxHashSet<&str> =
         objects.iter().filter(|object| !object.persistent).map(|object| object.name.as_str()).collect();
-    let mut names: HashMap<&str, String> = HashMap::new();
+    let mut names: FxHashMap<&str, String> = FxHashMap::default();
     let mut text = String::with_capacity(statements.len());
     for line in statements.lines() {
         text.push_str("    ");

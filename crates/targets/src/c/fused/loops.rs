@@ -17,7 +17,8 @@ use headrace_transform::passes::copied_last::copied_last;
 use headrace_transform::passes::select_instructions::{Choice, SelectedLoop, select_in_loop};
 use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -380,7 +381,7 @@ impl Writer<'_> {
         let needs_nothing = |version: &Version| version.supported == kernel::supported(NOTHING);
         let n = versions.iter().position(needs_nothing).map_or(versions.len(), |at| at + 1);
         versions.truncate(n);
-        let mut conditions = HashSet::new();
+        let mut conditions = FxHashSet::default();
         versions.retain(|version| conditions.insert((version.supported.clone(), version.least_passes)));
         versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
         // Rounds have counted by the time that the loop is called.

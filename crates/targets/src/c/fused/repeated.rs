@@ -13,7 +13,8 @@ use headrace_source::Span;
 use headrace_transform::control::{self, Repeated};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op, TableId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Bits of elements of the copies.
@@ -31,7 +32,7 @@ const MOST_EFFECTS: usize = 1_600;
 /// What runs passes of kernels, by what it does.
 #[derive(Default)]
 pub(super) struct RepeatedFunctions {
-    numbers: HashMap<String, usize>,
+    numbers: FxHashMap<String, usize>,
     /// The functions, one after another.
     pub text: String,
 }

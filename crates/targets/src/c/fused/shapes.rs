@@ -9,8 +9,8 @@ use super::{Writer, object_type};
 use crate::c::kernel::{self, CFunction, LoopNames, element_type};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
 use headrace_transform::passes::shape::{Key, Shape, shape};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// What one function runs.
@@ -71,9 +71,9 @@ impl Writer<'_> {
             let tokens: u64 = body.consumes.iter().chain(&body.produces).map(|port| port.0).sum();
             std::cmp::Reverse(tokens)
         });
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut known: FxHashMap<String, usize> = FxHashMap::default();
         let mut same = Vec::new();
-        let mut shapes: HashMap<Key, usize> = HashMap::new();
+        let mut shapes: FxHashMap<Key, usize> = FxHashMap::default();
         let mut all: Vec<Vec<(usize, Option<Shape>)>> = Vec::new();
         for number in by_size {
             let body = bodies[number];

@@ -10,7 +10,8 @@ use super::selected::FEWEST_NODES;
 use super::{ASKED, Writer};
 use crate::c::kernel;
 use headrace_transform::kernel::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Values that an effect may need and still be short.
@@ -96,20 +97,20 @@ impl Source<'_> {
             return None;
         }
         let (long, short): (Vec<Effect>, Vec<Effect>) = effects[begin..].iter().cloned().partition(is_long);
-        let written: HashSet<(ObjectId, u128)> = short.iter().filter_map(|effect| place(graph, effect)).collect();
+        let written: FxHashSet<(ObjectId, u128)> = short.iter().filter_map(|effect| place(graph, effect)).collect();
         if long.is_empty() || long.iter().filter_map(|effect| place(graph, effect)).any(|at| written.contains(&at)) {
             return None;
         }
         first.extend(short);
         // Loads in loops and choices are not there any more behind them.
-        let loaded: HashSet<u32> = first
+        let loaded: FxHashSet<u32> = first
             .iter()
             .filter_map(|effect| match effect {
                 Effect::Load { id, .. } => Some(*id),
                 _ => None,
             })
             .collect();
-        let known: HashSet<NodeId> = first
+        let known: FxHashSet<NodeId> = first
             .iter()
             .filter_map(|effect| match effect {
                 Effect::Store { value, .. } | Effect::Output { value, .. } => Some(*value),
@@ -117,7 +118,7 @@ impl Source<'_> {
             })
             .filter(|&value| !matches!(graph.op(value), Op::Const(_) | Op::Input { .. }))
             .collect();
-        let stored: HashSet<ObjectId> = effects
+        let stored: FxHashSet<ObjectId> = effects
             .iter()
             .filter_map(|effect| match effect {
                 Effect::Store { object, .. } => Some(*object),
@@ -129,8 +130,8 @@ impl Source<'_> {
             Op::Entry { object, index } => stored.contains(object) || graph.constant(*index).is_none(),
             _ => known.contains(&id),
         };
-        let mut bytes = HashSet::new();
-        let mut met = HashSet::new();
+        let mut bytes = FxHashSet::default();
+        let mut met = FxHashSet::default();
         let mut open: Vec<NodeId> = long.iter().flat_map(Effect::uses).collect();
         while let Some(id) = open.pop() {
             if !met.insert(id) {
@@ -165,7 +166,7 @@ impl Source<'_> {
         let mut produces: Vec<(u64, u32)> = self.outputs.iter().map(|&width| (0, width)).collect();
         let port = consumes.len() as u32;
         consumes.push((bytes.len() as u64, 8));
-        let mut new: HashMap<NodeId, NodeId> =
+        let mut new: FxHashMap<NodeId, NodeId> =
             bytes.iter().enumerate().map(|(at, &id)| (id, graph.input(port, at as i64, 8))).collect();
         let mut open: Vec<NodeId> = effects.iter().flat_map(Effect::uses).collect();
         while let Some(&id) = open.last() {
@@ -229,7 +230,7 @@ impl Source<'_> {
 
 /// Whether an effect needs more values than are short.
 fn is_long(graph: &Graph, effect: &Effect) -> bool {
-    let mut met = HashSet::new();
+    let mut met = FxHashSet::default();
     let mut open = effect.uses();
     while let Some(id) = open.pop().filter(|_| met.len() <= SHORT) {
         if met.insert(id) {

@@ -12,7 +12,8 @@ use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_boolean::realisation::{Effort, circuit_for};
 use headrace_boolean::truth_table::Table;
 use headrace_transform::kernel::{Graph, NodeId, Op, TableId};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// What an input of the circuit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,9 +150,9 @@ enum Bit {
 struct Builder<'a> {
     words: &'a WordLoop<'a>,
     circuit: Circuit,
-    known: HashMap<Gate, Signal>,
-    bits: HashMap<NodeId, Vec<Bit>>,
-    inside: HashMap<Part, Circuit>,
+    known: FxHashMap<Gate, Signal>,
+    bits: FxHashMap<NodeId, Vec<Bit>>,
+    inside: FxHashMap<Part, Circuit>,
     arithmetic: u32,
 }
 
@@ -167,8 +168,8 @@ impl Bits {
         let order: Vec<NodeId> =
             graph.reachable(values.iter().copied()).into_iter().filter(|id| words.varying.contains(id)).collect();
         // Tables, and which of them stay outside.
-        let mut tables: HashMap<Part, Circuit> = HashMap::new();
-        let mut uses: HashMap<Part, usize> = HashMap::new();
+        let mut tables: FxHashMap<Part, Circuit> = FxHashMap::default();
+        let mut uses: FxHashMap<Part, usize> = FxHashMap::default();
         for &id in &order {
             if let Op::Lookup(table, index) = graph.op(id) {
                 let part = Part::new(graph, *table, *index);
@@ -183,7 +184,7 @@ impl Bits {
         let is_outside = |part: &Part| total > outside.total && gates(part) >= outside.gates && uses[part] > 2;
         // Inputs.
         let mut sources = Vec::new();
-        let mut starts: HashMap<NodeId, usize> = HashMap::new();
+        let mut starts: FxHashMap<NodeId, usize> = FxHashMap::default();
         let mut calls: Vec<Call> = Vec::new();
         for &id in &order {
             match graph.op(id) {
@@ -224,8 +225,8 @@ impl Bits {
         let mut builder = Builder {
             words,
             circuit: Circuit::new(sources.len()),
-            known: HashMap::new(),
-            bits: HashMap::new(),
+            known: FxHashMap::default(),
+            bits: FxHashMap::default(),
             inside: tables.clone(),
             arithmetic: 0,
         };

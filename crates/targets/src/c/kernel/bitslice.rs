@@ -15,7 +15,7 @@ use super::words::{Late, Layout, Unsuited, WordLoop};
 use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 
 const LANE: u32 = 64;
@@ -44,7 +44,7 @@ pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFu
         return Err(Unsuited("a circuit computes something else than the words".into()));
     }
     let rolled = rolled.as_ref();
-    Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: HashMap::new() }.function()
+    Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: FxHashMap::default() }.function()
 }
 
 pub(super) struct Printer<'a> {
@@ -55,7 +55,7 @@ pub(super) struct Printer<'a> {
     rolled: Option<&'a Rolled>,
     late: &'a [Late],
     /// Where the masks of a node that no pass changes begin.
-    pub slots: HashMap<NodeId, usize>,
+    pub slots: FxHashMap<NodeId, usize>,
 }
 
 impl Printer<'_> {

@@ -2,7 +2,7 @@
 
 use super::bits::{Bits, Call, Part, Source};
 use headrace_boolean::circuit::{Circuit, Signal};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A part of a circuit that is called instead: signals that it reads, and signals that it gives.
 pub(super) struct Found {
@@ -13,14 +13,14 @@ pub(super) struct Found {
 }
 
 /// A signal as a sum of outputs of calls, and whether complemented.
-pub(super) type Sums = HashMap<Signal, (Vec<Signal>, bool)>;
+pub(super) type Sums = FxHashMap<Signal, (Vec<Signal>, bool)>;
 
 impl Bits {
     /// The same with some of its parts as calls; signals of `sums` are made of what these give.
     pub fn with_calls(&self, found: &[Found], sums: &Sums) -> Bits {
         let n_old = self.sources.len();
         let (mut sources, mut calls, mut tables) = (self.sources.clone(), self.calls.clone(), self.tables.clone());
-        let mut map: HashMap<Signal, Signal> = (0..n_old).map(|i| (Signal::from(i), Signal::from(i))).collect();
+        let mut map: FxHashMap<Signal, Signal> = (0..n_old).map(|i| (Signal::from(i), Signal::from(i))).collect();
         for one in found {
             let (call, first_input) = (calls.len(), sources.len());
             calls.push(Call { table: one.table.clone(), first_output: 0, n_inputs: one.inputs.len(), first_input });
@@ -33,7 +33,7 @@ impl Bits {
         // What is still computed beside them.
         let asked = found.iter().flat_map(|one| &one.inputs);
         let mut open: Vec<Signal> = self.circuit.outputs().iter().chain(asked).copied().collect();
-        let mut needed: HashSet<Signal> = HashSet::new();
+        let mut needed: FxHashSet<Signal> = FxHashSet::default();
         while let Some(signal) = open.pop() {
             if map.contains_key(&signal) || !needed.insert(signal) {
                 continue;
@@ -70,9 +70,9 @@ impl Bits {
     }
 
     /// The same without some calls, which nobody reads.
-    pub fn without_calls(&self, gone: &HashSet<usize>) -> Bits {
+    pub fn without_calls(&self, gone: &FxHashSet<usize>) -> Bits {
         let kept = |call: &usize| !gone.contains(call);
-        let places: HashMap<usize, usize> =
+        let places: FxHashMap<usize, usize> =
             (0..self.calls.len()).filter(kept).enumerate().map(|(new, old)| (old, new)).collect();
         let moved = |source: &Source| match *source {
             // What they gave is still an input of the circuit.
@@ -98,7 +98,7 @@ impl Bits {
     }
 
     /// For each signal the most calls, and signals of `steps`, on a way to it; `None` where calls need each other.
-    pub fn levels(&self, steps: &HashSet<Signal>) -> Option<Vec<usize>> {
+    pub fn levels(&self, steps: &FxHashSet<Signal>) -> Option<Vec<usize>> {
         let n = self.sources.len() + self.circuit.gates().len();
         let mut levels: Vec<Option<usize>> = vec![None; n];
         let mut entered = vec![false; n];
@@ -144,7 +144,12 @@ mod tests {
 
     /// What the outputs are, on 256 inputs at once.
     fn run(bits: &Bits, inputs: &[Function]) -> Vec<Function> {
-        fn value(bits: &Bits, inputs: &[Function], signal: Signal, known: &mut HashMap<Signal, Function>) -> Function {
+        fn value(
+            bits: &Bits,
+            inputs: &[Function],
+            signal: Signal,
+            known: &mut FxHashMap<Signal, Function>,
+        ) -> Function {
             if let Some(&value) = known.get(&signal) {
                 return value;
             }
@@ -159,7 +164,7 @@ mod tests {
                 Some(_) => inputs[signal.index()],
                 None => {
                     let gate = bits.circuit.gate(signal).expect("a gate");
-                    let operands: HashMap<Signal, Function> =
+                    let operands: FxHashMap<Signal, Function> =
                         gate.operands().map(|operand| (operand, value(bits, inputs, operand, known))).collect();
                     gate.apply(|operand| operands[&operand])
                 }
@@ -167,7 +172,7 @@ mod tests {
             known.insert(signal, found);
             found
         }
-        let mut known = HashMap::new();
+        let mut known = FxHashMap::default();
         let outputs = bits.outputs.iter().flatten().map(|&output| bits.circuit.outputs()[output]);
         outputs.map(|output| value(bits, inputs, output, &mut known)).collect()
     }
@@ -247,6 +252,6 @@ mod tests {
         bits.circuit = Circuit::new(bits.sources.len());
         (0..=first_output).for_each(|_| bits.circuit.push_output(Signal::from(first_input)));
         bits.calls.push(Call { table: part, first_output, n_inputs: 1, first_input });
-        assert!(bits.levels(&HashSet::new()).is_none());
+        assert!(bits.levels(&FxHashSet::default()).is_none());
     }
 }

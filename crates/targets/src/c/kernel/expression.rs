@@ -10,7 +10,7 @@ use super::Outside;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{NodeId, ObjectId, Op};
 use headrace_transform::statements::{Piece, Place};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bits of the type that computes with a width.
 pub(super) fn word(width: u32) -> u32 {
@@ -72,11 +72,11 @@ impl Text {
 /// Prints nodes; those in `locals` by their names.
 pub(super) struct Expressions<'a> {
     pub outside: &'a Outside<'a>,
-    pub locals: HashMap<NodeId, String>,
+    pub locals: FxHashMap<NodeId, String>,
     /// Objects of which the content at the beginning stands in a copy.
-    pub copied: HashSet<ObjectId>,
+    pub copied: FxHashSet<ObjectId>,
     /// Nodes that may be computed where their index is not less than the length.
-    pub guarded: HashSet<NodeId>,
+    pub guarded: FxHashSet<NodeId>,
 }
 
 /// The variable that holds what a load read.

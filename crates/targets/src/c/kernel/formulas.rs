@@ -14,7 +14,8 @@ use headrace_boolean::basis::Basis;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_boolean::realisation::{Effort, circuit_for};
 use headrace_boolean::truth_table::{Function, MAX_INPUTS, Table};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Outputs of a table.
 const MOST_OUTPUTS: usize = 32;
@@ -48,12 +49,12 @@ pub(super) fn as_tables(bits: &Bits, basis: &Basis, outside: Outside) -> Option<
     for (i, gate) in bits.circuit.gates().iter().enumerate() {
         gate.operands().for_each(|operand| readers[operand.index()].push(Signal::from(bits.sources.len() + i)));
     }
-    let outputs: HashSet<Signal> = bits.circuit.outputs().iter().copied().collect();
+    let outputs: FxHashSet<Signal> = bits.circuit.outputs().iter().copied().collect();
     let found: Vec<Group> =
         groups(bits, &forms).iter().filter_map(|members| group(bits, &forms, &readers, &outputs, members)).collect();
-    let mut uses: HashMap<&Table, usize> = HashMap::new();
+    let mut uses: FxHashMap<&Table, usize> = FxHashMap::default();
     found.iter().for_each(|group| *uses.entry(&group.table).or_default() += 1);
-    let mut circuits: HashMap<&Table, (Part, Circuit)> = HashMap::new();
+    let mut circuits: FxHashMap<&Table, (Part, Circuit)> = FxHashMap::default();
     let mut total = 0;
     for group in found.iter().filter(|group| uses[&group.table] > 2) {
         let number = bits.n_tables + circuits.len() as u32;
@@ -71,7 +72,7 @@ pub(super) fn as_tables(bits: &Bits, basis: &Basis, outside: Outside) -> Option<
     if circuits.is_empty() || total <= outside.total {
         return None;
     }
-    let mut sums = Sums::new();
+    let mut sums = Sums::default();
     let mut calls = Vec::new();
     for group in &found {
         let Some((part, circuit)) = circuits.get(&group.table) else { continue };
@@ -178,7 +179,7 @@ fn groups(bits: &Bits, forms: &[Vec<u32>]) -> Vec<Vec<Signal>> {
     }
     let found: Vec<Vec<Signal>> = found.into_values().collect();
     // What each needs of others.
-    let mut group_of: HashMap<u32, usize> = HashMap::new();
+    let mut group_of: FxHashMap<u32, usize> = FxHashMap::default();
     for (number, members) in found.iter().enumerate() {
         group_of.extend(members.iter().map(|member| (member.0, number)));
     }
@@ -243,11 +244,11 @@ fn group(
     bits: &Bits,
     forms: &[Vec<u32>],
     readers: &[Vec<Signal>],
-    circuit_outputs: &HashSet<Signal>,
+    circuit_outputs: &FxHashSet<Signal>,
     members: &[Signal],
 ) -> Option<Group> {
     let circuit = &bits.circuit;
-    let own: HashSet<u32> = members.iter().map(|member| member.0).collect();
+    let own: FxHashSet<u32> = members.iter().map(|member| member.0).collect();
     // What it reads from elsewhere, and all signals behind that.
     let mut needed = Span::default();
     let mut open = Vec::new();
@@ -310,7 +311,7 @@ fn group(
     let read = inside.iter().filter(|(signal, function)| function.as_affine().is_none() && is_read(signal));
     // Outputs that are sums of others are made of these. A row is a function, and the outputs and the constant in it.
     let mut rows: Vec<(usize, Function, u64, bool)> = vec![(0, Function::ONE, 0, true)];
-    let (mut outputs, mut functions, mut sums) = (Vec::new(), Vec::new(), Sums::new());
+    let (mut outputs, mut functions, mut sums) = (Vec::new(), Vec::new(), Sums::default());
     for (&signal, &function) in read {
         let (mut rest, mut parts, mut inverted) = (function, 0_u64, false);
         for &(pivot, row, of, one) in &rows {

@@ -9,7 +9,7 @@ use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Carry, Effect, Evidence, Loop, Object, TableId};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
 /// A printed function: `static void NAME(STATE *s, const T *in0, …, U *out0, …, size_t passes)`. Pointers stand for the
@@ -228,9 +228,13 @@ pub(super) fn last_pass(body: &Loop) -> String {
 
 /// The definition of the variable of a counter.
 pub(super) fn counter_start(body: &Loop, counter: usize, names: &dyn Names) -> String {
-    let outside = Outside { graph: &body.graph, objects: &body.objects, names, stored: HashSet::new() };
-    let expressions =
-        Expressions { outside: &outside, locals: HashMap::new(), copied: HashSet::new(), guarded: HashSet::new() };
+    let outside = Outside { graph: &body.graph, objects: &body.objects, names, stored: FxHashSet::default() };
+    let expressions = Expressions {
+        outside: &outside,
+        locals: FxHashMap::default(),
+        copied: FxHashSet::default(),
+        guarded: FxHashSet::default(),
+    };
     format!("  u128 c{counter}_ = {};\n", expressions.value(body.counters[counter].start))
 }
 

@@ -34,7 +34,7 @@ use headrace_transform::kernel::{Graph, Loop, NodeId, Op, TableId};
 use headrace_transform::passes::bytes_together::bytes_together;
 use headrace_transform::passes::several_passes::several_passes_that_count;
 use headrace_transform::statements::Piece;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
 /// Cycles that operations of vectors are taken for: two a cycle.
@@ -112,10 +112,10 @@ pub(super) fn constants(
     objects: &[headrace_transform::kernel::Object],
     names: &dyn Names,
     needed: &[NodeId],
-) -> (String, HashMap<NodeId, String>) {
-    let outside = Outside { graph, objects, names, stored: HashSet::new() };
-    let mut uses: HashMap<NodeId, u32> = HashMap::new();
-    let mut seen = HashSet::new();
+) -> (String, FxHashMap<NodeId, String>) {
+    let outside = Outside { graph, objects, names, stored: FxHashSet::default() };
+    let mut uses: FxHashMap<NodeId, u32> = FxHashMap::default();
+    let mut seen = FxHashSet::default();
     let mut open: Vec<NodeId> = needed.to_vec();
     open.iter().for_each(|&id| *uses.entry(id).or_default() += 2);
     while let Some(id) = open.pop() {
@@ -128,8 +128,12 @@ pub(super) fn constants(
     }
     let mut order: Vec<NodeId> = seen.into_iter().collect();
     order.sort_unstable();
-    let mut expressions =
-        Expressions { outside: &outside, locals: HashMap::new(), copied: HashSet::new(), guarded: HashSet::new() };
+    let mut expressions = Expressions {
+        outside: &outside,
+        locals: FxHashMap::default(),
+        copied: FxHashSet::default(),
+        guarded: FxHashSet::default(),
+    };
     let mut text = String::new();
     for id in order {
         if matches!(graph.op(id), Op::Const(_)) || uses.get(&id).is_none_or(|&n| n < 2) {
@@ -173,31 +177,36 @@ struct Printer<'a> {
     /// For each output port the input port whose words are mixed into its rows.
     mixed: Vec<Option<u32>>,
     /// Vectors by node.
-    vectors: HashMap<NodeId, String>,
+    vectors: FxHashMap<NodeId, String>,
     /// Vectors that are rotated, by how far.
-    rotations: HashMap<(NodeId, u32), String>,
+    rotations: FxHashMap<(NodeId, u32), String>,
     /// Tables that are tables of nibbles.
-    nibbles: HashMap<TableId, NibbleTables>,
+    nibbles: FxHashMap<TableId, NibbleTables>,
     support: Vec<String>,
     text: String,
     /// Sums, and numbers that are added, that compilers take as they are.
-    kept: HashSet<NodeId>,
+    kept: FxHashSet<NodeId>,
     /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was written.
     is_deep: bool,
 }
 
 impl<'a> Printer<'a> {
     fn new(words: &'a WordLoop<'a>, machine: &'a Machine, names: &'a LoopNames<'a>) -> Printer<'a> {
-        let outside =
-            Outside { graph: &words.graph, objects: &words.body.objects, names: names.names, stored: HashSet::new() };
+        let outside = Outside {
+            graph: &words.graph,
+            objects: &words.body.objects,
+            names: names.names,
+            stored: FxHashSet::default(),
+        };
         let mixed: Vec<Option<u32>> = (0..words.outputs.len()).map(|port| mixed_into(words, port)).collect();
         let value = |&(port, _, value): &(u32, u64, NodeId)| match mixed[port as usize] {
             Some(_) => Late::new(words, value).value,
             None => value,
         };
         let values = words.written.iter().map(value).collect();
-        let (vectors, rotations, support, text) = (HashMap::new(), HashMap::new(), Vec::new(), String::new());
-        let (frame, is_deep, nibbles, kept) = (words, false, HashMap::new(), HashSet::new());
+        let (vectors, rotations, support, text) =
+            (FxHashMap::default(), FxHashMap::default(), Vec::new(), String::new());
+        let (frame, is_deep, nibbles, kept) = (words, false, FxHashMap::default(), FxHashSet::default());
         let mut printer = Printer {
             words,
             frame,
@@ -325,7 +334,7 @@ impl<'a> Printer<'a> {
             true => Ternary::new(&words.graph, &order, &self.values, self.lane(), &|id| self.reads(id)),
             false => Ternary::default(),
         };
-        let mut gates = HashMap::new();
+        let mut gates = FxHashMap::default();
         let begin = self.text.len();
         for id in order {
             if matches!(words.graph.op(id), Op::Input { .. }) {

@@ -18,7 +18,8 @@ use headrace_instructions::Description;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, ObjectId, Op};
 use headrace_transform::passes::shape::needed;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// A way to run passes of many messages.
@@ -187,14 +188,14 @@ impl OnePass {
             .collect();
         let mut graph = Graph::with_tables_of(&body.graph);
         let first = body.consumes.len();
-        let tokens: HashMap<(ObjectId, usize), (u32, i64)> = held
+        let tokens: FxHashMap<(ObjectId, usize), (u32, i64)> = held
             .iter()
             .enumerate()
             .flat_map(|(n, held)| {
                 held.places.iter().enumerate().map(move |(at, &place)| (place, ((first + n) as u32, at as i64)))
             })
             .collect();
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for id in order {
             let (op, width) = (body.graph.op(id), body.graph.width(id));
             let place = match op {

@@ -6,7 +6,8 @@ use super::bits::{Bits, Part, Source};
 use super::calls::{Found, Sums};
 use super::formulas::is_linear;
 use headrace_boolean::circuit::{Circuit, Signal};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Gates of a function, so that few of them stay inside the instruction cache.
 const MOST_GATES: usize = 600;
@@ -39,9 +40,9 @@ pub(super) fn with_feeders(bits: &Bits) -> Bits {
         }
     }
     let is_sum = |call: usize| bits.tables[&bits.calls[call].table].gates().iter().all(is_linear);
-    let mut parts: HashMap<Shape, (Part, Circuit)> = HashMap::new();
+    let mut parts: FxHashMap<Shape, (Part, Circuit)> = FxHashMap::default();
     let mut found = Vec::new();
-    let mut gone: HashSet<usize> = HashSet::new();
+    let mut gone: FxHashSet<usize> = FxHashSet::default();
     for (number, sum) in bits.calls.iter().enumerate().filter(|(number, _)| is_sum(*number)) {
         let mut feeders: Vec<usize> = Vec::new();
         let mut inputs = Vec::new();
@@ -79,7 +80,7 @@ pub(super) fn with_feeders(bits: &Bits) -> Bits {
         let outputs = (0..outputs).map(Signal::from).filter(|&signal| call_of(signal).is_some_and(|of| of.0 == number));
         found.push(Found { table: part.clone(), circuit: circuit.clone(), inputs: asked, outputs: outputs.collect() });
     }
-    bits.with_calls(&found, &Sums::new()).without_calls(&gone)
+    bits.with_calls(&found, &Sums::default()).without_calls(&gone)
 }
 
 /// Circuits whose outputs go into the last one, as one circuit.

@@ -8,7 +8,7 @@ use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, Evidence, Loop, Object, TableId};
 use headrace_transform::statements::{Kept, Passes};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
 /// Cycles that an operation is taken for, many of which run at once.
@@ -54,7 +54,7 @@ pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str, by_nu
     for kept in &all_kept {
         text.push_str(&store(kept, body, names));
     }
-    let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: HashSet::new() };
+    let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: FxHashSet::default() };
     let operations: usize = Effect::needed(&effects, &graph).into_iter().map(|id| printing.reads(id).len()).sum();
     (text, operations as f64 * SCALAR_OPERATION)
 }

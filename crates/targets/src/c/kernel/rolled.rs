@@ -14,7 +14,8 @@ use super::bits::{Bits, Outside, Part, Source, basis};
 use super::words::{Layout, WordLoop};
 use super::{formulas, merged, sums};
 use headrace_boolean::circuit::{Gate, Signal};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Functions that differ in what they mix; with more than this nothing is gained.
 const MOST_KINDS: usize = 64;
@@ -71,7 +72,7 @@ pub(super) struct Rolled {
     /// For each input its vector and its mask, then for each output the vector and the mask mixed in and where it goes.
     pub numbers: Vec<Number>,
     /// The vectors of the outputs of the circuit that are results.
-    pub results: HashMap<usize, usize>,
+    pub results: FxHashMap<usize, usize>,
     /// After so many calls the same kinds come again.
     pub period: usize,
 }
@@ -149,7 +150,7 @@ impl Rolled {
         let results: Vec<usize> = bits.outputs.iter().flatten().copied().collect();
         let outputs = bits.circuit.outputs();
         // Inputs have their places.
-        let mut slots: HashMap<Signal, usize> = HashMap::new();
+        let mut slots: FxHashMap<Signal, usize> = FxHashMap::default();
         let mut arrays: BTreeMap<String, usize> = BTreeMap::new();
         let mut n_slots = 0;
         for (i, source) in bits.sources.iter().enumerate() {
@@ -162,7 +163,7 @@ impl Rolled {
             slots.insert(Signal::from(i), start + at);
         }
         // The last call that reads each value.
-        let mut last: HashMap<Signal, usize> = HashMap::new();
+        let mut last: FxHashMap<Signal, usize> = FxHashMap::default();
         for (number, draft) in drafts.iter().enumerate() {
             last.extend(draft.vectors().map(|signal| (signal, number)));
         }
@@ -179,7 +180,7 @@ impl Rolled {
                 numbers.extend(mask(operand));
             }
             let ends = |signal: &Signal| last.get(signal) == Some(&number);
-            let mut reused = HashSet::new();
+            let mut reused = FxHashSet::default();
             for (mixed, result) in &draft.outputs {
                 let again = draft.outputs.iter().filter(|output| output.0.vector == mixed.vector).count() > 1;
                 let mut slot = None;
@@ -217,7 +218,7 @@ impl Rolled {
             calls.push(kind);
         }
         let places = results.iter().map(|&output| slots.get(&outputs[output]).map(|&slot| (output, slot)));
-        let results: HashMap<usize, usize> = places.collect::<Option<_>>()?;
+        let results: FxHashMap<usize, usize> = places.collect::<Option<_>>()?;
         let period = (1..=calls.len()).find(|&period| (period..calls.len()).all(|i| calls[i] == calls[i - period]))?;
         (period <= MOST_WRITTEN).then_some(Rolled { n_slots, arrays, kinds, calls, numbers, results, period })
     }
@@ -231,7 +232,7 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
     let is_mask = |signal: Signal| matches!(source(signal), Some(Source::Constant { .. }));
     // What each call reads, and all that is a value for that or a result.
     let mut inputs: Vec<Vec<Operand>> = Vec::new();
-    let mut values: HashSet<Signal> = bits.outputs.iter().flatten().map(|&output| outputs[output]).collect();
+    let mut values: FxHashSet<Signal> = bits.outputs.iter().flatten().map(|&output| outputs[output]).collect();
     for call in &bits.calls {
         let operand = |signal: Signal| match bits.circuit.gate(signal) {
             Some(Gate::Xor(a, mask)) | Some(Gate::Xor(mask, a)) if is_mask(mask) && !is_mask(a) => {
@@ -244,12 +245,12 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
         values.extend(list.iter().filter_map(|input| input.vector));
         inputs.push(list);
     }
-    let mut readers: HashMap<Signal, Vec<Signal>> = HashMap::new();
+    let mut readers: FxHashMap<Signal, Vec<Signal>> = FxHashMap::default();
     for (i, gate) in bits.circuit.gates().iter().enumerate() {
         gate.operands().for_each(|operand| readers.entry(operand).or_default().push(Signal::from(n_sources + i)));
     }
     let words = bits.sources.iter().enumerate().filter(|(_, source)| matches!(source, Source::Word { .. }));
-    let mut there: HashSet<Signal> = words.map(|(i, _)| Signal::from(i)).collect();
+    let mut there: FxHashSet<Signal> = words.map(|(i, _)| Signal::from(i)).collect();
     let mut drafts = Vec::new();
     for number in by_level(bits, &readers)? {
         let (call, inputs) = (&bits.calls[number], std::mem::take(&mut inputs[number]));
@@ -288,8 +289,8 @@ fn drafts(bits: &Bits) -> Option<Vec<Draft>> {
 /// after these, and of those the same tables one beside the other. `None` where they need each other.
 ///
 /// Example: of `y = a(x) ^ (b(x) ^ z)`, where neither table needs the other, `b` comes first, so that `a` finds the sum.
-fn by_level(bits: &Bits, readers: &HashMap<Signal, Vec<Signal>>) -> Option<Vec<usize>> {
-    let levels = bits.levels(&HashSet::new())?;
+fn by_level(bits: &Bits, readers: &FxHashMap<Signal, Vec<Signal>>) -> Option<Vec<usize>> {
+    let levels = bits.levels(&FxHashSet::default())?;
     let of_call = |number: usize| bits.asked(&bits.calls[number]).iter().map(|signal| levels[signal.index()]).max();
     // Gates behind one another on the same level.
     let mut behind: Vec<usize> = vec![0; levels.len()];

@@ -4,7 +4,7 @@ use super::expression::{Expressions, copy_name, literal, loaded_name, word, word
 use super::{Names, Outside};
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
 use headrace_transform::statements::{Order, Ordered, Place, Statement, Write, ordered};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
 /// The C type of elements and tokens of a width: the smallest that holds it. `u128` is defined by the prelude.
@@ -81,10 +81,10 @@ pub(super) fn statements_in_order(
     depth: usize,
     by_number: bool,
 ) -> String {
-    let mut outside = Outside { graph, objects, names, stored: HashSet::new() };
+    let mut outside = Outside { graph, objects, names, stored: FxHashSet::default() };
     let order = if by_number { Order::ByNumber } else { Order::ByEffect };
     let Ordered { statements, copied, guarded } = ordered(&mut outside, effects, order);
-    let values = Expressions { outside: &outside, locals: HashMap::new(), copied, guarded };
+    let values = Expressions { outside: &outside, locals: FxHashMap::default(), copied, guarded };
     let mut printer = Printer { outside: &outside, values, text: String::new(), depth, by_number };
     printer.block(&statements);
     printer.text

@@ -10,7 +10,8 @@ use super::formulas::is_linear;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_boolean::linear_regions::resynthesise;
 use headrace_boolean::xor_network::{Arity, Options};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Values and masks that go into sums that belong together, and such sums.
 const MOST_INPUTS: usize = 192;
@@ -48,7 +49,7 @@ pub(super) fn as_calls(bits: &Bits, ternary: bool) -> Option<Bits> {
         return None;
     }
     let targets = targets(bits, ternary);
-    let is_target: HashSet<Signal> = targets.iter().copied().collect();
+    let is_target: FxHashSet<Signal> = targets.iter().copied().collect();
     let levels = bits.levels(&is_target)?;
     // What each is made of, and which belong together: numbers of the first of them.
     let forms: Vec<(Vec<Signal>, bool)> = targets.iter().map(|&target| form(bits, &is_target, target)).collect();
@@ -60,7 +61,7 @@ pub(super) fn as_calls(bits: &Bits, ternary: bool) -> Option<Bits> {
         }
         at
     }
-    let mut met: HashMap<(usize, Signal), usize> = HashMap::new();
+    let mut met: FxHashMap<(usize, Signal), usize> = FxHashMap::default();
     for (at, (parts, _)) in forms.iter().enumerate() {
         for &part in parts.iter().filter(|part| !is_mask(part)) {
             let other = *met.entry((levels[targets[at].index()], part)).or_insert(at);
@@ -70,7 +71,7 @@ pub(super) fn as_calls(bits: &Bits, ternary: bool) -> Option<Bits> {
     }
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     (0..targets.len()).for_each(|at| members.entry(first(&together, at)).or_default().push(at));
-    let mut shapes: HashMap<Shape, u32> = HashMap::new();
+    let mut shapes: FxHashMap<Shape, u32> = FxHashMap::default();
     let mut found: Vec<(Shape, Vec<Signal>, Vec<Signal>)> = Vec::new();
     for members in members.values() {
         // Inputs in an order that depends on nothing but where they are read.
@@ -97,7 +98,7 @@ pub(super) fn as_calls(bits: &Bits, ternary: bool) -> Option<Bits> {
         let outputs = members.iter().map(|&at| targets[at]).collect();
         found.push((shape, inputs.into_iter().map(|input| input.2).collect(), outputs));
     }
-    let circuits: HashMap<&Shape, Circuit> = shapes.keys().map(|shape| (shape, shape.circuit(ternary))).collect();
+    let circuits: FxHashMap<&Shape, Circuit> = shapes.keys().map(|shape| (shape, shape.circuit(ternary))).collect();
     let found: Vec<Found> = found
         .into_iter()
         .map(|(shape, inputs, outputs)| Found {
@@ -107,7 +108,7 @@ pub(super) fn as_calls(bits: &Bits, ternary: bool) -> Option<Bits> {
             outputs,
         })
         .collect();
-    Some(bits.with_calls(&found, &Sums::new()))
+    Some(bits.with_calls(&found, &Sums::default()))
 }
 
 /// Sums that calls read and that are results, without the masks that their readers can mix in. With XORs of three it is better
@@ -115,12 +116,12 @@ pub(super) fn as_calls(bits: &Bits, ternary: bool) -> Option<Bits> {
 fn targets(bits: &Bits, ternary: bool) -> Vec<Signal> {
     let is_source = |signal: Signal| signal.index() < bits.sources.len();
     let is_mask = |signal: Signal| matches!(bits.sources.get(signal.index()), Some(Source::Constant { .. }));
-    let mut n_readers: HashMap<Signal, usize> = HashMap::new();
+    let mut n_readers: FxHashMap<Signal, usize> = FxHashMap::default();
     let read = bits.circuit.gates().iter().flat_map(Gate::operands).chain(bits.circuit.outputs().iter().copied());
     read.for_each(|signal| *n_readers.entry(signal).or_default() += 1);
     let asked = bits.calls.iter().flat_map(|call| bits.asked(call));
     let results = bits.outputs.iter().flatten().map(|&output| &bits.circuit.outputs()[output]);
-    let mut met = HashSet::new();
+    let mut met = FxHashSet::default();
     let mut targets = Vec::new();
     for &signal in asked.chain(results) {
         let target = match bits.circuit.gate(signal) {
@@ -137,8 +138,8 @@ fn targets(bits: &Bits, ternary: bool) -> Vec<Signal> {
 }
 
 /// What a sum is made of, down to inputs of the circuit and other targets; and whether it is complemented.
-fn form(bits: &Bits, is_target: &HashSet<Signal>, target: Signal) -> (Vec<Signal>, bool) {
-    let mut sum: HashMap<Signal, bool> = HashMap::new();
+fn form(bits: &Bits, is_target: &FxHashSet<Signal>, target: Signal) -> (Vec<Signal>, bool) {
+    let mut sum: FxHashMap<Signal, bool> = FxHashMap::default();
     let mut inverted = false;
     // How often a signal is in the sum does not matter, but whether it is odd: from the last to the first.
     let mut open: BTreeMap<Signal, bool> = BTreeMap::from([(target, true)]);

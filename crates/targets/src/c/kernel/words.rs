@@ -15,7 +15,7 @@ use super::agreement::words_agree;
 use super::scalar::element_type;
 use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use headrace_transform::statements::glue;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a loop cannot be printed in some way, for readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) struct WordLoop<'a> {
     /// Port, word and value of what is written; words that are not there are zero.
     pub written: Vec<(u32, u64, NodeId)>,
     /// Nodes that differ from pass to pass.
-    pub varying: HashSet<NodeId>,
+    pub varying: FxHashSet<NodeId>,
     /// Whether the first of the bytes that a word is read from are its most significant ones.
     pub big: bool,
 }
@@ -98,9 +98,9 @@ impl<'a> WordLoop<'a> {
             graph: Graph::with_tables_of(&body.graph),
             carried: body.carried.iter().map(|one| ((one.object, one.index), &one.carry)).collect(),
             next: body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect(),
-            known: [HashMap::new(), HashMap::new()],
+            known: [FxHashMap::default(), FxHashMap::default()],
         };
-        let mut tokens: HashMap<(u32, u64), NodeId> = HashMap::new();
+        let mut tokens: FxHashMap<(u32, u64), NodeId> = FxHashMap::default();
         for &(port, offset, value) in &body.outputs {
             let value = importer.import(value, false)?;
             tokens.insert((port, offset), value);
@@ -121,7 +121,7 @@ impl<'a> WordLoop<'a> {
             }
         }
         let roots: Vec<NodeId> = written.iter().map(|one| one.2).collect();
-        let mut varying = HashSet::new();
+        let mut varying = FxHashSet::default();
         for id in graph.reachable(roots) {
             let op = graph.op(id);
             if matches!(op, Op::Input { .. }) || op.operands().iter().any(|operand| varying.contains(operand)) {
@@ -188,10 +188,10 @@ struct Importer<'a> {
     big: bool,
     inputs: &'a [Layout],
     graph: Graph,
-    carried: HashMap<(ObjectId, usize), &'a Carry>,
-    next: HashMap<(ObjectId, usize), NodeId>,
+    carried: FxHashMap<(ObjectId, usize), &'a Carry>,
+    next: FxHashMap<(ObjectId, usize), NodeId>,
     /// New nodes by old ones: of a pass, and of the pass before.
-    known: [HashMap<NodeId, NodeId>; 2],
+    known: [FxHashMap<NodeId, NodeId>; 2],
 }
 
 impl Importer<'_> {

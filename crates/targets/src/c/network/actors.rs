@@ -11,7 +11,7 @@ use headrace_analysis::ranges::Unit;
 use headrace_ir::{Actor, Int, Value};
 use headrace_program::names::identifier;
 use headrace_source::Span;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) struct ActorText {
     pub prefix: String,
@@ -19,7 +19,7 @@ pub(super) struct ActorText {
     pub functions: Functions,
     pub initializers: Vec<ActionFunctions>,
     pub actions: Vec<ActionFunctions>,
-    pub schedulers: HashMap<Wiring, (String, bool)>,
+    pub schedulers: FxHashMap<Wiring, (String, bool)>,
     pub scheduler_text: String,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
     };
     let initializers =
         actor.initializers.iter().enumerate().map(|(at, action)| print(Unit::Initializer(at), action, true)).collect();
-    let tested: HashSet<usize> =
+    let tested: FxHashSet<usize> =
         actor.schedule.states.iter().flat_map(|state| &state.tests).map(|test| test.action.index()).collect();
     let actions = actor
         .actions
@@ -74,7 +74,7 @@ pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Na
         functions: Functions { class: actor.class.clone(), all },
         initializers,
         actions,
-        schedulers: HashMap::new(),
+        schedulers: FxHashMap::default(),
         scheduler_text: String::new(),
     }
 }
@@ -97,7 +97,7 @@ pub(super) struct Functions {
 impl Functions {
     /// Those that what follows calls, and that these call: what called others has been folded away.
     pub(super) fn called_by(&self, rest: &str) -> String {
-        let mut words: HashSet<&str> = words_of(rest).collect();
+        let mut words: FxHashSet<&str> = words_of(rest).collect();
         let mut is_called = vec![false; self.all.len()];
         loop {
             let is_new = |at: &usize| !is_called[*at] && words.contains(self.all[*at].name.as_str());

@@ -16,8 +16,8 @@ use headrace_analysis::topology;
 use headrace_ir::{Connection, Endpoint, InstanceId, Mapping, Network};
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 
 /// Elements of the largest ring.
 const MAX_RING: u64 = 1 << 28;
@@ -42,7 +42,7 @@ pub struct PrintedNetwork {
 #[derive(Debug, Default)]
 pub struct Fields {
     /// For each instance, the field of each variable that has one: an expression after `context->`.
-    pub variables: Vec<HashMap<usize, String>>,
+    pub variables: Vec<FxHashMap<usize, String>>,
     /// For each connection, its field, with `read`, `written` and `tokens`.
     pub fifos: Vec<String>,
     /// Words of `news`.
@@ -118,7 +118,7 @@ pub fn print(
         mapping,
         rings: Vec::new(),
         ring_text: String::new(),
-        ring_names: HashSet::new(),
+        ring_names: FxHashSet::default(),
     };
     writer.check_mapping(diagnostics);
     writer.lay_out_rings(diagnostics);
@@ -160,7 +160,7 @@ pub fn print(
     }
     writer.context(&plans, &mut declarations);
     writer.functions(&plans, &instance_runs, &mut declarations, &mut definitions);
-    let words: HashSet<&str> = super::code::words_of(&definitions).collect();
+    let words: FxHashSet<&str> = super::code::words_of(&definitions).collect();
     let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
     let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
     let mut fields = Fields { n_news: writer.news_words(), ..Fields::default() };
@@ -181,7 +181,7 @@ pub(super) struct Writer<'a> {
     pub(super) mapping: Option<&'a Mapping>,
     pub(super) rings: Vec<Fifo>,
     ring_text: String,
-    ring_names: HashSet<String>,
+    ring_names: FxHashSet<String>,
 }
 
 impl Writer<'_> {

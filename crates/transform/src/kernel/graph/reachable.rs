@@ -90,7 +90,7 @@ mod tests {
             let (a, b) = (all[all.len() - 1], all[all.len() - 2]);
             all.push(graph.add(Op::Add(a, b), 32));
         }
-        let (mut known, asked) = (std::collections::HashSet::new(), std::cell::Cell::new(0));
+        let (mut known, asked) = (rustc_hash::FxHashSet::default(), std::cell::Cell::new(0));
         for &id in &all {
             let is_known = |id: NodeId| {
                 asked.set(asked.get() + 1);

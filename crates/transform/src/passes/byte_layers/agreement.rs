@@ -4,7 +4,7 @@ use super::{ByteLayers, Layer, Place, apply};
 use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::evidence::{DRAWS, PASSES, drawn};
 use crate::kernel::{Loop, ObjectId};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Bits of a byte.
 const BITS: u32 = 8;
@@ -81,7 +81,7 @@ pub(super) fn run(found: &ByteLayers, body: &Loop, world: &mut World) -> Option<
 /// Whether layers say what the loop says, of random tokens and elements: all tokens, and the elements that they write.
 /// What goes on otherwise, counters, is not theirs.
 pub fn layers_agree(body: &Loop, found: &ByteLayers) -> bool {
-    let written: HashSet<ObjectId> = found
+    let written: FxHashSet<ObjectId> = found
         .written
         .iter()
         .filter_map(|written| match written.place {

@@ -1,6 +1,7 @@
 //! Functions of a byte that are 0 for 0, each held once, and XOR sums of them.
 
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Values of a byte.
@@ -17,8 +18,8 @@ pub struct ByteId(pub u32);
 /// All functions.
 pub struct Functions {
     all: Vec<Rc<[u128]>>,
-    known: HashMap<Rc<[u128]>, FunctionId>,
-    sums: HashMap<(FunctionId, FunctionId), Option<FunctionId>>,
+    known: FxHashMap<Rc<[u128]>, FunctionId>,
+    sums: FxHashMap<(FunctionId, FunctionId), Option<FunctionId>>,
 }
 
 /// A constant and functions of bytes, added without carries.
@@ -51,7 +52,7 @@ impl Sum {
 impl Functions {
     /// None but the one that gives its byte, which is number 0.
     pub fn new() -> Self {
-        let mut functions = Functions { all: Vec::new(), known: HashMap::new(), sums: HashMap::new() };
+        let mut functions = Functions { all: Vec::new(), known: FxHashMap::default(), sums: FxHashMap::default() };
         functions.add((0..VALUES as u128).collect());
         functions
     }

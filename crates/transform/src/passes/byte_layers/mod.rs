@@ -19,8 +19,9 @@ mod sums;
 use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId};
 pub use agreement::layers_agree;
 use functions::{ByteId, FunctionId, Functions, VALUES};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use sums::{Origin, Sums, bytes_of};
 
 /// Bytes of a register.
@@ -138,7 +139,7 @@ pub fn byte_layers(body: &Loop) -> Option<ByteLayers> {
     }
     let mut sums = Sums::new(body, &roots)?;
     // Bytes that leave, by where they go.
-    let mut next: HashMap<(ObjectId, usize), ByteId> = HashMap::new();
+    let mut next: FxHashMap<(ObjectId, usize), ByteId> = FxHashMap::default();
     for one in chained_elements(body) {
         let n = bytes_of(body.graph.width(one.next))?;
         for number in 0..n {
@@ -209,16 +210,16 @@ struct Packs<'a> {
     body: &'a Loop,
     sums: Sums<'a>,
     /// Layer and lane of each byte.
-    lanes: HashMap<ByteId, (usize, u8)>,
+    lanes: FxHashMap<ByteId, (usize, u8)>,
     /// Not linear functions, and functions as one of them and a map.
-    parts: HashMap<FunctionId, (Option<usize>, Linear)>,
+    parts: FxHashMap<FunctionId, (Option<usize>, Linear)>,
     found: ByteLayers,
 }
 
 impl<'a> Packs<'a> {
     fn new(body: &'a Loop, sums: Sums<'a>) -> Self {
         let found = ByteLayers { layers: Vec::new(), tables: Vec::new(), written: Vec::new() };
-        Packs { body, sums, lanes: HashMap::new(), parts: HashMap::new(), found }
+        Packs { body, sums, lanes: FxHashMap::default(), parts: FxHashMap::default(), found }
     }
 
     /// A layer of bytes that go from pass to pass.
@@ -247,7 +248,7 @@ impl<'a> Packs<'a> {
         }
         self.sources(&needed)?;
         // Bytes with the same functions of the same layers are one layer; operands have smaller numbers.
-        let mut layers: HashMap<Vec<(usize, FunctionId)>, usize> = HashMap::new();
+        let mut layers: FxHashMap<Vec<(usize, FunctionId)>, usize> = FxHashMap::default();
         let mut members: Vec<Vec<ByteId>> = vec![Vec::new(); self.found.layers.len()];
         for &byte in &needed {
             let Some(terms) = self.sums.terms(byte) else { continue };

@@ -7,7 +7,8 @@
 use super::functions::{ByteId, FunctionId, Functions, Sum, VALUES};
 use crate::kernel::evaluate::operation;
 use crate::kernel::{Loop, NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Terms of a sum: as many as bytes stand in a register.
 const MOST_TERMS: usize = 64;
@@ -37,15 +38,15 @@ pub struct Sums<'a> {
     /// What is known of each byte; sums have bytes with smaller numbers.
     pub bytes: Vec<Origin>,
     /// What nodes are.
-    of: HashMap<NodeId, Sum>,
+    of: FxHashMap<NodeId, Sum>,
     /// Bytes by where they come from.
-    numbers: HashMap<Origin, ByteId>,
+    numbers: FxHashMap<Origin, ByteId>,
     /// The first node with these terms, whatever its constant.
-    seen: HashMap<BTreeMap<ByteId, FunctionId>, NodeId>,
+    seen: FxHashMap<BTreeMap<ByteId, FunctionId>, NodeId>,
     /// Nodes that have become bytes.
-    cut: HashSet<NodeId>,
+    cut: FxHashSet<NodeId>,
     /// Nodes that become bytes at once, and words all of whose bytes do.
-    known: HashSet<NodeId>,
+    known: FxHashSet<NodeId>,
 }
 
 /// How many bytes a token or an element of so many bits takes in memory, where they lie in a row.
@@ -57,29 +58,29 @@ impl<'a> Sums<'a> {
     /// All nodes that lead to `roots`; `None` if some is no sum.
     pub fn new(body: &'a Loop, roots: &[NodeId]) -> Option<Self> {
         let order = body.graph.reachable(roots.iter().copied());
-        let first = Sums::with(body, &order, HashSet::new())?;
+        let first = Sums::with(body, &order, FxHashSet::default())?;
         // What is read before it is known to become a byte has been written as a sum. The second time it is not.
         let mut known = first.cut;
         let extracts = order.iter().filter_map(|&id| match body.graph.op(id) {
             Op::Extract(word, lo) if known.contains(&id) && lo % 8 == 0 => Some((*word, *lo)),
             _ => None,
         });
-        let mut bytes: HashMap<NodeId, HashSet<u32>> = HashMap::new();
+        let mut bytes: FxHashMap<NodeId, FxHashSet<u32>> = FxHashMap::default();
         extracts.for_each(|(word, lo)| _ = bytes.entry(word).or_default().insert(lo));
         let whole = bytes.into_iter().filter(|(word, bytes)| bytes.len() * 8 == body.graph.width(*word) as usize);
         known.extend(whole.map(|(word, _)| word).collect::<Vec<_>>());
         Sums::with(body, &order, known)
     }
 
-    fn with(body: &'a Loop, order: &[NodeId], known: HashSet<NodeId>) -> Option<Self> {
+    fn with(body: &'a Loop, order: &[NodeId], known: FxHashSet<NodeId>) -> Option<Self> {
         let mut sums = Sums {
             body,
             functions: Functions::new(),
             bytes: Vec::new(),
-            of: HashMap::new(),
-            numbers: HashMap::new(),
-            seen: HashMap::new(),
-            cut: HashSet::new(),
+            of: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            seen: FxHashMap::default(),
+            cut: FxHashSet::default(),
             known,
         };
         for &id in order {
@@ -209,7 +210,7 @@ impl<'a> Sums<'a> {
         let value = |values: &[u128]| operation(graph, id, values);
         let constants: Vec<u128> = operands.iter().map(|operand| operand.constant).collect();
         let varying: Vec<usize> = (0..operands.len()).filter(|&at| !operands[at].is_constant()).collect();
-        let bytes: HashSet<ByteId> = operands.iter().flat_map(|operand| operand.terms.keys().copied()).collect();
+        let bytes: FxHashSet<ByteId> = operands.iter().flat_map(|operand| operand.terms.keys().copied()).collect();
         match (varying.as_slice(), bytes.len()) {
             ([], _) => return Some(Sum::constant(value(&constants))),
             (_, 1) => {
@@ -218,13 +219,14 @@ impl<'a> Sums<'a> {
                     .iter()
                     .map(|operand| operand.single().map(|(_, function)| self.functions.values(function)))
                     .collect();
-                let at = |x: usize| -> Vec<u128> {
-                    let add = |(constant, function): (&u128, &Option<std::rc::Rc<[u128]>>)| {
-                        constant ^ function.as_ref().map_or(0, |values| values[x])
-                    };
-                    constants.iter().zip(&functions).map(add).collect()
+                let mut at = constants.clone();
+                let mut value_at = |x: usize| {
+                    for ((operand, constant), function) in at.iter_mut().zip(&constants).zip(&functions) {
+                        *operand = constant ^ function.as_ref().map_or(0, |values| values[x]);
+                    }
+                    value(&at)
                 };
-                let values: Vec<u128> = (0..VALUES).map(|x| value(&at(x))).collect();
+                let values: Vec<u128> = (0..VALUES).map(&mut value_at).collect();
                 return Some(self.functions.of_byte(byte, &values));
             }
             _ => {}

@@ -4,7 +4,7 @@
 //! order: with any other one each round of a cipher would have tables of its own.
 
 use crate::kernel::NodeId;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Steps of a search.
 const STEPS: usize = 20_000;
@@ -13,13 +13,13 @@ const STEPS: usize = 20_000;
 const ORDERS: usize = 16;
 
 /// Tables as the functions that stand side by side in their elements.
-pub(super) type Rows = HashSet<Vec<NodeId>>;
+pub(super) type Rows = FxHashSet<Vec<NodeId>>;
 
 /// Orders of sums with which all rows are known ones, the first in lexical order first. `rows[w][m]` is the function of
 /// window `w` that sum `m` has as a term.
 pub(super) fn orders(rows: &[Vec<NodeId>], known: &Rows) -> Vec<Vec<usize>> {
     let n = rows.first().map_or(0, Vec::len);
-    let mut search = Search { rows, known, prefixes: HashSet::new(), found: Vec::new(), steps: 0 };
+    let mut search = Search { rows, known, prefixes: FxHashSet::default(), found: Vec::new(), steps: 0 };
     for row in known.iter().filter(|row| row.len() == n) {
         for end in 0..=n {
             search.prefixes.insert(&row[..end]);
@@ -33,7 +33,7 @@ struct Search<'a> {
     rows: &'a [Vec<NodeId>],
     known: &'a Rows,
     /// Beginnings of known rows.
-    prefixes: HashSet<&'a [NodeId]>,
+    prefixes: FxHashSet<&'a [NodeId]>,
     found: Vec<Vec<usize>>,
     steps: usize,
 }

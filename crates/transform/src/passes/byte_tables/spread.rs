@@ -12,7 +12,8 @@ use super::{AtPosition, INDEX_BITS, Window, Windows};
 use crate::kernel::evaluate::Values;
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, Loop, NodeId, Op, Table};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 20_000;
@@ -79,7 +80,7 @@ struct Joined {
     elements: Vec<u128>,
     width: u32,
     /// Where each begins.
-    parts: HashMap<NodeId, u32>,
+    parts: FxHashMap<NodeId, u32>,
 }
 
 impl Joined {
@@ -96,16 +97,16 @@ struct Spread<'a> {
     body: &'a Loop,
     windows: Vec<Window>,
     /// Where the bits of each node begin.
-    starts: HashMap<NodeId, usize>,
+    starts: FxHashMap<NodeId, usize>,
     origins: Vec<Origin>,
 }
 
 impl<'a> Spread<'a> {
     fn new(body: &'a Loop, order: &[NodeId]) -> Spread<'a> {
-        let none = HashSet::new();
+        let none = FxHashSet::default();
         let varying = Windows::new(body, order, false, &none);
         let graph = &body.graph;
-        let mut found = Spread { body, windows: Vec::new(), starts: HashMap::new(), origins: Vec::new() };
+        let mut found = Spread { body, windows: Vec::new(), starts: FxHashMap::default(), origins: Vec::new() };
         for &id in order {
             let width = graph.width(id);
             let mut bits = match graph.op(id) {
@@ -206,7 +207,7 @@ impl<'a> Spread<'a> {
     /// is computed from shorter ones stays computed from them.
     fn functions(&self, order: &[NodeId]) -> BTreeMap<NodeId, u32> {
         let graph = &self.body.graph;
-        let mut exits: HashSet<NodeId> = self.body.roots().into_iter().collect();
+        let mut exits: FxHashSet<NodeId> = self.body.roots().into_iter().collect();
         for &id in order {
             let whole = self.whole(id);
             exits.extend(graph.op(id).operands().into_iter().filter(|operand| self.whole(*operand) != whole));
@@ -235,7 +236,7 @@ impl<'a> Spread<'a> {
         for table in self.body.graph.tables() {
             scratch.add_table(table.clone());
         }
-        let mut known: HashMap<NodeId, Vec<u128>> = HashMap::new();
+        let mut known: FxHashMap<NodeId, Vec<u128>> = FxHashMap::default();
         let mut of_windows: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
         found.iter().for_each(|(&id, &number)| of_windows.entry(number).or_default().push(id));
         let mut tables: Vec<Joined> = Vec::new();
@@ -266,7 +267,7 @@ impl<'a> Spread<'a> {
                 }) {
                     Some(place) => place,
                     None => {
-                        let (elements, parts) = (elements.clone(), HashMap::new());
+                        let (elements, parts) = (elements.clone(), FxHashMap::default());
                         tables.push(Joined { window, elements, width, parts });
                         (tables.len() - 1 - first, 0)
                     }
@@ -279,7 +280,7 @@ impl<'a> Spread<'a> {
 
     /// Operations between a window, or functions that are known, and a node.
     fn operations(&self, id: NodeId, window: u32, known: &BTreeMap<NodeId, u32>) -> usize {
-        let (mut open, mut seen, mut count) = (vec![id], HashSet::new(), 0);
+        let (mut open, mut seen, mut count) = (vec![id], FxHashSet::default(), 0);
         while let Some(id) = open.pop() {
             if !self.is_behind(id, window) || known.contains_key(&id) || !seen.insert(id) {
                 continue;
@@ -299,7 +300,7 @@ impl<'a> Spread<'a> {
     fn copy(&self, to: &mut Graph, id: NodeId, window: u32) -> NodeId {
         let from = &self.body.graph;
         let at = self.windows[window as usize];
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         let mut open = vec![id];
         while let Some(&id) = open.last() {
             let (op, width) = (from.op(id), from.width(id));

@@ -1,7 +1,8 @@
 //! Which narrow value all that differs from pass to pass goes through on its way to a node.
 
 use crate::kernel::{Graph, Loop, NodeId, ObjectId, Op, TableId};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Bits of the widest window.
 const MOST_BITS: u32 = 8;
@@ -42,7 +43,7 @@ impl Window {
     }
 
     /// The bits in another graph.
-    pub fn index(&self, graph: &mut Graph, new: &HashMap<NodeId, NodeId>) -> Option<NodeId> {
+    pub fn index(&self, graph: &mut Graph, new: &FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
         let node = *new.get(&self.node)?;
         Some(graph.extract(node, self.lo, self.width))
     }
@@ -51,21 +52,21 @@ impl Window {
 /// The windows of a loop.
 pub(super) struct Windows<'a> {
     body: &'a Loop,
-    varying: HashSet<NodeId>,
-    windows: HashMap<NodeId, Window>,
+    varying: FxHashSet<NodeId>,
+    windows: FxHashMap<NodeId, Window>,
     /// Whether what no pass changes may take part.
     held: bool,
     /// Tables of which an element is a window of its own.
-    apart: &'a HashSet<TableId>,
+    apart: &'a FxHashSet<TableId>,
 }
 
 impl<'a> Windows<'a> {
     /// Looks at `order`, operands first. With `held`, functions may read what no pass changes, else constants only.
     /// No function goes through an element of a table that stands in `apart`.
-    pub fn new(body: &'a Loop, order: &[NodeId], held: bool, apart: &'a HashSet<TableId>) -> Windows<'a> {
-        let carried: HashSet<(ObjectId, usize)> = body.carried.iter().map(|one| (one.object, one.index)).collect();
-        let changing: HashSet<ObjectId> = body.carried.iter().map(|one| one.object).collect();
-        let (varying, windows) = (HashSet::new(), HashMap::new());
+    pub fn new(body: &'a Loop, order: &[NodeId], held: bool, apart: &'a FxHashSet<TableId>) -> Windows<'a> {
+        let carried: FxHashSet<(ObjectId, usize)> = body.carried.iter().map(|one| (one.object, one.index)).collect();
+        let changing: FxHashSet<ObjectId> = body.carried.iter().map(|one| one.object).collect();
+        let (varying, windows) = (FxHashSet::default(), FxHashMap::default());
         let mut found = Windows { body, varying, windows, held, apart };
         for &id in order {
             let op = body.graph.op(id);
@@ -156,7 +157,7 @@ impl<'a> Windows<'a> {
 
     /// The operations between the window of a node and the node.
     pub fn cone(&self, id: NodeId) -> Vec<NodeId> {
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         let mut open = vec![id];
         let mut cone = Vec::new();
         while let Some(id) = open.pop() {
@@ -200,8 +201,8 @@ impl<'a> Windows<'a> {
         })
     }
 
-    fn users(&self, order: &[NodeId]) -> HashMap<NodeId, Vec<NodeId>> {
-        let mut users: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    fn users(&self, order: &[NodeId]) -> FxHashMap<NodeId, Vec<NodeId>> {
+        let mut users: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
         for &id in order {
             for operand in self.graph().op(id).operands() {
                 users.entry(operand).or_default().push(id);
@@ -211,11 +212,11 @@ impl<'a> Windows<'a> {
     }
 
     /// Functions of a window that something else reads; what only sums of `taken` read is none.
-    pub fn exits(&self, order: &[NodeId], roots: &[NodeId], taken: &HashSet<NodeId>) -> Vec<NodeId> {
+    pub fn exits(&self, order: &[NodeId], roots: &[NodeId], taken: &FxHashSet<NodeId>) -> Vec<NodeId> {
         let users = self.users(order);
-        let roots: HashSet<NodeId> = roots.iter().copied().collect();
+        let roots: FxHashSet<NodeId> = roots.iter().copied().collect();
         // Sums inside of sums that are taken.
-        let mut inside: HashSet<NodeId> = taken.clone();
+        let mut inside: FxHashSet<NodeId> = taken.clone();
         for &id in order.iter().rev() {
             let of_users = users.get(&id).map(Vec::as_slice).unwrap_or_default();
             let is_inside = !of_users.is_empty() && of_users.iter().all(|user| inside.contains(user));
@@ -232,9 +233,9 @@ impl<'a> Windows<'a> {
     }
 
     /// Functions of a window that something else reads, or that are put beside others.
-    pub fn parts(&self, order: &[NodeId], roots: &[NodeId]) -> HashSet<NodeId> {
+    pub fn parts(&self, order: &[NodeId], roots: &[NodeId]) -> FxHashSet<NodeId> {
         let users = self.users(order);
-        let roots: HashSet<NodeId> = roots.iter().copied().collect();
+        let roots: FxHashSet<NodeId> = roots.iter().copied().collect();
         let is_part = |id: &NodeId| {
             let of_users = users.get(id).map(Vec::as_slice).unwrap_or_default();
             let outside =
@@ -252,8 +253,8 @@ impl<'a> Windows<'a> {
     /// Sums that something else than a sum reads, with their terms.
     pub fn sums(&self, order: &[NodeId], roots: &[NodeId]) -> Vec<(NodeId, Vec<NodeId>)> {
         let users = self.users(order);
-        let roots: HashSet<NodeId> = roots.iter().copied().collect();
-        let tops: HashSet<NodeId> = (order.iter().copied())
+        let roots: FxHashSet<NodeId> = roots.iter().copied().collect();
+        let tops: FxHashSet<NodeId> = (order.iter().copied())
             .filter(|&id| self.is_sum(id))
             .filter(|id| {
                 roots.contains(id) || users.get(id).is_some_and(|users| users.iter().any(|&user| !self.is_sum(user)))

@@ -18,7 +18,7 @@ pub use form::Form;
 use spaces::{InSpace, Spaces};
 
 use crate::kernel::{Graph, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// Longest form.
@@ -45,11 +45,11 @@ pub struct Atom {
 /// Forms of all nodes that some roots need.
 #[derive(Clone, Debug, Default)]
 pub struct Forms {
-    forms: HashMap<NodeId, Rc<[Form]>>,
+    forms: FxHashMap<NodeId, Rc<[Form]>>,
     sources: Vec<(Source, u32)>,
-    first_bit: HashMap<Source, u32>,
+    first_bit: FxHashMap<Source, u32>,
     atoms: Vec<Atom>,
-    atom_numbers: HashMap<Atom, usize>,
+    atom_numbers: FxHashMap<Atom, usize>,
     /// For each atom, a node that holds its index in the low bits.
     index_nodes: Vec<NodeId>,
 }
@@ -58,7 +58,7 @@ impl Forms {
     /// The forms of all nodes that the roots need. Spaces are shared by graphs that are compared.
     pub fn new(graph: &Graph, roots: impl IntoIterator<Item = NodeId>, spaces: &mut Spaces) -> Forms {
         let mut forms = Forms::default();
-        let mut tables = HashMap::new();
+        let mut tables = FxHashMap::default();
         for id in graph.reachable(roots) {
             let own = forms.linear(graph, id, spaces, &mut tables);
             let own = match own {
@@ -113,7 +113,7 @@ impl Forms {
         graph: &Graph,
         id: NodeId,
         spaces: &mut Spaces,
-        tables: &mut HashMap<u32, Option<InSpace>>,
+        tables: &mut FxHashMap<u32, Option<InSpace>>,
     ) -> Option<Vec<Form>> {
         let node = graph.node(id);
         let width = node.width;

@@ -4,7 +4,8 @@ use super::Rolled;
 use super::shape::{Before, Handed, Rounds, Source, progression};
 use super::trace::Trace;
 use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Table, TableId};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Bits of indices.
 const INDEX: u32 = 32;
@@ -55,9 +56,9 @@ struct Emitter<'t> {
     objects: Vec<Object>,
     effects: Vec<Effect>,
     /// What stands for values.
-    new: HashMap<NodeId, NodeId>,
+    new: FxHashMap<NodeId, NodeId>,
     /// Elements that values lie in.
-    lying: HashMap<NodeId, (ObjectId, usize)>,
+    lying: FxHashMap<NodeId, (ObjectId, usize)>,
     /// Lists that need not begin with zeros.
     filled: Vec<ObjectId>,
     loads: u32,
@@ -74,8 +75,8 @@ pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], fou
         graph: Graph::with_tables_of(trace.graph),
         objects: objects.to_vec(),
         effects: Vec::new(),
-        new: HashMap::new(),
-        lying: HashMap::new(),
+        new: FxHashMap::default(),
+        lying: FxHashMap::default(),
         filled: Vec::new(),
         loads: loads.max().unwrap_or(0),
     };

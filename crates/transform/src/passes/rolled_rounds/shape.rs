@@ -3,7 +3,8 @@
 use super::Aim;
 use super::trace::{LEAST, READ, Run, Trace};
 use crate::kernel::{NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Loads and stores for what goes from round to round, at most: one to so many other values of a round.
 const OVERHEAD: usize = 3;
@@ -102,7 +103,7 @@ impl Rounds {
             first: BTreeMap::new(),
             wanted: Vec::new(),
         };
-        let mut known: HashMap<Vec<NodeId>, usize> = HashMap::new();
+        let mut known: FxHashMap<Vec<NodeId>, usize> = FxHashMap::default();
         for value in 0..run.period {
             let sources = rounds.sources_of(trace, value, &mut known, aim)?;
             rounds.sources.push(sources);
@@ -143,7 +144,7 @@ impl Rounds {
         &mut self,
         trace: &Trace,
         value: usize,
-        known: &mut HashMap<Vec<NodeId>, usize>,
+        known: &mut FxHashMap<Vec<NodeId>, usize>,
         aim: Aim,
     ) -> Option<Vec<Source>> {
         let position = |round: usize| self.start + round * self.period + value;

@@ -225,7 +225,7 @@ fn rounds_on_what_rounds_gave_are_another_loop() {
     assert_eq!(loops(&rolled), 2);
     assert!(n_values(&rolled.graph, &rolled.effects) * 3 < n_values(&graph, &effects));
     // The names of objects stay different ones.
-    let names: std::collections::HashSet<&str> = rolled.objects.iter().map(|object| object.name.as_str()).collect();
+    let names: rustc_hash::FxHashSet<&str> = rolled.objects.iter().map(|object| object.name.as_str()).collect();
     assert_eq!(names.len(), rolled.objects.len());
 }
 

@@ -1,9 +1,9 @@
 //! Where the same operations come again, a period later.
 
 use super::Aim;
-use crate::kernel::graph::{Mixed, Mixer};
 use crate::kernel::{Effect, Graph, NodeId, Op};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 /// Operations in a row that must be the same for their distance to be tried as a period. Many parts of a round are alike,
@@ -90,7 +90,7 @@ fn reads(graph: &Graph, id: NodeId) -> bool {
 /// them before: so the first rounds do as the others.
 fn bits_with_users(graph: &Graph, nodes: Vec<NodeId>) -> Vec<NodeId> {
     let takes_bits = |id: NodeId| matches!(graph.op(id), Op::Extract(..));
-    let mut waiting: HashSet<NodeId> = nodes.iter().copied().filter(|&id| takes_bits(id)).collect();
+    let mut waiting: FxHashSet<NodeId> = nodes.iter().copied().filter(|&id| takes_bits(id)).collect();
     let mut ordered = Vec::with_capacity(nodes.len());
     for &id in nodes.iter().filter(|id| !takes_bits(**id)) {
         let operands = graph.op(id).operands();
@@ -123,7 +123,7 @@ impl<'g> Trace<'g> {
         if aim.is_registers() {
             nodes = bits_with_users(graph, nodes);
         }
-        let positions: HashMap<NodeId, usize, Mixed> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let positions: FxHashMap<NodeId, usize> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let (mut operands, mut first_operands) = (Vec::with_capacity(2 * nodes.len()), vec![0]);
         let mut users = vec![Vec::new(); nodes.len()];
         let mut waits = vec![false; nodes.len()];
@@ -131,7 +131,7 @@ impl<'g> Trace<'g> {
         for (at, &id) in nodes.iter().enumerate() {
             let node = graph.node(id);
             waits[at] = matches!(node.op, Op::Entry { .. });
-            let mut form = Mixer::default();
+            let mut form = FxHasher::default();
             std::mem::discriminant(&node.op).hash(&mut form);
             node.width.hash(&mut form);
             parameter(&node.op).hash(&mut form);
@@ -199,8 +199,8 @@ impl<'g> Trace<'g> {
 
     /// The distances at which rows come again most often.
     fn distances(&self, from: usize, to: usize, row: usize) -> Vec<usize> {
-        let mut last: HashMap<u64, usize, Mixed> = HashMap::default();
-        let mut often: HashMap<usize, usize, Mixed> = HashMap::default();
+        let mut last: FxHashMap<u64, usize> = FxHashMap::default();
+        let mut often: FxHashMap<usize, usize> = FxHashMap::default();
         // A polynomial of the forms of a row: that of the next one differs in the first and the last (Karp and Rabin 1987).
         let forms = &self.forms[from..to];
         let leaving = (0..row).fold(1u64, |power, _| power.wrapping_mul(BASE));

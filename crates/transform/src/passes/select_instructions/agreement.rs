@@ -5,8 +5,8 @@ use super::meaning::Operands;
 use crate::kernel::evaluate::Values;
 use crate::kernel::evidence::{DRAWS, PASSES, agree};
 use crate::kernel::{Evidence, Loop};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 /// What both kinds of selection are held to.
 const TRIED: [Evidence; 2] = [
@@ -37,7 +37,7 @@ pub(super) fn of_words() -> Vec<Evidence> {
 
 /// Whether both loops leave the same behind.
 pub(super) fn loops_agree(old: &Loop, new: &Loop, choice: &Choice) -> bool {
-    let meanings: RefCell<HashMap<u32, Values>> = RefCell::new(HashMap::new());
+    let meanings: RefCell<FxHashMap<u32, Values>> = RefCell::new(FxHashMap::default());
     let instruction = |description: u32, operands: &[u128]| {
         let Some(meaning) = choice.meanings.get(description as usize) else { return 0 };
         let mut known = meanings.borrow_mut();

@@ -6,7 +6,8 @@
 use super::meaning::{Block, LANE_BITS, Row};
 use crate::kernel::{Graph, NodeId, Op};
 use crate::passes::linear::{Form, Forms, Source};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Where a result is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +48,7 @@ pub struct Layers {
     /// Layers in the order of their first atoms.
     pub layers: Vec<Layer>,
     /// The layer of each atom that has one.
-    pub layer_of: HashMap<usize, usize>,
+    pub layer_of: FxHashMap<usize, usize>,
 }
 
 impl Layers {
@@ -122,7 +123,7 @@ fn depths(forms: &Forms) -> Vec<u32> {
 
 /// Roots, and the operands of nodes that are sources.
 fn used_nodes(graph: &Graph, roots: &[NodeId], forms: &Forms) -> Vec<NodeId> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut used: Vec<NodeId> = roots.iter().copied().filter(|&root| seen.insert(root)).collect();
     for id in graph.reachable(roots.iter().copied()) {
         let entry = matches!(graph.op(id), Op::Entry { .. });
@@ -156,8 +157,8 @@ fn join(targets: &[Target], sets: &mut Sets) {
     loop {
         let mut changed = false;
         // A layer whose atoms use results of one layer, and one that is used by atoms of one layer.
-        let mut made_of: HashMap<usize, usize> = HashMap::new();
-        let mut makes: HashMap<usize, usize> = HashMap::new();
+        let mut made_of: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut makes: FxHashMap<usize, usize> = FxHashMap::default();
         for target in targets {
             let (first, _) = target.entering[0];
             for &(other, _) in &target.entering[1..] {

@@ -34,7 +34,8 @@ use crate::passes::linear::spaces::Spaces;
 use layers::{Layer, Layers, Use};
 use meaning::{Matrix, Shape};
 use positions::{Constraint, Puzzle};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The instructions to choose from: their meanings in normal form.
 #[derive(Clone, Debug)]
@@ -154,14 +155,14 @@ fn is_possible(matrix: &Matrix, target: &layers::Target) -> bool {
 
 /// Lanes of atoms and of results.
 struct Lanes {
-    atoms: HashMap<usize, usize>,
-    targets: HashMap<usize, usize>,
+    atoms: FxHashMap<usize, usize>,
+    targets: FxHashMap<usize, usize>,
 }
 
 /// A lane for each atom and each result of the layers that have an instruction, or a layer that cannot have it.
 fn arrange(layers: &Layers, forms: &Forms, graph: &Graph, placed: &[Option<Placed>]) -> Result<Lanes, usize> {
     let mut puzzle = Puzzle::default();
-    let mut atoms: HashMap<usize, usize> = HashMap::new();
+    let mut atoms: FxHashMap<usize, usize> = FxHashMap::default();
     for placed in placed.iter().flatten() {
         let first = puzzle.variables.len();
         for (rank, atom) in in_order(&placed.layer.atoms, forms, graph).into_iter().enumerate() {
@@ -170,7 +171,7 @@ fn arrange(layers: &Layers, forms: &Forms, graph: &Graph, placed: &[Option<Place
         }
         puzzle.different.push((first..puzzle.variables.len()).collect());
     }
-    let mut targets: HashMap<usize, usize> = HashMap::new();
+    let mut targets: FxHashMap<usize, usize> = FxHashMap::default();
     for placed in placed.iter().flatten() {
         for &number in
             placed.layer.targets.iter().filter(|&&target| is_possible(placed.matrix, &layers.targets[target]))

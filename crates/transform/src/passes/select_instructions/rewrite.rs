@@ -13,7 +13,7 @@ use super::meaning::{LANE_BITS, Row};
 use super::{Choice, Lanes, Placed};
 use crate::kernel::{Graph, NodeId, Op};
 use crate::passes::linear::{Forms, Source};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a value comes in the order of a kernel's world: tokens as they come, elements as they lie, values.
 pub type Order = (u32, u64, u64, u32);
@@ -52,20 +52,20 @@ struct Rewriter<'a> {
     choice: &'a Choice,
     new: Graph,
     /// The old table under its number in the new graph.
-    tables: HashMap<u32, crate::kernel::TableId>,
-    values: HashMap<NodeId, NodeId>,
-    without: HashMap<(usize, NodeId), NodeId>,
-    stands: HashMap<NodeId, Vec<(u32, Stand)>>,
+    tables: FxHashMap<u32, crate::kernel::TableId>,
+    values: FxHashMap<NodeId, NodeId>,
+    without: FxHashMap<(usize, NodeId), NodeId>,
+    stands: FxHashMap<NodeId, Vec<(u32, Stand)>>,
     /// Layers that each old node depends on.
-    needs: HashMap<NodeId, HashSet<usize>>,
+    needs: FxHashMap<NodeId, FxHashSet<usize>>,
     ranks: Vec<(usize, usize)>,
     /// For each layer and lane the results that stand there, the one that the instruction gives first if it gives one.
     results: Vec<Vec<(bool, Vec<usize>)>>,
-    states: HashMap<usize, NodeId>,
+    states: FxHashMap<usize, NodeId>,
     /// Layers whose states are being made: what they are made of cannot be taken out of them.
-    open: HashSet<usize>,
-    instructions: HashMap<usize, NodeId>,
-    differences: HashMap<(usize, usize), NodeId>,
+    open: FxHashSet<usize>,
+    instructions: FxHashMap<usize, NodeId>,
+    differences: FxHashMap<(usize, usize), NodeId>,
 }
 
 /// Eight bits to pack, and where they stand in the old graph.
@@ -92,17 +92,17 @@ pub fn rewrite(
         lanes,
         choice,
         new: Graph::new(),
-        tables: HashMap::new(),
-        values: HashMap::new(),
-        without: HashMap::new(),
-        stands: HashMap::new(),
-        needs: HashMap::new(),
+        tables: FxHashMap::default(),
+        values: FxHashMap::default(),
+        without: FxHashMap::default(),
+        stands: FxHashMap::default(),
+        needs: FxHashMap::default(),
         ranks: Vec::new(),
         results: Vec::new(),
-        states: HashMap::new(),
-        open: HashSet::new(),
-        instructions: HashMap::new(),
-        differences: HashMap::new(),
+        states: FxHashMap::default(),
+        open: FxHashSet::default(),
+        instructions: FxHashMap::default(),
+        differences: FxHashMap::default(),
     };
     rewriter.find_needs(roots)?;
     rewriter.find_results();
@@ -118,7 +118,7 @@ impl Rewriter<'_> {
 
     fn find_needs(&mut self, roots: &[NodeId]) -> Option<()> {
         for id in self.old.reachable(roots.iter().copied()) {
-            let mut needs = HashSet::new();
+            let mut needs = FxHashSet::default();
             for operand in self.old.op(id).operands() {
                 needs.extend(self.needs.get(&operand).into_iter().flatten());
             }
@@ -133,7 +133,7 @@ impl Rewriter<'_> {
             self.needs.insert(id, needs);
         }
         for (number, layer) in self.layers.layers.iter().enumerate() {
-            let mut needs: HashSet<usize> = HashSet::new();
+            let mut needs: FxHashSet<usize> = FxHashSet::default();
             for &atom in &layer.atoms {
                 needs.extend(self.needs.get(&self.forms.index_node(atom)).into_iter().flatten());
             }

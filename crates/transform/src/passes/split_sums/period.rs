@@ -12,7 +12,7 @@
 //! Found by computing with bits of which each is known, a bit of the number, its inverse, or anything.
 
 use crate::kernel::{Carry, Graph, Loop, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Passes of a period.
 pub const PERIOD: usize = 32;
@@ -106,7 +106,7 @@ pub(super) fn period(index: &Loop) -> Option<Period> {
 
 /// The value of a node where the low bits of a counter are known, if they tell it.
 fn at(graph: &Graph, root: NodeId, counter: NodeId, low: usize) -> Option<usize> {
-    let mut bits: HashMap<NodeId, Vec<Bit>> = HashMap::new();
+    let mut bits: FxHashMap<NodeId, Vec<Bit>> = FxHashMap::default();
     for id in graph.reachable([root]) {
         let width = graph.width(id);
         let made: Vec<Bit> = if id == counter {
@@ -128,7 +128,7 @@ fn at(graph: &Graph, root: NodeId, counter: NodeId, low: usize) -> Option<usize>
 }
 
 /// The bits of a node from those of its operands, the lowest first.
-fn evaluated(graph: &Graph, id: NodeId, bits: &HashMap<NodeId, Vec<Bit>>) -> Option<Vec<Bit>> {
+fn evaluated(graph: &Graph, id: NodeId, bits: &FxHashMap<NodeId, Vec<Bit>>) -> Option<Vec<Bit>> {
     let width = graph.width(id) as usize;
     let of = |id: &NodeId| bits.get(id);
     let both = |a: &NodeId, b: &NodeId, f: fn(Bit, Bit) -> Bit| {

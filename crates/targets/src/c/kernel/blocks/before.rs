@@ -4,13 +4,13 @@
 use super::plan::{BYTES, Block};
 use super::{Printer, ports};
 use headrace_transform::kernel::{Carried, Carry, Loop, ObjectId, Op};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
 /// Elements that a pass reads and that hold tokens of the pass before: port and offset of the token, and the element. Several
 /// elements may come to hold the same token without having begun with the same value.
 pub(super) fn read_delays(body: &Loop) -> Vec<(u32, i64, &Carried)> {
-    let read: HashSet<(ObjectId, usize)> = body
+    let read: FxHashSet<(ObjectId, usize)> = body
         .graph
         .reachable(body.roots())
         .into_iter()

@@ -25,7 +25,8 @@ use super::words::Unsuited;
 use headrace_instructions::Description;
 use headrace_transform::kernel::{Carry, Evidence, Loop, ObjectId};
 use plan::{BYTES, Block, Operand, Plan};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use support::support;
 
@@ -86,7 +87,7 @@ fn print(
     changed: Option<&BTreeSet<ObjectId>>,
 ) -> Result<Blocks, Unsuited> {
     let plan = Plan::new(body)?;
-    let mut delayed = HashSet::new();
+    let mut delayed = FxHashSet::default();
     if !read_delays(body).into_iter().all(|(port, offset, _)| delayed.insert((port, offset))) {
         return Err(Unsuited("two elements hold the same token of the pass before".into()));
     }
@@ -153,7 +154,7 @@ struct Printer<'a> {
     text: String,
     /// Registers of [`Plan::blocks`] that no pass changes, and that differ from message to message where each turn belongs
     /// to others.
-    own: HashSet<usize>,
+    own: FxHashSet<usize>,
     /// Whether each turn has messages of its own.
     many: bool,
     /// Of [`Plan::blocks`], those that somebody else holds: where.
@@ -170,7 +171,7 @@ impl<'a> Printer<'a> {
             names,
             features,
             text: String::new(),
-            own: HashSet::new(),
+            own: FxHashSet::default(),
             many: false,
             held: BTreeMap::new(),
         }

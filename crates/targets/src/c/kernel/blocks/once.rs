@@ -10,7 +10,8 @@ use super::plan::{BYTES, Plan};
 use headrace_instructions::Description;
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, NodeId, Object, Op, TableId};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Text of what is computed once.
@@ -22,7 +23,7 @@ pub(super) struct Once<'a> {
     pub text: String,
     /// What they need of the machine.
     pub features: BTreeSet<String>,
-    known: HashMap<NodeId, String>,
+    known: FxHashMap<NodeId, String>,
     in_words: Vec<Effect>,
 }
 
@@ -55,7 +56,7 @@ impl<'a> Once<'a> {
             names,
             text: String::new(),
             features: BTreeSet::new(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             in_words: Vec::new(),
         }
     }

@@ -8,7 +8,8 @@ mod glued;
 
 use super::super::words::Unsuited;
 use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Bytes of a register of a pass.
 pub(super) const BYTES: usize = 16;
@@ -94,11 +95,11 @@ pub(super) struct Plan<'a> {
     /// Whether each register is needed.
     pub live: Vec<bool>,
     /// Carried elements of which the next value can be computed before the pass before is done.
-    ahead: HashSet<(ObjectId, usize)>,
-    numbers: HashMap<Block, usize>,
-    of_node: HashMap<NodeId, usize>,
-    varying: HashSet<NodeId>,
-    carried: HashMap<(ObjectId, usize), usize>,
+    ahead: FxHashSet<(ObjectId, usize)>,
+    numbers: FxHashMap<Block, usize>,
+    of_node: FxHashMap<NodeId, usize>,
+    varying: FxHashSet<NodeId>,
+    carried: FxHashMap<(ObjectId, usize), usize>,
 }
 
 impl<'a> Plan<'a> {
@@ -106,7 +107,7 @@ impl<'a> Plan<'a> {
     ///
     /// What cannot be done with registers of 128 bits.
     pub fn new(body: &'a Loop) -> Result<Plan<'a>, Unsuited> {
-        let carried: HashMap<(ObjectId, usize), usize> =
+        let carried: FxHashMap<(ObjectId, usize), usize> =
             body.carried.iter().enumerate().map(|(i, one)| ((one.object, one.index), i)).collect();
         let mut plan = Plan {
             body,
@@ -118,9 +119,9 @@ impl<'a> Plan<'a> {
             delays: Vec::new(),
             live: Vec::new(),
             ahead: ahead(body),
-            numbers: HashMap::new(),
-            of_node: HashMap::new(),
-            varying: HashSet::new(),
+            numbers: FxHashMap::default(),
+            of_node: FxHashMap::default(),
+            varying: FxHashSet::default(),
             carried,
         };
         for id in body.graph.reachable(body.roots()) {
@@ -387,19 +388,19 @@ impl<'a> Plan<'a> {
 }
 
 /// Elements that are carried, are no counters, and do not need what is carried round a circle.
-fn ahead(body: &Loop) -> HashSet<(ObjectId, usize)> {
-    let counters: HashSet<(ObjectId, usize)> = body
+fn ahead(body: &Loop) -> FxHashSet<(ObjectId, usize)> {
+    let counters: FxHashSet<(ObjectId, usize)> = body
         .carried
         .iter()
         .filter(|one| matches!(one.carry, Carry::Counter { .. }))
         .map(|one| (one.object, one.index))
         .collect();
-    let others: HashSet<(ObjectId, usize)> =
+    let others: FxHashSet<(ObjectId, usize)> =
         body.carried.iter().map(|one| (one.object, one.index)).filter(|one| !counters.contains(one)).collect();
     // For each node, the carried elements that it needs.
-    let mut needs: HashMap<NodeId, HashSet<(ObjectId, usize)>> = HashMap::new();
+    let mut needs: FxHashMap<NodeId, FxHashSet<(ObjectId, usize)>> = FxHashMap::default();
     for id in body.graph.reachable(body.roots()) {
-        let mut own = HashSet::new();
+        let mut own = FxHashSet::default();
         if let Op::Entry { object, index } = body.graph.op(id) {
             match body.graph.constant(*index) {
                 Some(at) => own.extend(others.get(&(*object, at as usize))),
@@ -411,7 +412,7 @@ fn ahead(body: &Loop) -> HashSet<(ObjectId, usize)> {
         }
         needs.insert(id, own);
     }
-    let mut ahead = HashSet::new();
+    let mut ahead = FxHashSet::default();
     loop {
         let before = ahead.len();
         for one in &body.carried {

@@ -5,7 +5,7 @@
 
 use super::Printer;
 use headrace_transform::kernel::{NodeId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
 /// Numbers that are kept from compilers at most: each takes a register, or is stored and loaded.
@@ -13,11 +13,11 @@ const MOST_NUMBERS: usize = 8;
 
 impl Printer<'_> {
     /// Of sums with more than two terms, what the last term is added to; and numbers that are only added.
-    pub(super) fn sums_to_keep(&self) -> HashSet<NodeId> {
+    pub(super) fn sums_to_keep(&self) -> FxHashSet<NodeId> {
         let graph = &self.words.graph;
         let lane = self.lane();
         let order = self.reachable();
-        let mut readers: HashMap<NodeId, (usize, bool)> = HashMap::new();
+        let mut readers: FxHashMap<NodeId, (usize, bool)> = FxHashMap::default();
         self.values.iter().for_each(|&value| *readers.entry(value).or_insert((0, false)) = (1, true));
         for &id in &order {
             let is_sum = matches!(graph.op(id), Op::Add(..)) && graph.width(id) == lane;
@@ -31,7 +31,7 @@ impl Printer<'_> {
         let is_sum = |id: &NodeId| matches!(graph.op(*id), Op::Add(..)) && graph.width(*id) == lane && !is_part(id);
         let whole = order.iter().filter(|id| is_sum(id));
         let parts = whole.flat_map(|&id| graph.op(id).operands()).filter(is_part);
-        let mut kept: HashSet<NodeId> = parts.collect();
+        let mut kept: FxHashSet<NodeId> = parts.collect();
         let is_number = |id: &NodeId| matches!(graph.op(*id), Op::Const(_));
         let added = |id: &NodeId| is_number(id) && readers.get(id).is_some_and(|one| !one.1);
         let numbers: Vec<NodeId> = order.iter().copied().filter(added).collect();

@@ -11,7 +11,7 @@ use headrace_transform::kernel::{Loop, NodeId, Op};
 use headrace_transform::passes::late_terms_last::late_terms_last;
 use headrace_transform::passes::outer_complements::outer_complements;
 use headrace_transform::passes::several_passes::several_passes;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
 /// Operations take so much of what they are taken for elsewhere: nothing here waits for memory, and two are issued a cycle.
@@ -232,7 +232,7 @@ fn moves(body: &Loop, held: &Held, names: &LoopNames) -> Vec<(u64, String, u64)>
 fn cycles(printer: &Printer, one: &OnePass, n_in: usize, n_out: usize) -> f64 {
     let words = printer.words;
     let order = printer.reachable();
-    let mut once: HashSet<NodeId> = HashSet::new();
+    let mut once: FxHashSet<NodeId> = FxHashSet::default();
     for &id in &order {
         let op = words.graph.op(id);
         let is_once = match op {

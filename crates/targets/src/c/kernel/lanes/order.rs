@@ -6,8 +6,9 @@
 
 use super::Printer;
 use headrace_transform::kernel::NodeId;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that begin in a cycle.
 const WIDTH: usize = 2;
@@ -77,12 +78,12 @@ impl Printer<'_> {
     /// is computed then.
     pub(super) fn depth_first(&self) -> Vec<NodeId> {
         let graph = &self.words.graph;
-        let mut heights: HashMap<NodeId, u32> = HashMap::new();
+        let mut heights: FxHashMap<NodeId, u32> = FxHashMap::default();
         for id in self.reachable() {
             let below = graph.op(id).operands().into_iter().map(|operand| heights[&operand]).max();
             heights.insert(id, below.map_or(0, |below| below + 1));
         }
-        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let (mut order, mut seen) = (Vec::new(), FxHashSet::default());
         let mut open: Vec<(NodeId, bool)> = self.values.iter().rev().map(|&id| (id, false)).collect();
         while let Some((id, is_ready)) = open.pop() {
             if is_ready {
@@ -99,7 +100,7 @@ impl Printer<'_> {
 }
 
 fn statements(text: &str) -> Option<Vec<Statement<'_>>> {
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
     let mut statements = Vec::new();
     for line in text.lines() {
         let (name, value) = line.trim_start().strip_prefix("const ")?.strip_suffix(';')?.split_once(" = ")?;

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use headrace_transform::kernel::{NodeId, Op};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Where a rotation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Printer<'_> {
     }
 
     /// What is read for the values, themselves included.
-    pub(super) fn read_for_values(&self) -> HashSet<NodeId> {
-        let mut seen = HashSet::new();
+    pub(super) fn read_for_values(&self) -> FxHashSet<NodeId> {
+        let mut seen = FxHashSet::default();
         let mut open = self.values.clone();
         while let Some(id) = open.pop() {
             if seen.insert(id) {

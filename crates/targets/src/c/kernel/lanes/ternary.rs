@@ -10,7 +10,7 @@ use headrace_boolean::basis::Basis;
 use headrace_boolean::circuit::lookup_tables::cover;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Graph, NodeId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Searches for few gates.
 const SEARCHES: usize = 8;
@@ -21,9 +21,9 @@ pub(super) struct Ternary {
     gates: Vec<Gate>,
     inputs: Vec<NodeId>,
     /// Nodes that come out.
-    outputs: HashMap<NodeId, Signal>,
+    outputs: FxHashMap<NodeId, Signal>,
     /// Nodes that are inside: nothing but the circuit reads them.
-    inside: HashSet<NodeId>,
+    inside: FxHashSet<NodeId>,
 }
 
 impl Ternary {
@@ -38,9 +38,9 @@ impl Ternary {
         let is_bitwise = |id: &NodeId| {
             graph.width(*id) == lane && matches!(graph.op(*id), Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Not(_))
         };
-        let inside: HashSet<NodeId> = order.iter().copied().filter(is_bitwise).collect();
+        let inside: FxHashSet<NodeId> = order.iter().copied().filter(is_bitwise).collect();
         let mut inputs: Vec<NodeId> = Vec::new();
-        let mut read_outside: HashSet<NodeId> = values.iter().copied().collect();
+        let mut read_outside: FxHashSet<NodeId> = values.iter().copied().collect();
         for id in order {
             if inside.contains(id) {
                 let operands = graph.op(*id).operands();
@@ -52,7 +52,7 @@ impl Ternary {
         inputs.sort_unstable();
         inputs.dedup();
         let mut circuit = Circuit::new(inputs.len());
-        let mut signals: HashMap<NodeId, Signal> =
+        let mut signals: FxHashMap<NodeId, Signal> =
             inputs.iter().enumerate().map(|(at, &id)| (id, circuit.input(at))).collect();
         let mut listed: Vec<NodeId> = Vec::new();
         for &id in order.iter().filter(|id| inside.contains(id)) {
@@ -97,7 +97,7 @@ impl Ternary {
 
 impl Printer<'_> {
     /// The variable of a signal, after the statements that it needs.
-    pub(super) fn gate(&mut self, ternary: &Ternary, signal: Signal, known: &mut HashMap<Signal, String>) -> String {
+    pub(super) fn gate(&mut self, ternary: &Ternary, signal: Signal, known: &mut FxHashMap<Signal, String>) -> String {
         if let Some(name) = known.get(&signal) {
             return name.clone();
         }
@@ -105,7 +105,7 @@ impl Printer<'_> {
             Ok(id) => return self.vector(id),
             Err(gate) => gate,
         };
-        let operands: HashMap<Signal, String> =
+        let operands: FxHashMap<Signal, String> =
             gate.operands().map(|operand| (operand, self.gate(ternary, operand, known))).collect();
         let text = gate_text(&gate, self.machine, self.lane(), &|operand| operands[&operand].clone());
         let name = format!("t{}_", signal.index());

@@ -3,7 +3,7 @@
 
 use super::Printer;
 use headrace_transform::kernel::{NodeId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Passes side by side.
 pub(super) const TOGETHER: u64 = 2;
@@ -35,10 +35,10 @@ impl Printer<'_> {
         let is_first = |port: u32, word: u64| word < self.words.outputs[port as usize].words(self.words.bits) / n;
         let written = self.words.written.iter().zip(&self.values);
         let of_first = written.filter(|((port, word, _), _)| is_first(*port, *word)).map(|(_, &value)| value);
-        let known: HashSet<NodeId> = graph.reachable(of_first).into_iter().collect();
+        let known: FxHashSet<NodeId> = graph.reachable(of_first).into_iter().collect();
         let all = if self.is_deep { self.depth_first() } else { self.reachable() };
         let (first, others): (Vec<NodeId>, Vec<NodeId>) = all.into_iter().partition(|id| known.contains(id));
-        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         let mut order = Vec::new();
         let in_turn = (0..first.len().max(others.len())).flat_map(|at| [first.get(at), others.get(at)]).flatten();
         for &id in in_turn {
@@ -56,7 +56,7 @@ impl Printer<'_> {
         let order: Vec<NodeId> = self.reachable().into_iter().filter(varying).collect();
         let is_free = |id: NodeId| matches!(graph.op(id), Op::Input { .. } | Op::Extract(_, 0));
         let operations = order.iter().filter(|&&id| !is_free(id)).count();
-        let mut depths: HashMap<NodeId, usize> = HashMap::new();
+        let mut depths: FxHashMap<NodeId, usize> = FxHashMap::default();
         for &id in &order {
             let operands = self.reads(id);
             let below = operands.iter().filter_map(|operand| depths.get(operand)).max().copied().unwrap_or(0);
@@ -71,7 +71,7 @@ impl Printer<'_> {
         let graph = &self.words.graph;
         let is_free = |id: NodeId| matches!(graph.op(id), Op::Input { .. } | Op::Extract(_, 0));
         let operations = order.iter().filter(|&&id| !is_free(id)).count();
-        let mut last: HashMap<NodeId, usize> = HashMap::new();
+        let mut last: FxHashMap<NodeId, usize> = FxHashMap::default();
         for (at, &id) in order.iter().enumerate() {
             last.extend(self.reads(id).into_iter().map(|operand| (operand, at)));
         }

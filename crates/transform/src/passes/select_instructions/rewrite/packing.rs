@@ -4,7 +4,8 @@ use super::super::meaning::{IDENTITY, LANE_BITS, Row, Shape};
 use super::{At, Lane, Order, Rewriter, order};
 use crate::kernel::{NodeId, Op};
 use crate::passes::linear::Source;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 impl Rewriter<'_> {
     pub(super) fn can_be_packed(&self, row: &Row) -> bool {
@@ -28,7 +29,7 @@ impl Rewriter<'_> {
         }
         let matrices = self.matrices(&rows, &mut as_written);
         let mut terms: Vec<NodeId> = Vec::new();
-        let mut in_matrices: HashSet<At> = HashSet::new();
+        let mut in_matrices: FxHashSet<At> = FxHashSet::default();
         for (description, operand) in matrices {
             in_matrices.extend(operand.iter().flatten());
             let parts: Vec<NodeId> = operand.iter().rev().map(|source| self.lane_of(*source)).collect();
@@ -60,7 +61,7 @@ impl Rewriter<'_> {
         let mut registers: BTreeMap<(u32, u64, usize), Vec<Option<NodeId>>> = BTreeMap::new();
         for (p, mut pieces) in pieces.into_iter().enumerate() {
             pieces.sort();
-            let mut counts: HashMap<(u32, u64), usize> = HashMap::new();
+            let mut counts: FxHashMap<(u32, u64), usize> = FxHashMap::default();
             for (key, piece) in pieces {
                 let kind = (key.0, key.1);
                 let count = counts.entry(kind).or_insert(0);

@@ -3,8 +3,8 @@
 use super::bits::{Bit, bits};
 use super::pattern::WORD_BITS;
 use crate::kernel::{Graph, NodeId, Op};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Nested sums of a word that are looked at.
@@ -27,22 +27,22 @@ pub struct Kernel {
     /// The values.
     pub graph: Graph,
     /// Words that are put together, by their lowest bit.
-    by_lowest: HashMap<Bit, Vec<NodeId>>,
+    by_lowest: FxHashMap<Bit, Vec<NodeId>>,
     /// The bits of nodes that somebody asked for.
-    bits: RefCell<HashMap<NodeId, Rc<[Bit]>>>,
-    parts: HashMap<NodeId, Vec<NodeId>>,
+    bits: RefCell<FxHashMap<NodeId, Rc<[Bit]>>>,
+    parts: FxHashMap<NodeId, Vec<NodeId>>,
     /// Sums that each word is an operand of.
-    sums: HashMap<NodeId, Vec<NodeId>>,
-    uses: HashMap<NodeId, usize>,
+    sums: FxHashMap<NodeId, Vec<NodeId>>,
+    uses: FxHashMap<NodeId, usize>,
 }
 
 impl Kernel {
     /// Of what some roots need.
     pub fn new(graph: &Graph, roots: &[NodeId]) -> Kernel {
-        let mut by_lowest: HashMap<Bit, Vec<NodeId>> = HashMap::new();
-        let mut known: HashMap<NodeId, Rc<[Bit]>> = HashMap::new();
-        let mut sums: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
-        let mut uses: HashMap<NodeId, usize> = HashMap::new();
+        let mut by_lowest: FxHashMap<Bit, Vec<NodeId>> = FxHashMap::default();
+        let mut known: FxHashMap<NodeId, Rc<[Bit]>> = FxHashMap::default();
+        let mut sums: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+        let mut uses: FxHashMap<NodeId, usize> = FxHashMap::default();
         for id in graph.reachable(roots.iter().copied()) {
             for operand in graph.op(id).operands() {
                 *uses.entry(operand).or_default() += 1;
@@ -57,7 +57,7 @@ impl Kernel {
                 sums.entry(b).or_default().push(id);
             }
         }
-        Kernel { graph: graph.clone(), by_lowest, bits: RefCell::new(known), parts: HashMap::new(), sums, uses }
+        Kernel { graph: graph.clone(), by_lowest, bits: RefCell::new(known), parts: FxHashMap::default(), sums, uses }
     }
 
     /// The bits of a node, the lowest first.

@@ -10,7 +10,7 @@ use super::bitwise::{leaves, truth};
 use super::kernel::{Gather, Kernel};
 use super::pattern::{Bitwise, LANES, Moved, Pattern, WORD_BITS};
 use crate::kernel::{NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Words of a register; `None` where any will do.
 pub type Lanes = [Option<NodeId>; LANES];
@@ -61,7 +61,7 @@ pub struct Found {
     /// All words of the result that are known.
     pub lanes: Lanes,
     /// What each variable stands for, as operands of a sum.
-    pub values: HashMap<NodeId, Vec<NodeId>>,
+    pub values: FxHashMap<NodeId, Vec<NodeId>>,
     /// What must still be added to each word of the result.
     pub rest: [Vec<NodeId>; LANES],
     /// How things are added.
@@ -334,7 +334,7 @@ impl Matcher<'_> {
 
     /// Closes what is open in all ways.
     fn solutions(&self, lanes: &Lanes, state: State, most: usize, found: &mut Vec<Found>) {
-        let mut values = HashMap::new();
+        let mut values = FxHashMap::default();
         for &(pattern, node) in &state.bound {
             if self.is_variable(pattern) {
                 values.insert(pattern, vec![node]);
@@ -367,7 +367,7 @@ impl Matcher<'_> {
     }
 
     /// A word of the result that follows from the others.
-    fn inferred(&self, pattern: NodeId, state: &State, values: &HashMap<NodeId, Vec<NodeId>>) -> Option<NodeId> {
+    fn inferred(&self, pattern: NodeId, state: &State, values: &FxHashMap<NodeId, Vec<NodeId>>) -> Option<NodeId> {
         if let Some(bound) = state.bound(pattern) {
             return Some(bound);
         }
@@ -401,11 +401,11 @@ fn without(nodes: &[NodeId], taken: &[NodeId]) -> Option<Vec<NodeId>> {
     Some(left)
 }
 
-type Closed = (HashMap<NodeId, Vec<NodeId>>, [Vec<NodeId>; LANES]);
+type Closed = (FxHashMap<NodeId, Vec<NodeId>>, [Vec<NodeId>; LANES]);
 
 fn close(
     equations: &[Equation],
-    values: HashMap<NodeId, Vec<NodeId>>,
+    values: FxHashMap<NodeId, Vec<NodeId>>,
     mut rest: [Vec<NodeId>; LANES],
     most: usize,
     out: &mut Vec<Closed>,

@@ -25,7 +25,7 @@ use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use kernel::Kernel;
 use pattern::{LANES, WORD_BITS};
 use registers::Registers;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Puts instructions into a loop whose passes hand words on; `None` where they do not do all that these words need.
 /// `others` are further nodes of the loop's graph that somebody holds; the names of instructions are those of `name`.
@@ -35,7 +35,7 @@ pub fn select(
     patterns: &[Pattern],
     name: impl Fn(u32) -> String,
 ) -> Option<SelectedLoop> {
-    let carried: HashSet<(ObjectId, usize)> = body
+    let carried: FxHashSet<(ObjectId, usize)> = body
         .carried
         .iter()
         .filter(|one| one.carry == Carry::True && body.objects[one.object.0 as usize].width == WORD_BITS)
@@ -72,9 +72,9 @@ pub fn select(
         lanes.iter_mut().zip(four).for_each(|(lane, word)| *lane = Some(*word));
         let _ = registers.request(lanes);
     }
-    let next: HashMap<(ObjectId, usize), NodeId> =
+    let next: FxHashMap<(ObjectId, usize), NodeId> =
         body.carried.iter().map(|one| ((one.object, one.index), one.next)).collect();
-    let mut ends: HashMap<(ObjectId, usize), (NodeId, usize)> = HashMap::new();
+    let mut ends: FxHashMap<(ObjectId, usize), (NodeId, usize)> = FxHashMap::default();
     let mut done = 0;
     while done < registers.chains.len() {
         let chain = registers.chains[done];
@@ -91,10 +91,10 @@ pub fn select(
     if carried.iter().any(|place| !ends.contains_key(place)) {
         return None;
     }
-    let homes: HashMap<NodeId, (NodeId, usize)> = registers.homes().collect();
+    let homes: FxHashMap<NodeId, (NodeId, usize)> = registers.homes().collect();
     let mut graph = registers.kernel.graph;
     let mut new = body.clone();
-    let mut memo = HashMap::new();
+    let mut memo = FxHashMap::default();
     for one in &mut new.carried {
         one.next = match ends.get(&(one.object, one.index)) {
             Some(&(register, lane)) => word(&mut graph, register, lane),
@@ -125,8 +125,8 @@ fn word(graph: &mut Graph, register: NodeId, lane: usize) -> NodeId {
 fn outside(
     graph: &mut Graph,
     root: NodeId,
-    homes: &HashMap<NodeId, (NodeId, usize)>,
-    memo: &mut HashMap<NodeId, NodeId>,
+    homes: &FxHashMap<NodeId, (NodeId, usize)>,
+    memo: &mut FxHashMap<NodeId, NodeId>,
 ) -> NodeId {
     for id in graph.reachable_but([root], |id| memo.contains_key(&id)) {
         let node = graph.node(id).clone();

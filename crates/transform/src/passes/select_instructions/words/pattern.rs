@@ -5,7 +5,7 @@ use super::bits::{Bit, bits};
 use super::bitwise::{MOST_LEAVES, leaves, truth};
 use crate::kernel::graph::mask;
 use crate::kernel::{Graph, NodeId, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Bits of a word.
 pub const WORD_BITS: u32 = 32;
@@ -37,9 +37,9 @@ pub struct Pattern {
     /// The operands.
     pub operands: Vec<Operand>,
     /// The values that move bits of a word.
-    moves: HashMap<NodeId, Moved>,
+    moves: FxHashMap<NodeId, Moved>,
     /// The values that are bitwise functions of few words.
-    bitwise: HashMap<NodeId, Bitwise>,
+    bitwise: FxHashMap<NodeId, Bitwise>,
     /// Whether a word of the result says by itself where it can stand: it is more than bare words added.
     telling: [bool; LANES],
 }
@@ -99,7 +99,7 @@ impl Pattern {
                 operands.push(Operand::Register(words));
             }
         }
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for id in meaning.graph.reachable([meaning.result]) {
             let node = meaning.graph.node(id);
             let new = match &node.op {
@@ -165,7 +165,7 @@ impl Pattern {
     /// Whether every value is a word or a part of one that a rotation or a shift moves.
     fn is_of_words(&self) -> bool {
         let mut open = self.lanes.clone();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = rustc_hash::FxHashSet::default();
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
                 continue;

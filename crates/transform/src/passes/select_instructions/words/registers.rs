@@ -11,7 +11,7 @@ use super::kernel::{Gather, Kernel};
 use super::matching::{Found, Lanes, Matcher};
 use super::pattern::{LANES, Operand, Pattern, WORD_BITS};
 use crate::kernel::{NodeId, ObjectId, Op};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a word costs that must be brought to a register by itself.
 const ALONE: u32 = 8;
@@ -31,15 +31,15 @@ pub struct Registers<'a> {
     pub kernel: Kernel,
     patterns: &'a [Pattern],
     /// Words that must go from pass to pass in registers.
-    carried: &'a HashSet<(ObjectId, usize)>,
-    made: HashMap<Lanes, NodeId>,
+    carried: &'a FxHashSet<(ObjectId, usize)>,
+    made: FxHashMap<Lanes, NodeId>,
     /// Registers that hold a word, and where.
-    homes: HashMap<NodeId, Vec<(NodeId, usize)>>,
-    lanes_of: HashMap<NodeId, Lanes>,
-    underway: HashSet<Lanes>,
-    given: HashMap<Lanes, bool>,
-    given_for: HashMap<Lanes, u32>,
-    failed: HashSet<Lanes>,
+    homes: FxHashMap<NodeId, Vec<(NodeId, usize)>>,
+    lanes_of: FxHashMap<NodeId, Lanes>,
+    underway: FxHashSet<Lanes>,
+    given: FxHashMap<Lanes, bool>,
+    given_for: FxHashMap<Lanes, u32>,
+    failed: FxHashSet<Lanes>,
     /// Words that go on, in the registers in which they do.
     pub chains: Vec<Chain>,
 }
@@ -65,18 +65,18 @@ fn n_known(lanes: &Lanes) -> usize {
 
 impl<'a> Registers<'a> {
     /// Of a kernel.
-    pub fn new(kernel: Kernel, patterns: &'a [Pattern], carried: &'a HashSet<(ObjectId, usize)>) -> Registers<'a> {
+    pub fn new(kernel: Kernel, patterns: &'a [Pattern], carried: &'a FxHashSet<(ObjectId, usize)>) -> Registers<'a> {
         Registers {
             kernel,
             patterns,
             carried,
-            made: HashMap::new(),
-            homes: HashMap::new(),
-            lanes_of: HashMap::new(),
-            underway: HashSet::new(),
-            given: HashMap::new(),
-            given_for: HashMap::new(),
-            failed: HashSet::new(),
+            made: FxHashMap::default(),
+            homes: FxHashMap::default(),
+            lanes_of: FxHashMap::default(),
+            underway: FxHashSet::default(),
+            given: FxHashMap::default(),
+            given_for: FxHashMap::default(),
+            failed: FxHashSet::default(),
             chains: Vec::new(),
         }
     }

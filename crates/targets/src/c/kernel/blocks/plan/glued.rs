@@ -3,7 +3,8 @@
 use super::super::super::words::Unsuited;
 use super::{BYTES, Block, Plan};
 use headrace_transform::kernel::{Carry, NodeId, ObjectId, Op};
-use std::collections::{BTreeMap, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 
 /// Terms of a sum that is written out: sums of sums of sums have more terms than anybody waits for.
 const MOST_TERMS: usize = 4096;
@@ -180,7 +181,7 @@ impl Plan<'_> {
                     _ => None,
                 });
                 // Where all stand in a row that row is loaded, else the sixteen that it belongs to.
-                let starts: HashSet<i64> = others.collect();
+                let starts: FxHashSet<i64> = others.collect();
                 let row = at - place as i64;
                 let n_tokens = self.body.consumes[port as usize].0 as i64;
                 let fits = |first: i64| {

@@ -117,7 +117,7 @@ rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
 print(*sorted({operation["set"] + "/" + operation["operation"] for operations in rows for operation in operations}))
 ' | shuffled "${TARGET_SEED:-1}" | while read -r operation; do
         [ "$(date +%s)" -lt "$until" ] || break
-        said=$("$headrace" test "${operation%/*}" "${operation#*/}" --on "$1" </dev/null 2>&1) || {
+        said=$("$headrace" test "${operation%/*}" "${operation#*/}" --on "$1" --variant all </dev/null 2>&1) || {
             echo "$said"
             exit 1
         }

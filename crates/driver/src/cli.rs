@@ -80,6 +80,7 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
     #[command(after_help = "Examples:
   headrace test                             everything, on the engines
   headrace test --on all                    and in projects of every target; what cannot run here says so
+  headrace test --on all --variant all      these in every way of writing the primitives, too
   headrace test sha2 --on java,wasm
   headrace test aes                         all parameter sets and operations of a primitive
   headrace test aes128 ctr --on interp
@@ -366,7 +367,7 @@ pub struct TestArgs {
     /// repeated
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath)]
     pub into: Vec<PathBuf>,
-    /// Only this way of writing the primitives
+    /// Only this way of writing the primitives, or `all` of them [default: all on engines; in projects the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
 }

@@ -216,3 +216,22 @@ fn names_of_targets_and_compilers_are_checked() {
         assert!(output.status.code() == Some(2) && said(&output).contains(why), "{}", said(&output));
     }
 }
+
+#[test]
+fn projects_are_of_the_first_variant_unless_all_are_asked_for() {
+    let place = Place::new();
+    let variants = |more: &[&str]| {
+        let output = place.test(&[&["ascon-xof128", "--on", "interp,xlim"], more].concat(), None);
+        let told = said(&output);
+        assert!(output.status.success() && told.contains(" 0 failed, 0 skipped\n"), "{told}");
+        ["interp", "xlim"].map(|on| {
+            let words = told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let lines = words.filter(|words| words.get(2) == Some(&on));
+            lines.map(|words| words[3].to_owned()).collect::<Vec<_>>()
+        })
+    };
+    let (standard, both) = (vec!["standard"], vec!["folded", "standard"]);
+    assert_eq!(variants(&[]), [both.clone(), standard]);
+    assert_eq!(variants(&["--variant", "all"]), [both.clone(), both]);
+    assert_eq!(variants(&["--variant", "folded"]), [["folded"], ["folded"]]);
+}

@@ -65,6 +65,35 @@ impl Place {
     }
 }
 
+/// Which variants of operations are tried.
+#[derive(Clone, Copy)]
+enum Variants<'a> {
+    /// All on engines; in projects, which take long to build, the first.
+    Usual,
+    All,
+    Only(&'a str),
+}
+
+impl<'a> Variants<'a> {
+    /// What `--variant` says.
+    fn wanted(argument: Option<&'a str>) -> Self {
+        match argument {
+            None => Self::Usual,
+            Some("all") => Self::All,
+            Some(name) => Self::Only(name),
+        }
+    }
+
+    /// Whether the variant of this name and number of an operation is tried in a place.
+    fn has(self, place: Place, at: usize, name: &str) -> bool {
+        match self {
+            Self::Usual => at == 0 || matches!(place, Place::Engine(_)),
+            Self::All => true,
+            Self::Only(only) => only == name,
+        }
+    }
+}
+
 /// All cases of one operation that run on one network and in one place.
 struct Job<'l> {
     spec: Cow<'l, OperationSpec>,
@@ -114,9 +143,11 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     let places = places_wanted(&arguments.on)?;
     let words: Vec<&str> = arguments.primitives.iter().map(String::as_str).collect();
     let scope = library.select(&words).map_err(|problem| context.usage(&problem))?;
-    let has = |variant: &String| scope.iter().any(|spec| spec.variant(Some(variant)).is_some());
-    if let Some(variant) = arguments.variant.as_ref().filter(|variant| !has(variant)) {
-        return Err(Failure::usage(format!("nothing has a variant `{}`", variant.escape_debug())));
+    let variants = Variants::wanted(arguments.variant.as_deref());
+    if let Variants::Only(name) = variants
+        && scope.iter().all(|spec| spec.variant(Some(name)).is_none())
+    {
+        return Err(Failure::usage(format!("nothing has a variant `{}`", name.escape_debug())));
     }
     let files = read_files(context, &library, &scope, arguments.vectors.as_deref())?;
     let mut present = Vec::new();
@@ -138,7 +169,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     if present.is_empty() {
         return Err(Failure::missing("nothing that was asked for can run on this machine"));
     }
-    let jobs = make_jobs(context, &library, &files, &present, arguments.variant.as_deref());
+    let jobs = make_jobs(context, &library, &files, &present, variants);
     let workers = arguments.jobs.map_or_else(processors, |jobs| jobs as usize);
     let journal = arguments.resume.as_deref().map(Journal::open).transpose()?;
     let (mut done, mut to_do) = (Vec::new(), Vec::new());
@@ -182,7 +213,7 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     if let Some(path) = &arguments.json {
         write_file(path, tally.json(&files).as_bytes())?;
     }
-    let tried = tally::Scope { operations: &scope, variant: arguments.variant.as_deref() };
+    let tried = tally::Scope { operations: &scope, variants };
     for document in &arguments.into {
         let mut text = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
         let mut found = false;
@@ -310,7 +341,7 @@ fn make_jobs<'l>(
     library: &'l Library,
     files: &[File],
     places: &[Place],
-    only_variant: Option<&str>,
+    variants: Variants<'_>,
 ) -> Vec<Job<'l>> {
     let mut groups: BTreeMap<Group, Vec<(usize, usize)>> = BTreeMap::new();
     let position: HashMap<(&str, &str), usize> = library
@@ -334,8 +365,10 @@ fn make_jobs<'l>(
             [] => Cow::Borrowed(plain),
             arguments => Cow::Owned(plain.with_arguments(arguments)),
         };
-        for (variant, named) in spec.variants.iter().zip(&plain.variants) {
-            if only_variant.is_some_and(|only| only != variant.name) {
+        for (at, (variant, named)) in spec.variants.iter().zip(&plain.variants).enumerate() {
+            let places: Vec<Place> =
+                places.iter().copied().filter(|place| variants.has(*place, at, &named.name)).collect();
+            if places.is_empty() {
                 continue;
             }
             let text = variant.network.to_string();
@@ -351,7 +384,7 @@ fn make_jobs<'l>(
                     spec: spec.clone(),
                     variant: &named.name,
                     arguments: arguments.clone(),
-                    place: *place,
+                    place,
                     network: network.clone(),
                     cases: cases.clone(),
                 });

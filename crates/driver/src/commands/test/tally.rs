@@ -1,7 +1,7 @@
 //! What came of the known answers: records and lines, shown as text, as JSON and as tables in documents.
 
 use super::super::Context;
-use super::{Done, File, Finding, Job, MAX_DESCRIBED, Place};
+use super::{Done, File, Finding, Job, MAX_DESCRIBED, Place, Variants};
 use crate::commands::summary::unique;
 use crate::terminal::plural;
 use headrace_library::catalog::{Framing, Library, OperationSpec};
@@ -45,18 +45,20 @@ struct Line {
 /// What is tried of the library.
 pub(super) struct Scope<'l> {
     pub operations: &'l [&'l OperationSpec],
-    /// The only variant, if not all.
-    pub variant: Option<&'l str>,
+    pub variants: Variants<'l>,
 }
 
 impl Scope<'_> {
-    fn has(&self, spec: &OperationSpec, variant: &str) -> bool {
-        self.variant.is_none_or(|only| only == variant)
+    /// Whether an operation is tried in a place in the variant of this number.
+    fn has(&self, spec: &OperationSpec, at: usize, place: Place) -> bool {
+        self.variants.has(place, at, &spec.variants[at].name)
             && self.operations.iter().any(|own| own.set == spec.set && own.name == spec.name)
     }
 
-    fn has_all(&self, spec: &OperationSpec) -> bool {
-        spec.variants.iter().all(|variant| self.has(spec, &variant.name))
+    /// Whether it is tried there in all variants that usually are.
+    fn has_usual(&self, spec: &OperationSpec, place: Place) -> bool {
+        let mut variants = spec.variants.iter().enumerate();
+        variants.all(|(at, variant)| !Variants::Usual.has(place, at, &variant.name) || self.has(spec, at, place))
     }
 }
 
@@ -177,13 +179,13 @@ impl Tally {
     }
 
     /// The columns of a table: what was run now or stands there from before.
-    fn columns(&self, before: &Table) -> Vec<&'static str> {
+    fn columns(&self, before: &Table) -> Vec<Place> {
         let now = self.places();
-        Place::all().map(Place::name).filter(|name| now.contains(name) || before.has(name)).collect()
+        Place::all().filter(|place| now.contains(place.name()) || before.has(place.name())).collect()
     }
 
     /// A row for each family of primitives: its parameter sets, and how many records passed in each place, all operations
-    /// and variants together. Of families of which not all is tried, what stands there stays.
+    /// and variants together. Of families of which not all is tried that usually is, what stands there stays.
     pub(super) fn overview(&self, library: &Library, scope: &Scope<'_>, before: &Table) -> String {
         let columns = self.columns(before);
         let (now, (head, rules)) = (self.places(), heads(&columns));
@@ -201,10 +203,10 @@ impl Tally {
                 false => unique(specs.iter().map(|spec| format!("`{}`", spec.set))).join(" "),
             };
             let names: BTreeSet<String> = specs.iter().map(|spec| format!("{} {}", spec.set, spec.name)).collect();
-            let is_whole = specs.iter().all(|spec| scope.has_all(spec));
-            let cells = columns.iter().map(|place| match is_whole && now.contains(place) {
-                true => self.cell(place, |name, _| names.contains(name)),
-                false => before.cell(&[&family], place),
+            let is_whole = |place: Place| specs.iter().all(|spec| scope.has_usual(spec, place));
+            let cells = columns.iter().map(|place| match now.contains(place.name()) && is_whole(*place) {
+                true => self.cell(place.name(), |name, _| names.contains(name)),
+                false => before.cell(&[&family], place.name()),
             });
             text.push_str(&format!("| {family} | {what} | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
         }
@@ -219,13 +221,13 @@ impl Tally {
         let mut text = format!("| set | operation | variant | {head} |\n|---|---|---|{rules}\n");
         for spec in library.operations() {
             let wanted = format!("{} {}", spec.set, spec.name);
-            for variant in &spec.variants {
+            for (at, variant) in spec.variants.iter().enumerate() {
                 let set = format!("`{}`", spec.set);
-                let is_tried = scope.has(spec, &variant.name);
-                let cells = columns.iter().map(|place| match is_tried && now.contains(place) {
-                    true => self.cell(place, |name, written| name == wanted && written == variant.name),
-                    false => before.cell(&[&set, &spec.name, &variant.name], place),
-                });
+                let cells =
+                    columns.iter().map(|place| match now.contains(place.name()) && scope.has(spec, at, *place) {
+                        true => self.cell(place.name(), |name, written| name == wanted && written == variant.name),
+                        false => before.cell(&[&set, &spec.name, &variant.name], place.name()),
+                    });
                 let cells: Vec<String> = cells.collect();
                 text.push_str(&format!("| {set} | {} | {} | {} |\n", spec.name, variant.name, cells.join(" | ")));
             }
@@ -248,8 +250,9 @@ impl Tally {
 }
 
 /// The columns of places.
-fn heads(columns: &[&str]) -> (String, String) {
-    (columns.join(" | "), "--:|".repeat(columns.len()))
+fn heads(columns: &[Place]) -> (String, String) {
+    let names: Vec<&str> = columns.iter().map(|place| place.name()).collect();
+    (names.join(" | "), "--:|".repeat(columns.len()))
 }
 
 /// A table as it stands in a document.

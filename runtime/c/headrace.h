@@ -39,7 +39,8 @@ int memcmp(const void *a, const void *b, size_t n);
 #endif
 #endif
 
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+/* 16: processors with reals of 16 bits evaluate these as such, and others as what they are. */
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "reals need IEEE rounding after each operation: compile with FLT_EVAL_METHOD 0 (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
 #ifdef __clang__

@@ -48,6 +48,11 @@ pub struct Form {
     pub intrinsic: String,
     /// What a machine must have, by the names that C compilers give it.
     pub features: Vec<String>,
+    /// Whether it has only an encoding from before AVX: it takes hundreds of cycles on some machines while the upper halves
+    /// of vector registers are in use (Intel 64 and IA-32 Architectures Optimization Reference Manual, «Mixing AVX Code
+    /// with SSE Code»; measured with SHA-256 on such a machine).
+    #[serde(default)]
+    pub legacy: bool,
 }
 
 /// What an instruction costs on a machine.

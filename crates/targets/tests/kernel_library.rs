@@ -389,6 +389,25 @@ fn what_messages_touch_lies_together_and_ways_of_loops_stand_apart() {
     );
 }
 
+/// On some machines they take hundreds of cycles each while upper halves of registers are in use.
+#[test]
+fn instructions_from_before_avx_come_after_the_upper_halves_of_registers_are_cleared() {
+    let text = |set: &str, operation: &str| {
+        let (network, automaton) = fused(set, operation);
+        let options = Options { prefix: Some("x".into()), ..Options::default() };
+        let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
+        String::from_utf8_lossy(&emission.files["x.c"]).into_owned()
+    };
+    let (with, without) = (text("sha256", "hash"), text("aes128", "cbc-encrypt"));
+    // Every pass with such instructions, one message or many.
+    let passes = with.split("HR_CLEAR_UPPER();").skip(1);
+    let n_passes = passes.filter(|pass| pass.contains("_mm_sha256rnds2_epu32(")).count();
+    assert!(n_passes > 1, "{n_passes}");
+    let first = with.find("_mm_sha256rnds2_epu32(").expect("rounds are instructions");
+    assert!(with[..first].contains("HR_CLEAR_UPPER();"));
+    assert!(without.contains("_mm_aesenc_si128(") && !without.contains("HR_CLEAR_UPPER"));
+}
+
 #[test]
 fn many_messages_go_on_in_the_registers_and_sums_that_suit_them() {
     let text = |set: &str, operation: &str| {

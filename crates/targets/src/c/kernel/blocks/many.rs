@@ -7,7 +7,6 @@ use super::super::many::{Gathered, Many, head, leftovers};
 use super::super::words::Unsuited;
 use super::once::Once;
 use super::plan::{BYTES, Block, Plan};
-use super::support::support;
 use super::{Access, Printer};
 use headrace_instructions::Description;
 use headrace_transform::kernel::{Carry, Evidence, Loop, Op};
@@ -41,10 +40,11 @@ pub(in crate::c::kernel) fn many_blocks(
         printer.features.extend(["avx512f", "avx512vl"].map(str::to_owned));
     }
     let text = printer.messages(registers)?;
+    let support = printer.support();
     let features = printer.features;
     let function = CFunction {
         name: names.function.to_owned(),
-        support: vec![support(bits)],
+        support,
         text,
         cycles: cycles(&plan, descriptions, bits, registers),
         evidence: vec![MANY],
@@ -151,7 +151,7 @@ impl Printer<'_> {
         let mut shared = String::new();
         self.once(&mut shared)?;
         // A pass of each. What is loaded in every pass holds it up, so as much as there are registers for stays in them.
-        let (mut inner, mut kept) = (String::new(), String::new());
+        let (mut inner, mut kept) = (self.cleared().to_owned(), String::new());
         for (place, &number) in own.iter().enumerate() {
             for turn in 0..registers {
                 let at = turn * self.passes() * BYTES;

@@ -28,7 +28,7 @@ use plan::{BYTES, Block, Operand, Plan};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use support::support;
+use support::{CLEAR_UPPER, support};
 
 /// A printed function and what it needs.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ fn print(
     }
     let before = printer.held_function()?;
     printer.function()?;
-    let support = vec![support(bits)];
+    let support = printer.support();
     let Printer { text, features, held, .. } = printer;
     let cycles = cycles(&plan, bits);
     let (name, text) = (names.function.to_owned(), before + &text);
@@ -179,6 +179,27 @@ impl<'a> Printer<'a> {
 
     fn passes(&self) -> usize {
         self.bits as usize / 128
+    }
+
+    /// Whether a pass has instructions that have only an encoding from before AVX.
+    fn has_legacy(&self) -> bool {
+        let is_legacy = |number: u32| {
+            let forms = self.descriptions.get(number as usize).map(|description| description.forms.as_slice());
+            forms.unwrap_or_default().iter().any(|form| form.bits == self.bits && form.legacy)
+        };
+        let mut live = self.plan.blocks.iter().zip(&self.plan.live).filter(|(_, live)| **live);
+        live.any(|(block, _)| matches!(block, Block::Instruction { description, .. } if is_legacy(*description)))
+    }
+
+    /// What a pass begins with once its tokens are there.
+    fn cleared(&self) -> &'static str {
+        if self.has_legacy() { "      HR_CLEAR_UPPER();\n" } else { "" }
+    }
+
+    /// The definitions that the text uses.
+    fn support(&self) -> Vec<String> {
+        let clear_upper = self.has_legacy().then(|| CLEAR_UPPER.to_owned());
+        [support(self.bits)].into_iter().chain(clear_upper).collect()
     }
 
     /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill the
@@ -359,6 +380,7 @@ impl<'a> Printer<'a> {
         let name_of = |ports: &[(usize, u64)], texts: &[String], port: u32| {
             ports.iter().position(|one| one.0 == port as usize).map_or(String::new(), |at| texts[at].clone())
         };
+        text.push_str(self.cleared());
         self.counters(group, &mut text);
         self.registers(group, access, &mut text, &|port| name_of(&inputs, &from, port))?;
         self.writes(group, access, &mut text, &|port| name_of(&outputs, &to, port));

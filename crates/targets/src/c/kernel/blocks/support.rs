@@ -2,6 +2,16 @@
 
 use std::fmt::Write as _;
 
+/// What stands before instructions that have only an encoding from before AVX: compilers that may use AVX copy memory by whole
+/// registers, and leave the upper halves of these in use.
+pub(super) const CLEAR_UPPER: &str = "\
+#if defined(__AVX__)
+#define HR_CLEAR_UPPER() _mm256_zeroupper()
+#else
+#define HR_CLEAR_UPPER() ((void)0)
+#endif
+";
+
 /// The definitions for registers of so many bits.
 pub(super) fn support(bits: u32) -> String {
     let (v, prefix, whole) = match bits {

@@ -35,6 +35,8 @@ const TAG = 11;
 
 // What comes before the input.
 const BEFORE_INPUT = [1, 2, 3, 4, SEED, ENTROPY];
+// What comes out.
+const OUTPUTS = [SECRET_NONCE_OUT, OUTPUT, TAG];
 
 const NO_KEY = 0;
 // A key is sent as soon as it is given; `Rekey` says of the next message that it is there already.
@@ -79,8 +81,10 @@ class Collected {
     const n = network.waiting(port);
     if (this.length + n > this.#room.length) {
       const room = new Uint8Array(Math.max(2 * this.#room.length, this.length + n));
-      room.set(this.#room.subarray(0, this.length));
-      this.#room.fill(0);
+      if (this.length > 0) {
+        room.set(this.#room.subarray(0, this.length));
+        this.#room.fill(0);
+      }
       this.#room = room;
     }
     network.readInto(port, this.#room, this.length, n);
@@ -240,7 +244,8 @@ export class Operation {
 
   #allows(role, length) {
     const string = this.#table.strings[role];
-    const fits = ([min, max, multiple]) => min <= length && length <= max && length % multiple === 0;
+    // Taken apart, the list would cost more than the comparisons.
+    const fits = (bounds) => bounds[0] <= length && length <= bounds[1] && length % bounds[2] === 0;
     return string === null || string.lengths.some(fits);
   }
 
@@ -347,9 +352,11 @@ export class Operation {
   /** What comes out at the end, by roles; the output has about so many bytes. */
   #rooms(nBytes, work) {
     const rooms = [];
-    rooms[SECRET_NONCE_OUT] = new Collected();
-    rooms[OUTPUT] = new Collected(nBytes);
-    rooms[TAG] = new Collected();
+    for (const role of OUTPUTS) {
+      if (this.#table.strings[role] !== null) {
+        rooms[role] = new Collected(role === OUTPUT ? nBytes : 0);
+      }
+    }
     try {
       work(rooms);
     } catch (error) {

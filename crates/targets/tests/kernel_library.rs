@@ -389,16 +389,18 @@ fn what_messages_touch_lies_together_and_ways_of_loops_stand_apart() {
     );
 }
 
+/// The C of an operation.
+fn code_of(set: &str, operation: &str) -> String {
+    let (network, automaton) = fused(set, operation);
+    let options = Options { prefix: Some("x".into()), ..Options::default() };
+    let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
+    String::from_utf8_lossy(&emission.files["x.c"]).into_owned()
+}
+
 /// On some machines they take hundreds of cycles each while upper halves of registers are in use.
 #[test]
 fn instructions_from_before_avx_come_after_the_upper_halves_of_registers_are_cleared() {
-    let text = |set: &str, operation: &str| {
-        let (network, automaton) = fused(set, operation);
-        let options = Options { prefix: Some("x".into()), ..Options::default() };
-        let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
-        String::from_utf8_lossy(&emission.files["x.c"]).into_owned()
-    };
-    let (with, without) = (text("sha256", "hash"), text("aes128", "cbc-encrypt"));
+    let (with, without) = (code_of("sha256", "hash"), code_of("aes128", "cbc-encrypt"));
     // Every pass with such instructions, one message or many.
     let passes = with.split("HR_CLEAR_UPPER();").skip(1);
     let n_passes = passes.filter(|pass| pass.contains("_mm_sha256rnds2_epu32(")).count();
@@ -410,17 +412,11 @@ fn instructions_from_before_avx_come_after_the_upper_halves_of_registers_are_cle
 
 #[test]
 fn many_messages_go_on_in_the_registers_and_sums_that_suit_them() {
-    let text = |set: &str, operation: &str| {
-        let (network, automaton) = fused(set, operation);
-        let options = Options { prefix: Some("x".into()), ..Options::default() };
-        let emission = emit_with(&network, Some(&automaton), &options).unwrap_or_else(|all| panic!("{all:?}"));
-        String::from_utf8_lossy(&emission.files["x.c"]).into_owned()
-    };
     // Blocks of two messages are put together with less than those of four.
-    let blocks = text("aes128", "cbc-encrypt");
+    let blocks = code_of("aes128", "cbc-encrypt");
     assert!(blocks.contains("_many_256x8(") && !blocks.contains("_many_512x4("));
     // Rounds of the one wait for sums; the others have more to do than to wait.
     let is_kept = |text: &str| text.contains("_many_avx512x1(") && text.contains(" = HR_KEPT_512x32(");
-    assert!(is_kept(&text("sha1", "hash")));
-    assert!(!is_kept(&text("sha256", "hash")));
+    assert!(is_kept(&code_of("sha1", "hash")));
+    assert!(!is_kept(&code_of("sha256", "hash")));
 }

@@ -401,12 +401,11 @@ fn code_of(set: &str, operation: &str) -> String {
 #[test]
 fn instructions_from_before_avx_come_after_the_upper_halves_of_registers_are_cleared() {
     let (with, without) = (code_of("sha256", "hash"), code_of("aes128", "cbc-encrypt"));
-    // Every pass with such instructions, one message or many.
-    let passes = with.split("HR_CLEAR_UPPER();").skip(1);
-    let n_passes = passes.filter(|pass| pass.contains("_mm_sha256rnds2_epu32(")).count();
-    assert!(n_passes > 1, "{n_passes}");
-    let first = with.find("_mm_sha256rnds2_epu32(").expect("rounds are instructions");
-    assert!(with[..first].contains("HR_CLEAR_UPPER();"));
+    // Every function with such instructions, for one message and for many.
+    let functions =
+        with.split("\n}\n").filter_map(|function| Some((function, function.find("_mm_sha256rnds2_epu32(")?)));
+    let first_rounds: Vec<&str> = functions.map(|(function, first)| &function[..first]).collect();
+    assert!(first_rounds.len() > 1 && first_rounds.iter().all(|before| before.contains("      HR_CLEAR_UPPER();\n")));
     assert!(without.contains("_mm_aesenc_si128(") && !without.contains("HR_CLEAR_UPPER"));
 }
 

@@ -220,13 +220,13 @@ impl<'a> Sums<'a> {
                     .map(|operand| operand.single().map(|(_, function)| self.functions.values(function)))
                     .collect();
                 let mut at = constants.clone();
-                let mut value_at = |x: usize| {
+                let value_at = |x: usize| {
                     for ((operand, constant), function) in at.iter_mut().zip(&constants).zip(&functions) {
                         *operand = constant ^ function.as_ref().map_or(0, |values| values[x]);
                     }
                     value(&at)
                 };
-                let values: Vec<u128> = (0..VALUES).map(&mut value_at).collect();
+                let values: Vec<u128> = (0..VALUES).map(value_at).collect();
                 return Some(self.functions.of_byte(byte, &values));
             }
             _ => {}

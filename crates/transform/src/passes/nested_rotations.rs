@@ -8,11 +8,14 @@
 //! rotation of a value that is needed once more costs a copy: three on the left, one on the right.
 //!
 //! Each rotation waits for the one before. Where the longest chain is what takes the time, or would then, all stays as it
-//! is. For machines that rotate into another register it is no use.
+//! is. What is mixed comes later all the same, so that sums are added in a new order ([`late_terms_last_in`]). For machines
+//! that rotate into another register it is no use.
 //!
-//! Establishes: of no value two rotations that nothing else reads are mixed as such.
+//! Establishes: of no value two rotations that nothing else reads are mixed as such; of sums, what is there first is added
+//! first.
 
 use super::chains::Chains;
+use super::late_terms_last::late_terms_last_in;
 use super::waiting::waits;
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use rustc_hash::FxHashMap;
@@ -42,8 +45,10 @@ pub fn nested_rotations(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec
         new.insert(id, value);
     }
     let effects: Vec<Effect> = effects.iter().map(|effect| effect.moved(&new)).collect::<Option<_>>()?;
-    let waits = waits(&nested, &Effect::needed(&effects, &nested));
-    (!waits).then_some((nested, effects))
+    if waits(&nested, &Effect::needed(&effects, &nested)) {
+        return None;
+    }
+    Some(late_terms_last_in(&nested, &effects).unwrap_or((nested, effects)))
 }
 
 /// A chain with rotations to nest.
@@ -174,6 +179,23 @@ mod tests {
         assert_eq!(operations(&old), operations(&new));
         assert!(copies(&new) < copies(&old) / 2, "{} of {}", copies(&new), copies(&old));
         assert!(nested(&new).is_none());
+    }
+
+    #[test]
+    fn what_is_nested_is_added_last() {
+        let n = 8;
+        let old = of_words(n as u64, |graph, tokens| {
+            let of = |graph: &mut Graph, at: usize| {
+                let mixed = mixed(graph, tokens[at], &[7, 21, 26], &[]);
+                let sum = graph.sum(mixed, tokens[(at + 1) % n]);
+                graph.sum(sum, tokens[(at + 2) % n])
+            };
+            (0..n).map(|at| of(graph, at)).collect()
+        });
+        let new = nested(&old).expect("mixed rotations");
+        assert_eq!(made(&old, &Words), made(&new, &Words));
+        let is_nest = |id: &NodeId| new.graph.rotated(*id).is_some();
+        assert!(new.outputs.iter().all(|(_, _, sum)| new.graph.op(*sum).operands().iter().any(is_nest)));
     }
 
     #[test]

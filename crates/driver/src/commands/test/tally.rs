@@ -288,6 +288,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headrace_source::FileId;
 
     #[test]
     fn columns_that_are_not_run_keep_what_stands_there() {
@@ -297,5 +298,27 @@ mod tests {
         assert_eq!(table.cell(&["`a`", "x", "y"], "java"), "2");
         assert_eq!(table.cell(&["`a`", "x", "new"], "java"), "not run");
         assert_eq!(Table::read("").cell(&["`a`"], "java"), "not run");
+    }
+
+    #[test]
+    fn what_is_usually_tried_is_all_on_engines_and_the_first_variant_in_projects() {
+        let manifest = "title = \"One\"\nshape = \"hash\"\nstandard = \"none\"\n[sets.one]\noutput = 32\n\
+                        [sets.one.operations.hash]\nnetwork = \"One\"\n[sets.one.operations.hash.variants]\n\
+                        first = { constant_time = true }\nsecond = { network = \"One(n = 2)\", constant_time = true }\n";
+        let (library, problems) = Library::load([(FileId(0), "ctl/hash/one/primitive.toml", manifest)]);
+        assert!(problems.is_empty(), "{problems:?}");
+        let spec = &library.operations()[0];
+        let is_project = |place: &Place| matches!(place, Place::Project(_));
+        let project = Place::all().find(is_project).expect("there are targets");
+        let engine = Place::all().find(|place| !is_project(place)).expect("there are engines");
+        let usual = |operations: &[&OperationSpec], variants: Variants<'_>| {
+            let scope = Scope { operations, variants };
+            [engine, project].map(|place| scope.has_usual(spec, place))
+        };
+        assert_eq!(usual(&[spec], Variants::Usual), [true, true]);
+        assert_eq!(usual(&[spec], Variants::All), [true, true]);
+        assert_eq!(usual(&[spec], Variants::Only("first")), [false, true]);
+        assert_eq!(usual(&[spec], Variants::Only("second")), [false, false]);
+        assert_eq!(usual(&[], Variants::All), [false, false]);
     }
 }

@@ -44,8 +44,8 @@ pub(crate) trait Braces {
     fn lines(&mut self) -> &mut Lines;
     /// A scalar.
     fn place(&self, place: &Place) -> String;
-    /// A variable where it is given a value: with its declaration, where that is here.
-    fn given(&mut self, variable: VariableId) -> String;
+    /// A variable where it is given a value, if not by a call this one: with its declaration, where that is here.
+    fn given(&mut self, variable: VariableId, value: Option<&Expr>) -> String;
     /// An expression that stands by itself.
     fn expr(&self, expr: &Expr) -> String;
     fn store(&mut self, target: &Place, index: &Expr, value: &Expr);
@@ -99,12 +99,12 @@ pub(crate) trait Braces {
     fn plain(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Assign(place, value) => {
-                let value = self.expr(value);
+                let text = self.expr(value);
                 let target = match place.root {
-                    Root::Variable(variable) if place.path.is_empty() => self.given(variable),
+                    Root::Variable(variable) if place.path.is_empty() => self.given(variable, Some(value)),
                     _ => self.place(place),
                 };
-                self.lines().line(&format!("{target} = {value};"));
+                self.lines().line(&format!("{target} = {text};"));
             }
             Stmt::Store(target, index, value) => self.store(target, index, value),
             Stmt::StoreWord(target, index, value, order) => self.store_word(target, index, value, *order),

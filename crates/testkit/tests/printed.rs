@@ -36,6 +36,18 @@ fn cpp_shows_what_the_interpreter_shows() {
     tested("cpp", Some("clang++"), 30);
 }
 
+/// gcc warned of what it made of them: complements of widened numbers that are compared, signed constants that are widened.
+#[test]
+fn networks_that_were_warned_of_compile_without_warnings() {
+    let (language, toolchain) = (named("cpp").expect("a language"), toolchain::named("cpp").expect("a toolchain"));
+    let Ok(found) = find(toolchain, Some("g++")) else { return };
+    for first_seed in [2670, 4004, 5223] {
+        let plan = Plan { first_seed, cases: Some(1), ..Plan::default() };
+        let failures = campaign(language, &found, &plan, &|line| eprintln!("{line}")).failures;
+        assert!(failures.is_empty(), "{failures:?}");
+    }
+}
+
 #[test]
 fn java_shows_what_the_interpreter_shows() {
     tested("java", None, 60);

@@ -101,6 +101,22 @@ impl Scope<'_> {
         if plain || is_enclosed(&text) { text } else { format!("({text})") }
     }
 
+    /// An operand of a comparison. gcc takes complements of widened numbers there for mistakes, since they have bits that the
+    /// narrow ones lack, and sees them through conversions.
+    fn compared(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Unary(UnaryOp::Not, x) if is_widened(x) => {
+                format!("({} ^ {})", self.operand(x), constant(expr.ty.extend(u64::MAX), expr.ty))
+            }
+            ExprKind::Convert(x) if is_complement(expr) => {
+                let text = self.compared(x);
+                let enclosed = if is_enclosed(&text) { text } else { format!("({text})") };
+                format!("static_cast<{}>{enclosed}", ctype(expr.ty))
+            }
+            _ => self.operand(expr),
+        }
+    }
+
     /// An expression that stands by itself.
     pub(super) fn expr(&self, expr: &Expr) -> String {
         match &expr.kind {
@@ -122,7 +138,7 @@ impl Scope<'_> {
                 Some((rotated, count)) => format!("std::rotl({}, {count})", self.expr(rotated)),
                 None => self.binary(*op, expr.ty, a, b),
             },
-            ExprKind::Compare(op, a, b) => format!("{} {} {}", self.operand(a), op.symbol(), self.operand(b)),
+            ExprKind::Compare(op, a, b) => format!("{} {} {}", self.compared(a), op.symbol(), self.compared(b)),
             ExprKind::Convert(x) => format!("static_cast<{}>({})", ctype(expr.ty), self.expr(x)),
             ExprKind::Reinterpret(x) => format!("std::bit_cast<{}>({})", ctype(expr.ty), self.expr(x)),
             ExprKind::Select(c, a, b) => {
@@ -144,6 +160,21 @@ impl Scope<'_> {
             _ if ty.is_int() && !ty.is_computed() => format!("static_cast<{}>({x} {} {y})", ctype(ty), op.symbol()),
             _ => format!("{x} {} {y}", op.symbol()),
         }
+    }
+}
+
+/// Whether an expression is an unsigned integer in a wider type.
+fn is_widened(expr: &Expr) -> bool {
+    let is_narrow = |x: &Expr| x.ty.is_int() && !x.ty.is_signed() && x.ty.bits() < expr.ty.bits();
+    matches!(&expr.kind, ExprKind::Convert(x) if is_narrow(x) || is_widened(x))
+}
+
+/// Whether an expression is a complement with all of its bits.
+fn is_complement(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Unary(UnaryOp::Not, _) => true,
+        ExprKind::Convert(x) => x.ty.bits() <= expr.ty.bits() && is_complement(x),
+        _ => false,
     }
 }
 

@@ -5,8 +5,8 @@ use super::name;
 use crate::braces::{Braces, Lines, sentence};
 use crate::locals::Declared;
 use headrace_program::{
-    Argument, ByteOrder, Expr, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Stmt, VariableId,
-    VariableKind,
+    Argument, ByteOrder, Expr, ExprKind, FunctionId, Label, Module, NativeArgument, Place, Print, RecordId, Root, Stmt,
+    VariableId, VariableKind,
 };
 
 /// Something that `break` leaves.
@@ -113,6 +113,17 @@ impl Printer<'_> {
     }
 }
 
+/// Whether compilers know the value of an expression.
+fn is_known(expr: &Expr) -> bool {
+    let is_table = |place: &Place| matches!(place.root, Root::Table(_));
+    let here = match &expr.kind {
+        ExprKind::Read(_) => false,
+        ExprKind::Element(place, _) | ExprKind::Word(place, ..) => is_table(place),
+        _ => true,
+    };
+    here && expr.parts().into_iter().all(is_known)
+}
+
 impl Braces for Printer<'_> {
     fn lines(&mut self) -> &mut Lines {
         &mut self.lines
@@ -122,11 +133,13 @@ impl Braces for Printer<'_> {
         self.scope.place(place)
     }
 
-    fn given(&mut self, variable: VariableId) -> String {
+    fn given(&mut self, variable: VariableId, value: Option<&Expr>) -> String {
         let own = self.own(variable);
         match self.scope.function.variables[variable.index()].kind {
             VariableKind::Scalar(ty) if self.declared.here(variable) => {
-                let constant = if self.declared.is_given_once(variable) { "const " } else { "" };
+                // gcc computes with signed constants where they are read, and warns of what its own conversions lose.
+                let is_known = ty.is_signed() && value.is_some_and(is_known);
+                let constant = if self.declared.is_given_once(variable) && !is_known { "const " } else { "" };
                 format!("{constant}{} {own}", ctype(ty))
             }
             _ => own,
@@ -240,7 +253,7 @@ impl Braces for Printer<'_> {
         if self.hosted[id.index()] {
             texts.push("host_x".to_owned());
         }
-        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable)));
+        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable, None)));
         let class = if self.is_hidden(callee) { format!("{}::", self.class) } else { String::new() };
         self.lines.line(&format!("{target}{class}{}({});", name(callee), texts.join(", ")));
     }

@@ -280,7 +280,7 @@ impl Braces for Printer<'_> {
         self.scope.place(place)
     }
 
-    fn given(&mut self, variable: VariableId) -> String {
+    fn given(&mut self, variable: VariableId, _value: Option<&Expr>) -> String {
         // Names are found by what is declared, so that it is not kept for itself any longer than this.
         let here = self.scope.declared.borrow_mut().here(variable);
         if here { declarations(&self.scope, variable).concat() } else { self.own(variable) }
@@ -426,7 +426,7 @@ impl Braces for Printer<'_> {
                 Argument::Reference(place) => texts.push(self.scope.place(place)),
             }
         }
-        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable)));
+        let target = result.map_or(String::new(), |variable| format!("{} = ", self.given(variable, None)));
         self.lines.line(&format!("{target}{}({});", name(&callee.name), texts.join(", ")));
     }
 

@@ -7,6 +7,13 @@ use headrace_testkit::printed::named;
 
 /// So many networks in a language, unless `HEADRACE_PRINTED_CASES` asks for more, from the seed `HEADRACE_PRINTED_FIRST` on.
 fn tested(name: &str, compiler: Option<&str>, cases: u64) {
+    let asked = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first_seed = asked("HEADRACE_PRINTED_FIRST").unwrap_or(0);
+    tested_from(first_seed, name, compiler, asked("HEADRACE_PRINTED_CASES").unwrap_or(cases));
+}
+
+/// So many networks in a language, from a seed on.
+fn tested_from(first_seed: u64, name: &str, compiler: Option<&str>, cases: u64) {
     let (language, toolchain) = (named(name).expect("a language"), toolchain::named(name).expect("a toolchain"));
     let found = match find(toolchain, compiler) {
         Ok(found) => found,
@@ -15,9 +22,6 @@ fn tested(name: &str, compiler: Option<&str>, cases: u64) {
             return;
         }
     };
-    let asked = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let first_seed = asked("HEADRACE_PRINTED_FIRST").unwrap_or(0);
-    let cases = asked("HEADRACE_PRINTED_CASES").unwrap_or(cases);
     let plan = Plan { first_seed, cases: Some(cases), ..Plan::default() };
     let summary = campaign(language, &found, &plan, &|line| eprintln!("{line}"));
     assert!(summary.failures.is_empty(), "{:?}", summary.failures);
@@ -39,12 +43,8 @@ fn cpp_shows_what_the_interpreter_shows() {
 /// gcc warned of what it made of them: complements of widened numbers that are compared, signed constants that are widened.
 #[test]
 fn networks_that_were_warned_of_compile_without_warnings() {
-    let (language, toolchain) = (named("cpp").expect("a language"), toolchain::named("cpp").expect("a toolchain"));
-    let Ok(found) = find(toolchain, Some("g++")) else { return };
-    for first_seed in [2670, 4004, 5223] {
-        let plan = Plan { first_seed, cases: Some(1), ..Plan::default() };
-        let failures = campaign(language, &found, &plan, &|line| eprintln!("{line}")).failures;
-        assert!(failures.is_empty(), "{failures:?}");
+    for seed in [2670, 4004, 5223] {
+        tested_from(seed, "cpp", Some("g++"), 1);
     }
 }
 

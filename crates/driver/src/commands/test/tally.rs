@@ -302,9 +302,18 @@ mod tests {
 
     #[test]
     fn what_is_usually_tried_is_all_on_engines_and_the_first_variant_in_projects() {
-        let manifest = "title = \"One\"\nshape = \"hash\"\nstandard = \"none\"\n[sets.one]\noutput = 32\n\
-                        [sets.one.operations.hash]\nnetwork = \"One\"\n[sets.one.operations.hash.variants]\n\
-                        first = { constant_time = true }\nsecond = { network = \"One(n = 2)\", constant_time = true }\n";
+        let manifest = r#"
+            title = "One"
+            shape = "hash"
+            standard = "none"
+            [sets.one]
+            output = 32
+            [sets.one.operations.hash]
+            network = "One"
+            [sets.one.operations.hash.variants]
+            first = { constant_time = true }
+            second = { network = "One(n = 2)", constant_time = true }
+        "#;
         let (library, problems) = Library::load([(FileId(0), "ctl/hash/one/primitive.toml", manifest)]);
         assert!(problems.is_empty(), "{problems:?}");
         let spec = &library.operations()[0];

@@ -17,10 +17,15 @@
 
 use crate::work;
 use headrace_ir::{Endpoint, Mapping, Network};
+use std::time::Duration;
 
 /// Operations that a byte takes on either side when it goes from one thread to another. A line of 64 bytes needs 100 to 250 ns
 /// from core to core, in which a core does some thousand operations as they are counted here.
 pub const CROSSING_BYTE: f64 = 16.0;
+
+/// Operations, as they are counted here, that a core does in a nanosecond: what makes measured times comparable with
+/// [`CROSSING_BYTE`].
+const OPERATIONS_PER_NANOSECOND: u64 = 6;
 
 /// Groups up to which swaps are tried; their number grows with the square.
 const MOST_SWAPPED: usize = 300;
@@ -70,10 +75,15 @@ impl Division {
 }
 
 /// Divides a network among at most `n` partitions; some stay empty when there are fewer groups. `firings` says how often each
-/// action of each instance fires, relative to the others.
-pub fn divide(network: &Network, n: usize, firings: &[Vec<u64>]) -> Division {
+/// action of each instance fires, relative to the others; `times`, where a run was measured, how long each instance took in
+/// all of these firings. Without times, operations are counted.
+pub fn divide(network: &Network, n: usize, firings: &[Vec<u64>], times: Option<&[Duration]>) -> Division {
     let n = n.max(1);
-    let (work, tokens) = (work::of_instances(network, firings), work::of_connections(network, firings));
+    let tokens = work::of_connections(network, firings);
+    let work: Vec<u64> = match times {
+        None => work::of_instances(network, firings),
+        Some(times) => times.iter().map(|time| operations(*time)).collect(),
+    };
     let (group_of, n_groups) = groups(network);
     let mut graph = Graph::new(n_groups);
     for (at, &work) in work.iter().enumerate() {
@@ -88,6 +98,11 @@ pub fn divide(network: &Network, n: usize, firings: &[Vec<u64>]) -> Division {
     let places = search(&graph, n);
     let of = group_of.iter().map(|&group| places[group]).collect();
     Division { mapping: Mapping::numbered(n, in_order_of_use(of, n)), work, tokens }
+}
+
+/// How many operations a core does in this time.
+fn operations(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(OPERATIONS_PER_NANOSECOND)
 }
 
 /// Numbers partitions in the order in which instances use them, so that equal divisions look equal.

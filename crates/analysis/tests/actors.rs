@@ -220,3 +220,54 @@ fn comparisons_of_reals_do_not_exclude() {
         "float f; a: action A:[x], B:[y] ==> guard f < 1.0 do f := f + 1; end b: action A:[x] ==> guard f >= 1.0 end";
     assert_eq!(found(body), [time("a", "b", &[1])]);
 }
+
+#[test]
+fn what_cannot_hold_in_a_state_is_no_dependence() {
+    let reader = |second: &str| {
+        format!(
+            "int(size=8) left := 0;
+             function done() --> bool : left <= 0 end
+             action A:[x] ==> guard not done() do left := left - 1; end
+             set: action B:[n] ==> guard done() do left := n; end
+             ready: action ==> guard done() end
+             next: action ==> Out:[1] {second} end
+             schedule fsm s : s (set) --> t; t (ready) --> u; u (next) --> s; end"
+        )
+    };
+    // Every way into `u` goes through `ready`, and nothing there sets `left`.
+    assert_eq!(found(&reader("")), []);
+    let setting =
+        reader("").replace("ready: action ==> guard done() end", "ready: action ==> guard done() do left := 3; end");
+    assert_eq!(found(&setting), [time("action@4", "next", &[0])]);
+    let sooner = reader("").replace("u (next) --> s;", "u (next) --> s; t (next) --> s;");
+    assert_eq!(found(&sooner), [time("action@4", "next", &[0]), overlap("ready", "next")]);
+}
+
+#[test]
+fn bits_of_one_value_exclude_each_other() {
+    let body = |a: &str, b: &str| {
+        format!(
+            "uint(size=8) code := 6; function low(uint(size=8) v) --> uint(size=2) : v & 3 end
+             a: action A:[x], B:[y] ==> Out:[x] guard {a} do code := y; end
+             b: action A:[x] ==> Out:[x] guard {b} end"
+        )
+    };
+    for (a, b) in
+        [("(code & 3) = 2", "(code & 1) = 1"), ("low(code) = 0", "(code & 1) != 0"), ("code = 6", "(code & 3) = 3")]
+    {
+        assert_eq!(found(&body(a, b)), [], "{a}, {b}");
+    }
+    for (a, b) in [("(code & 3) = 2", "(code & 4) = 4"), ("code = 6", "(code & 3) = 2")] {
+        assert_eq!(found(&body(a, b)), [time("a", "b", &[1])], "{a}, {b}");
+    }
+}
+
+#[test]
+fn one_report_names_all_that_can_fire_instead() {
+    let body = "a: action A:[x] ==> Out:[x] end b: action B:[x] ==> Out:[x] end c: action B:[x, y] ==> Out:[x] end
+                d: action B:[x] repeat 3 ==> Out:[x[0]] end e: action B:[x] repeat 4 ==> Out:[x[0]] end
+                priority a > b; a > c; a > d; a > e; e > d > c > b; end";
+    let said = diagnostics(&network(body));
+    let first = said.iter().filter(|diagnostic| diagnostic.notes == ["so can 1 other"]).count();
+    assert_eq!((first, said.iter().filter(|diagnostic| diagnostic.slug == "time-dependent").count()), (1, 4));
+}

@@ -205,9 +205,24 @@ pub struct RunArgs {
     /// Write every firing and token, as JSON lines (.json, .jsonl) or as VCD (.vcd); implies the interpreter
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub trace: Option<PathBuf>,
+    /// Only the firings of these instances in the trace; `*` stands for any text; may be repeated
+    #[arg(long, value_name = "INSTANCE", requires = "trace")]
+    pub trace_only: Vec<String>,
     /// Print firings per instance and action, and the time taken
     #[arg(long)]
     pub stats: bool,
+    /// Print the time of each instance and the most tokens that lay in each FIFO; with a file, write them there as JSON, for
+    /// `--weights`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, num_args = 0..=1, require_equals = true,
+        conflicts_with = "threads")]
+    pub profile: Option<Option<PathBuf>>,
+    /// Write FIFO sizes that suffice for this run, as an XCF file for `--mapping`; implies --engine interp and --order
+    /// demand-driven, which keeps FIFOs short
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["threads", "mapping"])]
+    pub write_fifos: Option<PathBuf>,
+    /// A profile, from which `--threads` takes the work of each instance in the place of a trial with made-up tokens
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "threads")]
+    pub weights: Option<PathBuf>,
     /// Stop after so many firings
     #[arg(long, value_name = "N")]
     pub max_firings: Option<u64>,
@@ -402,6 +417,9 @@ pub struct AnalyzeArgs {
     /// Divide the network among so many threads and show the division
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub partitions: Option<u32>,
+    /// A profile that `run --profile=FILE` wrote: the work of each instance, in the place of a trial with made-up tokens
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "partitions")]
+    pub weights: Option<PathBuf>,
     /// Write the division as an XCF file, for `run --mapping`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "partitions")]
     pub write_mapping: Option<PathBuf>,

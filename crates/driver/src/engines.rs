@@ -82,6 +82,10 @@ pub struct Settings {
     pub order: Order,
     /// Where a trace goes.
     pub trace: Option<Output>,
+    /// The instances whose firings it has, by position; `None`: all.
+    pub traced: Option<Vec<bool>>,
+    /// Whether the time of instances and how full FIFOs get is measured.
+    pub profile: bool,
     /// Which instance runs on which thread, for the native engine.
     pub mapping: Option<Arc<Mapping>>,
 }
@@ -89,7 +93,15 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let order = Order::RoundRobin;
-        Self { choice: Choice::Best, fifo_tokens: DEFAULT_FIFO_TOKENS, order, trace: None, mapping: None }
+        Self {
+            choice: Choice::Best,
+            fifo_tokens: DEFAULT_FIFO_TOKENS,
+            order,
+            trace: None,
+            traced: None,
+            profile: false,
+            mapping: None,
+        }
     }
 }
 
@@ -222,8 +234,10 @@ pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trac
     let started = match engine {
         EngineName::Interp => start_interpreter(network, settings, trace_path)?,
         EngineName::Native => {
-            let (fifo_tokens, mapping) = (settings.fifo_tokens, settings.mapping.clone());
-            let options = NativeOptions { fifo_tokens, mapping, ..NativeOptions::default() };
+            // What is measured is what one thread does.
+            let mapping = settings.mapping.clone().filter(|_| !settings.profile);
+            let (fifo_tokens, profile) = (settings.fifo_tokens, settings.profile);
+            let options = NativeOptions { fifo_tokens, profile, mapping, ..NativeOptions::default() };
             match NativeEngine::new(network.clone(), &options) {
                 Ok(native) => Ok(Machine::Native(Box::new(native))),
                 // Whoever did not ask for native code gets the engine that takes every program.
@@ -263,8 +277,14 @@ fn start_interpreter(
             }
         }
     };
-    let options =
-        Options { fifo_tokens: settings.fifo_tokens, order: settings.order, trace: sink, ..Options::default() };
+    let options = Options {
+        fifo_tokens: settings.fifo_tokens,
+        order: settings.order,
+        trace: sink,
+        traced: settings.traced,
+        profile: settings.profile,
+        ..Options::default()
+    };
     let interpreter = Interpreter::new(network.clone(), options);
     Ok(interpreter.map(|interpreter| Machine::Interp(Box::new(interpreter), trace)).map_err(NotStarted::Wrong))
 }

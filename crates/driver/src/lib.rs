@@ -13,6 +13,7 @@ pub mod output;
 pub mod picture;
 pub mod ports;
 pub mod primitive;
+pub mod profile;
 pub mod program;
 pub mod progress;
 pub mod projects;

@@ -2,6 +2,7 @@
 
 use crate::commands::Context;
 use crate::failure::{Failure, Outcome};
+use crate::profile::Measured;
 use crate::roots::read_source;
 use headrace_analysis::partition::{self, Division};
 use headrace_engine::Engine;
@@ -129,9 +130,17 @@ fn role(network: &Network, input: usize) -> Role {
     }
 }
 
-/// The division of a network among threads that its work suggests.
-pub fn automatic(network: &Arc<Network>, threads: u32) -> Division {
-    partition::divide(network, threads as usize, &trial(network))
+/// The division of a network among threads that its work suggests: that of a profile, or of a trial.
+///
+/// # Errors
+///
+/// A profile that cannot be read or is of another network.
+pub fn automatic(network: &Arc<Network>, threads: u32, profile: Option<&Path>) -> Outcome<Division> {
+    let Some(path) = profile else {
+        return Ok(partition::divide(network, threads as usize, &trial(network), None));
+    };
+    let (firings, times) = Measured::read(path)?.weights(network)?;
+    Ok(partition::divide(network, threads as usize, &firings, Some(&times)))
 }
 
 /// The network with larger FIFOs where threads meet, and behind those who deal tokens to several, unless

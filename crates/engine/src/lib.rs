@@ -5,9 +5,11 @@
 //! engines do no IO of their own.
 
 mod host;
+mod profile;
 mod report;
 
 pub use host::{CollectingHost, Host};
+pub use profile::Profile;
 pub use report::{Blocked, Leftover, Report, Wait};
 
 use headrace_source::Span;
@@ -73,6 +75,11 @@ pub trait Engine {
 
     /// Firings so far: for each instance, for each action of its actor (initialisers not counted).
     fn firings(&self) -> Vec<Vec<u64>>;
+
+    /// What was measured so far, where the engine was started to measure.
+    fn profile(&self) -> Option<Profile> {
+        None
+    }
 }
 
 /// The inputs and outputs of a network, for whoever feeds it while it runs.

@@ -7,12 +7,13 @@ use crate::order::Agenda;
 use crate::setup::{check_positions, distances, initialise};
 use crate::trace::{Firing, PortTokens, TraceSink};
 use crate::{Options, trace};
-use headrace_engine::{Engine, Host, Outcome, Report, Trap};
+use headrace_engine::{Engine, Host, Outcome, Profile, Report, Trap};
 use headrace_ir::{Endpoint, Network};
 use headrace_natives::Session;
 use headrace_source::Diagnostic;
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Most scalars that all constants and state variables of a network may have together.
 const MAX_STATE: usize = 1 << 27;
@@ -78,6 +79,8 @@ pub struct Interpreter {
     pub(crate) failed_guards: Vec<Vec<usize>>,
     trace: Option<Box<dyn TraceSink>>,
     trace_result: io::Result<()>,
+    /// Time of each instance, where that is measured.
+    times: Option<Vec<Duration>>,
     options: Options,
 }
 
@@ -209,6 +212,7 @@ impl Interpreter {
         let trace_result = trace.as_mut().map_or(Ok(()), |sink| sink.start(&network));
         Ok(Interpreter {
             failed_guards: vec![Vec::new(); instances.len()],
+            times: options.profile.then(|| vec![Duration::ZERO; instances.len()]),
             network,
             code: Arc::new(actors),
             instances,
@@ -255,6 +259,7 @@ impl Interpreter {
             m.procedures = &actor.procedures;
             let mut fired = false;
             let mut in_burst = 0;
+            let began = self.times.is_some().then(Instant::now);
             let waits = loop {
                 tries = tries.wrapping_add(1);
                 if tries.is_multiple_of(1024) && m.interrupted() {
@@ -284,6 +289,9 @@ impl Interpreter {
                     }
                 }
             };
+            if let (Some(times), Some(began)) = (&mut self.times, began) {
+                times[at] += began.elapsed();
+            }
             if waits {
                 self.agenda.sleep(at);
             }
@@ -392,7 +400,8 @@ impl Interpreter {
         next: usize,
     ) -> Result<(), Fault> {
         self.open(m, action)?;
-        let mut firing = self.trace.is_some().then(|| Firing {
+        let traced = self.trace.is_some() && self.options.traced.as_ref().is_none_or(|traced| traced[at]);
+        let mut firing = traced.then(|| Firing {
             time: self.time,
             instance: at,
             action: name.to_owned(),
@@ -550,6 +559,11 @@ impl Engine for Interpreter {
 
     fn firings(&self) -> Vec<Vec<u64>> {
         self.counts.clone()
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let most_tokens = self.fifos.iter().map(|fifo| Some(fifo.most)).collect();
+        Some(Profile { times: self.times.clone()?, most_tokens })
     }
 }
 

@@ -86,6 +86,8 @@ pub(crate) struct Fifo {
     pub tokens: Tokens,
     pub ty: Scalar,
     pub capacity: u64,
+    /// Most tokens that lay in it at once.
+    pub most: u64,
     /// Types that a written token takes on: that of the source port, those on the way, that of the FIFO. Empty when
     /// nothing changes.
     steps: Vec<Scalar>,
@@ -103,7 +105,7 @@ impl Fifo {
         if steps.len() == 1 {
             steps.clear();
         }
-        Fifo { tokens, ty: target, capacity, steps }
+        Fifo { tokens, ty: target, capacity, most: 0, steps }
     }
 
     #[inline]
@@ -126,11 +128,13 @@ impl Fifo {
             Tokens::Words(queue) if self.steps.is_empty() => queue.extend(words),
             _ => words.iter().for_each(|&word| self.write(Cell::Word(word))),
         }
+        self.most = self.most.max(self.len());
     }
 
     /// Writes tokens from a port of a type wider than a word.
     pub fn write_wides(&mut self, wides: &[Int]) {
         wides.iter().for_each(|wide| self.write(Cell::Wide(wide.clone())));
+        self.most = self.most.max(self.len());
     }
 
     fn write(&mut self, mut cell: Cell) {

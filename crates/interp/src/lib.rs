@@ -33,6 +33,10 @@ pub struct Options {
     pub order: Order,
     /// Hears of every firing.
     pub trace: Option<Box<dyn trace::TraceSink>>,
+    /// The instances whose firings the trace has, by position; `None`: all.
+    pub traced: Option<Vec<bool>>,
+    /// Measures the time of instances and how full FIFOs get.
+    pub profile: bool,
     /// When it becomes true, the run ends with a trap that says "interrupted".
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Loop passes and calls after which a firing is taken not to end and the run traps; looked at now and then, so
@@ -48,6 +52,8 @@ impl Default for Options {
             fifo_tokens: DEFAULT_FIFO_TOKENS,
             order: Order::RoundRobin,
             trace: None,
+            traced: None,
+            profile: false,
             interrupt: None,
             step_limit: None,
             arbitrary_precision: false,

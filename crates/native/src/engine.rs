@@ -5,7 +5,9 @@ use crate::context::{Control, Host, Memory, Network as Table, Partitions};
 use crate::crew::{Crew, Feeder};
 use crate::fused::Streaming;
 use crate::host::{self, Bridge};
-use headrace_engine::{Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Report, Trap, Wait};
+use headrace_engine::{
+    Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Profile, Report, Trap, Wait,
+};
 use headrace_ir::{Action, Endpoint, InstanceId, Mapping, Network};
 use headrace_natives::Session;
 use headrace_source::Diagnostic;
@@ -16,6 +18,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct Options {
     pub checked: bool,
     /// Count firings; without it `firings` gives zeros and a limit of firings is only approximate.
     pub count_firings: bool,
+    /// Measure the time of each instance and how full FIFOs get; not for what several threads run.
+    pub profile: bool,
     /// The compiler; `None`: the first that is found.
     pub compiler: Option<Compiler>,
     /// Flags of the compiler.
@@ -42,6 +47,7 @@ impl Default for Options {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: true,
             count_firings: true,
+            profile: false,
             compiler: None,
             flags: ["-std=c11", "-O3", "-ffp-contract=off"].map(str::to_owned).to_vec(),
             cache: default_cache(),
@@ -84,6 +90,7 @@ pub struct Batch {
     pub(crate) library: Arc<Library>,
     pub(crate) tables: Vec<Table>,
     pub(crate) partitions: Vec<Option<Partitions>>,
+    pub(crate) profiles: Vec<Option<ProfileFunction>>,
     pub(crate) places: Vec<Vec<TrapPlace>>,
     pub(crate) fifo_tokens: Vec<u32>,
 }
@@ -110,8 +117,12 @@ impl Batch {
     /// As [`Batch::compile`]; also a mapping that does not fit its network.
     pub fn compile_mapped(networks: &[Member<'_>], options: &Options) -> Result<Batch, NativeError> {
         let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
-        let emit =
-            c::Options { checked: options.checked, count_firings: options.count_firings, ..c::Options::default() };
+        let emit = c::Options {
+            checked: options.checked,
+            count_firings: options.count_firings,
+            profile: options.profile,
+            ..c::Options::default()
+        };
         let c::Together { source, places } = c::emit_together(networks, &emit).map_err(|errors| {
             NativeError::Unsupported(errors.into_iter().flat_map(|(_, diagnostics)| diagnostics).collect())
         })?;
@@ -120,8 +131,17 @@ impl Batch {
         let library = load(&compiler, &source, &headers, options)?;
         let mut tables = Vec::with_capacity(networks.len());
         let mut partitions = Vec::with_capacity(networks.len());
+        let mut profiles = Vec::with_capacity(networks.len());
         for member in networks {
             tables.push(table(&library, member.prefix)?);
+            profiles.push(if options.profile && member.mapping.is_none() {
+                let symbol = format!("{}_profile", member.prefix);
+                // SAFETY: the symbol is a function of this type in what was printed with this option.
+                let found = unsafe { library.get::<ProfileFunction>(symbol.as_bytes()).map(|found| *found) };
+                Some(found.map_err(|error| missing(&symbol, error))?)
+            } else {
+                None
+            });
             let symbol = format!("{}_partitions", member.prefix);
             partitions.push(match member.mapping {
                 None => None,
@@ -133,7 +153,7 @@ impl Batch {
             });
         }
         let fifo_tokens = networks.iter().map(|member| member.fifo_tokens).collect();
-        Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
+        Ok(Batch { library: Arc::new(library), tables, partitions, profiles, places, fifo_tokens })
     }
 
     /// Takes networks from a shared library that has a `struct headrace_network` for each, `PREFIX_network`, however it was
@@ -153,6 +173,7 @@ impl Batch {
             library: Arc::new(library),
             tables,
             partitions: vec![None; networks.len()],
+            profiles: vec![None; networks.len()],
             places: vec![Vec::new(); networks.len()],
             fifo_tokens: networks.iter().map(|(_, fifo_tokens)| *fifo_tokens).collect(),
         })
@@ -179,6 +200,7 @@ impl Batch {
             crew: None,
             streaming: None,
             partitions: partitions.filter(|partitions| partitions.n_partitions > 1),
+            profile: self.profiles.get(position).copied().flatten(),
             table: *table,
             memory,
             bridge,
@@ -228,6 +250,8 @@ pub struct NativeEngine {
     crew: Option<Crew>,
     /// What several threads can run.
     partitions: Option<Partitions>,
+    /// Gives what was measured.
+    profile: Option<ProfileFunction>,
     /// Fused code takes long inputs where they lie.
     pub(crate) streaming: Option<Streaming>,
     pub(crate) table: Table,
@@ -484,6 +508,9 @@ impl NativeEngine {
     }
 }
 
+/// Context, nanoseconds of each instance, marks of each FIFO.
+type ProfileFunction = unsafe extern "C" fn(*const c_void, *mut u64, *mut u32);
+
 impl Engine for NativeEngine {
     fn write(&mut self, input: usize, tokens: &[u8]) -> usize {
         self.ports().write(input, tokens)
@@ -554,5 +581,18 @@ impl Engine for NativeEngine {
                 own.to_vec()
             })
             .collect()
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let profile = self.profile?;
+        let mut nanoseconds = vec![0u64; self.network.instances.len()];
+        let mut marks = vec![0u32; self.network.connections.len()];
+        // SAFETY: one element for each instance and for each connection of the network that was compiled.
+        unsafe { profile(self.memory.pointer(), nanoseconds.as_mut_ptr(), marks.as_mut_ptr()) };
+        let connections = self.network.connections.iter().zip(&marks);
+        Some(Profile {
+            times: nanoseconds.into_iter().map(Duration::from_nanos).collect(),
+            most_tokens: connections.map(|(it, &mark)| c::is_profiled(it).then_some(u64::from(mark))).collect(),
+        })
     }
 }

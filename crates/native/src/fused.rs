@@ -142,7 +142,14 @@ fn batch(path: &Path, places: Vec<TrapPlace>, fifo_tokens: u32) -> Result<Batch,
     let library = open(path)?;
     let tables = vec![table(&library, ALONE)?];
     let (partitions, places, fifo_tokens) = (vec![None], vec![places], vec![fifo_tokens]);
-    Ok(Batch { library: Arc::new(library), tables, partitions, places, fifo_tokens })
+    Ok(Batch {
+        library: Arc::new(library),
+        profiles: vec![None; tables.len()],
+        tables,
+        partitions,
+        places,
+        fifo_tokens,
+    })
 }
 
 /// What tells one build of this program from another: what an older one has printed is not taken for what this one prints.

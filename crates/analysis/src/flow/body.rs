@@ -1,8 +1,8 @@
 //! Actions and statements: how values come into variables.
 
-use super::effects::{self, Effects, written};
 use super::slots::{Contents, Slot, Store, View, add};
 use super::{ActorFlow, Decides, Dependence, Edge, Node, NodeId, Origin, Place, Scope};
+use crate::effects::{self, Effects, written};
 use headrace_ir::{
     Action, ActionId, Actor, Argument, Expr, Local, LocalId, LocalKind, OutputValue, ProcedureId, Root, Stmt, StmtKind,
     VariableId,

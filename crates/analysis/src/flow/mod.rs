@@ -15,7 +15,6 @@
 //! [`Network`] joins them by the FIFOs.
 
 mod body;
-mod effects;
 mod expr;
 mod slots;
 

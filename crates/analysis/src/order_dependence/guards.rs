@@ -1,12 +1,16 @@
-//! Whether two guards can hold at once.
+//! Guards in disjunctive normal form, and whether two of them can hold at once.
 //!
 //! A guard becomes a disjunction of conjunctions of *atoms*. An atom says that a boolean expression is true or false, that
-//! an integer expression lies in an interval or differs from a number, or how two expressions compare. Expressions are
-//! opaque, except that they are equal when they read the same variables, tokens and constants in the same way. Whatever does
-//! not fit is left out, which only makes guards look weaker than they are.
+//! an integer expression lies in an interval or differs from a number, what some of its bits are, or how two expressions
+//! compare. Functions that are one expression are looked into; other expressions are opaque, except that they are equal when
+//! they read the same variables, tokens and constants in the same way. Whatever does not fit is left out, which only makes
+//! guards look weaker than they are.
 
-use headrace_ir::{Action, Actor, BinaryOp, CompareOp, Expr, ExprKind, Int, LocalId, LocalKind, Root, Scalar, Value};
-use std::collections::BTreeMap;
+use crate::inlining::expanded;
+use headrace_ir::{
+    Action, Actor, BinaryOp, CompareOp, Expr, ExprKind, Int, LocalId, LocalKind, Root, Scalar, Value, VariableId,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Conjunctions that the guard of one action may split into.
@@ -18,31 +22,62 @@ const MAX_DEPTH: usize = 200;
 /// An outcome of comparing two expressions, as a set: bit 0 less, bit 1 equal, bit 2 greater.
 type Outcomes = u8;
 
+/// What an expression is computed from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reads {
+    /// Variables of the actor, besides constants.
+    pub variables: BTreeSet<VariableId>,
+    /// Tokens of a firing, or variables that only a function knows.
+    pub others: bool,
+}
+
+/// A simple condition.
 #[derive(Clone, Debug, PartialEq)]
-enum Atom {
+pub(super) struct Atom {
+    /// What it is computed from.
+    pub reads: Reads,
+    says: Says,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Says {
     Bool { expr: String, holds: bool },
     Number { expr: String, low: Option<Int>, high: Option<Int>, not: Option<Int> },
+    Bits { expr: String, mask: Int, value: Int },
     Order { left: String, right: String, outcomes: Outcomes },
 }
 
-/// True when no state and no tokens satisfy both guards.
-pub(super) fn exclusive(actor: &Actor, a: &Action, b: &Action) -> bool {
-    let (a, b) = (terms(actor, a), terms(actor, b));
-    a.iter().all(|a| b.iter().all(|b| contradicts(a, b)))
-}
+/// Atoms that hold together.
+pub(super) type Term = Vec<Atom>;
 
 /// The guard of an action as a disjunction of conjunctions.
-fn terms(actor: &Actor, action: &Action) -> Vec<Vec<Atom>> {
+pub(super) fn terms(actor: &Actor, action: &Action) -> Vec<Term> {
     let reader = Reader { actor, action };
     let mut terms = vec![Vec::new()];
     for condition in &action.guard.conditions {
-        terms = conjunction(terms, reader.condition(condition, true, 0));
+        terms = conjunction(terms, reader.condition(&expanded(actor, condition), true, 0));
     }
     terms
 }
 
+/// That a scalar variable has this value.
+pub(super) fn equals(variable: VariableId, value: &Value) -> Option<Atom> {
+    let expr = variable_key(variable, "");
+    let says = match value {
+        Value::Int(number) => Says::Number { expr, low: Some(number.clone()), high: Some(number.clone()), not: None },
+        Value::Bool(holds) => Says::Bool { expr, holds: *holds },
+        _ => return None,
+    };
+    Some(Atom { reads: Reads { variables: [variable].into(), others: false }, says })
+}
+
+/// How the value of a variable, or of an element of it, is written in a key.
+fn variable_key(variable: VariableId, indices: &str) -> String {
+    format!("(variable{}{indices})", variable.0)
+}
+
 /// All pairs of terms joined; the second is left out when that would be too many.
-fn conjunction(a: Vec<Vec<Atom>>, b: Vec<Vec<Atom>>) -> Vec<Vec<Atom>> {
+fn conjunction(a: Vec<Term>, b: Vec<Term>) -> Vec<Term> {
     if a.len() * b.len() > MAX_TERMS {
         return a;
     }
@@ -56,7 +91,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The terms of a condition, or of its negation. One empty term says nothing.
-    fn condition(&self, expr: &Expr, holds: bool, depth: usize) -> Vec<Vec<Atom>> {
+    fn condition(&self, expr: &Expr, holds: bool, depth: usize) -> Vec<Term> {
         if depth > MAX_DEPTH {
             return vec![Vec::new()];
         }
@@ -76,30 +111,73 @@ impl Reader<'_> {
             }
             ExprKind::Compare(op, left, right) => {
                 let op = if holds { *op } else { opposite(*op) };
-                vec![self.comparison(op, left, right).into_iter().collect()]
+                vec![self.comparison(op, left, right)]
             }
-            _ => vec![self.key(expr).map(|expr| Atom::Bool { expr, holds }).into_iter().collect()],
+            _ => vec![self.boolean(expr, holds).into_iter().collect()],
         }
     }
 
-    fn comparison(&self, op: CompareOp, left: &Expr, right: &Expr) -> Option<Atom> {
+    fn boolean(&self, expr: &Expr, holds: bool) -> Option<Atom> {
+        let (expr, reads) = self.key(expr)?;
+        Some(Atom { reads, says: Says::Bool { expr, holds } })
+    }
+
+    fn comparison(&self, op: CompareOp, left: &Expr, right: &Expr) -> Term {
         match (self.constant(left, 0), self.constant(right, 0)) {
-            (_, Some(Value::Int(number))) => Some(bounded(self.key(left)?, op, number)),
-            (Some(Value::Int(number)), _) => Some(bounded(self.key(right)?, mirrored(op), number)),
+            (_, Some(Value::Int(number))) => self.with_number(left, op, number),
+            (Some(Value::Int(number)), _) => self.with_number(right, mirrored(op), number),
             (_, Some(Value::Bool(value))) => {
-                Some(Atom::Bool { expr: self.key(left)?, holds: value == (op == CompareOp::Equal) })
+                self.boolean(left, value == (op == CompareOp::Equal)).into_iter().collect()
             }
             (Some(Value::Bool(value)), _) => {
-                Some(Atom::Bool { expr: self.key(right)?, holds: value == (op == CompareOp::Equal) })
+                self.boolean(right, value == (op == CompareOp::Equal)).into_iter().collect()
             }
-            _ if self.is_real(left) => None,
-            _ => {
-                let (left, right, op) = {
-                    let (left, right) = (self.key(left)?, self.key(right)?);
-                    if left <= right { (left, right, op) } else { (right, left, mirrored(op)) }
-                };
-                Some(Atom::Order { left, right, outcomes: outcomes(op) })
+            _ if self.is_real(left) => Vec::new(),
+            _ => self.order(op, left, right).into_iter().collect(),
+        }
+    }
+
+    fn order(&self, op: CompareOp, left: &Expr, right: &Expr) -> Option<Atom> {
+        let ((left, mut reads), (right, others)) = (self.key(left)?, self.key(right)?);
+        let (left, right, op) = if left <= right { (left, right, op) } else { (right, left, mirrored(op)) };
+        reads.variables.extend(others.variables);
+        reads.others |= others.others;
+        Some(Atom { reads, says: Says::Order { left, right, outcomes: outcomes(op) } })
+    }
+
+    /// What a comparison with a number says of the expression, and of the bits of what is masked in it.
+    fn with_number(&self, expr: &Expr, op: CompareOp, number: Int) -> Term {
+        let mut atoms = Vec::new();
+        if let Some((value, mask)) = self.masked(expr)
+            && let Some((expr, reads)) = self.key(value)
+        {
+            let is_bit = mask.to_u64().is_some_and(u64::is_power_of_two);
+            let value = match op {
+                CompareOp::Equal if number.and(&mask) == number => Some(number.clone()),
+                CompareOp::NotEqual if is_bit && number == Int::ZERO => Some(mask.clone()),
+                CompareOp::NotEqual if is_bit && number == mask => Some(Int::ZERO),
+                _ => None,
+            };
+            atoms.extend(value.map(|value| Atom { reads, says: Says::Bits { expr, mask, value } }));
+        }
+        if let Some((expr, reads)) = self.key(expr) {
+            atoms.push(Atom { reads, says: bounded(expr, op, number) });
+        }
+        atoms
+    }
+
+    /// Value and mask of `value & mask`, also where the result is stored in a type that has room for the mask.
+    fn masked<'e>(&self, expr: &'e Expr) -> Option<(&'e Expr, Int)> {
+        match &expr.kind {
+            ExprKind::Binary(BinaryOp::And, a, b) => match (self.constant(a, 0), self.constant(b, 0)) {
+                (None, Some(Value::Int(mask))) => Some((a, mask)),
+                (Some(Value::Int(mask)), None) => Some((b, mask)),
+                _ => None,
+            },
+            ExprKind::Wrap(ty, operand) => {
+                self.masked(operand).filter(|(_, mask)| !mask.is_negative() && mask.fits(*ty))
             }
+            _ => None,
         }
     }
 
@@ -171,13 +249,13 @@ impl Reader<'_> {
 
     /// A text that is the same for expressions that always have the same value. `None` for those that read what the
     /// guard itself computes.
-    fn key(&self, expr: &Expr) -> Option<String> {
-        let mut text = String::new();
-        self.write_key(expr, &mut text, 0)?;
-        Some(text)
+    fn key(&self, expr: &Expr) -> Option<(String, Reads)> {
+        let (mut text, mut reads) = (String::new(), Reads::default());
+        self.write_key(expr, &mut text, &mut reads, 0)?;
+        Some((text, reads))
     }
 
-    fn write_key(&self, expr: &Expr, text: &mut String, depth: usize) -> Option<()> {
+    fn write_key(&self, expr: &Expr, text: &mut String, reads: &mut Reads, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -193,12 +271,16 @@ impl Reader<'_> {
             _ => {}
         }
         let depth = depth + 1;
-        let list = |text: &mut String, name: String, operands: &[&Expr]| {
-            let _ = write!(text, "({name}");
+        let operands = |text: &mut String, reads: &mut Reads, operands: &[&Expr]| {
             for operand in operands {
                 text.push(' ');
-                self.write_key(operand, text, depth)?;
+                self.write_key(operand, text, reads, depth)?;
             }
+            Some(())
+        };
+        let list = |text: &mut String, reads: &mut Reads, name: String, of: &[&Expr]| {
+            let _ = write!(text, "({name}");
+            operands(text, reads, of)?;
             text.push(')');
             Some(())
         };
@@ -206,30 +288,42 @@ impl Reader<'_> {
             ExprKind::Load(place) => {
                 let indices: Vec<&Expr> = place.indices.iter().collect();
                 match place.root {
-                    Root::Actor(id) => list(text, format!("variable{}", id.0), &indices),
-                    Root::Local(id) => list(text, self.token(id)?, &indices),
+                    Root::Actor(id) => {
+                        if self.actor.variables.get(id.index())?.mutable {
+                            reads.variables.insert(id);
+                        }
+                        let mut within = String::new();
+                        operands(&mut within, reads, &indices)?;
+                        text.push_str(&variable_key(id, &within));
+                        Some(())
+                    }
+                    Root::Local(id) => {
+                        reads.others = true;
+                        list(text, reads, self.token(id)?, &indices)
+                    }
                 }
             }
             // Storing what already fits changes nothing, but which values fit is not known here: wraps stay.
-            ExprKind::Wrap(ty, a) => list(text, format!("{ty}"), &[a]),
-            ExprKind::Negate(a) => list(text, "-".into(), &[a]),
-            ExprKind::Complement(a) => list(text, "~".into(), &[a]),
-            ExprKind::Not(a) => list(text, "not".into(), &[a]),
-            ExprKind::Binary(op, a, b) => list(text, format!("{op:?}"), &[a, b]),
-            ExprKind::ShiftLeft(ty, a, b) => list(text, format!("<<{ty}"), &[a, b]),
-            ExprKind::Compare(op, a, b) => list(text, format!("{op:?}"), &[a, b]),
-            ExprKind::And(a, b) => list(text, "and".into(), &[a, b]),
-            ExprKind::Or(a, b) => list(text, "or".into(), &[a, b]),
-            ExprKind::If(a, b, c) => list(text, "if".into(), &[a, b, c]),
+            ExprKind::Wrap(ty, a) => list(text, reads, format!("{ty}"), &[a]),
+            ExprKind::Negate(a) => list(text, reads, "-".into(), &[a]),
+            ExprKind::Complement(a) => list(text, reads, "~".into(), &[a]),
+            ExprKind::Not(a) => list(text, reads, "not".into(), &[a]),
+            ExprKind::Binary(op, a, b) => list(text, reads, format!("{op:?}"), &[a, b]),
+            ExprKind::ShiftLeft(ty, a, b) => list(text, reads, format!("<<{ty}"), &[a, b]),
+            ExprKind::Compare(op, a, b) => list(text, reads, format!("{op:?}"), &[a, b]),
+            ExprKind::And(a, b) => list(text, reads, "and".into(), &[a, b]),
+            ExprKind::Or(a, b) => list(text, reads, "or".into(), &[a, b]),
+            ExprKind::If(a, b, c) => list(text, reads, "if".into(), &[a, b, c]),
             ExprKind::Call(procedure, arguments) => {
-                let mut operands = Vec::new();
+                let mut values = Vec::new();
                 for argument in arguments {
                     match argument {
-                        headrace_ir::Argument::Value(value) => operands.push(value),
+                        headrace_ir::Argument::Value(value) => values.push(value),
                         headrace_ir::Argument::List(_) => return None,
                     }
                 }
-                list(text, format!("call{}", procedure.0), &operands)
+                reads.others = true;
+                list(text, reads, format!("call{}", procedure.0), &values)
             }
             _ => None,
         }
@@ -284,7 +378,7 @@ fn outcomes(op: CompareOp) -> Outcomes {
     }
 }
 
-fn bounded(expr: String, op: CompareOp, number: Int) -> Atom {
+fn bounded(expr: String, op: CompareOp, number: Int) -> Says {
     let one = Int::from(1i64);
     let (low, high, not) = match op {
         CompareOp::Equal => (Some(number.clone()), Some(number), None),
@@ -294,7 +388,7 @@ fn bounded(expr: String, op: CompareOp, number: Int) -> Atom {
         CompareOp::Greater => (Some(number.add(&one)), None, None),
         CompareOp::GreaterEqual => (Some(number), None, None),
     };
-    Atom::Number { expr, low, high, not }
+    Says::Number { expr, low, high, not }
 }
 
 /// What two conjunctions say together of one integer expression.
@@ -303,20 +397,27 @@ struct Bounds<'a> {
     low: Option<&'a Int>,
     high: Option<&'a Int>,
     not: Vec<&'a Int>,
+    bits: Vec<(&'a Int, &'a Int)>,
 }
 
 impl Bounds<'_> {
     fn is_empty(&self) -> bool {
+        let differ = |(at, (mask, value)): (usize, &(&Int, &Int))| {
+            self.bits[..at].iter().any(|(other, bits)| value.xor(bits).and(mask).and(other) != Int::ZERO)
+        };
+        if self.bits.iter().enumerate().any(differ) {
+            return true;
+        }
         let (Some(low), Some(high)) = (self.low, self.high) else { return false };
         let one = Int::from(1i64);
         let mut value = low.clone();
-        // Each number that is ruled out can take away one end at a time.
+        // Each number that is ruled out can take away one end at a time, and bits are asked of a single number alone.
         for _ in 0..=self.not.len() {
             if value > *high {
                 return true;
             }
             if !self.not.contains(&&value) {
-                return false;
+                return low == high && self.bits.iter().any(|(mask, bits)| value.and(mask) != **bits);
             }
             value = value.add(&one);
         }
@@ -324,18 +425,19 @@ impl Bounds<'_> {
     }
 }
 
-fn contradicts(a: &[Atom], b: &[Atom]) -> bool {
+/// True when no state and no tokens satisfy both conjunctions.
+pub(super) fn contradicts(a: &[Atom], b: &[Atom]) -> bool {
     let mut truths: BTreeMap<&str, bool> = BTreeMap::new();
     let mut bounds: BTreeMap<&str, Bounds<'_>> = BTreeMap::new();
     let mut orders: BTreeMap<(&str, &str), Outcomes> = BTreeMap::new();
     for atom in a.iter().chain(b) {
-        match atom {
-            Atom::Bool { expr, holds } => {
+        match &atom.says {
+            Says::Bool { expr, holds } => {
                 if *truths.entry(expr).or_insert(*holds) != *holds {
                     return true;
                 }
             }
-            Atom::Number { expr, low, high, not } => {
+            Says::Number { expr, low, high, not } => {
                 let entry = bounds.entry(expr).or_default();
                 entry.low = entry.low.max(low.as_ref());
                 entry.high = match (entry.high, high.as_ref()) {
@@ -344,7 +446,8 @@ fn contradicts(a: &[Atom], b: &[Atom]) -> bool {
                 };
                 entry.not.extend(not);
             }
-            Atom::Order { left, right, outcomes } => {
+            Says::Bits { expr, mask, value } => bounds.entry(expr).or_default().bits.push((mask, value)),
+            Says::Order { left, right, outcomes } => {
                 let entry = orders.entry((left, right)).or_insert(0b111);
                 *entry &= outcomes;
                 if *entry == 0 || (left == right && *entry & 0b010 == 0) {

@@ -10,15 +10,17 @@
 //!
 //! The method is conservative and needs no solver. Second implies the tokens of first if it needs at least as many on
 //! every port. Two guards exclude each other if their conjunction, as a disjunction of a few conjunctions of simple
-//! comparisons, has no model in which every distinct expression is a free variable ([`guards`]). Example: with
-//! `a: action In:[x] ==> ... guard x > 3` and `b: action In:[x], Ctl:[c] ==> ... guard x <= 3`, no token satisfies both, so
-//! nothing is reported whichever comes first.
+//! comparisons, has no model in which every distinct expression is a free variable ([`guards`]), or if what they say of
+//! variables cannot be so in that state ([`invariants`]). Example: with `a: action In:[x] ==> ... guard x > 3` and
+//! `b: action In:[x], Ctl:[c] ==> ... guard x <= 3`, no token satisfies both, so nothing is reported whichever comes first.
 
 mod guards;
+mod invariants;
 
 use crate::rates::{of_action, reachable_states};
 use headrace_ir::{Action, ActionId, Actor, Network, StateId};
 use headrace_source::Diagnostic;
+use invariants::Invariants;
 
 /// How the choice depends on the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,7 @@ pub struct Finding {
 /// All such pairs of an actor, each once.
 pub fn findings(actor: &Actor) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
+    let mut invariants = None;
     for state in reachable_states(actor) {
         let Some(entry) = actor.schedule.states.get(state.index()) else { continue };
         for (position, first) in entry.tests.iter().enumerate() {
@@ -56,7 +59,9 @@ pub fn findings(actor: &Actor) -> Vec<Finding> {
                 if first.action == second.action || findings.iter().any(known) {
                     continue;
                 }
-                if let Some(dependence) = between(actor, first.action, second.action) {
+                let Some(dependence) = between(actor, first.action, second.action) else { continue };
+                let invariants = invariants.get_or_insert_with(|| Invariants::of(actor));
+                if !invariants.exclusive(state.index(), first.action, second.action) {
                     findings.push(Finding { state, first: first.action, second: second.action, dependence });
                 }
             }
@@ -65,11 +70,12 @@ pub fn findings(actor: &Actor) -> Vec<Finding> {
     findings
 }
 
+/// How the choice between two actions depends on the order, if their guards can hold at once.
 fn between(actor: &Actor, first: ActionId, second: ActionId) -> Option<Dependence> {
     let (a, b) = (actor.actions.get(first.index())?, actor.actions.get(second.index())?);
     let missing = may_lack(actor, a, b);
     let related = actor.priorities.contains(&(first, second));
-    if (missing.is_empty() && related) || guards::exclusive(actor, a, b) {
+    if missing.is_empty() && related {
         return None;
     }
     Some(if missing.is_empty() { Dependence::Overlap } else { Dependence::Time { ports: missing } })
@@ -81,35 +87,23 @@ fn may_lack(actor: &Actor, first: &Action, second: &Action) -> Vec<usize> {
     (0..actor.inputs.len()).filter(|&port| a.consumes[port] > b.consumes[port]).collect()
 }
 
-/// A warning for each time-dependent pair and a note for each overlapping one, for all actors of a network.
+/// Actions that a report of another names; those behind them are counted.
+const MAX_NAMED: usize = 3;
+
+/// A warning for each action whose choice is time-dependent, a note for each that overlaps with others, and in it what
+/// else can fire; for all actors of a network.
 pub fn diagnostics(network: &Network) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     for actor in &network.actors {
-        for finding in findings(actor) {
-            let (first, second) = (&actor.actions[finding.first.index()], &actor.actions[finding.second.index()]);
-            let diagnostic = match &finding.dependence {
-                Dependence::Time { ports } => {
-                    let ports: Vec<String> =
-                        ports.iter().map(|&port| format!("`{}`", actor.inputs[port].name)).collect();
-                    Diagnostic::warning(
-                        "time-dependent",
-                        format!("what `{}` does may depend on when tokens come", actor.class),
-                    )
-                    .at(second.span, format!("can fire while `{}` still lacks tokens", first.name))
-                    .also(first.span, format!("goes first, once its tokens on {} are there", ports.join(", ")))
-                }
-                Dependence::Overlap => {
-                    let mut diagnostic = Diagnostic::warning(
-                        "overlapping-actions",
-                        format!("two actions of `{}` can be enabled at once and no priority relates them", actor.class),
-                    )
-                    .at(first.span, "is tried first")
-                    .also(second.span, "can be enabled by the same tokens")
-                    .note("the order of the text decides here; other tools may choose otherwise");
-                    diagnostic.severity = headrace_source::Severity::Note;
-                    diagnostic
-                }
-            };
+        let findings = findings(actor);
+        for (position, finding) in findings.iter().enumerate() {
+            let alike = |other: &&Finding| other.first == finding.first && other.dependence == finding.dependence;
+            if findings[..position].iter().any(|other| alike(&other)) {
+                continue;
+            }
+            let seconds: Vec<&Action> =
+                findings.iter().filter(alike).map(|finding| &actor.actions[finding.second.index()]).collect();
+            let diagnostic = diagnostic(actor, finding, &seconds);
             // Instances of one class with other parameters say the same of the same places.
             if !diagnostics.contains(&diagnostic) {
                 diagnostics.push(diagnostic);
@@ -117,4 +111,36 @@ pub fn diagnostics(network: &Network) -> Vec<Diagnostic> {
         }
     }
     diagnostics
+}
+
+fn diagnostic(actor: &Actor, finding: &Finding, seconds: &[&Action]) -> Diagnostic {
+    let first = &actor.actions[finding.first.index()];
+    let (mut diagnostic, other) = match &finding.dependence {
+        Dependence::Time { ports } => {
+            let ports: Vec<String> = ports.iter().map(|&port| format!("`{}`", actor.inputs[port].name)).collect();
+            let diagnostic = Diagnostic::warning(
+                "time-dependent",
+                format!("what `{}` does may depend on when tokens come", actor.class),
+            );
+            let label = format!("goes first, once its tokens on {} are there", ports.join(", "));
+            (diagnostic.at(first.span, label), "can fire while they have not come")
+        }
+        Dependence::Overlap => {
+            let message =
+                format!("two actions of `{}` can be enabled at once and no priority relates them", actor.class);
+            let mut diagnostic = Diagnostic::warning("overlapping-actions", message).at(first.span, "is tried first");
+            diagnostic.severity = headrace_source::Severity::Note;
+            (diagnostic, "can be enabled by the same tokens")
+        }
+    };
+    for second in seconds.iter().take(MAX_NAMED) {
+        diagnostic = diagnostic.also(second.span, other);
+    }
+    if let Some(more) = seconds.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        diagnostic = diagnostic.note(format!("so can {more} other{}", if more == 1 { "" } else { "s" }));
+    }
+    if finding.dependence == Dependence::Overlap {
+        diagnostic = diagnostic.note("the order of the text decides here; other tools may choose otherwise");
+    }
+    diagnostic
 }

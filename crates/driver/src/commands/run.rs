@@ -8,8 +8,9 @@ use crate::feed::{Dropped, End, Feed, Sink, count_firings};
 use crate::fusing::{self, Fusing};
 use crate::inputs::{Fixed, Strings};
 use crate::mapping;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::ports::{self, Binding, Destination, Source};
+use crate::profile::Measured;
 use crate::program::ProgramHost;
 use crate::progress::{Progress, Unit};
 use crate::silence::Silence;
@@ -20,7 +21,7 @@ use headrace_analysis::partition::Division;
 use headrace_engine::Engine;
 use headrace_exchange::input_named;
 use headrace_interp::Order;
-use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Network, Port, Scalar};
+use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
 use headrace_xlim::XlimEngine;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +34,10 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     if inputs.iter().filter(|binding| binding.end == Source::Standard).count() > 1 {
         return Err(Failure::usage("`-` can stand for only one input"));
     }
-    let order = firing_order(&arguments.order)?;
+    let mut order = firing_order(&arguments.order)?;
+    if arguments.write_fifos.is_some() && order == Order::RoundRobin {
+        order = Order::DemandDriven;
+    }
     let designs = crate::xlim::load(context, &arguments.network)?;
     let network = match &designs {
         Some(designs) => {
@@ -57,9 +61,11 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     };
     let mut host = ProgramHost::open(arguments)?;
     let fifo_tokens = arguments.fifo.unwrap_or(DEFAULT_FIFO_TOKENS);
-    let mut settings = engines::Settings { choice, fifo_tokens, order, trace, mapping: None };
+    let profile = arguments.profile.is_some() || arguments.write_fifos.is_some();
+    let traced = trace.is_some().then(|| traced(&network, &arguments.trace_only)).transpose()?.flatten();
+    let mut settings = engines::Settings { choice, fifo_tokens, order, trace, traced, profile, mapping: None };
     // Firings are counted by schedulers; who maps instances wants them apart.
-    let counts = arguments.stats || arguments.max_firings.is_some() || arguments.mapping.is_some();
+    let counts = profile || arguments.stats || arguments.max_firings.is_some() || arguments.mapping.is_some();
     let fusing = Fusing {
         when: if counts { FuseWhen::Never } else { arguments.fused },
         known_bytes: n_bytes,
@@ -83,7 +89,9 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
             (engines::start(context, &network, settings, trace_path)?, network, division)
         }
     };
-    if (arguments.threads > 1 || arguments.mapping.is_some()) && machine.threads() == 1 {
+    // A mapping to one thread is there for its FIFO sizes.
+    let several = division.as_ref().is_some_and(|division| division.mapping.partitions.len() > 1);
+    if (arguments.threads > 1 || several) && machine.threads() == 1 {
         context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
     }
     let printed = host.printed();
@@ -111,6 +119,11 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
             context.terminal.say(&format!("threads\n{}", mapping::describe(&network, &division)));
         }
     }
+    if let Some(measured) = machine.engine().profile() {
+        let (name, firings) = (machine.name(), machine.engine().firings());
+        let measured = Measured::of(&network, name, &measured, &firings, fifo_tokens);
+        tell_profile(context, arguments, &network, &measured)?;
+    }
     conclude(context, feed, machine.engine(), host, end)
 }
 
@@ -128,6 +141,65 @@ fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
     }
 }
 
+/// Prints or writes a profile, and the FIFO sizes that follow from it.
+fn tell_profile(context: &Context, arguments: &RunArgs, network: &Network, measured: &Measured) -> Outcome {
+    match &arguments.profile {
+        Some(Some(path)) => output::write_file(path, measured.json().as_bytes())?,
+        Some(None) => context.terminal.say(&measured.text()),
+        None => {}
+    }
+    if let Some(path) = &arguments.write_fifos {
+        let sized = measured.with_capacities(network);
+        let one =
+            Division { mapping: Mapping::numbered(1, vec![0; network.instances.len()]), work: vec![], tokens: vec![] };
+        output::write_file(path, mapping::to_text(&sized, &one).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Which instances a trace has, by the patterns that the user gives; `None`: all.
+fn traced(network: &Network, patterns: &[String]) -> Outcome<Option<Vec<bool>>> {
+    let mut traced = vec![false; network.instances.len()];
+    for pattern in patterns {
+        let mut any = false;
+        for (instance, traced) in network.instances.iter().zip(&mut traced) {
+            let fits = fits(pattern.as_bytes(), instance.name.as_bytes());
+            *traced |= fits;
+            any |= fits;
+        }
+        if !any {
+            let known = network.instances.iter().map(|instance| &instance.name);
+            return Err(no_such("instance", pattern, known));
+        }
+    }
+    Ok((!patterns.is_empty()).then_some(traced))
+}
+
+/// Whether a name is what a pattern with `*` says: the text between stars is found from left to right.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut here) = (0, 0);
+    let mut star = None;
+    while here < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, here));
+                at += 1;
+            }
+            Some(byte) if *byte == name[here] => {
+                at += 1;
+                here += 1;
+            }
+            _ => {
+                // The last star takes one byte more.
+                let Some((star_at, taken)) = star else { return false };
+                star = Some((star_at, taken + 1));
+                (at, here) = (star_at + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
 /// The division of the network that the user asks for, and the network with FIFOs that suit it.
 fn divided(
     context: &mut Context,
@@ -142,7 +214,7 @@ fn divided(
     if arguments.threads < 2 || !native {
         return Ok((network, None));
     }
-    let division = mapping::automatic(&network, arguments.threads);
+    let division = mapping::automatic(&network, arguments.threads, arguments.weights.as_deref())?;
     let roomy = arguments.fifo.is_none().then(|| Arc::new(mapping::with_room(&network, &division)));
     Ok((roomy.unwrap_or(network), Some(division)))
 }
@@ -211,7 +283,7 @@ fn firing_order(text: &str) -> Outcome<Order> {
 fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>]) -> Outcome<u64> {
     for binding in bindings {
         if input_named(network, &binding.port).is_none() {
-            return Err(no_such_port("input", &binding.port, network.inputs.iter().map(|port| &port.name)));
+            return Err(no_such("input", &binding.port, network.inputs.iter().map(|port| &port.name)));
         }
     }
     let mut n_bytes = 0;
@@ -262,7 +334,7 @@ fn fill_in_rekey(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>
     feed.providers.push(Box::new(Fixed::new(rekey, tokens)));
 }
 
-fn no_such_port<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
+fn no_such<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
     let known: Vec<&str> = known.map(String::as_str).collect();
     let known =
         if known.is_empty() { format!("there are no {kind}s") } else { format!("{kind}s are {}", known.join(", ")) };
@@ -273,7 +345,7 @@ fn no_such_port<'a>(kind: &str, name: &str, known: impl Iterator<Item = &'a Stri
 fn bind_outputs(context: &Context, feed: &mut Feed, network: &Network, bindings: &[Binding<Destination>]) -> Outcome {
     for (at, binding) in bindings.iter().enumerate() {
         if !network.outputs.iter().any(|port| port.name == binding.port) {
-            return Err(no_such_port("output", &binding.port, network.outputs.iter().map(|port| &port.name)));
+            return Err(no_such("output", &binding.port, network.outputs.iter().map(|port| &port.name)));
         }
         if bindings[..at].iter().any(|other| other.port == binding.port) {
             return Err(Failure::usage(format!("--out {} is given twice", binding.port)));

@@ -32,6 +32,7 @@ mod wide;
 
 pub use crate::device::Dialect;
 pub use fused::{PrintedLoop, PrintedWay};
+pub use network::is_profiled;
 
 use crate::automata::Automata;
 use headrace_ir::{Mapping, Network};
@@ -95,6 +96,8 @@ pub struct Options {
     pub checked: bool,
     /// Count the firings of each action, and keep exactly to the limit of a run.
     pub count_firings: bool,
+    /// Measure the time of each instance and how full FIFOs get; for networks that one thread runs on their scheduler.
+    pub profile: bool,
     /// Which instance runs in which partition; `None`: one thread runs them all.
     pub mapping: Option<Arc<Mapping>>,
     /// Operations of the library run as control automata where they can.
@@ -117,6 +120,7 @@ impl Default for Options {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: false,
             count_firings: false,
+            profile: false,
             mapping: None,
             fused: true,
             automata: None,

@@ -110,6 +110,9 @@ impl Writer<'_> {
         if *stops {
             text.push_str(&format!("            control->instance = {at};\n"));
         }
+        let (before_turn, after_turn) =
+            if mapping.is_none() { self.profile_of_turn(at) } else { (String::new(), String::new()) };
+        text.push_str(&before_turn);
         let mut arguments = vec![format!("&context->i{at}")];
         arguments.extend(self.arguments(InstanceId(at as u32)));
         arguments.push("control".to_owned());
@@ -153,6 +156,7 @@ impl Writer<'_> {
         } else {
             text.push_str(&format!("            if ({call}) {{\n{after}            }}\n"));
         }
+        text.push_str(&after_turn);
         if *stops {
             text.push_str("            if (control->stopped != 0) {\n                goto stopped;\n            }\n");
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Divides the network among `n` threads, shows the division and writes it down if asked to.
 pub fn show(arguments: &AnalyzeArgs, network: &Arc<Network>, n: u32) -> Outcome {
-    let division = mapping::automatic(network, n);
+    let division = mapping::automatic(network, n, arguments.weights.as_deref())?;
     if let Some(path) = &arguments.write_mapping {
         output::write_file(path, mapping::to_text(network, &division).as_bytes())?;
     }

@@ -3,6 +3,7 @@
 
 mod actors;
 mod boundary;
+mod profile;
 
 use crate::c::PrintedLoop;
 use crate::c::ctype;
@@ -16,6 +17,7 @@ use headrace_analysis::topology;
 use headrace_ir::{Connection, Endpoint, InstanceId, Mapping, Network};
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
+pub use profile::is_profiled;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 
@@ -315,6 +317,7 @@ impl Writer<'_> {
             for fifo in &self.rings {
                 out.push_str(&format!("    struct {} {};\n", fifo.ring.name, fifo.field));
             }
+            out.push_str(&self.profile_fields());
         }
         out.push_str("};\n\n");
     }
@@ -394,6 +397,7 @@ impl Writer<'_> {
         let prefix = self.prefix;
         let words = self.news_words();
         self.declare_run(declarations);
+        definitions.push_str(&self.profile_functions());
         let mut text = format!(
             "uint32_t {prefix}_run(struct {prefix} *context, uint64_t max_firings) {{\n    struct headrace_control *const control = &context->control;\n    uint64_t news[{words}];\n    if (control->stopped != 0) {{\n        return control->stopped;\n    }}\n    control->budget = max_firings;\n    control->limited = 0;\n    memcpy(news, context->news, sizeof news);\n"
         );

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// What a procedure may write besides its own locals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     /// Positions of list parameters.
     pub parameters: BTreeSet<usize>,
     /// Variables of the actor.
@@ -13,7 +13,7 @@ pub(super) struct Effects {
 }
 
 /// The effects of all procedures of an actor.
-pub(super) fn of_procedures(actor: &Actor) -> Vec<Effects> {
+pub(crate) fn of_procedures(actor: &Actor) -> Vec<Effects> {
     let mut all = vec![Effects::default(); actor.procedures.len()];
     loop {
         let next: Vec<Effects> = actor.procedures.iter().map(|procedure| of_body(procedure, &all)).collect();
@@ -39,7 +39,7 @@ fn of_body(procedure: &Procedure, known: &[Effects]) -> Effects {
 }
 
 /// Calls `write` with everything that the statements may write.
-pub(super) fn written(statements: &[Stmt], known: &[Effects], write: &mut dyn FnMut(Root)) {
+pub(crate) fn written(statements: &[Stmt], known: &[Effects], write: &mut dyn FnMut(Root)) {
     for statement in statements {
         match &statement.kind {
             StmtKind::Assign(place, _) => write(place.root),
@@ -74,7 +74,7 @@ pub(super) fn written(statements: &[Stmt], known: &[Effects], write: &mut dyn Fn
 }
 
 /// The lists among the arguments, with their positions.
-pub(super) fn lists(arguments: &[Argument]) -> impl Iterator<Item = (usize, &Place)> {
+pub(crate) fn lists(arguments: &[Argument]) -> impl Iterator<Item = (usize, &Place)> {
     arguments.iter().enumerate().filter_map(|(at, argument)| match argument {
         Argument::List(place) => Some((at, place)),
         Argument::Value(_) => None,

@@ -56,7 +56,16 @@ ipsec_mb() {
     echo "fetching intel-ipsec-mb 2 from Debian 13: the many-message rows ask for it, Debian 12 has version 1.3"
     work=$(mktemp -d)
     keys=/usr/share/keyrings/debian-archive-keyring.gpg
-    echo "deb [signed-by=$keys] http://deb.debian.org/debian trixie main" >"$work/sources.list"
+    # From where the machine has its own packages of Debian, another release.
+    here=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Component: main' "Codename: $here" |
+        head -n 1)
+    if [ -z "$site" ]; then
+        echo "no source of Debian packages is configured here" >&2
+        rm -rf "$work"
+        return 1
+    fi
+    echo "deb [signed-by=$keys] $site trixie main" >"$work/sources.list"
     mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial"
     set -- -qq -o "Dir::Etc::sourcelist=$work/sources.list" -o Dir::Etc::sourceparts=/dev/null \
         -o "Dir::State=$work/state" -o "Dir::Cache=$work/cache" -o Dir::State::status=/var/lib/dpkg/status \

@@ -1,24 +1,29 @@
 #!/bin/sh
-# Everything that tests the project, step by step; ends with a count of each kind. Every step runs even when one before
-# it has failed. A step whose tool is missing is «not run», counted and shown.
+# Everything that tests the project, step by step; ends with a table of what each step took beside its budget
+# (scripts/budgets.txt), and a count of each kind. Every step runs even when one before it has failed. A step whose tool is missing
+# is «not run», counted and shown.
 set -u
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
-cases=${DIFFERENTIAL_CASES:-1000}
-messages=${PEER_MESSAGES:-30}
-compiled_seconds=${COMPILED_SECONDS:-60}
-sanitized=${SANITIZED_CASES:-20}
-timed=${CONSTANT_TIME_CLAIMS:-40}
-timed_seconds=${CONSTANT_TIME_SECONDS:-80}
-sanitized_seconds=${SANITIZED_SECONDS:-70}
-fused_seconds=${FUSED_SECONDS:-60}
-target_seconds=${TARGET_SECONDS:-5}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 passed=0 failed=0 not_run=0
 start=$(date +%s)
+
+# The line of the table that a step has; one about a target stands there for all of them.
+column() { # column NUMBER NAME
+    awk -v column="$1" -v name="$(echo "$2" | sed 's/ on target [^,]*,/ on a target,/; s/ of target [^,]*,/ of a target,/')" '
+        /^#/ { next }
+        { line = $0; sub(/^ *[^ ]+ +[^ ]+ +/, "", line) }
+        line == name { print $column }' scripts/budgets.txt
+}
+
+# Seconds that a sample may take: its line in the table, or SAMPLE_SECONDS for all.
+seconds() { # seconds NAME
+    echo "${SAMPLE_SECONDS:-$(column 2 "$1")}"
+}
 
 step() { # step NAME COMMAND…
     name=$1
@@ -33,12 +38,20 @@ step() { # step NAME COMMAND…
         failed=$((failed + 1))
         result="FAILED; repeat with: $*"
     fi
-    echo "$name: $result ($(($(date +%s) - began)) s)" >>"$report"
+    took=$(($(date +%s) - began))
+    budget=$(column 1 "$name")
+    if [ -z "$budget" ]; then
+        failed=$((failed + 1))
+        result="$result; it has no line in scripts/budgets.txt"
+    elif [ "$took" -gt "$budget" ]; then
+        result="$result, over its budget"
+    fi
+    printf '%6s s of %5s s  %s: %s\n' "$took" "$budget" "$name" "$result" >>"$report"
 }
 
 skip() { # skip NAME WHY
     not_run=$((not_run + 1))
-    echo "$1: not run: $2" >>"$report"
+    printf '%6s s of %5s s  %s: not run: %s\n' - "$(column 1 "$1")" "$1" "$2" >>"$report"
 }
 
 shuffled() { # shuffled SEED: the words of the input, a line each, in an order that the seed chooses
@@ -70,7 +83,7 @@ step "the library is formatted" "$headrace" fmt --check ctl std
 step "known answers on the interpreter" "$headrace" test --on interp
 # One parameter set after the other in an order that the seed chooses, as far as time goes; `make matrix` has them all.
 compiled_answers() {
-    until=$(($(date +%s) + compiled_seconds))
+    until=$(($(date +%s) + $(seconds "known answers in compiled code, a sample")))
     scripts/sets.sh "$headrace" | shuffled "${COMPILED_SEED:-1}" | while read -r set; do
         [ "$(date +%s)" -lt "$until" ] || break
         said=$("$headrace" test "$set" --on native </dev/null 2>&1) || {
@@ -90,7 +103,7 @@ fi
 sanitized_projects() {
     projects=$(mktemp -d)
     status=0
-    until=$(($(date +%s) + sanitized_seconds))
+    until=$(($(date +%s) + $(seconds "projects in C under sanitizers, a sample")))
     for set in $(echo aes128 aes128-gcm aes128-ccm hmac-sha256 sha3-256 chacha20 base64 lcg32 hash-drbg-sha256 |
         shuffled "${SANITIZED_SEED:-1}"); do
         [ "$(date +%s)" -lt "$until" ] || break
@@ -110,7 +123,7 @@ fi
 # Projects of a target with known answers: one operation after the other in an order that the seed chooses, as far as time
 # goes; `make matrix` has them all.
 target_answers() { # target_answers TARGET
-    until=$(($(date +%s) + target_seconds))
+    until=$(($(date +%s) + $(seconds "projects of target $1, a sample")))
     "$headrace" list primitives --json | python3 -c '
 import json, sys
 rows = [row["details"]["operations"] for row in json.load(sys.stdin)]
@@ -142,7 +155,8 @@ for row in json.load(sys.stdin):
         # Of the others, tests of the crates have random networks.
         if "$testkit" differential --on list | grep -qx "$target"; then
             step "random networks on target $target, a sample" "$testkit" differential --on "$target" \
-                --seed "${TARGET_SEED:-1}000" --batch 20 --seconds "$target_seconds" --cases 400
+                --seed "${TARGET_SEED:-1}000" --batch 20 --cases 400 \
+                --seconds "$(seconds "random networks on target $target, a sample")"
         fi
     done 3<<END
 $lines
@@ -153,7 +167,8 @@ fi
 # What one compiler of C lets pass, another warns of, and warnings are failures.
 if command -v clang >/dev/null 2>&1; then
     step "random networks in C with clang, a sample" "$testkit" differential --on c --cc clang \
-        --seed "${TARGET_SEED:-1}000" --batch 20 --seconds "$target_seconds" --cases 100
+        --seed "${TARGET_SEED:-1}000" --batch 20 --cases 100 \
+        --seconds "$(seconds "random networks in C with clang, a sample")"
 else
     skip "random networks in C with clang, a sample" "no clang"
 fi
@@ -182,15 +197,17 @@ else
 fi
 if command -v valgrind >/dev/null 2>&1 && command -v python3 >/dev/null 2>&1; then
     step "constant time of a sample" scripts/constant_time.sh "$headrace" "$testkit" \
-        --sample "$timed" "${CONSTANT_TIME_SEED:-1}" "$timed_seconds"
+        --sample "${CONSTANT_TIME_CLAIMS:-40}" "${CONSTANT_TIME_SEED:-1}" "$(seconds "constant time of a sample")"
 else
     skip "constant time of a sample" "no valgrind or no python3"
 fi
-step "peers, $messages messages an operation" "$testkit" peers --engine interp --messages "$messages" --seconds 110
-step "fused code against peers, a sample" "$testkit" peers --engine fused --messages 300 --seconds "$fused_seconds"
-step "differential, $cases cases" "$testkit" differential --cases "$cases"
-step "differential on threads, $sanitized cases" "$testkit" differential --threads --seed 2000000 --cases "$sanitized"
-step "differential under sanitizers, $sanitized cases" "$testkit" differential --sanitize --seed 1000000 --cases "$sanitized"
+step "peers on the interpreter" "$testkit" peers --engine interp --messages "${PEER_MESSAGES:-30}" \
+    --seconds "$(seconds "peers on the interpreter")"
+step "fused code against peers, a sample" "$testkit" peers --engine fused --messages 300 \
+    --seconds "$(seconds "fused code against peers, a sample")"
+step "differential" "$testkit" differential --cases "${DIFFERENTIAL_CASES:-1000}"
+step "differential on threads" "$testkit" differential --threads --seed 2000000 --cases "${SANITIZED_CASES:-20}"
+step "differential under sanitizers" "$testkit" differential --sanitize --seed 1000000 --cases "${SANITIZED_CASES:-20}"
 
 echo
 echo "=== summary"

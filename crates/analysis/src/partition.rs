@@ -74,11 +74,10 @@ impl Division {
     }
 }
 
-/// Divides a network among at most `n` partitions; some stay empty when there are fewer groups. `firings` says how often each
+/// Divides a network among at most `n` partitions; of which none is empty. `firings` says how often each
 /// action of each instance fires, relative to the others; `times`, where a run was measured, how long each instance took in
 /// all of these firings. Without times, operations are counted.
 pub fn divide(network: &Network, n: usize, firings: &[Vec<u64>], times: Option<&[Duration]>) -> Division {
-    let n = n.max(1);
     let tokens = work::of_connections(network, firings);
     let work: Vec<u64> = match times {
         None => work::of_instances(network, firings),
@@ -95,9 +94,11 @@ pub fn divide(network: &Network, n: usize, firings: &[Vec<u64>], times: Option<&
             graph.connect(group_of[from.index()], group_of[to.index()], tokens as f64 * bytes * CROSSING_BYTE);
         }
     }
+    let n = n.clamp(1, n_groups.max(1));
     let places = search(&graph, n);
-    let of = group_of.iter().map(|&group| places[group]).collect();
-    Division { mapping: Mapping::numbered(n, in_order_of_use(of, n)), work, tokens }
+    let of = in_order_of_use(group_of.iter().map(|&group| places[group]).collect(), n);
+    let used = of.iter().max().map_or(1, |last| last + 1);
+    Division { mapping: Mapping::numbered(used, of), work, tokens }
 }
 
 /// How many operations a core does in this time.

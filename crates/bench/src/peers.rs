@@ -44,7 +44,7 @@ pub fn built_folder() -> PathBuf {
 pub fn find(name: &str, spec: &PeerSpec, sources: &[(&str, &[u8])]) -> Result<Peer, String> {
     let (path, folder) = match (&spec.adapter, &spec.object) {
         (Some(adapter), _) => {
-            let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+            let folder = crate::reference::private_folder().map_err(|error| error.to_string())?;
             (compile(adapter, spec, sources, folder.path())?, Some(folder))
         }
         (_, Some(object)) => {

@@ -3,6 +3,7 @@
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -33,7 +34,7 @@ impl Reference {
         key: &[u8; 16],
         iv: &[u8; 16],
     ) -> Result<Option<Self>, String> {
-        let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+        let folder = private_folder().map_err(|error| format!("no temporary folder: {error}"))?;
         for (file, text) in sources {
             let file = Path::new(file).file_name().ok_or_else(|| format!("`{file}` names no file"))?;
             fs::write(folder.path().join(file), text).map_err(|error| error.to_string())?;
@@ -75,6 +76,11 @@ impl Reference {
             status => Err(format!("the reference failed with {status}")),
         }
     }
+}
+
+/// A temporary folder that only the user can enter, whatever the umask: what lies there is executed.
+pub(crate) fn private_folder() -> std::io::Result<TempDir> {
+    tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o700)).tempdir()
 }
 
 #[cfg(test)]

@@ -15,7 +15,20 @@ use std::path::PathBuf;
 NETWORK is a qualified name (`ctl.mode.ctr.Ctr`), any name found below a source root, a path to a .cal, .nl or .xdf file, or an
 instantiation (`ctl.block.aes.AesEncrypt(NK = 4)`); for `run` also an .xlim file, or an .xdf file beside which such files lie. Exit
 status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run stopped with input undelivered or output without room, 4 a
-needed tool is missing.")]
+needed tool is missing or does not work.
+
+Files: what the native engine compiles is kept in $XDG_CACHE_HOME/headrace, else ~/.cache/headrace, a folder that only its owner
+may enter; it can be removed at any time. Where neither is a folder of the user, or others may write on the way to it, nothing is
+kept. Folders `headrace-private-…` that compilers work in lie below $TMPDIR, else /tmp, and go with the command.
+
+Environment:
+  CC                        the C compiler of the native engine, with arguments [default: gcc, clang or cc]
+  HEADRACE_LIBRARY          a folder whose ctl/ and std/ are read in the place of the built-in ones
+  HEADRACE_CACHE_BYTES      bytes of compiled code that are kept; what was used least recently goes first; 0: none [default:
+                            536870912]
+  HEADRACE_CACHE_DAYS       days that compiled code is kept without being used [default: 90]
+  HEADRACE_COMPILE_SECONDS  seconds that the C compiler may take for one program before it is stopped [default: 600]
+  TMPDIR, NO_COLOR          as usual")]
 pub struct Cli {
     /// Add a source root, searched before the built-in library; a package is a folder path below a root
     #[arg(short = 'L', long = "library", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
@@ -181,7 +194,7 @@ pub struct RunArgs {
     /// Give a parameter of the network a value
     #[arg(long = "set", value_name = "PARAM=VALUE")]
     pub parameters: Vec<String>,
-    /// Which engine runs it [default: native when a C compiler is found, else interp]
+    /// Which engine runs it [default: native when a C compiler is found and works, else interp]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineName>,
     /// When an operation of the library runs as one program, made of all its actors, in the place of a scheduler: that is many
@@ -193,7 +206,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub fifo: Option<u32>,
     /// Number of threads that may be used: an operation that runs as one program has its loops divided among them, any other
-    /// network its instances, by their work
+    /// network its instances, by their work; no more are started than there is work for, and on few cores not more than 16
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
     /// Which instance runs on which thread, as an XCF file, in the place of `--threads`
@@ -255,7 +268,7 @@ pub enum FuseWhen {
     /// Where it was compiled before, or where so much input is known that compiling it takes less time
     #[default]
     Auto,
-    /// Whenever that can be
+    /// Whenever that can be; exit 4 without a C compiler that works
     Always,
     /// Not at all
     Never,
@@ -309,7 +322,7 @@ pub struct UseArgs {
     /// Give a parameter of the network a value, such as TAG_BYTES=12
     #[arg(long = "set", value_name = "PARAM=VALUE")]
     pub parameters: Vec<String>,
-    /// Which engine runs it [default: native when a C compiler is found, else interp]
+    /// Which engine runs it [default: native when a C compiler is found and works, else interp]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<EngineName>,
     /// When an operation of the library runs as one program, made of all its actors, in the place of a scheduler: that is many

@@ -34,15 +34,23 @@ pub enum Available {
     Missing(String),
 }
 
-/// Whether an engine can run on this machine.
+/// Whether an engine can run on this machine. That a compiler is there says little: a program of a line is compiled and run.
 pub fn availability(engine: EngineName) -> Available {
     match engine {
         EngineName::Interp => Available::Here("built in".into()),
         EngineName::Native => match Compiler::find() {
-            Some(compiler) => Available::Here(format!("{}: {}", compiler.name(), compiler.version)),
+            Some(compiler) => match compiler.try_out() {
+                Ok(()) => Available::Here(format!("{}: {}", compiler.name(), compiler.version)),
+                Err(problem) => Available::Missing(first_line(&problem.to_string()).to_owned()),
+            },
             None => Available::Missing(NativeError::NoCompiler.to_string()),
         },
     }
+}
+
+/// The first line of a message, which says what is the matter.
+pub fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
 }
 
 /// The C compiler that is found first.
@@ -67,7 +75,7 @@ pub enum Choice {
 pub fn is_native(choice: Choice) -> bool {
     match choice {
         Choice::Named(engine) => engine == EngineName::Native,
-        Choice::Best => matches!(availability(EngineName::Native), Available::Here(_)),
+        Choice::Best => Compiler::find().is_some(),
     }
 }
 
@@ -167,6 +175,8 @@ pub enum NotStarted {
     MissingTool(String),
     /// Something else went wrong.
     Failed(String),
+    /// What is around does not let it: disk, temporary folders, time limits.
+    Unable(String),
 }
 
 impl From<NativeError> for NotStarted {
@@ -175,6 +185,7 @@ impl From<NativeError> for NotStarted {
             NativeError::NoCompiler => NotStarted::MissingTool(error.to_string()),
             NativeError::Unsupported(diagnostics) => NotStarted::Wrong(diagnostics),
             NativeError::Failed(message) => NotStarted::Failed(message),
+            NativeError::Unable(message) => NotStarted::Unable(message),
         }
     }
 }
@@ -184,9 +195,16 @@ impl NotStarted {
     pub fn describe(&self) -> String {
         match self {
             NotStarted::Wrong(diagnostics) => crate::primitive::messages(diagnostics),
-            NotStarted::MissingTool(message) | NotStarted::Failed(message) => message.clone(),
+            NotStarted::MissingTool(message) | NotStarted::Failed(message) | NotStarted::Unable(message) => {
+                message.clone()
+            }
         }
     }
+}
+
+/// Who names compiled code hears what is in its way, and how it goes without.
+pub fn needed(problem: &NotStarted) -> Failure {
+    Failure::missing(format!("{}\n  `--engine interp` needs no C compiler", problem.describe()))
 }
 
 /// A network made ready for an engine, from which fresh engines come.
@@ -226,10 +244,13 @@ impl Factory {
 pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trace_path: &Path) -> Outcome<Machine> {
     let engine = match settings.choice {
         Choice::Named(engine) => engine,
-        Choice::Best => match availability(EngineName::Native) {
-            Available::Here(_) => EngineName::Native,
-            Available::Missing(_) => EngineName::Interp,
-        },
+        Choice::Best if is_native(Choice::Best) => EngineName::Native,
+        Choice::Best => {
+            if std::env::var_os("CC").is_some_and(|named| !named.is_empty()) {
+                context.terminal.note(&format!("this runs on the interpreter: {}", NativeError::NoCompiler));
+            }
+            EngineName::Interp
+        }
     };
     let started = match engine {
         EngineName::Interp => start_interpreter(network, settings, trace_path)?,
@@ -238,15 +259,21 @@ pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trac
             let mapping = settings.mapping.clone().filter(|_| !settings.profile);
             let (fifo_tokens, profile) = (settings.fifo_tokens, settings.profile);
             let options = NativeOptions { fifo_tokens, profile, mapping, ..NativeOptions::default() };
-            match NativeEngine::new(network.clone(), &options) {
-                Ok(native) => Ok(Machine::Native(Box::new(native))),
+            context.terminal.status("compiling");
+            let made = NativeEngine::new(network.clone(), &options);
+            context.terminal.status("");
+            match made.map_err(NotStarted::from) {
+                Ok(native) => {
+                    tell_what_is_not_kept(context, &native);
+                    Ok(Machine::Native(Box::new(native)))
+                }
                 // Whoever did not ask for native code gets the engine that takes every program.
-                Err(NativeError::Unsupported(problems)) if settings.choice == Choice::Best => {
-                    let why = problems.first().map_or_else(String::new, |problem| format!(": {}", problem.message));
-                    context.terminal.note(&format!("this runs on the interpreter{why}"));
+                Err(problem) if settings.choice == Choice::Best => {
+                    let why = problem.describe();
+                    context.terminal.note(&format!("this runs on the interpreter: {}", first_line(&why)));
                     start_interpreter(network, settings, trace_path)?
                 }
-                Err(problem) => Err(NotStarted::from(problem)),
+                Err(problem) => Err(problem),
             }
         }
     };
@@ -255,9 +282,15 @@ pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trac
             context.show(&diagnostics);
             Failure::said()
         }
-        NotStarted::MissingTool(message) => Failure::missing(message),
-        NotStarted::Failed(message) => Failure::wrong(message),
+        problem => needed(&problem),
     })
+}
+
+/// Says why the next run has to compile again.
+pub fn tell_what_is_not_kept(context: &Context, engine: &NativeEngine) {
+    if let Some(why) = engine.not_kept() {
+        context.terminal.note(&format!("compiled code is not kept for the next time: {why}"));
+    }
 }
 
 fn start_interpreter(

@@ -2,8 +2,8 @@
 
 use crate::cli::FuseWhen;
 use crate::commands::Context;
-use crate::engines::{Machine, NotStarted};
-use crate::failure::{Failure, Outcome};
+use crate::engines::{self, Choice, Machine, NotStarted, first_line, needed, tell_what_is_not_kept};
+use crate::failure::Outcome;
 use headrace_exchange::check_ports;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -30,6 +30,11 @@ pub struct Fusing {
     pub native: bool,
 }
 
+/// Whether compiled code is to run at all: also where there is no compiler and the user insists, who hears that then.
+pub fn is_native(when: FuseWhen, choice: Choice) -> bool {
+    engines::is_native(choice) || when == FuseWhen::Always && choice == Choice::Best
+}
+
 impl Fusing {
     /// Whether what is not there yet is compiled.
     fn compiles(&self) -> bool {
@@ -52,7 +57,13 @@ impl Fusing {
         }
         let options = Options { fifo_tokens: self.fifo_tokens, ..Options::default() };
         // What cannot be compiled is said by the engine that is asked next.
-        let Ok(fused) = Fused::new(Arc::clone(network), &options) else { return Ok(None) };
+        let fused = match Fused::new(Arc::clone(network), &options) {
+            Ok(fused) => fused,
+            Err(problem @ NativeError::NoCompiler) if self.when == FuseWhen::Always => {
+                return Err(needed(&problem.into()));
+            }
+            Err(_) => return Ok(None),
+        };
         let ready = fused.is_ready();
         if !ready && !self.compiles() {
             return Ok(None);
@@ -63,7 +74,7 @@ impl Fusing {
             None if ready => {}
             None => return Ok(None),
         }
-        let machine = self.engine(context, &fused, network, spec.as_ref());
+        let machine = self.engine(context, fused, network, spec.as_ref());
         context.terminal.status("");
         machine
     }
@@ -71,16 +82,24 @@ impl Fusing {
     fn engine(
         &self,
         context: &Context,
-        fused: &Fused,
+        fused: Fused,
         network: &Network,
         spec: Option<&OperationSpec>,
     ) -> Outcome<Option<Machine>> {
         match fused.engine(self.threads, || automaton_of_operation(spec?, network).ok()) {
-            Ok(engine) => Ok(engine.map(|engine| Machine::Native(Box::new(engine)))),
-            Err(NativeError::NoCompiler) => Err(Failure::missing(NativeError::NoCompiler.to_string())),
-            Err(problem) => {
-                let why = NotStarted::from(problem).describe();
+            Ok(engine) => {
+                engine.iter().for_each(|engine| tell_what_is_not_kept(context, engine));
+                Ok(engine.map(|engine| Machine::Native(Box::new(engine))))
+            }
+            Err(NativeError::Unsupported(problems)) => {
+                let why = NotStarted::Wrong(problems).describe();
                 context.terminal.note(&format!("this runs on its scheduler: {why}"));
+                Ok(None)
+            }
+            Err(problem) if self.when == FuseWhen::Always => Err(needed(&problem.into())),
+            Err(problem) => {
+                let why = problem.to_string();
+                context.terminal.note(&format!("this runs on its scheduler: {}", first_line(&why)));
                 Ok(None)
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
-/// Temporary files and folders that are being written, for the one who interrupts the command.
+/// Temporary files that are being written, for the one who interrupts the command.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
@@ -18,32 +18,24 @@ fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
 pub fn remove_unfinished() {
     for path in unfinished().drain(..) {
         // What cannot be removed stays under its hidden name; there is no one left to tell.
-        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        let _ = fs::remove_file(&path);
     }
+    headrace_native::remove_unfinished();
 }
 
-/// A temporary folder, which goes with its owner, and when the command is interrupted.
+/// A temporary folder that only the user can enter, which goes with its owner, and when the command is interrupted.
 #[derive(Debug)]
-pub struct TemporaryFolder(tempfile::TempDir);
+pub struct TemporaryFolder(headrace_native::PrivateFolder);
 
 impl TemporaryFolder {
     /// A new one, empty.
     pub fn new() -> Outcome<Self> {
-        let made = tempfile::Builder::new().prefix("headrace-").tempdir();
-        let folder = made.map_err(|error| Failure::io("a temporary folder", &error))?;
-        unfinished().push(folder.path().to_owned());
-        Ok(Self(folder))
+        headrace_native::PrivateFolder::new().map(Self).map_err(Failure::wrong)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.0.path()
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        unfinished().retain(|other| other != self.0.path());
     }
 }
 

@@ -3,14 +3,13 @@
 use crate::failure::describe;
 use crate::output::TemporaryFolder;
 use headrace_bench::machine::version_of;
+use headrace_native::processes::{self, Ended};
 use headrace_targets::project::Files;
 use headrace_targets::toolchain::{ITSELF, Step, Tool, Toolchain};
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The tools of a toolchain that are here.
 #[derive(Clone, Debug)]
@@ -107,25 +106,17 @@ pub fn run(step: &Step, folder: &Path, limit: Duration) -> Said {
     };
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     command.envs(step.variables.iter().map(|(name, value)| (name, value.as_str())));
-    let outputs = said.reopen().and_then(|out| Ok((out.try_clone()?, out)));
-    let Ok((out, error)) = outputs else { return failed("its outputs cannot be kept".into()) };
-    command.stdout(out).stderr(error);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let words = step.words.join(" ");
-    let mut child = match command.spawn() {
-        Ok(child) => child,
+    let ended = match said.reopen().and_then(|out| processes::run(&mut command, &out, MOST_SAID, limit)) {
+        Ok(ended) => ended,
         Err(error) => return failed(format!("`{words}` cannot be started: {}", describe(&error))),
     };
-    running().push(child.id());
-    let ended = wait(&mut child, said.as_file(), limit);
-    running().retain(|other| *other != child.id());
     let problem = match ended {
         Ended::With(status) if status.success() => None,
         Ended::With(status) => Some(format!("`{words}` ended with {status}")),
         Ended::TooLate => Some(format!("`{words}` took more than {} s", limit.as_secs())),
         Ended::TooMuch => Some(format!("`{words}` said more than {} MiB", MOST_SAID >> 20)),
-        Ended::Lost(error) => Some(format!("`{words}`: {error}")),
+        Ended::Lost(error) => Some(format!("`{words}`: {}", describe(&error))),
     };
     Said { text: head_of(said.path()), problem }
 }
@@ -136,59 +127,6 @@ fn head_of(path: &Path) -> String {
     // What cannot be read was not said.
     let _ = File::open(path).and_then(|file| file.take(MOST_SAID).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-enum Ended {
-    With(ExitStatus),
-    TooLate,
-    TooMuch,
-    Lost(String),
-}
-
-fn wait(child: &mut Child, said: &File, limit: Duration) -> Ended {
-    let began = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ended::With(status),
-            Ok(None) => {}
-            Err(error) => return Ended::Lost(describe(&error)),
-        }
-        let too_much = said.metadata().is_ok_and(|about| about.len() > MOST_SAID);
-        if too_much || began.elapsed() >= limit {
-            stop(child.id());
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-            return if too_much { Ended::TooMuch } else { Ended::TooLate };
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
-    }
-}
-
-/// The processes that run now, each with what it started in a group of its own.
-static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-
-fn running() -> std::sync::MutexGuard<'static, Vec<u32>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Ends a process with what it started.
-fn stop(group: u32) {
-    if cfg!(unix) {
-        let mut kill = Command::new("kill");
-        kill.args(["-KILL", "--", &format!("-{group}")]).stdin(Stdio::null()).stdout(Stdio::null());
-        // Where there is no such command, the process alone is ended.
-        let _ = kill.stderr(Stdio::null()).status();
-    }
-}
-
-/// Ends all processes that run, for the one who interrupts the command.
-pub fn stop_all() {
-    for group in running().drain(..) {
-        stop(group);
-    }
 }
 
 /// Writes files below a folder.
@@ -217,6 +155,7 @@ pub fn workshop() -> Result<TemporaryFolder, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     fn tool(oldest: u32) -> Tool {
         Tool { commands: &["no-such-tool"], oldest, package: "none" }

@@ -1,10 +1,12 @@
 //! [`NativeEngine`]: a compiled network behind the interface that every engine has.
 
-use crate::compiler::{Compiler, default_cache};
+use crate::compiled::{self, Compiled, Job};
+use crate::compiler::Compiler;
 use crate::context::{Control, Host, Memory, Network as Table, Partitions};
 use crate::crew::{Crew, Feeder};
 use crate::fused::Streaming;
 use crate::host::{self, Bridge};
+use crate::library::Loaded;
 use headrace_engine::{
     Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Profile, Report, Trap, Wait,
 };
@@ -13,7 +15,6 @@ use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
 use headrace_targets::c::{self, TrapPlace};
-use libloading::Library;
 use std::ffi::c_void;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,8 +36,8 @@ pub struct Options {
     pub compiler: Option<Compiler>,
     /// Flags of the compiler.
     pub flags: Vec<String>,
-    /// Where libraries are kept.
-    pub cache: PathBuf,
+    /// Where libraries are kept; `None`: in the cache folder of the user, if that can be trusted.
+    pub cache: Option<PathBuf>,
     /// For a network that is compiled alone, the partitions that threads run; `None`: one thread runs all of it.
     pub mapping: Option<Arc<Mapping>>,
 }
@@ -50,7 +51,7 @@ impl Default for Options {
             profile: false,
             compiler: None,
             flags: ["-std=c11", "-O3", "-ffp-contract=off"].map(str::to_owned).to_vec(),
-            cache: default_cache(),
+            cache: None,
             mapping: None,
         }
     }
@@ -63,21 +64,26 @@ pub enum NativeError {
     NoCompiler,
     /// The target cannot compile the network.
     Unsupported(Vec<Diagnostic>),
-    /// The compiler or the file system refused.
+    /// The compiler refused the program, or what it made does not run here.
     Failed(String),
+    /// What is around does not let it: no place for files, a compiler that is stopped or takes too long.
+    Unable(String),
 }
 
 impl fmt::Display for NativeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NativeError::NoCompiler => f.write_str(
-                "no C compiler: neither $CC nor gcc, clang or cc answers (on Debian: apt-get install gcc libc6-dev)",
-            ),
+            NativeError::NoCompiler => match std::env::var("CC").ok().filter(|named| !named.is_empty()) {
+                Some(named) => write!(f, "no C compiler: CC names `{}`, which does not answer", named.escape_debug()),
+                None => f.write_str(
+                    "no C compiler: none of gcc, clang and cc answers (on Debian: apt-get install gcc libc6-dev)",
+                ),
+            },
             NativeError::Unsupported(diagnostics) => match diagnostics.first() {
                 Some(first) => f.write_str(&first.message),
                 None => f.write_str("target c cannot compile the network"),
             },
-            NativeError::Failed(message) => f.write_str(message),
+            NativeError::Failed(message) | NativeError::Unable(message) => f.write_str(message),
         }
     }
 }
@@ -87,7 +93,8 @@ impl std::error::Error for NativeError {}
 /// Several networks in one library.
 #[derive(Debug)]
 pub struct Batch {
-    pub(crate) library: Arc<Library>,
+    pub(crate) library: Arc<Loaded>,
+    pub(crate) not_kept: Option<String>,
     pub(crate) tables: Vec<Table>,
     pub(crate) partitions: Vec<Option<Partitions>>,
     pub(crate) profiles: Vec<Option<ProfileFunction>>,
@@ -128,7 +135,10 @@ impl Batch {
         })?;
         let mut headers = c::RUNTIME.to_vec();
         headers.extend(networks.iter().any(|member| member.mapping.is_some()).then_some(c::RUNTIME_PARALLEL));
-        let library = load(&compiler, &source, &headers, options)?;
+        let key = compiler.key(&source, &headers, &options.flags);
+        let flags = &options.flags;
+        let job = Job { compiler: &compiler, key: &key, source: &source, headers: &headers, flags };
+        let Compiled { loaded: library, not_kept } = compiled::library(&job, options.cache.as_deref())?;
         let mut tables = Vec::with_capacity(networks.len());
         let mut partitions = Vec::with_capacity(networks.len());
         let mut profiles = Vec::with_capacity(networks.len());
@@ -153,7 +163,7 @@ impl Batch {
             });
         }
         let fifo_tokens = networks.iter().map(|member| member.fifo_tokens).collect();
-        Ok(Batch { library: Arc::new(library), tables, partitions, profiles, places, fifo_tokens })
+        Ok(Batch { library: Arc::new(library), not_kept, tables, partitions, profiles, places, fifo_tokens })
     }
 
     /// Takes networks from a shared library that has a `struct headrace_network` for each, `PREFIX_network`, however it was
@@ -167,10 +177,11 @@ impl Batch {
     ///
     /// The library must be what it says that it is: its tables are trusted.
     pub unsafe fn load(path: &Path, networks: &[(&str, u32)]) -> Result<Batch, NativeError> {
-        let library = open(path)?;
+        let library = Loaded::from_path(path).map_err(NativeError::Failed)?;
         let tables = networks.iter().map(|(prefix, _)| table(&library, prefix)).collect::<Result<Vec<_>, _>>()?;
         Ok(Batch {
             library: Arc::new(library),
+            not_kept: None,
             tables,
             partitions: vec![None; networks.len()],
             profiles: vec![None; networks.len()],
@@ -198,6 +209,7 @@ impl Batch {
         let partitions = self.partitions.get(position).copied().flatten();
         Ok(NativeEngine {
             crew: None,
+            alone: false,
             streaming: None,
             partitions: partitions.filter(|partitions| partitions.n_partitions > 1),
             profile: self.profiles.get(position).copied().flatten(),
@@ -206,6 +218,7 @@ impl Batch {
             bridge,
             _host: host,
             _library: Arc::clone(&self.library),
+            not_kept: self.not_kept.clone(),
             places: places.clone(),
             network: network.into(),
             fifo_tokens: self.fifo_tokens.get(position).copied().unwrap_or_default(),
@@ -218,26 +231,8 @@ pub(crate) fn missing(symbol: &str, error: libloading::Error) -> NativeError {
     NativeError::Failed(format!("cannot find `{symbol}`: {error}"))
 }
 
-/// Compiles a source text, or finds what was made before, and loads it.
-fn load(
-    compiler: &Compiler,
-    source: &str,
-    headers: &[(&str, &str)],
-    options: &Options,
-) -> Result<Library, NativeError> {
-    let path = compiler.library(source, headers, &options.flags, &options.cache).map_err(NativeError::Failed)?;
-    open(&path)
-}
-
-/// Loads a library that was compiled here.
-pub(crate) fn open(path: &Path) -> Result<Library, NativeError> {
-    // SAFETY: the library was made from our own source and has no initialisers.
-    unsafe { Library::new(path) }
-        .map_err(|error| NativeError::Failed(format!("cannot load {}: {error}", path.display())))
-}
-
 /// The table of the functions of a network.
-pub(crate) fn table(library: &Library, prefix: &str) -> Result<Table, NativeError> {
+pub(crate) fn table(library: &Loaded, prefix: &str) -> Result<Table, NativeError> {
     let symbol = format!("{prefix}_network");
     // SAFETY: the symbol is a constant of this type in the runtime's header.
     let table = unsafe { library.get::<*const Table>(symbol.as_bytes()).map(|table| **table) };
@@ -248,6 +243,8 @@ pub(crate) fn table(library: &Library, prefix: &str) -> Result<Table, NativeErro
 pub struct NativeEngine {
     /// Before the context, which the threads use: dropped first.
     crew: Option<Crew>,
+    /// Threads were not to be had; that is not tried again.
+    alone: bool,
     /// What several threads can run.
     partitions: Option<Partitions>,
     /// Gives what was measured.
@@ -258,7 +255,8 @@ pub struct NativeEngine {
     pub(crate) memory: Memory,
     bridge: Box<Bridge>,
     _host: Box<Host>,
-    _library: Arc<Library>,
+    _library: Arc<Loaded>,
+    not_kept: Option<String>,
     places: Vec<TrapPlace>,
     network: Arc<Network>,
     fifo_tokens: u32,
@@ -297,6 +295,11 @@ impl NativeEngine {
         Batch::compile_mapped(&[member], options)?.engine(0, network)
     }
 
+    /// Why what was compiled for it is not kept, and is compiled again the next time; `None` where it is kept.
+    pub fn not_kept(&self) -> Option<&str> {
+        self.not_kept.as_deref()
+    }
+
     /// Threads that a run takes.
     pub fn threads(&self) -> usize {
         let helpers = self.streaming.as_ref().map_or(1, Streaming::threads);
@@ -317,8 +320,11 @@ impl NativeEngine {
     /// The threads, started at the first run in this thread. Without threads to be had, one runs all partitions.
     fn crew(&mut self) -> Option<&mut Crew> {
         let partitions = self.partitions?;
-        if !self.crew.as_ref().is_some_and(Crew::is_here) {
+        if !self.alone && !self.crew.as_ref().is_some_and(Crew::is_here) {
+            // Those of another thread end before there are new ones.
+            self.crew = None;
             self.crew = Crew::new(partitions).ok();
+            self.alone = self.crew.is_none();
         }
         self.crew.as_mut()
     }

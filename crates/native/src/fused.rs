@@ -1,15 +1,16 @@
 //! Networks as their control automata: compiled once, found again by what their scheduler is printed as, and fed from the
 //! memory of whoever has the tokens.
 
+use crate::compiled::{self, Compiled, Job};
 use crate::compiler::Compiler;
 use crate::context::{Helpers, Memory, Network as Table, Stream};
-use crate::engine::{ALONE, Batch, NativeEngine, NativeError, Options, missing, open, table};
+use crate::engine::{ALONE, Batch, NativeEngine, NativeError, Options, missing, table};
+use crate::library::Loaded;
 use headrace_ir::Network;
 use headrace_targets::c::{self, TrapPlace};
 use headrace_transform::control::Automaton;
-use libloading::Library;
+use std::cell::OnceCell;
 use std::ffi::c_void;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -28,7 +29,12 @@ pub struct Fused {
     /// Of what its scheduler is printed as: these come first in all that is made of the network.
     places: Vec<TrapPlace>,
     key: String,
+    /// What was compiled before, once it was looked for.
+    ready: OnceCell<Option<Loaded>>,
 }
+
+/// The kind of entries that say that a network is not fused.
+const REFUSAL: &str = "unfused";
 
 impl Fused {
     /// Finds out under which name it is kept.
@@ -41,24 +47,16 @@ impl Fused {
         let made = c::emit(&network, &emitted(options)).map_err(NativeError::Unsupported)?;
         let files = texts(&made);
         let own = format!("fused by {}", identity());
-        let mut headers: Vec<(&str, &str)> = files.iter().map(|file| (file.0.as_str(), file.1.as_str())).collect();
+        let mut headers = borrowed(&files);
         headers.extend(c::RUNTIME_HELPERS);
         let key = compiler.key(&own, &headers, &options.flags);
-        Ok(Self { network, compiler, options: options.clone(), places: made.places, key })
-    }
-
-    fn library(&self) -> PathBuf {
-        self.options.cache.join(format!("{}.so", self.key))
-    }
-
-    /// A file that says that the network is not fused.
-    fn refusal(&self) -> PathBuf {
-        self.options.cache.join(format!("{}.unfused", self.key))
+        Ok(Self { network, compiler, options: options.clone(), places: made.places, key, ready: OnceCell::new() })
     }
 
     /// Whether an engine starts at once.
     pub fn is_ready(&self) -> bool {
-        self.library().is_file()
+        let look = || compiled::known(&compiled::cache(self.options.cache.as_deref()).ok()?, &self.key);
+        self.ready.get_or_init(look).is_some()
     }
 
     /// An engine with so many threads; `None` where the network has no automaton that is printed. What is not there yet is
@@ -68,30 +66,36 @@ impl Fused {
     ///
     /// What the file system or the compiler said.
     pub fn engine(
-        &self,
+        self,
         threads: u32,
         automaton: impl FnOnce() -> Option<Automaton>,
     ) -> Result<Option<NativeEngine>, NativeError> {
-        if !self.is_ready() {
-            if self.refusal().is_file() {
-                return Ok(None);
+        self.is_ready();
+        let compiled = match self.ready.into_inner().flatten() {
+            Some(loaded) => Compiled { loaded, not_kept: None },
+            None => {
+                let cache = compiled::cache(self.options.cache.as_deref()).ok();
+                if cache.as_ref().is_some_and(|cache| cache.get(&self.key, REFUSAL).is_some()) {
+                    return Ok(None);
+                }
+                let emission =
+                    automaton().map(|automaton| c::emit_with(&self.network, Some(&automaton), &emitted(&self.options)));
+                let emission = emission.transpose().map_err(NativeError::Unsupported)?;
+                let Some(made) = emission.filter(|made| made.fused) else {
+                    // Where it cannot be written down, the next run looks again.
+                    let _ = cache.map(|cache| cache.put(&self.key, REFUSAL, &[]));
+                    return Ok(None);
+                };
+                let (source, headers) = sources(&made);
+                let headers = borrowed(&headers);
+                let mut flags = self.options.flags.clone();
+                flags.push("-pthread".into());
+                let (compiler, key, flags) = (&self.compiler, self.key.as_str(), flags.as_slice());
+                let job = Job { compiler, key, source: &source, headers: &headers, flags };
+                compiled::library(&job, self.options.cache.as_deref())?
             }
-            let emission =
-                automaton().map(|automaton| c::emit_with(&self.network, Some(&automaton), &emitted(&self.options)));
-            let emission = emission.transpose().map_err(NativeError::Unsupported)?;
-            let Some(made) = emission.filter(|made| made.fused) else {
-                // Where it cannot be written down, the next run looks again.
-                let _ = std::fs::create_dir_all(&self.options.cache).and_then(|()| std::fs::write(self.refusal(), ""));
-                return Ok(None);
-            };
-            let (source, headers) = sources(&made);
-            let headers: Vec<(&str, &str)> = headers.iter().map(|file| (file.0.as_str(), file.1.as_str())).collect();
-            let mut flags = self.options.flags.clone();
-            flags.push("-pthread".into());
-            let made = self.compiler.library_as(&self.key, &source, &headers, &flags, &self.options.cache);
-            made.map_err(NativeError::Failed)?;
-        }
-        let batch = batch(&self.library(), self.places.clone(), self.options.fifo_tokens)?;
+        };
+        let batch = batch(compiled, self.places, self.options.fifo_tokens)?;
         let mut engine = batch.engine(0, Arc::clone(&self.network))?;
         engine.streaming = Streaming::new(&batch.library, &self.network, &engine.table, &engine.memory, threads)?;
         Ok(Some(engine))
@@ -109,9 +113,10 @@ impl Batch {
         let emit = c::Options { checked: false, count_firings: false, ..emitted(options) };
         let made = c::emit_with(network, Some(automaton), &emit).map_err(NativeError::Unsupported)?;
         let (source, headers) = sources(&made);
-        let headers: Vec<(&str, &str)> = headers.iter().map(|file| (file.0.as_str(), file.1.as_str())).collect();
-        let library = compiler.library(&source, &headers, &options.flags, &options.cache);
-        batch(&library.map_err(NativeError::Failed)?, made.places, options.fifo_tokens)
+        let headers = borrowed(&headers);
+        let (key, flags) = (compiler.key(&source, &headers, &options.flags), options.flags.as_slice());
+        let job = Job { compiler: &compiler, key: &key, source: &source, headers: &headers, flags };
+        batch(compiled::library(&job, options.cache.as_deref())?, made.places, options.fifo_tokens)
     }
 }
 
@@ -130,6 +135,10 @@ fn texts(made: &c::Emission) -> Vec<(String, String)> {
     made.files.iter().map(text).collect()
 }
 
+fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
+    files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+}
+
 /// One source text, helpers included, and the headers.
 fn sources(made: &c::Emission) -> (String, Vec<(String, String)>) {
     let helpers = c::RUNTIME_HELPERS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
@@ -138,12 +147,13 @@ fn sources(made: &c::Emission) -> (String, Vec<(String, String)>) {
     (sources.into_iter().map(|(_, text)| text).collect(), headers)
 }
 
-fn batch(path: &Path, places: Vec<TrapPlace>, fifo_tokens: u32) -> Result<Batch, NativeError> {
-    let library = open(path)?;
+fn batch(compiled: Compiled, places: Vec<TrapPlace>, fifo_tokens: u32) -> Result<Batch, NativeError> {
+    let Compiled { loaded: library, not_kept } = compiled;
     let tables = vec![table(&library, ALONE)?];
     let (partitions, places, fifo_tokens) = (vec![None], vec![places], vec![fifo_tokens]);
     Ok(Batch {
         library: Arc::new(library),
+        not_kept,
         profiles: vec![None; tables.len()],
         tables,
         partitions,
@@ -171,7 +181,7 @@ pub(crate) struct Streaming {
 
 impl Streaming {
     fn new(
-        library: &Library,
+        library: &Loaded,
         network: &Network,
         table: &Table,
         memory: &Memory,

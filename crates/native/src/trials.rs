@@ -1,16 +1,18 @@
 //! Programs on trial: compiled, run once, and what came of it remembered.
 
-use crate::compiler::{Compiler, default_cache};
+use crate::cache::{Cache, default_place};
+use crate::compiler::{Compiler, processor};
+use crate::library::Loaded;
+use crate::limits::Limits;
 use headrace_targets::c::kernel::Trials;
-use libloading::Library;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Runs programs on this processor, and remembers by program, compiler and processor what came of them.
 #[derive(Clone, Debug)]
 pub struct LocalTrials {
     compiler: Compiler,
-    folder: PathBuf,
+    /// Where they are remembered; `None`: nowhere.
+    folder: Option<PathBuf>,
     processor: String,
 }
 
@@ -20,54 +22,43 @@ const FLAGS: &[&str] = &["-std=gnu11", "-O3", "-w"];
 impl LocalTrials {
     /// Trials with a compiler, remembered in the cache folder of the user.
     pub fn new(compiler: Compiler) -> Self {
-        Self::remembered_in(compiler, &default_cache().join("trials"))
+        Self { compiler, folder: default_place().ok().map(|place| place.join("trials")), processor: processor() }
     }
 
     /// Trials that are remembered in a folder.
     pub fn remembered_in(compiler: Compiler, folder: &Path) -> Self {
-        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = cpuinfo.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown processor");
-        Self { compiler, folder: folder.to_owned(), processor: model.to_owned() }
+        Self { compiler, folder: Some(folder.to_owned()), processor: processor() }
     }
 
     fn measure(&self, source: &str, flags: &[String]) -> Option<f64> {
-        let path = self.compiler.library(source, &[], flags, &self.folder).ok()?;
-        // SAFETY: the library is ours; loading it runs no code of its own.
-        let library = unsafe { Library::new(&path) }.ok()?;
+        let limits = Limits::of_environment().ok()?;
+        let bytes = self.compiler.compile(source, &[], flags, limits.compiling).ok()?;
+        let library = Loaded::from_bytes(&bytes).ok()?;
         // SAFETY: the text that was compiled defines the function with this type, and it returns.
-        let came = unsafe {
+        unsafe {
             let trial: libloading::Symbol<unsafe extern "C" fn() -> f64> = library.get(b"headrace_trial").ok()?;
-            trial()
-        };
-        drop(library);
-        // The number is what is kept; a file that stays behind only takes room.
-        let _ = std::fs::remove_file(&path);
-        Some(came)
-    }
-
-    /// Keeps a number, whole or not at all.
-    fn remember(&self, memory: &Path, came: f64) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        writeln!(file, "{came}")?;
-        file.persist(memory)?;
-        Ok(())
+            Some(trial())
+        }
     }
 }
+
+/// The kind of entries that are what came of trials.
+const KIND: &str = "trial";
 
 impl Trials for LocalTrials {
     fn run(&self, source: &str) -> Option<f64> {
         let flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
         let key = self.compiler.key(&format!("{}\n{source}", self.processor), &[], &flags);
-        let memory = self.folder.join(format!("{key}.txt"));
-        let remembered = std::fs::read_to_string(&memory).ok().and_then(|text| text.trim().parse().ok());
-        let came = match remembered {
+        let cache = || Cache::open(self.folder.as_deref()?, Limits::of_environment().ok()?).ok();
+        let cache = cache();
+        let text = cache.as_ref().and_then(|cache| String::from_utf8(cache.get(&key, KIND)?).ok());
+        let came = match text.and_then(|text| text.trim().parse().ok()) {
             Some(came) => came,
             // Compilers and processors may refuse; that is remembered too.
             None => {
                 let came = self.measure(source, &flags).unwrap_or(-1.0);
                 // A number that cannot be kept is measured again.
-                let _ = self.remember(&memory, came);
+                let _ = cache.map(|cache| cache.put(&key, KIND, format!("{came}\n").as_bytes()));
                 came
             }
         };
@@ -90,11 +81,12 @@ mod tests {
         assert_eq!(trials.run(&program("-1")), None);
         assert_eq!(trials.run("no program"), None);
         // What is remembered is not measured again.
-        let entries: Vec<PathBuf> =
-            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(entries.len(), 3);
-        for entry in &entries {
-            std::fs::write(entry, "7\n").unwrap();
+        let cache = Cache::open(folder.path(), Limits::of_environment().unwrap()).unwrap();
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+        assert_eq!(names.len(), 3);
+        for name in &names {
+            cache.put(name.strip_suffix(".trial").unwrap(), KIND, b"7\n").unwrap();
         }
         assert_eq!(trials.run(&program("12.5")), Some(7.0));
     }

@@ -199,7 +199,7 @@ fn native() {
         checked: true,
         compiler: Some(compiler),
         flags: flags.map(str::to_owned).to_vec(),
-        cache: cache.clone(),
+        cache: Some(cache.clone()),
         ..headrace_native::Options::default()
     };
     let batch = Batch::compile(&networks, &options).unwrap_or_else(|problem| panic!("{problem}"));

@@ -3,8 +3,8 @@
 use super::{Context, use_primitive};
 use crate::cli::{DemoArgs, EngineName, FuseWhen, UseArgs};
 use crate::engines::{self, Available};
-use crate::failure::{Failure, Outcome};
-use crate::output::{self, write_file};
+use crate::failure::{Failure, Outcome, Status};
+use crate::output::{self, TemporaryFolder, write_file};
 use crate::picture;
 use headrace_bench::report::{Trial, demonstration};
 use headrace_bench::tables::figure;
@@ -30,7 +30,7 @@ const DRAWN: &str = "ctl.block.aes.AesEncrypt(NK = 4)";
 
 /// Encrypts a file through every engine, compares, and prints and writes a table.
 pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
-    let folder = tempfile::tempdir().map_err(|error| Failure::io("a temporary folder", &error))?;
+    let folder = TemporaryFolder::new()?;
     let plain = folder.path().join("plain");
     let n_bytes = usize::try_from(arguments.size << 20).map_err(|_| Failure::usage("--size: too large"))?;
     context.terminal.say(&format!("encrypting {} MiB of noise with {SET} in mode {OPERATION}", arguments.size));
@@ -58,12 +58,20 @@ pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
                 Available::Here(with) => {
                     let time = if engine == EngineName::Interp { Some(arguments.seconds) } else { None };
                     let job = Job { engine, variant: &variant.name, plain: &plain, cipher: &peer.cipher, n_bytes };
-                    let (bytes, seconds, equal) = job.run(context, folder.path(), time)?;
-                    trial.verified = Some(equal);
-                    trial.bytes = bytes as u64;
-                    trial.mb_per_s = bytes as f64 / seconds / 1e6;
-                    trial.ratio = trial.mb_per_s / peer.mb_per_s;
-                    trial.note = format!("{}; {}", variant.network, with);
+                    match job.run(context, folder.path(), time) {
+                        Ok((bytes, seconds, equal)) => {
+                            trial.verified = Some(equal);
+                            trial.bytes = bytes as u64;
+                            trial.mb_per_s = bytes as f64 / seconds / 1e6;
+                            trial.ratio = trial.mb_per_s / peer.mb_per_s;
+                            trial.note = format!("{}; {}", variant.network, with);
+                        }
+                        // The others are shown all the same.
+                        Err(failure) if failure.status == Status::MissingTool => {
+                            trial.note = failure.message.lines().next().unwrap_or_default().to_owned();
+                        }
+                        Err(failure) => return Err(failure),
+                    }
                 }
             }
             trials.push(trial);

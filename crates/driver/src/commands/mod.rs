@@ -230,7 +230,7 @@ pub fn dispatch(cli: Cli) -> u8 {
 pub fn guard_against_interruption() {
     // Without a handler the default action ends the command all the same; only temporary files stay.
     let _ = ctrlc::set_handler(|| {
-        crate::toolchains::stop_all();
+        headrace_native::processes::stop_all();
         output::remove_unfinished();
         std::process::exit(INTERRUPTED);
     });
@@ -243,6 +243,7 @@ pub fn report_internal_error(what: &str) {
          Please report it with the command line, the input and these lines (headrace {}).",
         env!("CARGO_PKG_VERSION")
     );
+    headrace_native::processes::stop_all();
     output::remove_unfinished();
 }
 

@@ -27,6 +27,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// So many threads may be had whatever the machine: what comes of a network by threads can be seen on a small one.
+const FEW_THREADS: u32 = 16;
+
 /// Runs a network until nothing can fire.
 pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let inputs = arguments.inputs.iter().map(|text| ports::input(text)).collect::<Outcome<Vec<_>>>()?;
@@ -69,9 +72,9 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let fusing = Fusing {
         when: if counts { FuseWhen::Never } else { arguments.fused },
         known_bytes: n_bytes,
-        threads: arguments.threads,
+        threads: sensible(arguments.threads),
         fifo_tokens,
-        native: engines::is_native(choice),
+        native: fusing::is_native(arguments.fused, choice),
     };
     let whole = match designs {
         Some(designs) => {
@@ -200,6 +203,12 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
+/// Threads of those that may be used which can be of use: each beyond the cores only waits, and costs its start.
+fn sensible(threads: u32) -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    threads.min(cores.max(FEW_THREADS))
+}
+
 /// The division of the network that the user asks for, and the network with FIFOs that suit it.
 fn divided(
     context: &mut Context,
@@ -214,7 +223,10 @@ fn divided(
     if arguments.threads < 2 || !native {
         return Ok((network, None));
     }
-    let division = mapping::automatic(&network, arguments.threads, arguments.weights.as_deref())?;
+    let division = mapping::automatic(&network, sensible(arguments.threads), arguments.weights.as_deref())?;
+    if division.mapping.partitions.len() < 2 {
+        return Ok((network, None));
+    }
     let roomy = arguments.fifo.is_none().then(|| Arc::new(mapping::with_room(&network, &division)));
     Ok((roomy.unwrap_or(network), Some(division)))
 }

@@ -8,7 +8,7 @@ mod tally;
 
 use super::Context;
 use crate::cli::{EngineName, TestArgs};
-use crate::engines::{self, Available};
+use crate::engines::{self, Available, NotStarted};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, write_file};
 use crate::primitive::Runner;
@@ -465,11 +465,28 @@ fn run_job(job: &Job, files: &[File]) -> Done {
         (Err(message), _) => all_fail(message),
         (Ok(_), Place::Project(_)) => all_fail("a project is no engine"),
         (Ok(network), Place::Engine(engine)) => match engines::Factory::new(engine, network, DEFAULT_FIFO_TOKENS) {
-            Err(problem) => all_fail(&problem.describe()),
+            Err(problem) => match in_the_way(&problem) {
+                // That says nothing about the network.
+                Some(why) => vec![Finding::NotRun(Cow::Owned(why)); job.cases.len()],
+                None => all_fail(&problem.describe()),
+            },
             Ok(factory) => play(job, files, network, &factory),
         },
     };
     Done { findings, seconds: began.elapsed().as_secs_f64() }
+}
+
+/// What keeps compiled code from running here now, whatever it is compiled of.
+fn in_the_way(problem: &NotStarted) -> Option<String> {
+    match problem {
+        NotStarted::Wrong(_) => None,
+        NotStarted::MissingTool(why) | NotStarted::Unable(why) => Some(engines::first_line(why).to_owned()),
+        // A compiler that refuses this program and takes another one has found a mistake in this one.
+        NotStarted::Failed(_) => match engines::availability(EngineName::Native) {
+            Available::Here(_) => None,
+            Available::Missing(why) => Some(why),
+        },
+    }
 }
 
 /// Plays the cases of a job on one engine after another; a new engine only after a failure.

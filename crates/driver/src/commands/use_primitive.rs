@@ -5,7 +5,7 @@ use crate::cli::UseArgs;
 use crate::engines::{self, Settings};
 use crate::failure::{Failure, Outcome, Status, describe};
 use crate::feed::{End, Feed, Pending, Provider};
-use crate::fusing::Fusing;
+use crate::fusing::{self, Fusing};
 use crate::output::{self, Output};
 use crate::ports::{self, Destination, Source};
 use crate::primitive::{self, Release, message_sinks, messages};
@@ -73,7 +73,7 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
         known_bytes: input.known_bytes(),
         threads: 1,
         fifo_tokens: FIFO_TOKENS,
-        native: engines::is_native(settings.choice),
+        native: fusing::is_native(arguments.fused, settings.choice),
     };
     let mut machine = match fusing.start(context, &network, |_| Ok(Some(spec.clone())))? {
         Some(machine) => machine,

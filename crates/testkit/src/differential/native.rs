@@ -61,7 +61,7 @@ impl Native {
             count_firings: checked,
             compiler: Some(self.compiler.clone()),
             flags: flags.into_iter().map(str::to_owned).collect(),
-            cache: self.work.clone(),
+            cache: Some(self.work.clone()),
             ..Options::default()
         };
         let prefixes: Vec<String> = (0..networks.len()).map(|i| format!("case{i}")).collect();

@@ -198,7 +198,7 @@ fn ours<'a>(
     let found = spec.variant(Some(variant));
     let found = found.ok_or_else(|| Failure::wrong(format!("`{}` has no variant `{variant}`", spec.full_name())))?;
     let network = context.elaborate(&found.network.to_string(), &[])?;
-    let engine = NativeEngine::new(network.clone(), options).map_err(|error| Failure::wrong(error.to_string()))?;
+    let engine = NativeEngine::new(network.clone(), options).map_err(|error| Failure::missing(error.to_string()))?;
     let mut burst = Burst::new(spec, network, Box::new(engine)).map_err(Failure::wrong)?;
     Ok(Entry {
         operation,

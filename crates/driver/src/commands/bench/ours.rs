@@ -2,7 +2,9 @@
 //! interface of all contenders.
 
 use crate::commands::Context;
-use crate::failure::{Failure, Outcome, describe};
+use crate::failure::{Failure, Outcome};
+use crate::output::TemporaryFolder;
+use crate::toolchains::workshop;
 use headrace_bench::contender::Object;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_native::{Compiler, LocalTrials};
@@ -15,7 +17,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// What the compiler is told, for the machine that it runs on.
 pub const FLAGS: &[&str] = &["-O3", "-march=native"];
@@ -82,7 +83,7 @@ pub struct Compiled {
     /// Compiler and flags.
     pub engine: String,
     /// Where it lies.
-    _folder: TempDir,
+    _folder: TemporaryFolder,
 }
 
 /// The generated project of a variant of an operation, before a compiler has seen it.
@@ -128,7 +129,7 @@ impl Generated {
 
     /// Compiles and loads it. Needs nothing of the command: several may be compiled at a time.
     pub fn compile(self) -> Result<Compiled, String> {
-        let folder = tempfile::tempdir().map_err(|error| describe(&error))?;
+        let folder = workshop()?;
         let object = folder.path().join("ours.so");
         compile_files(&self.files, &self.shim, folder.path(), &object, &self.build)?;
         Ok(Compiled {

@@ -1,0 +1,84 @@
+//! Child processes with a limit on their time and on what they say, in process groups that are ended whole.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How a process came to its end.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself, or by a signal of somebody else.
+    With(ExitStatus),
+    /// It took too long and was stopped.
+    TooLate,
+    /// It said too much and was stopped.
+    TooMuch,
+    /// It cannot be told.
+    Lost(io::Error),
+}
+
+/// The processes that run now, each the first of a group of its own; `None` when there are to be no more.
+static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
+
+/// Runs a command until it ends, for so long at most and while its outputs, which go to `said`, have so many bytes at most.
+/// What it started ends with it where it is stopped.
+///
+/// # Errors
+///
+/// Why it cannot be started.
+pub fn run(command: &mut Command, said: &File, most_bytes: u64, limit: Duration) -> io::Result<Ended> {
+    command.stdout(said.try_clone()?).stderr(said.try_clone()?).process_group(0);
+    let mut child = {
+        // Whoever stops all processes sees this one, or it does not start.
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(running) = running.as_mut() else {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "the command is interrupted"));
+        };
+        let child = command.spawn()?;
+        running.push(child.id());
+        child
+    };
+    let ended = wait(&mut child, said, most_bytes, limit);
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter_mut().for_each(|running| running.retain(|other| *other != child.id()));
+    Ok(ended)
+}
+
+fn wait(child: &mut Child, said: &File, most_bytes: u64, limit: Duration) -> Ended {
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ended::With(status),
+            Ok(None) => {}
+            Err(error) => return Ended::Lost(error),
+        }
+        let too_much = said.metadata().is_ok_and(|about| about.len() > most_bytes);
+        if too_much || began.elapsed() >= limit {
+            stop(child.id());
+            let _ = child.wait();
+            return if too_much { Ended::TooMuch } else { Ended::TooLate };
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// Ends a process with what it started.
+fn stop(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // It may have ended by itself.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Ends all processes that run, and lets no more start: for the one who interrupts the command.
+pub fn stop_all() {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    running.into_iter().flatten().for_each(stop);
+}

@@ -1,0 +1,164 @@
+//! Folders that nobody else can change: each component of the path is opened without following symbolic links, and held to
+//! who owns it and who may write to it.
+//!
+//! Code is loaded from what lies there, so whoever could rename a folder on the way, or put a file into the last one, could
+//! have the user run anything (CWE-379, CWE-427). On the way, owners are root and the user, and where others may write, the
+//! sticky bit keeps them from renaming what is not theirs.
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, openat, readlinkat, statat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
+
+/// Symbolic links on one path: the limit of Linux.
+const MOST_LINKS: usize = 40;
+
+/// What groups and others may not have, where nothing is theirs.
+const OF_OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
+const WRITE_OF_OTHERS: Mode = Mode::WGRP.union(Mode::WOTH);
+
+/// Folders on the way are only passed: that takes no permission to list them.
+#[cfg(target_os = "linux")]
+const PASS: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PASS: OFlags = OFlags::RDONLY;
+
+/// Opens a folder of the user, which only the user may enter. What is missing on the way is made; the folder itself, where
+/// others may enter it, is closed to them.
+///
+/// # Errors
+///
+/// Why it is not to be had, or not to be trusted, with what to do.
+pub(crate) fn own_folder(path: &Path) -> Result<OwnedFd, String> {
+    let passed = walk(path, true)?;
+    let told = |error: Errno| told(path, error);
+    let folder =
+        openat(&passed, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(told)?;
+    if fstat(&folder).map_err(told)?.st_uid != geteuid().as_raw() {
+        return Err(format!("{} belongs to another user", path.display()));
+    }
+    let others = |folder: &OwnedFd| fstat(folder).map(|about| mode(&about).intersects(OF_OTHERS)).map_err(told);
+    if others(&folder)? {
+        fchmod(&folder, Mode::RWXU).map_err(told)?;
+        if others(&folder)? {
+            return Err(format!("{} cannot be closed to others (its file system has no permissions)", path.display()));
+        }
+    }
+    Ok(folder)
+}
+
+/// Whether others can neither change the way to a folder nor rename what the user makes there.
+///
+/// # Errors
+///
+/// Why not, with what to do.
+pub(crate) fn is_safe(path: &Path) -> Result<(), String> {
+    walk(path, false).map(drop)
+}
+
+/// Whether a file is the user's, and nobody else may write to it.
+pub(crate) fn is_own_file(about: &Stat) -> bool {
+    FileType::from_raw_mode(about.st_mode) == FileType::RegularFile
+        && about.st_uid == geteuid().as_raw()
+        && !mode(about).intersects(WRITE_OF_OTHERS)
+}
+
+/// Whether a path is one of the user's.
+pub(crate) fn is_owner(path: &Path) -> bool {
+    rustix::fs::stat(path).is_ok_and(|about| about.st_uid == geteuid().as_raw())
+}
+
+fn mode(about: &Stat) -> Mode {
+    Mode::from_raw_mode(about.st_mode)
+}
+
+fn told(path: &Path, error: Errno) -> String {
+    format!("{}: {}", path.display(), crate::describe(&io::Error::from(error)))
+}
+
+/// Goes down a path from the root.
+fn walk(path: &Path, make: bool) -> Result<OwnedFd, String> {
+    if !path.is_absolute() {
+        return Err(format!("{} is no absolute path", path.display()));
+    }
+    let flags = PASS | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let root = || rustix::fs::open("/", flags, Mode::empty()).map_err(|error| told(Path::new("/"), error));
+    let (mut here, mut shown) = (root()?, PathBuf::from("/"));
+    check(&here, &shown)?;
+    let mut rest: VecDeque<OsString> = names(path).collect();
+    let mut links = 0;
+    while let Some(name) = rest.pop_front() {
+        let next = shown.join(&name);
+        let about = match statat(&here, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) if make => {
+                match mkdirat(&here, &name, Mode::RWXU) {
+                    // Somebody else was faster; what it is now is looked at.
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(told(&next, error)),
+                }
+                statat(&here, &name, AtFlags::SYMLINK_NOFOLLOW)
+            }
+            about => about,
+        };
+        let about = about.map_err(|error| told(&next, error))?;
+        if FileType::from_raw_mode(about.st_mode) == FileType::Symlink {
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(told(path, Errno::LOOP));
+            }
+            owned(&about, &next)?;
+            let target = readlinkat(&here, &name, Vec::new()).map_err(|error| told(&next, error))?;
+            let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+            if target.is_absolute() {
+                (here, shown) = (root()?, PathBuf::from("/"));
+            }
+            names(&target).collect::<Vec<_>>().into_iter().rev().for_each(|name| rest.push_front(name));
+            continue;
+        }
+        here = openat(&here, &name, flags, Mode::empty()).map_err(|error| told(&next, error))?;
+        shown = next;
+        check(&here, &shown)?;
+    }
+    Ok(here)
+}
+
+/// The steps of a path below where it begins.
+fn names(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsStr::new("..").to_owned()),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
+    })
+}
+
+/// Refuses a folder in which others can rename what is not theirs.
+fn check(folder: &OwnedFd, shown: &Path) -> Result<(), String> {
+    let about = fstat(folder).map_err(|error| told(shown, error))?;
+    owned(&about, shown)?;
+    if mode(&about).intersects(WRITE_OF_OTHERS) && !mode(&about).contains(Mode::SVTX) {
+        return Err(format!("others may write to {} (chmod go-w)", shown.display()));
+    }
+    Ok(())
+}
+
+fn owned(about: &Stat, shown: &Path) -> Result<(), String> {
+    if about.st_uid == geteuid().as_raw() || is_root(about.st_uid) {
+        return Ok(());
+    }
+    Err(format!("{} belongs to another user", shown.display()))
+}
+
+/// Whether an owner is root. In a user namespace without root, what root owns appears as owned by nobody.
+fn is_root(owner: u32) -> bool {
+    let read = |name: &str| std::fs::read_to_string(name).unwrap_or_default();
+    owner == 0
+        || read("/proc/sys/kernel/overflowuid").trim().parse() == Ok(owner) && {
+            let map = read("/proc/self/uid_map");
+            !map.is_empty() && map.lines().all(|line| line.split_whitespace().next() != Some("0"))
+        }
+}

@@ -134,26 +134,44 @@ pub fn analyse(network: &Network) -> Balance {
     let firings = network.instances.iter().map(|instance| Firings::of(&classes[instance.actor.index()])).collect();
     let mut balance = Balance { firings, islands: Vec::new() };
     let links = balance.links(network);
-    let mut seen = vec![false; network.instances.len()];
+    let n = network.instances.len();
+    let mut search =
+        Search { seen: vec![false; n], counts: vec![None; n], parents: vec![None; n], at: vec![Vec::new(); n] };
+    for (position, link) in links.iter().enumerate() {
+        search.at[link.source.0.index()].push(position);
+        if link.target.0 != link.source.0 {
+            search.at[link.target.0.index()].push(position);
+        }
+    }
     for start in 0..network.instances.len() {
-        if !seen[start] && balance.firings[start].is_some() {
-            let island = island(&balance, &links, start, &mut seen);
+        if !search.seen[start] && balance.firings[start].is_some() {
+            let island = island(&balance, &links, start, &mut search);
             balance.islands.push(island);
         }
     }
     balance
 }
 
-fn island(balance: &Balance, links: &[Link], start: usize, seen: &mut [bool]) -> Island {
-    let mut counts: Vec<Option<Fraction>> = vec![None; seen.len()];
-    let mut parents: Vec<Option<usize>> = vec![None; seen.len()];
+/// What the search for islands knows of each instance.
+struct Search {
+    seen: Vec<bool>,
+    counts: Vec<Option<Fraction>>,
+    /// The FIFO by which it was found.
+    parents: Vec<Option<usize>>,
+    /// The FIFOs at it, in their order.
+    at: Vec<Vec<usize>>,
+}
+
+fn island(balance: &Balance, links: &[Link], start: usize, search: &mut Search) -> Island {
+    let Search { seen, counts, parents, at: fifos } = search;
     let mut members = vec![start];
     let mut waiting = VecDeque::from([start]);
     let mut mismatch = None;
     counts[start] = Some(Fraction(1, 1));
     seen[start] = true;
     while let Some(at) = waiting.pop_front() {
-        for (position, link) in links.iter().enumerate() {
+        for &position in &fifos[at] {
+            let link = &links[position];
             let (source, target) = (link.source.0.index(), link.target.0.index());
             let (made, taken) = balance.per_cycle(link);
             let (other, by, over) = match at {
@@ -180,7 +198,7 @@ fn island(balance: &Balance, links: &[Link], start: usize, seen: &mut [bool]) ->
     }
     members.sort_unstable();
     let ids = members.iter().map(|&at| InstanceId(at as u32)).collect();
-    let cycles = if mismatch.is_none() { whole(&members, &counts) } else { None };
+    let cycles = if mismatch.is_none() { whole(&members, counts) } else { None };
     let mismatch = mismatch.map(|at| {
         let mut others = Vec::new();
         for end in [links[at].source.0, links[at].target.0] {

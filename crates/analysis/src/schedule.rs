@@ -15,6 +15,7 @@
 use crate::balance::{Balance, Island, Link};
 use headrace_ir::{InstanceId, Network};
 use headrace_source::Diagnostic;
+use std::collections::BTreeSet;
 
 /// Periods with more firings than this are not simulated.
 pub const MAX_FIRINGS: u64 = 1 << 16;
@@ -77,25 +78,27 @@ pub enum Outcome {
 pub fn analyse(network: &Network, balance: &Balance) -> Vec<Outcome> {
     let links = balance.links(network);
     let distance = distances(network, &links);
-    balance.islands.iter().map(|island| of_island(network, balance, island, &links, &distance)).collect()
+    let mut island_of = vec![0; network.instances.len()];
+    for (at, island) in balance.islands.iter().enumerate() {
+        island.instances.iter().for_each(|id| island_of[id.index()] = at);
+    }
+    let mut inside = vec![Vec::new(); balance.islands.len()];
+    for link in &links {
+        inside[island_of[link.source.0.index()]].push(link);
+    }
+    let islands = balance.islands.iter().zip(inside);
+    islands.map(|(island, inside)| of_island(network, balance, island, inside, &distance)).collect()
 }
 
 /// For each instance how many FIFOs lead on from it at most, as far as they do not lead back.
 fn distances(network: &Network, links: &[Link]) -> Vec<u64> {
+    let ends = |link: &Link| (link.source.0.index(), link.target.0.index());
+    let mut onward: Vec<(usize, usize)> = links.iter().map(ends).filter(|(source, target)| source < target).collect();
+    // Whatever a FIFO leads to is settled before it.
+    onward.sort_unstable_by_key(|(source, _)| std::cmp::Reverse(*source));
     let mut distance = vec![0u64; network.instances.len()];
-    for _ in 0..network.instances.len() {
-        let mut changed = false;
-        for link in links {
-            let (source, target) = (link.source.0.index(), link.target.0.index());
-            let longer = distance[target] + 1;
-            if source < target && distance[source] < longer {
-                distance[source] = longer;
-                changed = true;
-            }
-        }
-        if !changed {
-            break;
-        }
+    for (source, target) in onward {
+        distance[source] = distance[source].max(distance[target] + 1);
     }
     distance
 }
@@ -105,13 +108,20 @@ struct Simulation<'a> {
     network: &'a Network,
     balance: &'a Balance,
     members: &'a [InstanceId],
-    links: Vec<&'a Link>,
+    links: &'a [&'a Link],
+    /// For each member the FIFOs at it, in their order, and each once.
+    at: &'a [Vec<usize>],
     tokens: Vec<u64>,
     fired: Vec<u64>,
     order: Order,
 }
 
-fn of_island(network: &Network, balance: &Balance, island: &Island, links: &[Link], distance: &[u64]) -> Outcome {
+/// The position of an instance among the members, which are in their order.
+fn position(members: &[InstanceId], id: InstanceId) -> usize {
+    members.partition_point(|member| *member < id)
+}
+
+fn of_island(network: &Network, balance: &Balance, island: &Island, inside: Vec<&Link>, distance: &[u64]) -> Outcome {
     if island.cycles.is_empty() {
         return Outcome::Unbalanced;
     }
@@ -123,7 +133,13 @@ fn of_island(network: &Network, balance: &Balance, island: &Island, links: &[Lin
     if targets.iter().fold(0u64, |sum, &n| sum.saturating_add(n)) > MAX_FIRINGS {
         return Outcome::TooLong;
     }
-    let inside: Vec<&Link> = links.iter().filter(|link| island.instances.contains(&link.source.0)).collect();
+    let mut at = vec![Vec::new(); island.instances.len()];
+    for (fifo, link) in inside.iter().enumerate() {
+        at[position(&island.instances, link.source.0)].push(fifo);
+        if link.target.0 != link.source.0 {
+            at[position(&island.instances, link.target.0)].push(fifo);
+        }
+    }
     let run = |grows: bool| {
         let mut simulation = Simulation {
             network,
@@ -132,7 +148,8 @@ fn of_island(network: &Network, balance: &Balance, island: &Island, links: &[Lin
             tokens: vec![0; inside.len()],
             fired: vec![0; island.instances.len()],
             order: Order { firings: Vec::new(), most: vec![0; inside.len()] },
-            links: inside.clone(),
+            links: &inside,
+            at: &at,
         };
         let cost = |simulation: &Simulation<'_>, at: usize| {
             let growth = if grows { simulation.growth(at) } else { 0 };
@@ -174,13 +191,18 @@ impl Simulation<'_> {
         firings.map(|firings| firings.at(self.fired[at]))
     }
 
+    /// The FIFO, if the instance that reads it lacks tokens there.
+    fn lacks_on(&self, fifo: usize) -> Option<Stuck> {
+        let (link, there) = (self.links[fifo], self.tokens[fifo]);
+        let rates = self.rates(position(self.members, link.target.0))?;
+        let needed = rates.consumes[link.target.1];
+        (needed > there).then_some(Stuck { instance: link.target.0, connection: link.connection, needed, there })
+    }
+
     /// The first FIFO on which an instance lacks tokens.
     fn lacks(&self, at: usize) -> Option<Stuck> {
-        let rates = self.rates(at)?;
-        self.links.iter().zip(&self.tokens).find_map(|(link, &there)| {
-            let needed = if link.target.0 == self.members[at] { rates.consumes[link.target.1] } else { 0 };
-            (needed > there).then_some(Stuck { instance: self.members[at], connection: link.connection, needed, there })
-        })
+        let read = |fifo: &&usize| self.links[**fifo].target.0 == self.members[at];
+        self.at[at].iter().filter(read).find_map(|&fifo| self.lacks_on(fifo))
     }
 
     /// Bytes that a firing adds to what waits, as a number that is smaller for less.
@@ -190,7 +212,7 @@ impl Simulation<'_> {
             let connection = &self.network.connections[link.connection];
             self.network.target_port(connection).ty.storage_bytes() as i64
         };
-        self.links.iter().fold(0, |growth, link| {
+        self.at[at].iter().map(|&fifo| self.links[fifo]).fold(0, |growth, link| {
             let made = if link.source.0 == self.members[at] { rates.produces[link.source.1] as i64 } else { 0 };
             let taken = if link.target.0 == self.members[at] { rates.consumes[link.target.1] as i64 } else { 0 };
             growth + (made - taken) * bytes(link)
@@ -200,14 +222,15 @@ impl Simulation<'_> {
     fn fire(&mut self, at: usize) {
         let id = self.members[at];
         let Some(rates) = self.rates(at).cloned() else { return };
-        for (position, link) in self.links.iter().enumerate() {
+        for &fifo in &self.at[at] {
+            let link = self.links[fifo];
             // What is made lies in the FIFO while what is taken still does.
             if link.source.0 == id {
-                self.tokens[position] += rates.produces[link.source.1];
-                self.order.most[position] = self.order.most[position].max(self.tokens[position]);
+                self.tokens[fifo] += rates.produces[link.source.1];
+                self.order.most[fifo] = self.order.most[fifo].max(self.tokens[fifo]);
             }
             if link.target.0 == id {
-                self.tokens[position] -= rates.consumes[link.target.1];
+                self.tokens[fifo] -= rates.consumes[link.target.1];
             }
         }
         self.fired[at] += 1;
@@ -223,18 +246,44 @@ impl Simulation<'_> {
         cycles: &[u64],
         cost: &dyn Fn(&Self, usize) -> (i64, u64),
     ) -> Result<(), Vec<Stuck>> {
+        // How many FIFOs keep each member from firing, and which they are: a firing changes that only at its own FIFOs.
+        let mut lacking: Vec<bool> = (0..self.links.len()).map(|fifo| self.lacks_on(fifo).is_some()).collect();
+        let mut n_lacking = vec![0usize; self.members.len()];
+        for (fifo, _) in lacking.iter().enumerate().filter(|(_, lacking)| **lacking) {
+            n_lacking[position(self.members, self.links[fifo].target.0)] += 1;
+        }
         let mut ahead = 0;
         loop {
-            let waiting: Vec<usize> = (0..self.members.len()).filter(|&at| self.fired[at] < targets[at]).collect();
+            // Those that can fire and have to, by what they cost.
+            let key = |own: &Self, at: usize| (cost(own, at), at);
+            let may = |own: &Self, n_lacking: &[usize], targets: &[u64], at: usize| {
+                own.fired[at] < targets[at] && n_lacking[at] == 0 && own.rates(at).is_some()
+            };
+            let all = 0..self.members.len();
+            let mut ready: BTreeSet<((i64, u64), usize)> =
+                all.clone().filter(|&at| may(self, &n_lacking, &targets, at)).map(|at| key(self, at)).collect();
+            while let Some((_, next)) = ready.pop_first() {
+                self.fire(next);
+                for &fifo in &self.at[next] {
+                    let target = position(self.members, self.links[fifo].target.0);
+                    let lacks = self.lacks_on(fifo).is_some();
+                    if lacks != std::mem::replace(&mut lacking[fifo], lacks) {
+                        n_lacking[target] = if lacks { n_lacking[target] + 1 } else { n_lacking[target] - 1 };
+                        // Only a firing of its own takes tokens from a member.
+                        if target != next && may(self, &n_lacking, &targets, target) {
+                            ready.insert(key(self, target));
+                        }
+                    }
+                }
+                if may(self, &n_lacking, &targets, next) {
+                    ready.insert(key(self, next));
+                }
+            }
+            let waiting: Vec<usize> = all.clone().filter(|&at| self.fired[at] < targets[at]).collect();
             if waiting.is_empty() {
                 return Ok(());
             }
-            let ready = waiting.iter().copied().filter(|&at| self.lacks(at).is_none());
-            if let Some(next) = ready.min_by_key(|&at| cost(self, at)) {
-                self.fire(next);
-                continue;
-            }
-            let others = (0..self.members.len()).any(|at| self.fired[at] >= targets[at] && self.lacks(at).is_none());
+            let others = all.into_iter().any(|at| self.fired[at] >= targets[at] && self.lacks(at).is_none());
             if !others || ahead == MAX_AHEAD {
                 return Err(waiting.into_iter().filter_map(|at| self.lacks(at)).collect());
             }

@@ -81,8 +81,8 @@ fn told(path: &Path, error: Errno) -> String {
     format!("{}: {}", path.display(), crate::describe(&io::Error::from(error)))
 }
 
-/// Goes down a path from the root.
-fn walk(path: &Path, make: bool) -> Result<OwnedFd, String> {
+/// Goes down a path from the root. With `own`, what is missing is made, and the last folder is held only to its owner.
+fn walk(path: &Path, own: bool) -> Result<OwnedFd, String> {
     if !path.is_absolute() {
         return Err(format!("{} is no absolute path", path.display()));
     }
@@ -95,7 +95,7 @@ fn walk(path: &Path, make: bool) -> Result<OwnedFd, String> {
     while let Some(name) = rest.pop_front() {
         let next = shown.join(&name);
         let about = match statat(&here, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) if make => {
+            Err(Errno::NOENT) if own => {
                 match mkdirat(&here, &name, Mode::RWXU) {
                     // Somebody else was faster; what it is now is looked at.
                     Ok(()) | Err(Errno::EXIST) => {}
@@ -122,7 +122,12 @@ fn walk(path: &Path, make: bool) -> Result<OwnedFd, String> {
         }
         here = openat(&here, &name, flags, Mode::empty()).map_err(|error| told(&next, error))?;
         shown = next;
-        check(&here, &shown)?;
+        if own && rest.is_empty() {
+            let about = fstat(&here).map_err(|error| told(&shown, error))?;
+            owned(&about, &shown)?;
+        } else {
+            check(&here, &shown)?;
+        }
     }
     Ok(here)
 }

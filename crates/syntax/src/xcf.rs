@@ -121,11 +121,8 @@ impl Reader {
             self.problems.push(Diagnostic::error("file-too-large", message).at(Span::new(self.file, 0, 0), ""));
             return None;
         }
-        if let Some(at) = crate::xml::too_deep(text) {
-            self.problems.push(
-                Diagnostic::error("nesting-too-deep", "elements are nested too deep")
-                    .at(Span::new(self.file, at, at), ""),
-            );
+        if let Some((slug, message, at)) = crate::xml::beyond_limits(text) {
+            self.problems.push(Diagnostic::error(slug, message).at(Span::new(self.file, at, at), ""));
             return None;
         }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES };

@@ -125,7 +125,7 @@ impl Reader {
         let found = if text.len() > MAX_BYTES {
             problem("file-too-large", format!("the file has {} bytes; at most {MAX_BYTES} are read", text.len()), 0)
         } else {
-            xml::too_deep(text).and_then(|at| problem("nesting-too-deep", "elements are nested too deep".into(), at))
+            xml::beyond_limits(text).and_then(|(slug, message, at)| problem(slug, message, at))
         };
         if let Some(found) = found {
             self.problems.push(found);

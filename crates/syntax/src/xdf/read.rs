@@ -8,7 +8,7 @@ use crate::ast::*;
 use crate::lexer::{Kind, MAX_FILE_BYTES, is_identifier, keyword};
 use crate::parser::MAX_NESTING;
 use crate::problems::Problems;
-use crate::xml::{offset_of, too_deep};
+use crate::xml::{beyond_limits, offset_of};
 
 /// The most XML nodes that are read: each takes some hundred bytes.
 const MAX_NODES: u32 = 4_000_000;
@@ -45,11 +45,8 @@ impl Reader<'_> {
             );
             return None;
         }
-        if let Some(at) = too_deep(self.text) {
-            self.problems.push(
-                Diagnostic::error("nesting-too-deep", "elements are nested too deep")
-                    .at(Span::new(self.file, at, at), ""),
-            );
+        if let Some((slug, message, at)) = beyond_limits(self.text) {
+            self.problems.push(Diagnostic::error(slug, message).at(Span::new(self.file, at, at), ""));
             return None;
         }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES };

@@ -3,12 +3,12 @@
 
 use crate::contender::Object;
 use crate::rules::PeerSpec;
+use headrace_private::{PrivateFolder, describe, trust};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 /// A peer that is there, in a version that counts.
 #[derive(Debug)]
@@ -24,16 +24,29 @@ pub struct Peer {
     /// See [`PeerSpec::bound`].
     pub bound: bool,
     /// Where the adapter lies that was compiled; it goes with the peer.
-    _folder: Option<TempDir>,
+    _folder: Option<PrivateFolder>,
 }
 
 /// Where peers are that were built: `HEADRACE_PEERS`, else `headrace/peers` in the cache of the user.
-pub fn built_folder() -> PathBuf {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    named("HEADRACE_PEERS").unwrap_or_else(|| {
-        let cache = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
-        cache.unwrap_or_else(std::env::temp_dir).join("headrace").join("peers")
-    })
+///
+/// # Errors
+///
+/// There is no such place, or others could have put something there: what lies in it is executed.
+pub fn built_folder() -> Result<PathBuf, String> {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = match std::env::var_os("HEADRACE_PEERS").filter(|value| !value.is_empty()) {
+        Some(folder) => std::path::absolute(folder).map_err(|error| describe(&error))?,
+        None => {
+            let home = || named("HOME").filter(|home| trust::is_owner(home)).map(|home| home.join(".cache"));
+            let cache = named("XDG_CACHE_HOME").or_else(home).ok_or("not built: no folder of the user is named")?;
+            cache.join("headrace").join("peers")
+        }
+    };
+    if !folder.is_dir() {
+        return Err("not built".into());
+    }
+    trust::is_unshared(&folder)?;
+    Ok(folder)
 }
 
 /// Finds a peer. `sources` are the files of `bench/peers`, by name.
@@ -44,11 +57,11 @@ pub fn built_folder() -> PathBuf {
 pub fn find(name: &str, spec: &PeerSpec, sources: &[(&str, &[u8])]) -> Result<Peer, String> {
     let (path, folder) = match (&spec.adapter, &spec.object) {
         (Some(adapter), _) => {
-            let folder = crate::reference::private_folder().map_err(|error| error.to_string())?;
+            let folder = PrivateFolder::new()?;
             (compile(adapter, spec, sources, folder.path())?, Some(folder))
         }
         (_, Some(object)) => {
-            let path = built_folder().join(object);
+            let path = built_folder()?.join(object);
             if !path.is_file() {
                 return Err("not built".into());
             }
@@ -89,7 +102,11 @@ fn compile(adapter: &str, spec: &PeerSpec, sources: &[(&str, &[u8])], folder: &P
 
 /// What the compiler is told for headers, and what for libraries.
 fn library_flags(spec: &PeerSpec) -> Result<(Vec<OsString>, Vec<OsString>), String> {
-    let own = spec.folder.as_ref().map(|folder| built_folder().join(folder)).filter(|folder| folder.is_dir());
+    let own = spec
+        .folder
+        .as_ref()
+        .and_then(|folder| Some(built_folder().ok()?.join(folder)))
+        .filter(|folder| folder.is_dir());
     let Some(package) = &spec.package else {
         let (mut headers, mut libraries) = (Vec::new(), Vec::new());
         if let Some(own) = &own {

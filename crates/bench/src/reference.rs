@@ -1,12 +1,11 @@
 //! The plain C references: compiled with a given compiler and its flags, loaded and called.
 
+use headrace_private::PrivateFolder;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
-use tempfile::TempDir;
 
 type Setup = unsafe extern "C" fn(*const u8, *const u8) -> c_int;
 type Run = unsafe extern "C" fn(*const u8, *mut u8, usize) -> c_int;
@@ -20,7 +19,7 @@ pub struct Reference {
     pub version: String,
     /// Keeps the code loaded; dropped before the folder that it lies in.
     _library: Library,
-    _folder: TempDir,
+    _folder: PrivateFolder,
 }
 
 impl Reference {
@@ -34,7 +33,7 @@ impl Reference {
         key: &[u8; 16],
         iv: &[u8; 16],
     ) -> Result<Option<Self>, String> {
-        let folder = private_folder().map_err(|error| format!("no temporary folder: {error}"))?;
+        let folder = PrivateFolder::new()?;
         for (file, text) in sources {
             let file = Path::new(file).file_name().ok_or_else(|| format!("`{file}` names no file"))?;
             fs::write(folder.path().join(file), text).map_err(|error| error.to_string())?;
@@ -76,11 +75,6 @@ impl Reference {
             status => Err(format!("the reference failed with {status}")),
         }
     }
-}
-
-/// A temporary folder that only the user can enter, whatever the umask: what lies there is executed.
-pub(crate) fn private_folder() -> std::io::Result<TempDir> {
-    tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o700)).tempdir()
 }
 
 #[cfg(test)]

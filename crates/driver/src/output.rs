@@ -20,17 +20,17 @@ pub fn remove_unfinished() {
         // What cannot be removed stays under its hidden name; there is no one left to tell.
         let _ = fs::remove_file(&path);
     }
-    headrace_native::remove_unfinished();
+    headrace_private::remove_unfinished();
 }
 
 /// A temporary folder that only the user can enter, which goes with its owner, and when the command is interrupted.
 #[derive(Debug)]
-pub struct TemporaryFolder(headrace_native::PrivateFolder);
+pub struct TemporaryFolder(headrace_private::PrivateFolder);
 
 impl TemporaryFolder {
     /// A new one, empty.
     pub fn new() -> Outcome<Self> {
-        headrace_native::PrivateFolder::new().map(Self).map_err(Failure::wrong)
+        headrace_private::PrivateFolder::new().map(Self).map_err(Failure::wrong)
     }
 
     /// Where it is.

@@ -3,7 +3,7 @@
 use crate::failure::describe;
 use crate::output::TemporaryFolder;
 use headrace_bench::machine::version_of;
-use headrace_native::processes::{self, Ended};
+use headrace_private::processes::{self, Ended};
 use headrace_targets::project::Files;
 use headrace_targets::toolchain::{ITSELF, Step, Tool, Toolchain};
 use std::fs::{self, File};

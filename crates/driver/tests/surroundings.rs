@@ -472,6 +472,17 @@ fn disks_that_are_full_read_only_or_execute_nothing_end_no_command() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_ends_no_command() {
+    let Some(place) = Place::new() else { return };
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_headrace")]);
+    let noted = shouts(&mut place.under(shell, &[]));
+    assert!(noted.contains("this runs on the interpreter"), "{noted}");
+    place.is_clean();
+    assert!(place.entries().is_empty());
+}
+
+#[test]
 fn no_more_threads_are_started_than_there_is_work_for() {
     let Some(place) = Place::new() else { return };
     let began = Instant::now();

@@ -8,8 +8,7 @@
 //! have more than [`Limits::most_bytes`].
 
 use crate::limits::Limits;
-use crate::private::unfinished;
-use crate::trust;
+use headrace_private::{forget, remove_when_interrupted, trust};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::fs::{flock, fstat, futimens, openat, renameat, unlinkat};
 use rustix::io::Errno;
@@ -62,8 +61,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // While it is locked: who waits sees that the file is gone, and makes another.
         let _ = unlinkat(&self.cache.folder, &self.name, AtFlags::empty());
-        let path = self.cache.path.join(&self.name);
-        unfinished().retain(|other| *other != path);
+        forget(&self.cache.path.join(&self.name));
     }
 }
 
@@ -107,13 +105,13 @@ impl Cache {
         let name = format!("{key}.{kind}");
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let new = format!("{name}.{}.{number}.new", std::process::id());
-        unfinished().push(self.path.join(&new));
+        remove_when_interrupted(self.path.join(&new));
         let kept = self.write(&new, &name, bytes);
         if kept.is_err() {
             let _ = unlinkat(&self.folder, &new, AtFlags::empty());
         }
-        unfinished().retain(|other| *other != self.path.join(&new));
-        kept.map_err(|error| format!("{}: {}", self.path.display(), crate::describe(&error)))?;
+        forget(&self.path.join(&new));
+        kept.map_err(|error| format!("{}: {}", self.path.display(), headrace_private::describe(&error)))?;
         self.sweep();
         Ok(())
     }
@@ -159,7 +157,7 @@ impl Cache {
                 }
             }
             if fstat(&file).is_ok_and(|about| about.st_nlink > 0) {
-                unfinished().push(self.path.join(&name));
+                remove_when_interrupted(self.path.join(&name));
                 return Some(Turn { cache: self, name, _locked: file });
             }
         }

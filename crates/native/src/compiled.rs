@@ -35,7 +35,9 @@ pub(crate) struct Job<'a> {
 pub(crate) fn cache(place: Option<&Path>) -> Result<Cache, String> {
     let limits = Limits::of_environment()?;
     match place {
-        Some(place) => Cache::open(&std::path::absolute(place).map_err(|error| crate::describe(&error))?, limits),
+        Some(place) => {
+            Cache::open(&std::path::absolute(place).map_err(|error| headrace_private::describe(&error))?, limits)
+        }
         None => Cache::open(&default_place()?, limits),
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::NativeError;
 use crate::limits::Limits;
-use crate::private::{PrivateFolder, places};
-use crate::processes::{self, Ended};
+use headrace_private::processes::{self, Ended};
+use headrace_private::{PrivateFolder, describe, places};
 use rustix::fs::{Access, access};
 use sha2::{Digest as _, Sha256};
 use std::ffi::{OsStr, OsString};
@@ -152,7 +152,7 @@ impl Compiler {
         limit: Duration,
     ) -> Result<Vec<u8>, Refused> {
         let folder = PrivateFolder::new_in(place).map_err(Refused::Place)?;
-        let told = |path: &Path, error: io::Error| format!("{}: {}", path.display(), crate::describe(&error));
+        let told = |path: &Path, error: io::Error| format!("{}: {}", path.display(), describe(&error));
         for (name, text) in headers.iter().chain([&("network.c", source)]) {
             let path = folder.path().join(name);
             fs::write(&path, text).map_err(|error| Refused::Place(told(&path, error)))?;
@@ -173,8 +173,7 @@ impl Compiler {
         let name = &self.name;
         let unable = |why: String| Refused::Anywhere(NativeError::Unable(why));
         let failed = |why: String| Refused::Anywhere(NativeError::Failed(why));
-        let (ended, said) =
-            ran.map_err(|error| unable(format!("{name} cannot be started: {}", crate::describe(&error))))?;
+        let (ended, said) = ran.map_err(|error| unable(format!("{name} cannot be started: {}", describe(&error))))?;
         let said = said.replace(&format!("{}/", folder.path().display()), "");
         match ended {
             Ended::With(status) if status.success() => {}
@@ -204,7 +203,7 @@ impl Compiler {
                     MOST_SAID >> 20
                 )));
             }
-            Ended::Lost(error) => return Err(unable(format!("{name}: {}", crate::describe(&error)))),
+            Ended::Lost(error) => return Err(unable(format!("{name}: {}", describe(&error)))),
         }
         let bytes = File::open(&output).and_then(|file| {
             let mut bytes = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! This part reads and writes files and starts processes by its nature. What it compiles is kept in the cache folder
 //! of the user (`$XDG_CACHE_HOME/headrace` or `~/.cache/headrace`), under the hash of source, flags and compiler, so
-//! that a second run of the same network starts at once. Nothing is loaded from where another user could have put it: `trust`
-//! says what a folder must be like, and without one what is compiled is not kept.
+//! that a second run of the same network starts at once. Nothing is loaded from where another user could have put it:
+//! `headrace_private::trust` says what a folder must be like, and without one what is compiled is not kept.
 
 mod cache;
 mod compiled;
@@ -15,19 +15,9 @@ mod fused;
 mod host;
 mod library;
 mod limits;
-mod private;
-pub mod processes;
 mod trials;
-mod trust;
 
 pub use compiler::Compiler;
 pub use engine::{Batch, Member, NativeEngine, NativeError, Options};
 pub use fused::Fused;
-pub use private::{PrivateFolder, remove_unfinished};
 pub use trials::LocalTrials;
-
-/// The reason of an error, without the number that Rust adds.
-fn describe(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}

@@ -1,6 +1,6 @@
 //! Libraries loaded from memory: what was verified is what is run, whatever becomes of the file that it was read from.
 
-use crate::private::{PrivateFolder, places};
+use headrace_private::{PrivateFolder, describe, places};
 use libloading::{Library, Symbol};
 use std::fs;
 use std::path::Path;
@@ -25,12 +25,13 @@ impl Loaded {
         if !is_for_this_machine(bytes) {
             return Err("it is for another machine".into());
         }
-        let mut first: Option<String> = None;
         #[cfg(target_os = "linux")]
-        match Self::from_memory(bytes) {
+        let mut first = match Self::from_memory(bytes) {
             Ok(loaded) => return Ok(loaded),
-            Err(why) => first = Some(why),
-        }
+            Err(why) => Some(why),
+        };
+        #[cfg(not(target_os = "linux"))]
+        let mut first = None;
         // A place may let nothing be executed, or have no room.
         for place in places() {
             match Self::from_folder(bytes, &place) {
@@ -48,7 +49,7 @@ impl Loaded {
         use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
         use std::io::Write as _;
         use std::os::fd::{AsRawFd as _, OwnedFd};
-        let told = |error: std::io::Error| crate::describe(&error);
+        let told = |error: std::io::Error| describe(&error);
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let mut file = fs::File::from(memfd_create("headrace", flags).map_err(|error| told(error.into()))?);
         file.write_all(bytes).map_err(told)?;
@@ -62,7 +63,7 @@ impl Loaded {
     fn from_folder(bytes: &[u8], place: &Path) -> Result<Self, String> {
         let folder = PrivateFolder::new_in(place)?;
         let path = folder.path().join("network.so");
-        fs::write(&path, bytes).map_err(|error| format!("{}: {}", path.display(), crate::describe(&error)))?;
+        fs::write(&path, bytes).map_err(|error| format!("{}: {}", path.display(), describe(&error)))?;
         Ok(Self { library: open(&path)?, _name: None, _folder: Some(folder) })
     }
 

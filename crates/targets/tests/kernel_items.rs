@@ -145,15 +145,15 @@ fn run(folder: &Path, command: &mut Command) -> (String, Option<i32>) {
 
 /// Compiles the program with the kernels in a dialect and compares what it prints, unless `probe` shows that it cannot be.
 fn compare(dialect: Dialect, commands: &[&[&str]], probe: &[&str]) {
-    let folder = std::env::temp_dir().join(format!("headrace-items-{}-{dialect:?}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let folder = folder.path();
     std::fs::write(
         folder.join("probe.c"),
         "#include <CL/cl.h>\nint main(void) { return clGetPlatformIDs(0, 0, 0) == 1; }\n",
     )
     .expect("it is writable");
     if let [tool, arguments @ ..] = probe {
-        let (said, code) = run(&folder, Command::new(tool).args(arguments));
+        let (said, code) = run(folder, Command::new(tool).args(arguments));
         if code != Some(0) {
             eprintln!("not run: {probe:?} says {said} (scripts/tools.sh opencl)");
             return;
@@ -171,10 +171,10 @@ fn compare(dialect: Dialect, commands: &[&[&str]], probe: &[&str]) {
         std::fs::write(folder.join(path.trim_start_matches("src/")), text).expect("the folder is writable");
     }
     for command in commands {
-        let (said, code) = run(&folder, Command::new(command[0]).args(&command[1..]));
+        let (said, code) = run(folder, Command::new(command[0]).args(&command[1..]));
         assert_eq!((said.as_str(), code), ("", Some(0)), "{command:?}");
     }
-    let (said, code) = run(&folder, &mut Command::new(folder.join("main")));
+    let (said, code) = run(folder, &mut Command::new(folder.join("main")));
     if code == Some(4) {
         eprintln!("not run: {said}");
     } else {
@@ -185,7 +185,6 @@ fn compare(dialect: Dialect, commands: &[&[&str]], probe: &[&str]) {
         }
         assert_eq!(lines.len(), expected.len(), "{said}");
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 const C_FLAGS: [&str; 6] = ["-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"];

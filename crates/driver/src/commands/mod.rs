@@ -228,9 +228,10 @@ pub fn dispatch(cli: Cli) -> u8 {
 
 /// Removes what is half-written when the user interrupts the command.
 pub fn guard_against_interruption() {
+    headrace_private::processes::let_long_files_fail();
     // Without a handler the default action ends the command all the same; only temporary files stay.
     let _ = ctrlc::set_handler(|| {
-        headrace_native::processes::stop_all();
+        headrace_private::processes::stop_all();
         output::remove_unfinished();
         std::process::exit(INTERRUPTED);
     });
@@ -243,7 +244,7 @@ pub fn report_internal_error(what: &str) {
          Please report it with the command line, the input and these lines (headrace {}).",
         env!("CARGO_PKG_VERSION")
     );
-    headrace_native::processes::stop_all();
+    headrace_private::processes::stop_all();
     output::remove_unfinished();
 }
 

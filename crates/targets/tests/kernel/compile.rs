@@ -1,8 +1,6 @@
 //! Programs in C that print what they computed.
 
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Compilers that are there. A test that finds none says so and fails: what it is for cannot be shown.
 pub fn compilers() -> Vec<&'static str> {
@@ -12,22 +10,10 @@ pub fn compilers() -> Vec<&'static str> {
     found
 }
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Compiles a program, runs it and gives the lines that it printed.
 pub fn run(compiler: &str, flags: &[&str], program: &str) -> Vec<String> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("headrace-kernel-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let folder = Folder(folder);
-    let (source, binary) = (folder.0.join("kernel.c"), folder.0.join("kernel"));
+    let folder = tempfile::tempdir().unwrap();
+    let (source, binary) = (folder.path().join("kernel.c"), folder.path().join("kernel"));
     std::fs::write(&source, program).unwrap();
     if let Ok(kept) = std::env::var("HEADRACE_KEEP_KERNEL") {
         std::fs::write(kept, program).unwrap();

@@ -62,7 +62,7 @@ impl Work<'_> {
     fn program(&self, step: Step, folder: &Path, warm_seconds: f64) -> Result<(Side, String), String> {
         let mut variables: Vec<(String, String)> =
             step.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        variables.push(("HEADRACE_PEERS".into(), built_folder().display().to_string()));
+        variables.extend(built_folder().ok().map(|folder| ("HEADRACE_PEERS".into(), folder.display().to_string())));
         let mut program = Program::start(&Start {
             words: step.words,
             variables,
@@ -224,7 +224,7 @@ pub fn theirs(work: &Work, target: &'static str, peer: &TargetPeer, warm_seconds
     let get = |problem: String| format!("{problem} ({})", peer.get);
     let (side, version, folder) = match &peer.object {
         Some(object) => {
-            let path = built_folder().join(object);
+            let path = built_folder().map_err(get)?.join(object);
             if !path.is_file() {
                 return Err(get("not built".into()));
             }

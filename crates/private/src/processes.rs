@@ -69,6 +69,14 @@ fn wait(child: &mut Child, said: &File, most_bytes: u64, limit: Duration) -> End
     }
 }
 
+/// Has writing beyond a limit on the size of files fail, in this process and those that it starts, in the place of ending them:
+/// what was written is removed then, and what needs no files goes on.
+pub fn let_long_files_fail() {
+    // SAFETY: no function is installed.
+    let _ =
+        unsafe { nix::sys::signal::signal(nix::sys::signal::Signal::SIGXFSZ, nix::sys::signal::SigHandler::SigIgn) };
+}
+
 /// Ends a process with what it started.
 fn stop(group: u32) {
     if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {

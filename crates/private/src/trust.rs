@@ -34,7 +34,7 @@ const PASS: OFlags = OFlags::RDONLY;
 /// # Errors
 ///
 /// Why it is not to be had, or not to be trusted, with what to do.
-pub(crate) fn own_folder(path: &Path) -> Result<OwnedFd, String> {
+pub fn own_folder(path: &Path) -> Result<OwnedFd, String> {
     let passed = walk(path, true)?;
     let told = |error: Errno| told(path, error);
     let folder =
@@ -57,19 +57,33 @@ pub(crate) fn own_folder(path: &Path) -> Result<OwnedFd, String> {
 /// # Errors
 ///
 /// Why not, with what to do.
-pub(crate) fn is_safe(path: &Path) -> Result<(), String> {
+pub fn is_safe(path: &Path) -> Result<(), String> {
     walk(path, false).map(drop)
 }
 
+/// Whether nobody else can put anything into a folder, not even beside what is there.
+///
+/// # Errors
+///
+/// Who could.
+pub fn is_unshared(path: &Path) -> Result<(), String> {
+    let folder = walk(path, false)?;
+    let about = fstat(&folder).map_err(|error| told(path, error))?;
+    if mode(&about).intersects(WRITE_OF_OTHERS) {
+        return Err(format!("others may write to {} (chmod go-w)", path.display()));
+    }
+    Ok(())
+}
+
 /// Whether a file is the user's, and nobody else may write to it.
-pub(crate) fn is_own_file(about: &Stat) -> bool {
+pub fn is_own_file(about: &Stat) -> bool {
     FileType::from_raw_mode(about.st_mode) == FileType::RegularFile
         && about.st_uid == geteuid().as_raw()
         && !mode(about).intersects(WRITE_OF_OTHERS)
 }
 
-/// Whether a path is one of the user's.
-pub(crate) fn is_owner(path: &Path) -> bool {
+/// Whether what a path leads to is the user's.
+pub fn is_owner(path: &Path) -> bool {
     rustix::fs::stat(path).is_ok_and(|about| about.st_uid == geteuid().as_raw())
 }
 
@@ -166,4 +180,47 @@ fn is_root(owner: u32) -> bool {
             let map = read("/proc/self/uid_map");
             !map.is_empty() && map.lines().all(|line| line.split_whitespace().next() != Some("0"))
         }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn every_step_of_a_path_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let set = |name: &str, mode: u32| fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).unwrap();
+        let refused = |name: &str, word: &str| {
+            let why = own_folder(&at(name)).expect_err("others could change it");
+            assert!(why.contains(word), "{name}: {why}");
+        };
+        fs::create_dir_all(at("a/b")).unwrap();
+        own_folder(&at("a/b/c/d")).unwrap();
+        assert_eq!(fs::metadata(at("a/b/c/d")).unwrap().permissions().mode() & 0o7777, 0o700);
+        for (mode, is_safe_to_pass) in [(0o777, false), (0o770, false), (0o702, false), (0o1777, true), (0o755, true)] {
+            set("a/b", mode);
+            assert_eq!(own_folder(&at("a/b/c")).is_ok(), is_safe_to_pass, "{mode:o}");
+            assert_eq!(is_safe(&at("a/b")).is_ok(), is_safe_to_pass, "{mode:o}");
+            assert_eq!(is_unshared(&at("a/b")).is_ok(), mode == 0o755, "{mode:o}");
+        }
+        symlink("b/../b/c", at("a/link")).unwrap();
+        own_folder(&at("a/link/d")).unwrap();
+        symlink(at("a"), at("absolute")).unwrap();
+        own_folder(&at("absolute/link/d")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        refused("loop", "symbolic link");
+        symlink("nowhere", at("dangling")).unwrap();
+        own_folder(&at("dangling")).unwrap();
+        assert!(at("nowhere").is_dir());
+        fs::write(at("file"), "").unwrap();
+        refused("file", "Not a directory");
+        refused("file/below", "Not a directory");
+        assert!(own_folder(Path::new("relative")).is_err());
+        assert!(is_safe(&at("not/there")).is_err());
+        set("a/b", 0o777);
+        refused("a/link/d", "others may write");
+    }
 }

@@ -23,8 +23,18 @@ const FORGOTTEN: Duration = Duration::from_secs(2 * 24 * 3600);
 /// Files and folders that are to go when the command is interrupted.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-pub(crate) fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a file or folder removed when the command is interrupted.
+pub fn remove_when_interrupted(path: PathBuf) {
+    unfinished().push(path);
+}
+
+/// Takes back [`remove_when_interrupted`].
+pub fn forget(path: &Path) {
+    unfinished().retain(|other| other != path);
 }
 
 /// Removes what is unfinished: for the one who interrupts the command, after the processes that write there have been stopped.
@@ -32,8 +42,8 @@ pub fn remove_unfinished() {
     for path in unfinished().drain(..) {
         // What was stopped may still come to an end and write a last file.
         for _ in 0..100 {
-            let removed = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
-            if removed.is_ok() && !path.exists() || !path.exists() {
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+            if fs::symlink_metadata(&path).is_err() {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -72,7 +82,7 @@ impl PrivateFolder {
     /// # Errors
     ///
     /// Why there is none.
-    pub(crate) fn new_in(place: &Path) -> Result<Self, String> {
+    pub fn new_in(place: &Path) -> Result<Self, String> {
         trust::is_safe(place)?;
         sweep(place);
         let told = |error: io::Error| format!("{}: {}", place.display(), crate::describe(&error));
@@ -99,12 +109,12 @@ impl Drop for PrivateFolder {
         let path = self.folder.path();
         // What cannot be removed is left to the next command.
         let _ = fs::remove_dir_all(path);
-        unfinished().retain(|other| other != path);
+        forget(path);
     }
 }
 
 /// Places for temporary files, the one that the user names first.
-pub(crate) fn places() -> Vec<PathBuf> {
+pub fn places() -> Vec<PathBuf> {
     let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     let mut places = vec![std::env::temp_dir()];

@@ -46,6 +46,10 @@ void *headrace_aead_new(void *provider, const struct headrace_algorithm *algorit
 void *headrace_digest_new(void *provider, const struct headrace_algorithm *algorithm);
 void *headrace_mac_new(void *provider, const struct headrace_algorithm *algorithm);
 int headrace_cipher_get_params(const struct headrace_algorithm *algorithm, OSSL_PARAM params[]);
+const OSSL_PARAM *headrace_cipher_gettable_here(const struct headrace_algorithm *algorithm);
+const OSSL_PARAM *headrace_cipher_settable(const struct headrace_algorithm *algorithm);
+const OSSL_PARAM *headrace_aead_gettable_here(const struct headrace_algorithm *algorithm);
+const OSSL_PARAM *headrace_aead_settable(const struct headrace_algorithm *algorithm);
 int headrace_digest_get_params(const struct headrace_algorithm *algorithm, OSSL_PARAM params[]);
 
 OSSL_FUNC_cipher_encrypt_init_fn headrace_cipher_encrypt_init, headrace_aead_encrypt_init;
@@ -58,8 +62,6 @@ OSSL_FUNC_cipher_dupctx_fn headrace_cipher_dup, headrace_aead_dup;
 OSSL_FUNC_cipher_get_ctx_params_fn headrace_cipher_get, headrace_aead_get;
 OSSL_FUNC_cipher_set_ctx_params_fn headrace_cipher_set, headrace_aead_set;
 OSSL_FUNC_cipher_gettable_params_fn headrace_cipher_gettable;
-OSSL_FUNC_cipher_gettable_ctx_params_fn headrace_cipher_gettable_here, headrace_aead_gettable_here;
-OSSL_FUNC_cipher_settable_ctx_params_fn headrace_cipher_settable, headrace_aead_settable;
 OSSL_FUNC_digest_init_fn headrace_digest_init;
 OSSL_FUNC_digest_update_fn headrace_digest_update;
 OSSL_FUNC_digest_final_fn headrace_digest_final;
@@ -92,6 +94,16 @@ OSSL_FUNC_mac_settable_ctx_params_fn headrace_mac_settable;
     static int get_params_##number(OSSL_PARAM params[]) {                                                                \
         return headrace_cipher_get_params(&headrace_algorithms[number], params);                                         \
     }                                                                                                                    \
+    static const OSSL_PARAM *gettable_##number(void *context, void *provider) {                                          \
+        (void)context;                                                                                                   \
+        (void)provider;                                                                                                  \
+        return headrace_##family##_gettable_here(&headrace_algorithms[number]);                                          \
+    }                                                                                                                    \
+    static const OSSL_PARAM *settable_##number(void *context, void *provider) {                                          \
+        (void)context;                                                                                                   \
+        (void)provider;                                                                                                  \
+        return headrace_##family##_settable(&headrace_algorithms[number]);                                               \
+    }                                                                                                                    \
     static const OSSL_DISPATCH functions_##number[] = {                                                                  \
         HEADRACE_ENTRY(OSSL_FUNC_CIPHER_NEWCTX, new_##number),                                                           \
         HEADRACE_ENTRY(OSSL_FUNC_CIPHER_GET_PARAMS, get_params_##number),                                                \
@@ -105,8 +117,8 @@ OSSL_FUNC_mac_settable_ctx_params_fn headrace_mac_settable;
         HEADRACE_ENTRY(OSSL_FUNC_CIPHER_GET_CTX_PARAMS, headrace_##family##_get),                                        \
         HEADRACE_ENTRY(OSSL_FUNC_CIPHER_SET_CTX_PARAMS, headrace_##family##_set),                                        \
         HEADRACE_ENTRY(OSSL_FUNC_CIPHER_GETTABLE_PARAMS, headrace_cipher_gettable),                                      \
-        HEADRACE_ENTRY(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, headrace_##family##_gettable_here),                         \
-        HEADRACE_ENTRY(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, headrace_##family##_settable),                              \
+        HEADRACE_ENTRY(OSSL_FUNC_CIPHER_GETTABLE_CTX_PARAMS, gettable_##number),                                         \
+        HEADRACE_ENTRY(OSSL_FUNC_CIPHER_SETTABLE_CTX_PARAMS, settable_##number),                                         \
         HEADRACE_END,                                                                                                    \
     };
 

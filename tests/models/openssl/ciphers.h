@@ -1,0 +1,62 @@
+/* Calls on ciphers; see model.h. */
+#ifndef HEADRACE_MODEL_CIPHERS_H
+#define HEADRACE_MODEL_CIPHERS_H
+
+#include "model.h"
+
+enum side { OURS, THEIRS };
+
+/* `a`, `b`, `c` of each stand behind it; what is not named is not looked at. */
+enum cipher_call {
+    INIT,    /* bits: with the cipher, key, nonce; 1: to encrypt, 2: to decrypt, 0: as before; which key, which nonce */
+    UPDATE,  /* bytes; bits: arbitrary ones, in place */
+    AD,      /* bytes; arbitrary ones */
+    LENGTH,  /* of the text, as CCM wants it; 0: of the one that is prepared */
+    FINAL,
+    PADDING, /* on or off */
+    KEYLEN,
+    IVLEN,
+    SET_TAG, /* bytes; 0: the right one, 1: only how long it is, 2: another one */
+    GET_TAG, /* bytes */
+    GET,     /* which parameter */
+    COPY,    /* to the other context */
+    SWAP,    /* goes on with the other context */
+    FIXED,   /* bytes of a nonce that are fixed; 0: restores all of it */
+    IV_GEN,  /* bytes */
+    IV_INV,  /* bytes */
+    TLS_AD,  /* bytes of the record's text; which number it has */
+    RECORD,  /* bytes of the text; whether a record is an arbitrary one */
+    NUM,
+    FORM,    /* of ciphertext stealing */
+    TLS_SET, /* version of TLS; bytes of the code behind the text */
+    TLS_MAC, /* that code */
+    DIRECT,  /* as `UPDATE`, by EVP_Cipher */
+    LISTS,   /* of parameters */
+    RESET
+};
+
+void run_cipher(const struct sequence *sequence, EVP_CIPHER *mine, EVP_CIPHER *other, struct difference *difference);
+
+/* What is known of a context: the same on both sides, as long as they do the same. */
+struct seen {
+    bool has_cipher, encrypts, is_keyed, has_iv;
+    bool was_iv_made;    /* a nonce was given since it was last used up */
+    bool has_begun;      /* text or associated data since the last nonce */
+    bool has_text;
+    bool is_over;        /* the message has ended well */
+    bool is_forged;      /* it has not */
+    bool has_turned;     /* the direction is not that of the last key */
+    bool is_num_set;
+    bool is_tag_made, is_tag_set;
+    bool has_records;    /* something of TLS was set */
+    bool was_keyed_on;   /* a key was given in the middle */
+    size_t text_at, ad_at;
+    size_t n_since;      /* bytes of text since the last nonce or key */
+    unsigned tag_bytes, form, iv_bytes;
+};
+
+/* The name of a difference that is known, or null. */
+const char *known_cipher(const EVP_CIPHER *cipher, const struct call *call, const struct seen *before, const struct seen *after,
+                         const struct outcome *mine, const struct outcome *other);
+
+#endif

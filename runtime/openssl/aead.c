@@ -90,6 +90,9 @@ static int init(struct aead *c, bool decrypts, const uint8_t *key, size_t key_by
     if (!c->chosen) {
         return raise_here(c, HEADRACE_REASON_DIRECTION);
     }
+    if (c->protocol == PROTOCOL_USUAL && (iv != NULL || key != NULL)) {
+        c->is_record = false;
+    }
     if (iv != NULL) {
         if (iv_bytes != c->iv_bytes) {
             return raise_here(c, HEADRACE_REASON_IV_BYTES);
@@ -118,12 +121,17 @@ int headrace_aead_decrypt_init(void *context, const unsigned char *key, size_t k
     return init(context, true, key, key_bytes, iv, iv_bytes, params);
 }
 
+/* How long the tag is that is made or verified; where its length is no part of the message, it is made whole. */
+static size_t tag_bytes(const struct aead *c) {
+    return !c->decrypts && (c->protocol == PROTOCOL_GCM || c->protocol == PROTOCOL_USUAL) ? AEAD_TAG_MOST : c->tag_bytes;
+}
+
 /* The operation that makes, or verifies, tags of this length. */
 const struct headrace_operation *headrace_aead_operation(const struct aead *c) {
     const struct headrace_algorithm *const algorithm = c->running.algorithm;
     for (size_t i = 0; i < algorithm->n_rows; i++) {
         const struct headrace_operation *const operation = c->decrypts ? algorithm->rows[i].backward : algorithm->rows[i].forward;
-        if (operation != NULL && headrace_allows(operation, c->decrypts ? HEADRACE_TAG_IN : HEADRACE_TAG, c->tag_bytes)) {
+        if (operation != NULL && headrace_allows(operation, c->decrypts ? HEADRACE_TAG_IN : HEADRACE_TAG, tag_bytes(c))) {
             return operation;
         }
     }
@@ -209,6 +217,9 @@ static int take_ad(struct aead *c, const uint8_t *ad, size_t bytes) {
     if (c->stage != NOT_BEGUN && c->stage != IN_AD) {
         return raise_here(c, HEADRACE_REASON_ORDER);
     }
+    if (in_one_piece(c) && bytes == 0 && c->is_keyed && c->has_iv) {
+        return 1;
+    }
     if (in_one_piece(c) && (c->has_ad || !c->knows_length)) {
         return raise_here(c, c->has_ad ? HEADRACE_REASON_ONE_PIECE : HEADRACE_REASON_LENGTH);
     }
@@ -251,11 +262,11 @@ static int begin_text(struct aead *c) {
 /* Ends the message: makes the tag, or verifies it. What was held back goes to `out`, behind the `*made` bytes there. */
 static int finish(struct aead *c, uint8_t *out, size_t room, size_t *made) {
     struct headrace_running *const running = &c->running;
-    size_t tag_bytes = 0, rest = 0;
+    size_t made_bytes = 0, rest = 0;
     struct headrace_bytes strings[HEADRACE_ROLES] = {[HEADRACE_TAG_IN] = {c->tag, c->tag_bytes}};
     struct headrace_room rooms[HEADRACE_ROLES] = {
         [HEADRACE_OUTPUT] = {out == NULL ? NULL : out + *made, out == NULL ? 0 : room - *made, &rest},
-        [HEADRACE_TAG] = {c->tag, c->tag_bytes, &tag_bytes},
+        [HEADRACE_TAG] = {c->tag, tag_bytes(c), &made_bytes},
     };
     const uint32_t result = hr_message_finish(c->operation, running->network, strings, rooms, false);
     if (result != HEADRACE_OK && result != HEADRACE_REFUSED) {
@@ -329,20 +340,20 @@ static bool streams(const struct aead *c) {
 }
 
 int headrace_aead_whole(struct aead *c, const uint8_t *ad, size_t ad_bytes, uint8_t *out, const uint8_t *in, size_t bytes, uint8_t *tag,
-                        size_t tag_bytes) {
+                        size_t n_tag) {
     const size_t usual = c->tag_bytes;
     size_t made = 0;
     int good;
-    c->tag_bytes = tag_bytes;
+    c->tag_bytes = n_tag;
     c->knows_length = true;
     c->text_bytes = bytes;
     if (c->decrypts) {
-        memcpy(c->tag, tag, tag_bytes);
+        memcpy(c->tag, tag, n_tag);
         c->has_tag = true;
     }
     good = take_ad(c, ad, ad_bytes) && take_all(c, out, &made, bytes, in, bytes);
     if (good && !c->decrypts) {
-        memcpy(tag, c->tag, tag_bytes);
+        memcpy(tag, c->tag, n_tag);
     }
     c->tag_bytes = usual;
     return good;
@@ -449,6 +460,11 @@ int headrace_aead_final(void *context, unsigned char *out, size_t *out_bytes, si
 }
 
 int headrace_aead_direct(void *context, unsigned char *out, size_t *out_bytes, size_t room, const unsigned char *in, size_t in_bytes) {
+    struct aead *const c = context;
+    *out_bytes = 0;
+    if (in != NULL && in_bytes == 0 && c->protocol == PROTOCOL_GCM && !c->is_record) {
+        return begin(c);
+    }
     return in == NULL ? headrace_aead_final(context, out, out_bytes, room)
                       : headrace_aead_update(context, out, out_bytes, room, in, in_bytes);
 }

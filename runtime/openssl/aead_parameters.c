@@ -31,11 +31,12 @@ int headrace_aead_get(void *context, OSSL_PARAM params[]) {
     if (!headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_KEYLEN), c->key_bytes) ||
         !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_IVLEN), c->iv_bytes) ||
         !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_AEAD_TAGLEN), c->tag_bytes) ||
-        !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD), c->record_pad) ||
+        (c->protocol != PROTOCOL_OCB &&
+         !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_AEAD_TLS1_AAD_PAD), c->record_pad)) ||
         !headrace_write_bytes(iv, c->iv, c->iv_bytes) || !headrace_write_bytes(updated, c->iv, c->iv_bytes)) {
         return raise_here(c, HEADRACE_REASON_PARAMETER);
     }
-    if (next != NULL && (next->data_type != OSSL_PARAM_OCTET_STRING || !headrace_aead_next_iv(c, next->data, next->data_size))) {
+    if (next != NULL && c->protocol == PROTOCOL_GCM && (next->data_type != OSSL_PARAM_OCTET_STRING || !headrace_aead_next_iv(c, next->data, next->data_size))) {
         return 0;
     }
     return tag == NULL ? 1 : write_tag(c, tag);
@@ -47,6 +48,9 @@ static int set_tag(struct aead *c, const OSSL_PARAM *tag) {
     const bool is_length = tag->data == NULL, has_begun = c->stage == IN_AD || c->stage == IN_TEXT;
     if (tag->data_type != OSSL_PARAM_OCTET_STRING || bytes == 0 || bytes > AEAD_TAG_MOST || (is_length && c->protocol == PROTOCOL_GCM) ||
         (!is_length && c->protocol == PROTOCOL_OCB && bytes != c->tag_bytes)) {
+        return raise_here(c, HEADRACE_REASON_TAG_BYTES);
+    }
+    if (c->protocol == PROTOCOL_USUAL && bytes != AEAD_TAG_MOST) {
         return raise_here(c, HEADRACE_REASON_TAG_BYTES);
     }
     if (!is_length && !c->decrypts) {
@@ -92,6 +96,7 @@ int headrace_aead_set(void *context, const OSSL_PARAM params[]) {
     const OSSL_PARAM *const fixed = headrace_given(params, OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED);
     const OSSL_PARAM *const rest = headrace_given(params, OSSL_CIPHER_PARAM_AEAD_TLS1_SET_IV_INV);
     const OSSL_PARAM *const strings[] = {head, fixed, rest};
+    const bool has_records = c->protocol != PROTOCOL_OCB; /* what no suite of TLS has looks at none of this */
     size_t number = 0;
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         if (strings[i] != NULL && strings[i]->data_type != OSSL_PARAM_OCTET_STRING) {
@@ -108,9 +113,9 @@ int headrace_aead_set(void *context, const OSSL_PARAM params[]) {
         c->releases_unverified = number != 0;
     }
     return (tag == NULL || set_tag(c, tag)) && (iv_bytes == NULL || set_iv_bytes(c, iv_bytes)) &&
-           (head == NULL || headrace_aead_set_record_ad(c, head->data, head->data_size)) &&
-           (fixed == NULL || headrace_aead_set_fixed(c, fixed->data, fixed->data_size)) &&
-           (rest == NULL || headrace_aead_set_rest(c, rest->data, rest->data_size));
+           (!has_records || head == NULL || headrace_aead_set_record_ad(c, head->data, head->data_size)) &&
+           (!has_records || fixed == NULL || headrace_aead_set_fixed(c, fixed->data, fixed->data_size)) &&
+           (c->protocol != PROTOCOL_GCM || rest == NULL || headrace_aead_set_rest(c, rest->data, rest->data_size));
 }
 
 const OSSL_PARAM *headrace_aead_gettable_here(const struct headrace_algorithm *algorithm) {

@@ -138,8 +138,11 @@ int headrace_aead_record(struct aead *c, uint8_t *out, size_t *out_bytes, size_t
     }
     if (in == NULL || out == NULL || (before != 0 && in != out) || room < bytes || bytes < before + tag ||
         (before == 0 && bytes != announced + tag)) {
-        /* What was said of the record goes with it. */
-        c->is_record = c->protocol != PROTOCOL_GCM && c->is_record;
+        if (c->protocol == PROTOCOL_GCM) {
+            /* What was said of the record goes with it. */
+            c->is_record = c->has_iv = false;
+            c->stage = OVER;
+        }
         return raise_here(c, HEADRACE_REASON_LENGTH);
     }
     good = begin_record(c, out);

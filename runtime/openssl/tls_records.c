@@ -87,7 +87,8 @@ int headrace_cipher_record(struct cipher *c, uint8_t *record, size_t *out_bytes,
         if (room < bytes + padding) {
             return headrace_raise(c->running.provider, HEADRACE_REASON_ROOM);
         }
-        memset(record + bytes, (int)(padding - 1), padding);
+        memset(record + bytes, c->tls_version == SSL3 ? 0 : (int)(padding - 1), padding);
+        record[bytes + padding - 1] = (uint8_t)(padding - 1);
         bytes += padding;
     }
     if (bytes % block != 0) {

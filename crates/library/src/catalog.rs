@@ -123,6 +123,18 @@ impl OperationSpec {
         spec
     }
 
+    /// Of an operation that verifies: takes tags of `least` bytes up to those that it has, by the parameter
+    /// `LEAST_TAG_BYTES` of its networks.
+    pub fn accept_tags_from(&mut self, least: u64) {
+        for port in self.inputs.iter_mut().filter(|port| port.role == Role::TagIn) {
+            let Some(max) = port.sizes.fixed() else { continue };
+            port.sizes = Sizes::Range { min: least, max, multiple: 1 };
+            for variant in &mut self.variants {
+                variant.network = variant.network.clone().with_from_record("LEAST_TAG_BYTES", least.to_string());
+            }
+        }
+    }
+
     /// The parameter that says how long a tag is and what it may be, where it says something else.
     pub fn forbidden_tag(&self) -> Option<(&str, &Sizes)> {
         let port = self.output(Role::Tag).or(self.input(Role::TagIn))?;

@@ -122,7 +122,9 @@
 //! What programs ask OpenSSL for stands in `openssl`, by operations without their directions: names with colons between
 //! them, behind them in brackets those of the hash or cipher of which a program says by a parameter that it wants it; or a
 //! table, or a list of these, where the name is for keys of one length or for networks with other arguments, or where
-//! programs want to know the `block` of a hash or, where it gives any number of bytes, the usual `size`:
+//! programs want to know the `block` of a hash or, where it gives any number of bytes, the usual `size`, or where they say
+//! how much of a `tag` counts, at least so many bytes (the network's `LEAST_TAG_BYTES`). A code of any `size` takes a
+//! message that ends in `right_encode` of that (SP 800-185, section 2.3.1), which the provider puts there:
 //! `openssl = { cbc = { name = "DES-EDE3-CBC", key = 24 }, ecb = "DES-EDE3-ECB:DES-EDE3" }`, `openssl.mac =
 //! "HMAC(SHA2-256:SHA-256)"`, `openssl.aead = ["AES-128-CCM", { name = "AES-128-CCM", arguments = { TAG_BYTES = 12 } }]`.
 //!
@@ -269,6 +271,8 @@ pub struct OpensslName {
     pub output_bytes: Option<u64>,
     /// The length of nonces that the arguments make.
     pub iv_bytes: Option<u64>,
+    /// The shortest tag that a program may have verified, where the length of a tag is the program's affair.
+    pub least_tag_bytes: Option<u64>,
     /// Arguments of the network.
     pub arguments: Vec<(String, String)>,
 }

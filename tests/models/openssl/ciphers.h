@@ -40,7 +40,8 @@ void run_cipher(const struct sequence *sequence, EVP_CIPHER *mine, EVP_CIPHER *o
 /* What is known of a context: the same on both sides, as long as they do the same. */
 struct seen {
     bool has_cipher, encrypts, is_keyed, has_iv;
-    bool was_iv_made;    /* a nonce was given since it was last used up */
+    bool is_lost;        /* a message that had begun got another key or direction, and no nonce */
+    bool was_tag_lost;   /* the tag that was made was fetched, or is of another message */
     bool has_begun;      /* text or associated data since the last nonce */
     bool has_text;
     bool is_over;        /* the message has ended well */
@@ -49,7 +50,6 @@ struct seen {
     bool is_num_set;
     bool is_tag_made, is_tag_set;
     bool has_records;    /* something of TLS was set */
-    bool was_keyed_on;   /* a key was given in the middle */
     size_t text_at, ad_at;
     size_t n_since;      /* bytes of text since the last nonce or key */
     unsigned tag_bytes, form, iv_bytes;

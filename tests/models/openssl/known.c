@@ -1,13 +1,79 @@
 /* Which of the known differences a difference is: the names that the table has; see model.h. */
 #include "ciphers.h"
 
+static bool takes_text(unsigned kind) {
+    return kind == UPDATE || kind == DIRECT || kind == RECORD;
+}
+
+/* Of ciphers that authenticate: ours refuses, and OpenSSL's does not. */
+static const char *refused(const EVP_CIPHER *cipher, const struct call *call, const struct seen *before) {
+    const bool is_ccm = EVP_CIPHER_get_mode(cipher) == EVP_CIPH_CCM_MODE;
+    const bool goes_on = takes_text(call->kind) || call->kind == AD || call->kind == FINAL || call->kind == LENGTH;
+    if (call->kind == SET_TAG) {
+        return before->has_begun && is_ccm ? "ccm-order" : "tag-lengths";
+    }
+    if (call->kind == GET_TAG) {
+        return before->is_tag_made && !before->was_tag_lost ? NULL : "tag-before-end";
+    }
+    if (!goes_on) {
+        return NULL;
+    }
+    if (before->is_lost || before->is_over) {
+        return "nonce-for-one-message";
+    }
+    if (before->is_forged) {
+        return "after-a-forged-message";
+    }
+    if (is_ccm) {
+        return "ccm-order";
+    }
+    if (!before->has_iv || !before->is_keyed) {
+        return "no-nonce";
+    }
+    if (call->kind == AD && before->has_text) {
+        return "associated-data-first";
+    }
+    if (call->kind == FINAL && !before->encrypts && !before->is_tag_set) {
+        return "tag-is-needed";
+    }
+    return NULL;
+}
+
 const char *known_cipher(const EVP_CIPHER *cipher, const struct call *call, const struct seen *before, const struct seen *after,
                          const struct outcome *mine, const struct outcome *other) {
-    (void)cipher;
-    (void)call;
-    (void)before;
+    const bool seals = (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
+    const int mode = EVP_CIPHER_get_mode(cipher);
+    const bool is_refused = !mine->good && other->good;
     (void)after;
-    (void)mine;
-    (void)other;
+    if (call->kind == LISTS) {
+        return "random-key";
+    }
+    if (call->kind == GET && mode == EVP_CIPH_STREAM_CIPHER) {
+        return "tells-more";
+    }
+    if (mode == EVP_CIPH_CCM_MODE && mine->good && (call->kind == GET_TAG || takes_text(call->kind))) {
+        return "ccm-order";
+    }
+    if (seals) {
+        return is_refused ? refused(cipher, call, before) : NULL;
+    }
+    if (before->has_turned && (mode == EVP_CIPH_ECB_MODE || mode == EVP_CIPH_CBC_MODE)) {
+        return "turned-without-key";
+    }
+    if (mode == EVP_CIPH_STREAM_CIPHER && before->is_lost && is_refused && takes_text(call->kind)) {
+        return "key-stream-once";
+    }
+    if (call->kind == NUM && is_refused) {
+        return "num";
+    }
+    if (call->kind == KEYLEN && is_refused) {
+        return "key-lengths";
+    }
+    if (is_refused && !before->has_iv && (takes_text(call->kind) || call->kind == FINAL)) {
+        return "no-nonce";
+    }
+    if (call->kind == DIRECT && is_refused && EVP_CIPHER_get_block_size(cipher) > 1) {
+        return "direct";
+    }
     return NULL;
 }

@@ -168,6 +168,7 @@ static void act(EVP_MAC_CTX *context, EVP_MAC_CTX *wanted, size_t side, const st
         end_outcome(o, good);
         break;
     case FINAL_XOF:
+        memset(o->bytes, 0, ROOM);
         good = EVP_MAC_finalXOF(context, o->bytes, call->a) > 0;
         o->n = call->a;
         end_outcome(o, good);
@@ -204,11 +205,27 @@ static void act(EVP_MAC_CTX *context, EVP_MAC_CTX *wanted, size_t side, const st
     }
 }
 
+static const char *known(const struct made_of *m, const struct call *call, bool is_keyed, const struct outcome *mine,
+                         const struct outcome *other) {
+    const bool is_refused = !mine->good && other->good;
+    if (mine->good && !other->good && strncmp(m->name, "KMAC", 4) == 0 && (call->kind == INIT || call->kind == SET)) {
+        return "keys-of-kmac";
+    }
+    if (call->kind == LISTS) {
+        return "flags-of-hmac";
+    }
+    if (is_refused && strncmp(m->name, "GMAC", 4) == 0 && call->kind != INIT && call->kind != SET) {
+        return "no-nonce";
+    }
+    return is_refused && !is_keyed ? "code-without-key" : NULL;
+}
+
 static void run(const struct sequence *s, struct difference *difference) {
     const struct made_of *const m = &list[s->algorithm];
     EVP_MAC_CTX *contexts[N_SLOTS][2] = {{NULL}};
     struct outcome *const outcomes[] = {&difference->mine, &difference->other};
-    bool has_begun[N_SLOTS] = {false};
+    bool has_begun[N_SLOTS] = {false}, is_over[N_SLOTS] = {false}, is_keyed[N_SLOTS] = {false};
+    bool ends_twice;
     size_t current = 0;
     difference->is_there = false;
     for (size_t i = 0; i < N_SLOTS; i++) {
@@ -221,11 +238,16 @@ static void run(const struct sequence *s, struct difference *difference) {
             current = 1 - current;
             continue;
         }
-        /* OpenSSL's own crashes without what it is made of. */
-        if (!has_begun[current] && call->kind != INIT) {
+        /* OpenSSL's own crashes without what it is made of, and without a key. */
+        if (is_over[current] && call->kind == UPDATE && call->a == 0) {
             continue;
         }
-        for (size_t side = 0; side < 2; side++) {
+        if ((!has_begun[current] && call->kind != INIT) ||
+            (!is_keyed[current] && (call->kind == UPDATE || call->kind == FINAL || call->kind == FINAL_XOF))) {
+            continue;
+        }
+        ends_twice = is_over[current] && ((call->kind == UPDATE && call->a != 0) || call->kind == FINAL || call->kind == FINAL_XOF);
+        for (size_t side = 0; side < (ends_twice ? 1 : 2); side++) {
             struct call made = *call;
             made.b |= has_begun[current] ? 0 : 32;
             if (call->kind == COPY) {
@@ -237,13 +259,27 @@ static void run(const struct sequence *s, struct difference *difference) {
                 act(contexts[current][side], contexts[current][1], side, m, &made, outcomes[side]);
             }
         }
+        if (ends_twice) {
+            /* No program may do it, and OpenSSL's own crashes; ours refuses. */
+            begin_outcome(&difference->other);
+            end_outcome(&difference->other, false);
+        }
         if (!are_alike(&difference->mine, &difference->other)) {
             difference->is_there = true;
             difference->at = i;
-            difference->known = NULL;
+            difference->known = known(m, call, is_keyed[current], &difference->mine, &difference->other);
         }
+        is_over[current] = ((call->kind == FINAL || call->kind == FINAL_XOF) && difference->other.good) || (is_over[current] && !(call->kind == INIT && difference->other.good));
+        if (call->kind == SET && (call->b & 16) != 0 && difference->other.good && strncmp(m->name, "GMAC", 4) != 0 && strncmp(m->name, "KMAC", 4) != 0) {
+            /* A key begins another message, but for KMAC's. */
+            is_over[current] = false;
+        }
+        is_keyed[current] = is_keyed[current] || (difference->other.good && ((call->kind == INIT && (call->c & 1) != 0) ||
+                                                                             ((call->kind == INIT || call->kind == SET) && (call->b & 16) != 0)));
         if (call->kind == COPY) {
             has_begun[1 - current] = has_begun[current];
+            is_over[1 - current] = is_over[current];
+            is_keyed[1 - current] = is_keyed[current];
         }
         has_begun[current] = has_begun[current] || (call->kind == INIT && difference->other.good);
     }

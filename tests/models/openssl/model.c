@@ -201,7 +201,7 @@ static double now(void) {
 }
 
 struct options {
-    uint64_t seed, first, sequences;
+    uint64_t seed, first, sequences, most; /* `most` differences are printed */
     double seconds;
     bool verbose;
     const char *only;
@@ -209,7 +209,7 @@ struct options {
 
 static int usage(void) {
     fprintf(stderr, "usage: model FOLDER-OF-THE-PROVIDER DIFFERENCES [--seed N] [--first N] [--sequences N] [--seconds N] "
-                    "[--only ALGORITHM] [--verbose]\n");
+                    "[--most N] [--only ALGORITHM] [--verbose]\n");
     return 2;
 }
 
@@ -226,6 +226,8 @@ static bool read_options(int n, char **arguments, struct options *o) {
             o->first = strtoull(arguments[++i], NULL, 10);
         } else if (strcmp(arguments[i], "--sequences") == 0) {
             o->sequences = strtoull(arguments[++i], NULL, 10);
+        } else if (strcmp(arguments[i], "--most") == 0) {
+            o->most = strtoull(arguments[++i], NULL, 10);
         } else if (strcmp(arguments[i], "--seconds") == 0) {
             o->seconds = strtod(arguments[++i], NULL);
         } else if (strcmp(arguments[i], "--only") == 0) {
@@ -238,7 +240,7 @@ static bool read_options(int n, char **arguments, struct options *o) {
 }
 
 int main(int n_arguments, char **arguments) {
-    struct options o = {.seed = 1, .sequences = 10000, .seconds = 1e9};
+    struct options o = {.seed = 1, .sequences = 10000, .most = 5, .seconds = 1e9};
     uint64_t n = 0, differences = 0, known = 0;
     unsigned missing = 0;
     const double begin = now();
@@ -261,7 +263,7 @@ int main(int n_arguments, char **arguments) {
         fprintf(stderr, "the provider offers nothing that OpenSSL has\n");
         return 1;
     }
-    for (; n < o.sequences && differences < 5 && now() - begin < o.seconds; n++) {
+    for (; n < o.sequences && differences < o.most && now() - begin < o.seconds; n++) {
         static struct difference difference;
         struct sequence s = {0};
         const struct family *family;

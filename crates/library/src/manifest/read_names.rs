@@ -29,6 +29,7 @@ fn name(item: &Item<'_>, problems: &mut Problems) -> Option<OpensslName> {
             block_bytes: None,
             output_bytes: None,
             iv_bytes: None,
+            least_tag_bytes: None,
             arguments: Vec::new(),
         });
     }
@@ -38,6 +39,7 @@ fn name(item: &Item<'_>, problems: &mut Problems) -> Option<OpensslName> {
     let block_bytes = table.take("block").and_then(|item| item.count(problems, "block"));
     let output_bytes = table.take("size").and_then(|item| item.count(problems, "size"));
     let iv_bytes = table.take("iv").and_then(|item| item.count(problems, "iv"));
+    let least_tag_bytes = table.take("tag").and_then(|item| item.count(problems, "tag"));
     let mut arguments = Vec::new();
     if let Some(given) = table.take("arguments").and_then(|item| item.table(problems, "arguments")) {
         for entry in given.into_entries() {
@@ -46,7 +48,7 @@ fn name(item: &Item<'_>, problems: &mut Problems) -> Option<OpensslName> {
         }
     }
     table.finish("a name in OpenSSL", problems);
-    Some(OpensslName { name, of, key_bytes, block_bytes, output_bytes, iv_bytes, arguments })
+    Some(OpensslName { name, of, key_bytes, block_bytes, output_bytes, iv_bytes, least_tag_bytes, arguments })
 }
 
 /// Names with colons between them, and in brackets behind them those of what an algorithm is made of.

@@ -213,6 +213,7 @@ openssl.mac = { name = "XMAC(X-CBC:X)", block = 64, size = 20, iv = 12 }"#,
         block_bytes: None,
         output_bytes: None,
         iv_bytes: None,
+        least_tag_bytes: None,
         arguments: Vec::new(),
     };
     let other =
@@ -223,6 +224,7 @@ openssl.mac = { name = "XMAC(X-CBC:X)", block = 64, size = 20, iv = 12 }"#,
         block_bytes: Some(64),
         output_bytes: Some(20),
         iv_bytes: Some(12),
+        least_tag_bytes: None,
         ..name("XMAC")
     };
     assert_eq!((names[1].operation.as_str(), &names[1].names), ("mac", &vec![of]));

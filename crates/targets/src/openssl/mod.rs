@@ -61,6 +61,9 @@ pub fn offers(spec: &OperationSpec) -> Vec<OperationSpec> {
                     let is_nonce = |port: &&mut PortSpec| matches!(port.role, Role::Nonce | Role::Iv);
                     offer.inputs.iter_mut().filter(is_nonce).for_each(|port| port.sizes = Sizes::exactly(bytes));
                 }
+                if let Some(least) = name.least_tag_bytes {
+                    offer.accept_tags_from(least);
+                }
                 offer.name = own;
                 offer.openssl = vec![name.clone()];
                 offers.push(offer);

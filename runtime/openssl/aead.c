@@ -462,8 +462,8 @@ int headrace_aead_final(void *context, unsigned char *out, size_t *out_bytes, si
 int headrace_aead_direct(void *context, unsigned char *out, size_t *out_bytes, size_t room, const unsigned char *in, size_t in_bytes) {
     struct aead *const c = context;
     *out_bytes = 0;
-    if (in != NULL && in_bytes == 0 && c->protocol == PROTOCOL_GCM && !c->is_record) {
-        return begin(c);
+    if (in != NULL && in_bytes == 0 && c->protocol == PROTOCOL_GCM) {
+        return c->is_record ? headrace_aead_record(c, out, out_bytes, room, in, 0) : begin(c);
     }
     return in == NULL ? headrace_aead_final(context, out, out_bytes, room)
                       : headrace_aead_update(context, out, out_bytes, room, in, in_bytes);

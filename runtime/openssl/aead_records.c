@@ -126,30 +126,30 @@ static int begin_record(struct aead *c, uint8_t *record) {
     return 1;
 }
 
+static void end_record(struct aead *c) {
+    c->is_record = c->has_iv = false;
+    c->had_iv = true;
+    c->stage = OVER;
+}
+
 int headrace_aead_record(struct aead *c, uint8_t *out, size_t *out_bytes, size_t room, const uint8_t *in, size_t bytes) {
     const size_t before = c->protocol == PROTOCOL_USUAL ? 0 : EXPLICIT, tag = c->record_pad;
     const size_t announced = (size_t)c->record_ad[AEAD_RECORD_AD - 2] << 8 | c->record_ad[AEAD_RECORD_AD - 1];
     int good;
-    if (!c->is_keyed) {
-        return raise_here(c, HEADRACE_REASON_KEY);
-    }
-    if (c->protocol == PROTOCOL_USUAL && !c->had_iv) {
-        return raise_here(c, HEADRACE_REASON_IV);
-    }
-    if (in == NULL || out == NULL || (before != 0 && in != out) || room < bytes || bytes < before + tag ||
-        (before == 0 && bytes != announced + tag)) {
+    if (!c->is_keyed || (c->protocol == PROTOCOL_USUAL && !c->had_iv) || in == NULL || out == NULL || (before != 0 && in != out) ||
+        room < bytes || bytes < before + tag || (before == 0 && bytes != announced + tag)) {
         if (c->protocol == PROTOCOL_GCM) {
             /* What was said of the record goes with it. */
-            c->is_record = c->has_iv = false;
-            c->stage = OVER;
+            end_record(c);
         }
-        return raise_here(c, HEADRACE_REASON_LENGTH);
+        return raise_here(c, !c->is_keyed ? HEADRACE_REASON_KEY : HEADRACE_REASON_LENGTH);
     }
     good = begin_record(c, out);
-    c->is_record = false;
     if (good) {
         const size_t text = bytes - before - tag;
         uint8_t code[AEAD_TAG_MOST];
+        /* From here on it is a message like others. */
+        c->is_record = false;
         memcpy(code, in + before + text, tag);
         good = headrace_aead_whole(c, c->record_ad, sizeof c->record_ad, out + before, in + before, text, code, tag);
         if (good && !c->decrypts) {
@@ -157,7 +157,6 @@ int headrace_aead_record(struct aead *c, uint8_t *out, size_t *out_bytes, size_t
         }
         *out_bytes = !good ? 0 : c->decrypts ? text : bytes;
     }
-    c->has_iv = false;
-    c->stage = OVER;
+    end_record(c);
     return good;
 }

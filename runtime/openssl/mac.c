@@ -1,4 +1,5 @@
 /* Message authentication codes. */
+#include "elsewhere.h"
 #include "parameters.h"
 #include "provider.h"
 
@@ -20,6 +21,7 @@ struct kept {
 struct mac {
     struct headrace_running running;
     const struct headrace_row *row; /* null: programs must choose one */
+    void *elsewhere; /* what it is made of is another provider's; see elsewhere.h */
     struct kept key, iv;
     bool is_ready;       /* a message may be given */
     bool is_key_new;     /* it is for the next message */
@@ -75,6 +77,7 @@ void *headrace_mac_new(void *provider, const struct headrace_algorithm *algorith
 void headrace_mac_free(void *context) {
     struct mac *const c = context;
     if (c != NULL) {
+        headrace_elsewhere_free(c->running.provider, c->elsewhere);
         forget(c->running.provider, &c->key);
         forget(c->running.provider, &c->iv);
         headrace_running_clear(&c->running);
@@ -96,7 +99,8 @@ void *headrace_mac_dup(void *context) {
     *c = *from;
     c->running.memory = NULL;
     c->key = c->iv = (struct kept){NULL, 0};
-    if (!headrace_running_copy(&c->running, &from->running) || !keep_copy(provider, &c->key, &from->key) ||
+    c->elsewhere = from->elsewhere == NULL ? NULL : headrace_elsewhere_dup(provider, from->elsewhere);
+    if ((from->elsewhere != NULL && c->elsewhere == NULL) || !headrace_running_copy(&c->running, &from->running) || !keep_copy(provider, &c->key, &from->key) ||
         !keep_copy(provider, &c->iv, &from->iv)) {
         headrace_mac_free(c);
         return NULL;
@@ -170,15 +174,56 @@ static int set_key(struct mac *c, const uint8_t *key, size_t key_bytes) {
     return keep(c->running.provider, &c->key, key, key_bytes);
 }
 
+static int choose(struct mac *c, const OSSL_PARAM *what) {
+    const struct headrace_algorithm *const algorithm = c->running.algorithm;
+    size_t bytes = 0;
+    const char *const name = headrace_read_text(what, &bytes);
+    for (size_t i = 0; name != NULL && i < algorithm->n_rows; i++) {
+        if (headrace_is_among(algorithm->rows[i].of, name, bytes)) {
+            c->row = &algorithm->rows[i];
+            headrace_elsewhere_free(c->running.provider, c->elsewhere);
+            c->elsewhere = NULL;
+            if (headrace_has(c->row->forward, HEADRACE_NONCE)) {
+                /* As OpenSSL has it, a cipher comes without key and nonce. */
+                forget(c->running.provider, &c->key);
+                forget(c->running.provider, &c->iv);
+                headrace_running_stop(&c->running);
+            }
+            return 1;
+        }
+    }
+    if (name != NULL && c->elsewhere == NULL) {
+        c->elsewhere = headrace_elsewhere_new(c->running.provider, algorithm->names);
+    }
+    return name != NULL && c->elsewhere != NULL ? 1 : headrace_raise(c->running.provider, HEADRACE_REASON_CHOICE);
+}
+
+/* What it is made of, if that is said: something of this provider, or of another one. */
+static int decide(struct mac *c, const OSSL_PARAM params[]) {
+    static const char *const choices[] = {OSSL_MAC_PARAM_DIGEST, OSSL_MAC_PARAM_CIPHER};
+    for (size_t i = 0; i < 2; i++) {
+        const OSSL_PARAM *const what = headrace_given(params, choices[i]);
+        if (what != NULL && c->running.algorithm->rows->of != NULL && !choose(c, what)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* A nonce may come after the key, and a key for one message too. */
 static bool may_wait(const struct mac *c) {
     const struct headrace_operation *const operation = c->row->forward;
-    return headrace_has(operation, HEADRACE_NONCE) ? c->key.bytes == NULL || c->iv.bytes == NULL
-                                                   : is_key_for_one(c) && c->key.bytes == NULL;
+    return headrace_has(operation, HEADRACE_NONCE) || (is_key_for_one(c) && c->key.bytes == NULL);
 }
 
 int headrace_mac_init(void *context, const unsigned char *key, size_t key_bytes, const OSSL_PARAM params[]) {
     struct mac *const c = context;
+    if (!decide(c, params)) {
+        return 0;
+    }
+    if (c->elsewhere != NULL) {
+        return headrace_elsewhere_init(c->running.provider, c->elsewhere, key, key_bytes, params);
+    }
     if (!headrace_mac_set(c, params) || (key != NULL && !set_key(c, key, key_bytes))) {
         return 0;
     }
@@ -231,7 +276,11 @@ static int feed_record(struct mac *c, const uint8_t *in, size_t in_bytes) {
 
 int headrace_mac_update(void *context, const unsigned char *in, size_t in_bytes) {
     struct mac *const c = context;
-    if (in_bytes == 0 && c->is_ready && c->row != NULL && c->key.bytes != NULL && may_wait(c)) {
+    if (c->elsewhere != NULL) {
+        return headrace_elsewhere_update(c->running.provider, c->elsewhere, in, in_bytes);
+    }
+    if (in_bytes == 0 && c->is_ready && c->row != NULL && c->key.bytes != NULL && may_wait(c) &&
+        (c->iv.bytes == NULL || c->key.bytes == NULL)) {
         return 1;
     }
     if (!go_on(c)) {
@@ -295,6 +344,9 @@ int headrace_mac_final(void *context, unsigned char *out, size_t *out_bytes, siz
     const struct headrace_room rooms[HEADRACE_ROLES] = {[HEADRACE_TAG] = {out, size(c), out_bytes}};
     uint32_t result;
     *out_bytes = 0;
+    if (c->elsewhere != NULL) {
+        return headrace_elsewhere_final(running->provider, c->elsewhere, out, out_bytes, room);
+    }
     if (!go_on(c)) {
         return 0;
     }
@@ -310,23 +362,13 @@ int headrace_mac_final(void *context, unsigned char *out, size_t *out_bytes, siz
 
 int headrace_mac_get(void *context, OSSL_PARAM params[]) {
     const struct mac *const c = context;
+    if (c->elsewhere != NULL) {
+        return headrace_elsewhere_get(c->running.provider, c->elsewhere, params);
+    }
     /* What is made of no blocks tells nothing of them. */
     OSSL_PARAM *const block = c->row != NULL && c->row->block_bytes > 1 ? headrace_find(params, OSSL_MAC_PARAM_BLOCK_SIZE) : NULL;
     return headrace_write_number(headrace_find(params, OSSL_MAC_PARAM_SIZE), size(c)) &&
            headrace_write_number(block, block == NULL ? 0 : c->row->block_bytes);
-}
-
-static int choose(struct mac *c, const OSSL_PARAM *what) {
-    const struct headrace_algorithm *const algorithm = c->running.algorithm;
-    size_t bytes = 0;
-    const char *const name = headrace_read_text(what, &bytes);
-    for (size_t i = 0; name != NULL && i < algorithm->n_rows; i++) {
-        if (headrace_is_among(algorithm->rows[i].of, name, bytes)) {
-            c->row = &algorithm->rows[i];
-            return 1;
-        }
-    }
-    return headrace_raise(c->running.provider, HEADRACE_REASON_CHOICE);
 }
 
 static bool is_string(const OSSL_PARAM *given) {
@@ -365,14 +407,13 @@ static int set_length(struct mac *c, const OSSL_PARAM *length, const OSSL_PARAM 
 int headrace_mac_set(void *context, const OSSL_PARAM params[]) {
     struct mac *const c = context;
     struct headrace_provider *const provider = c->running.provider;
-    static const char *const choices[] = {OSSL_MAC_PARAM_DIGEST, OSSL_MAC_PARAM_CIPHER};
     const OSSL_PARAM *const key = headrace_given(params, OSSL_MAC_PARAM_KEY);
     const OSSL_PARAM *const record = headrace_given(params, OSSL_MAC_PARAM_TLS_DATA_SIZE);
-    for (size_t i = 0; i < 2; i++) {
-        const OSSL_PARAM *const what = headrace_given(params, choices[i]);
-        if (what != NULL && c->running.algorithm->rows->of != NULL && !choose(c, what)) {
-            return 0;
-        }
+    if (!decide(c, params)) {
+        return 0;
+    }
+    if (c->elsewhere != NULL) {
+        return headrace_elsewhere_set(provider, c->elsewhere, params);
     }
     if (c->row != NULL && headrace_has(c->row->forward, iv_role(c->row->forward))) {
         const bool is_nonce = headrace_has(c->row->forward, HEADRACE_NONCE);
@@ -397,8 +438,9 @@ int headrace_mac_set(void *context, const OSSL_PARAM params[]) {
             return 0;
         }
         /* As OpenSSL has it, one of any length goes on with the key that it has. */
-        if (c->row != NULL && !has_any_length(c) && !headrace_has(c->row->forward, HEADRACE_NONCE)) {
-            make_ready(c);
+        if (c->row != NULL && !has_any_length(c)) {
+            c->is_ready = c->is_ready || !headrace_has(c->row->forward, HEADRACE_NONCE);
+            headrace_running_stop(&c->running);
         }
     }
     return 1;

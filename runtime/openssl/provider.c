@@ -4,6 +4,7 @@
 #endif
 #include "provider.h"
 
+#include "elsewhere.h"
 #include "parameters.h"
 
 #include <inttypes.h>
@@ -144,6 +145,7 @@ static void forget(struct headrace_provider *provider) {
 
 static void teardown(void *context) {
     report(context);
+    headrace_elsewhere_end(context);
     forget(context);
 }
 
@@ -185,7 +187,7 @@ __attribute__((visibility("default")))
 OSSL_provider_init_fn OSSL_provider_init;
 
 int OSSL_provider_init(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH *in, const OSSL_DISPATCH **out, void **context) {
-    struct headrace_provider found = {.core = core}, *provider;
+    struct headrace_provider found = {.core = core, .offered = in}, *provider;
     OSSL_FUNC_core_get_params_fn *get_params = NULL;
     for (; in->function_id != 0; in++) {
         switch (in->function_id) {

@@ -14,6 +14,8 @@ struct headrace_count {
     _Atomic uint64_t bytes;    /* that went in */
 };
 
+struct headrace_elsewhere;
+
 struct headrace_provider {
     const OSSL_CORE_HANDLE *core;
     OSSL_FUNC_core_new_error_fn *new_error;
@@ -22,6 +24,8 @@ struct headrace_provider {
     OSSL_FUNC_CRYPTO_zalloc_fn *zalloc;
     OSSL_FUNC_CRYPTO_clear_free_fn *clear_free;
     OSSL_FUNC_OPENSSL_cleanse_fn *cleanse;
+    const OSSL_DISPATCH *offered; /* what the core can do for a provider */
+    _Atomic(struct headrace_elsewhere *) elsewhere; /* see elsewhere.h; null: nothing was looked for there */
     bool releases_unverified;
     OSSL_ALGORITHM *ciphers, *digests, *macs;
     struct headrace_count *counts; /* one for each algorithm */

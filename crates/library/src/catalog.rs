@@ -130,7 +130,7 @@ impl OperationSpec {
             let Some(max) = port.sizes.fixed() else { continue };
             port.sizes = Sizes::Range { min: least, max, multiple: 1 };
             for variant in &mut self.variants {
-                variant.network = variant.network.clone().with_from_record("LEAST_TAG_BYTES", least.to_string());
+                variant.network = variant.network.clone().with("LEAST_TAG_BYTES", least.to_string());
             }
         }
     }

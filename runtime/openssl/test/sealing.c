@@ -31,6 +31,10 @@ static EVP_CIPHER_CTX *begun(const struct message *m, bool encrypts, const uint8
     OSSL_PARAM params[] = {OSSL_PARAM_construct_int("release-unverified", &release), OSSL_PARAM_construct_end()};
     bool good = EVP_CipherInit_ex2(context, m->cipher, NULL, NULL, encrypts, NULL) &&
                 EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, (int)m->nonce_bytes, NULL) > 0;
+    if (EVP_CIPHER_get_mode(m->cipher) == EVP_CIPH_OCB_MODE) {
+        /* How long it is comes first. */
+        good = good && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, (int)m->tag_bytes, NULL) > 0;
+    }
     if (EVP_CIPHER_get_mode(m->cipher) != EVP_CIPH_GCM_MODE || (!encrypts && !m->releases)) {
         good = good && (!encrypts && (m->releases || tag == NULL)
                             ? EVP_CIPHER_get_mode(m->cipher) != EVP_CIPH_OCB_MODE || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, (int)m->tag_bytes, NULL) > 0
@@ -184,9 +188,6 @@ void compare_sealing(const EVP_CIPHER *mine, const EVP_CIPHER *other) {
         for (size_t nonce = 1; nonce <= 16; nonce++) {
             struct message m = {.nonce_bytes = nonce, .tag_bytes = tags[t]};
             const bool usual = takes(other, &m);
-            if (EVP_CIPHER_get_mode(mine) == EVP_CIPH_GCM_MODE && tags[t] != 16) {
-                continue;
-            }
             if (!usual || !takes(mine, &m)) {
                 expect(!usual || tags[t] != 16 || nonce > 15, EVP_CIPHER_get0_name(mine), "takes nonces of every length");
                 continue;

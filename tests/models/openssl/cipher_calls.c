@@ -143,16 +143,17 @@ static void prepare(const EVP_CIPHER *cipher) {
     ERR_clear_error();
 }
 
-/* Nonces that a context makes by itself are arbitrary: ours goes on with the other one's. */
+/* Nonces that a context makes by itself are arbitrary: both go on with another one. */
 static void settle_iv(const struct slot *slot) {
-    uint8_t iv[IV_MOST] = {0};
-    const int bytes = EVP_CIPHER_CTX_get_iv_length(slot->context[THEIRS]);
-    if (bytes > 0 && EVP_CIPHER_CTX_get_updated_iv(slot->context[THEIRS], iv, (size_t)bytes) > 0 &&
-        EVP_CIPHER_CTX_get_updated_iv(slot->context[OURS], iv + 64, (size_t)bytes) > 0) {
-        EVP_CIPHER_CTX_ctrl(slot->context[OURS], EVP_CTRL_GCM_SET_IV_FIXED, -1, iv);
-        EVP_CIPHER_CTX_ctrl(slot->context[THEIRS], EVP_CTRL_GCM_SET_IV_FIXED, -1, iv);
-    }
+    uint8_t iv[IV_MOST];
+    bytes_of(320, iv, sizeof iv);
+    EVP_CIPHER_CTX_ctrl(slot->context[OURS], EVP_CTRL_GCM_SET_IV_FIXED, -1, iv);
+    EVP_CIPHER_CTX_ctrl(slot->context[THEIRS], EVP_CTRL_GCM_SET_IV_FIXED, -1, iv);
     ERR_clear_error();
+}
+
+static bool takes(unsigned kind) {
+    return kind == UPDATE || kind == DIRECT || kind == RECORD;
 }
 
 static bool init(EVP_CIPHER_CTX *context, const struct call *call, EVP_CIPHER *cipher, bool with_cipher) {
@@ -163,7 +164,7 @@ static bool init(EVP_CIPHER_CTX *context, const struct call *call, EVP_CIPHER *c
     iv_of(call->c / 2 % 3, iv);
     return EVP_CipherInit_ex2(context, with_cipher ? cipher : NULL, (call->a & 2) != 0 ? key : NULL,
                               (call->a & 4) != 0 ? iv : NULL, call->b % 3 == 0 ? -1 : call->b % 3 == 1,
-                              with_cipher && does_seal(cipher) ? params : NULL) > 0;
+                              with_cipher && does_seal(cipher) && !running->verifies_first ? params : NULL) > 0;
 }
 
 /* What a call is given: prepared bytes from where the last ones ended, or arbitrary ones. */
@@ -260,7 +261,7 @@ static void act(const struct slot *slot, enum side side, EVP_CIPHER *cipher, con
     static const char *const forms[] = {"CS1", "CS2", "CS3", "CS4"};
     static uint8_t in[ROOM];
     uint8_t bytes[IV_MOST];
-    const bool has_blocks = EVP_CIPHER_get_block_size(cipher) > 1 && !slot->seen.has_records;
+    const bool has_blocks = EVP_CIPHER_get_block_size(cipher) > 1 && (does_seal(cipher) || !slot->seen.has_records);
     unsigned number = call->a;
     size_t n;
     int made = 0;
@@ -331,7 +332,7 @@ static void act(const struct slot *slot, enum side side, EVP_CIPHER *cipher, con
         break;
     case IV_GEN:
         good = EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_IV_GEN, (int)call->a, o->bytes) > 0;
-        o->n = call->a < 13 ? call->a : 0;
+        o->n = call->a < 13 && is_mode(cipher, EVP_CIPH_GCM_MODE) ? call->a : 0;
         end_outcome(o, good);
         break;
     case IV_INV:
@@ -395,6 +396,8 @@ static void learn(struct seen *seen, const struct call *call, const EVP_CIPHER *
         if (seen->has_begun && (call->a & 4) == 0 && ((call->a & 2) != 0 || (call->b % 3 != 0 && seen->encrypts != (call->b % 3 == 1)))) {
             seen->is_lost = true;
         }
+        seen->is_head_spoilt = (seen->is_head_spoilt && (call->a & 4) == 0) || (seen->has_head && (call->a & 6) == 2);
+        seen->is_continued = seen->is_continued || (seen->has_begun && (call->a & 6) == 0);
         if (call->b % 3 != 0) {
             seen->has_turned = seen->has_turned || (seen->is_keyed && seen->encrypts != (call->b % 3 == 1));
             seen->encrypts = call->b % 3 == 1;
@@ -406,7 +409,7 @@ static void learn(struct seen *seen, const struct call *call, const EVP_CIPHER *
         }
         if ((call->a & 4) != 0) {
             seen->has_iv = true;
-            seen->has_begun = seen->has_text = seen->is_over = seen->is_forged = seen->is_lost = seen->is_num_set = false;
+            seen->has_begun = seen->has_text = seen->is_over = seen->is_forged = seen->is_lost = seen->is_continued = seen->is_num_set = false;
             seen->n_since = 0;
         }
         seen->text_at = seen->ad_at = 0;
@@ -414,7 +417,9 @@ static void learn(struct seen *seen, const struct call *call, const EVP_CIPHER *
     case UPDATE:
     case DIRECT:
     case RECORD:
-        seen->has_begun = seen->has_text = seen->has_text || given_bytes != 0;
+        seen->has_text = seen->has_text || given_bytes != 0 || call->kind == RECORD;
+        seen->has_begun = seen->has_begun || seen->has_text || is_mode(cipher, EVP_CIPH_OCB_MODE);
+        seen->is_over = seen->is_over || (call->kind == RECORD && seen->has_records && does_seal(cipher));
         seen->text_at += given_bytes;
         seen->n_since += given_bytes;
         seen->has_records = seen->has_records || call->kind == RECORD;
@@ -430,13 +435,22 @@ static void learn(struct seen *seen, const struct call *call, const EVP_CIPHER *
         seen->is_over = seen->is_over || good;
         seen->is_forged = seen->is_forged || (!good && !seen->encrypts && does_seal(cipher));
         seen->is_tag_made = seen->is_tag_made || (good && seen->encrypts);
+        seen->was_tag_lost = seen->was_tag_lost && !(good && seen->encrypts);
         break;
     case SET_TAG:
         seen->tag_bytes = good ? call->a : seen->tag_bytes;
         seen->is_tag_set = seen->is_tag_set || (good && call->b % 3 != 1);
+        seen->is_head_spoilt = seen->is_head_spoilt || seen->has_head;
+        seen->was_tag_lost = seen->was_tag_lost || seen->is_tag_made;
+        break;
+    case TLS_AD:
+        seen->has_records = seen->has_head = true;
+        seen->is_head_spoilt = false;
         break;
     case FIXED:
-    case TLS_AD:
+        seen->has_records = seen->has_records || good;
+        seen->is_head_spoilt = seen->is_head_spoilt || seen->has_begun;
+        break;
     case TLS_SET:
         seen->has_records = true;
         break;
@@ -507,6 +521,11 @@ void run_cipher(const struct sequence *s, EVP_CIPHER *mine, EVP_CIPHER *other, s
             /* The one is no record, the other is CBC. */
             continue;
         }
+        if ((call->kind == TLS_AD || call->kind == IV_GEN || call->kind == IV_INV || (takes(call->kind) && (call->kind == RECORD || slot->seen.has_head))) && EVP_CIPHER_CTX_get_iv_length(slot->context[THEIRS]) < 12 && does_seal(other) &&
+            !is_mode(other, EVP_CIPH_OCB_MODE)) {
+            /* No suite has such nonces. */
+            continue;
+        }
         if ((call->kind == LENGTH && !is_mode(other, EVP_CIPH_CCM_MODE)) || ((call->kind == DIRECT || call->kind == RECORD) && is_mode(other, EVP_CIPH_OCB_MODE)) ||
             (call->kind == UPDATE && (EVP_CIPHER_get_flags(other) & EVP_CIPH_FLAG_CTS) != 0 && !slot->seen.is_keyed)) {
             /* Nobody means these: without a length to tell it is another end, and OpenSSL's own takes what is not set up, spoils
@@ -517,9 +536,9 @@ void run_cipher(const struct sequence *s, EVP_CIPHER *mine, EVP_CIPHER *other, s
             n = given(&slot->seen, call, in);
         }
         if (is_mode(other, EVP_CIPH_GCM_MODE) && slot->seen.encrypts && !slot->seen.has_iv && slot->seen.is_keyed && !slot->seen.has_records &&
-            call->kind != INIT) {
+            (takes(call->kind) || call->kind == AD || call->kind == FINAL)) {
             settle_iv(slot);
-            slot->seen.has_iv = EVP_CIPHER_CTX_get_iv_length(slot->context[THEIRS]) >= 12;
+            slot->seen.has_iv = true;
         }
         if (call->kind == COPY) {
             alike = copy(slots, current, difference);
@@ -535,7 +554,7 @@ void run_cipher(const struct sequence *s, EVP_CIPHER *mine, EVP_CIPHER *other, s
         if (!alike) {
             difference->is_there = true;
             difference->at = i;
-            difference->known = known_cipher(other, call, &before, &slot->seen, &difference->mine, &difference->other);
+            difference->known = known_cipher(s, other, call, &before, &difference->mine, &difference->other);
         }
     }
     for (size_t i = 0; i < N_SLOTS; i++) {

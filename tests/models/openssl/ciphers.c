@@ -111,6 +111,10 @@ static void sealing(struct sequence *s, const EVP_CIPHER *cipher) {
             add_call(s, LENGTH, 0, 0, 0);
         }
         add_text(s, AD);
+        if (below(8) == 0) {
+            add_call(s, UPDATE, below(20), 0, 0);
+            add_call(s, INIT, 0, 0, 0);
+        }
         if (is_ccm) {
             add_call(s, UPDATE, s->lengths[2], below(4) == 0 ? 2 : 0, 0);
         } else {
@@ -197,6 +201,7 @@ static void make(struct sequence *s) {
                     : mode == EVP_CIPH_OCB_MODE && below(2) == 0 ? 1 + below(15)
                     : mode == EVP_CIPH_GCM_MODE && below(3) == 0 ? 1 + below(20)
                                                                   : 12;
+    s->verifies_first = seals && below(6) == 0;
     s->lengths[2] = some_length();
     s->lengths[3] = below(3) == 0 ? 0 : below(40);
     if (seals && below(3) == 0) {

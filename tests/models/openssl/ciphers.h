@@ -41,6 +41,9 @@ void run_cipher(const struct sequence *sequence, EVP_CIPHER *mine, EVP_CIPHER *o
 struct seen {
     bool has_cipher, encrypts, is_keyed, has_iv;
     bool is_lost;        /* a message that had begun got another key or direction, and no nonce */
+    bool is_continued;   /* the message got another beginning with nothing in it */
+    bool has_head;       /* a record of TLS is announced */
+    bool is_head_spoilt; /* and a tag was set since */
     bool was_tag_lost;   /* the tag that was made was fetched, or is of another message */
     bool has_begun;      /* text or associated data since the last nonce */
     bool has_text;
@@ -56,7 +59,7 @@ struct seen {
 };
 
 /* The name of a difference that is known, or null. */
-const char *known_cipher(const EVP_CIPHER *cipher, const struct call *call, const struct seen *before, const struct seen *after,
+const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *cipher, const struct call *call, const struct seen *before,
                          const struct outcome *mine, const struct outcome *other);
 
 #endif

@@ -133,7 +133,10 @@ static void run(const struct sequence *s, struct difference *difference) {
         if (!has_digest[current] && (call->kind != INIT || call->b == 0)) {
             continue;
         }
-        ends_twice = is_over[current] && ((call->kind == UPDATE && call->a != 0) || call->kind == FINAL || call->kind == FINAL_XOF);
+        if (is_over[current] && call->kind == FINAL_XOF) {
+            continue;
+        }
+        ends_twice = is_over[current] && ((call->kind == UPDATE && call->a != 0) || call->kind == FINAL);
         for (size_t side = 0; side < (ends_twice ? 1 : 2); side++) {
             if (call->kind == COPY) {
                 begin_outcome(outcomes[side]);

@@ -30,6 +30,9 @@ static const char *refused(const EVP_CIPHER *cipher, const struct call *call, co
     if (!before->has_iv || !before->is_keyed) {
         return "no-nonce";
     }
+    if (before->has_records && call->kind == AD) {
+        return "records-whole";
+    }
     if (call->kind == AD && before->has_text) {
         return "associated-data-first";
     }
@@ -39,23 +42,39 @@ static const char *refused(const EVP_CIPHER *cipher, const struct call *call, co
     return NULL;
 }
 
-const char *known_cipher(const EVP_CIPHER *cipher, const struct call *call, const struct seen *before, const struct seen *after,
+const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *cipher, const struct call *call, const struct seen *before,
                          const struct outcome *mine, const struct outcome *other) {
     const bool seals = (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
     const int mode = EVP_CIPHER_get_mode(cipher);
     const bool is_refused = !mine->good && other->good;
-    (void)after;
     if (call->kind == LISTS) {
         return "random-key";
     }
     if (call->kind == GET && mode == EVP_CIPH_STREAM_CIPHER) {
         return "tells-more";
     }
-    if (mode == EVP_CIPH_CCM_MODE && mine->good && (call->kind == GET_TAG || takes_text(call->kind))) {
+    if (call->kind == GET && mode == EVP_CIPH_GCM_MODE && !before->has_iv && mine->good) {
+        return "tells-more";
+    }
+    if (mode == EVP_CIPH_CCM_MODE && mine->good && (call->kind == GET_TAG || call->kind == FINAL || takes_text(call->kind))) {
         return "ccm-order";
     }
+    if (mode == EVP_CIPH_OCB_MODE && before->has_turned) {
+        return "turned-without-key";
+    }
+    if (mode == EVP_CIPH_OCB_MODE && before->is_continued) {
+        return "ocb-goes-on";
+    }
+    if (seals && takes_text(call->kind) && mine->good && before->is_head_spoilt) {
+        return "records-whole";
+    }
+    if (call->kind == GET_TAG && (before->has_records || before->was_tag_lost)) {
+        return "tag-before-end";
+    }
     if (seals) {
-        return is_refused ? refused(cipher, call, before) : NULL;
+        const char *const name = is_refused ? refused(cipher, call, before) : NULL;
+        const bool is_of_text = takes_text(call->kind) || call->kind == AD || call->kind == FINAL;
+        return name == NULL && sequence->verifies_first && !before->encrypts && is_of_text ? "verified-first" : name;
     }
     if (before->has_turned && (mode == EVP_CIPH_ECB_MODE || mode == EVP_CIPH_CBC_MODE)) {
         return "turned-without-key";

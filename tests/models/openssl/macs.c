@@ -239,14 +239,14 @@ static void run(const struct sequence *s, struct difference *difference) {
             continue;
         }
         /* OpenSSL's own crashes without what it is made of, and without a key. */
-        if (is_over[current] && call->kind == UPDATE && call->a == 0) {
+        if (is_over[current] && ((call->kind == UPDATE && call->a == 0) || call->kind == FINAL_XOF)) {
             continue;
         }
         if ((!has_begun[current] && call->kind != INIT) ||
             (!is_keyed[current] && (call->kind == UPDATE || call->kind == FINAL || call->kind == FINAL_XOF))) {
             continue;
         }
-        ends_twice = is_over[current] && ((call->kind == UPDATE && call->a != 0) || call->kind == FINAL || call->kind == FINAL_XOF);
+        ends_twice = is_over[current] && ((call->kind == UPDATE && call->a != 0) || call->kind == FINAL);
         for (size_t side = 0; side < (ends_twice ? 1 : 2); side++) {
             struct call made = *call;
             made.b |= has_begun[current] ? 0 : 32;
@@ -270,6 +270,10 @@ static void run(const struct sequence *s, struct difference *difference) {
             difference->known = known(m, call, is_keyed[current], &difference->mine, &difference->other);
         }
         is_over[current] = ((call->kind == FINAL || call->kind == FINAL_XOF) && difference->other.good) || (is_over[current] && !(call->kind == INIT && difference->other.good));
+        if (call->kind == SET && (call->b & 8) != 0 && difference->other.good && strncmp(m->name, "GMAC", 4) == 0) {
+            /* And so does a nonce. */
+            is_over[current] = false;
+        }
         if (call->kind == SET && (call->b & 16) != 0 && difference->other.good && strncmp(m->name, "GMAC", 4) != 0 && strncmp(m->name, "KMAC", 4) != 0) {
             /* A key begins another message, but for KMAC's. */
             is_over[current] = false;

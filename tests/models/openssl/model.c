@@ -91,7 +91,7 @@ static struct known table[64];
 static size_t n_known;
 
 static bool read_table(const char *path) {
-    char line[1024];
+    char line[2048];
     FILE *const file = fopen(path, "r");
     if (file == NULL) {
         return false;
@@ -164,7 +164,8 @@ static void print_outcome(const char *whose, const struct outcome *outcome) {
 static void print_sequence(const struct family *family, const struct sequence *s) {
     static struct difference difference;
     family->run(s, &difference);
-    printf("%s, prepared: tag %u, nonce %u, text %u, associated data %u bytes\n", family->algorithm(s->algorithm), s->lengths[0],
+    printf("%s%s, prepared: tag %u, nonce %u, text %u, associated data %u bytes\n", family->algorithm(s->algorithm),
+           s->verifies_first ? ", verifies first" : "", s->lengths[0],
            s->lengths[1], s->lengths[2], s->lengths[3]);
     for (size_t i = 0; i < s->n && i <= difference.at; i++) {
         printf("  %zu %s a=%u b=%u c=%u\n", i, family->calls[s->calls[i].kind], s->calls[i].a, s->calls[i].b, s->calls[i].c);

@@ -35,6 +35,7 @@ struct call {
 struct sequence {
     size_t algorithm;
     unsigned lengths[4]; /* of tag, nonce, text and associated data of the message that is prepared */
+    bool verifies_first; /* ours does, as it does where programs do not want anything else */
     size_t n;
     struct call calls[CALLS_MOST];
 };

@@ -24,12 +24,13 @@ PKG_CONFIG ?= pkg-config
 CRYPTO_CFLAGS := $(shell $(PKG_CONFIG) --cflags libcrypto 2>/dev/null)
 CRYPTO_LIBS := $(or $(shell $(PKG_CONFIG) --libs libcrypto 2>/dev/null),-lcrypto)
 ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -Isrc $(CRYPTO_CFLAGS) $(CFLAGS)
+DL = $(shell [ \"$$(uname)\" = Linux ] && echo -ldl)
 OBJECTS = {objects}
 TESTS = {tests}
 HEADERS = {headers}
 
 headrace.so: $(OBJECTS)
-\t$(CC) $(CFLAGS) -shared $(OBJECTS) -lm -o $@
+\t$(CC) $(CFLAGS) -shared $(OBJECTS) -lm $(DL) -o $@
 
 test/test: $(TESTS)
 \t$(CC) $(CFLAGS) $(TESTS) $(CRYPTO_LIBS) -o $@
@@ -66,6 +67,7 @@ find_library(MATH_LIBRARY m)
 if(MATH_LIBRARY)
   target_link_libraries(headrace PRIVATE m)
 endif()
+target_link_libraries(headrace PRIVATE ${{CMAKE_DL_LIBS}})
 
 if(BUILD_TESTING)
   add_executable(headrace_test {tests})
@@ -103,7 +105,18 @@ fn readme(command: &str, rows: &[Row<'_>]) -> String {
         }
         before = line;
     }
-    README.replace("{command}", command).replace("{listed}", &listed)
+    README.replace("{command}", command).replace("{listed}", &listed).replace("{differences}", &differences(DIFFERENCES))
+}
+
+/// The sentences of the table of differences as a list. A line has a name, what it is of, and its sentence.
+fn differences(table: &str) -> String {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    let sentences = lines.filter_map(|line| line.splitn(3, ' ').nth(2));
+    sentences.fold(String::new(), |mut list, sentence| {
+        let _ = writeln!(list, "* {sentence}");
+        list
+    })
 }
 
 const README: &str = include_str!("../../../../runtime/openssl/README.md");
+const DIFFERENCES: &str = include_str!("../../../../runtime/openssl/differences.txt");

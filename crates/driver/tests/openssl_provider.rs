@@ -5,8 +5,11 @@
 mod projects;
 
 use projects::Folder;
-use std::path::Path;
-use std::process::Command;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 const HEADERS: &str = "/usr/include/openssl/core_dispatch.h";
 
@@ -112,6 +115,155 @@ fn the_command_of_openssl_is_served() {
     for (name, times) in [("AES-128-CTR", 2), ("AES-128-CBC", 2), ("SHA2-256", 1), ("HMAC", 1)] {
         let lines = counted.lines().filter(|line| line.split(' ').next() == Some(name)).count();
         assert_eq!(lines, times, "{name} in\n{counted}");
+    }
+}
+
+/// A provider of one of each kind of cipher and code, compiled as quickly as can be: most of the time of its tests is that.
+#[test]
+fn one_of_each_kind_answers_as_openssl_does() {
+    if !tools_are_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let mut what = vec!["aes128", "des", "blowfish", "chacha20", "arc4", "aes128-gcm", "aes128-ccm", "aes128-ocb3"];
+    what.extend(["chacha20-poly1305", "sha1", "sha256", "shake128", "hmac-sha1", "hmac-sha256", "aes128-cmac"]);
+    what.extend(["aes128-gmac", "poly1305", "kmac128", "--unfused"]);
+    let project = folder.build("openssl", &what);
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut make = Command::new("make");
+    make.args(["-s", "CFLAGS=-O0", &format!("-j{jobs}"), "headrace.so"]);
+    folder.run_in(&project, &mut make);
+    random_calls_are_answered_as_openssl_answers_them(&folder, &project);
+    tls_works_on_one_side_and_on_both(&folder, &project);
+}
+
+fn random_calls_are_answered_as_openssl_answers_them(folder: &Folder, project: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sources = std::fs::read_dir(root.join("tests/models/openssl")).expect("the model is there");
+    let mut compile = Command::new("cc");
+    compile.args([
+        "-std=c11",
+        "-D_POSIX_C_SOURCE=200809L",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-O1",
+        "-o",
+        "model",
+    ]);
+    let sources = sources.map(|entry| entry.expect("a folder").path());
+    compile.args(sources.filter(|path| path.extension().is_some_and(|ending| ending == "c"))).arg("-lcrypto");
+    folder.run_in(project, &mut compile);
+    // So many that each difference of the table shows.
+    let sequences = std::env::var("OPENSSL_SEQUENCES").unwrap_or_else(|_| "12000".into());
+    let seed = std::env::var("OPENSSL_SEED").unwrap_or_else(|_| "1".into());
+    let mut model = Command::new("./model");
+    model.arg(".").arg(root.join("runtime/openssl/differences.txt")).args(["--sequences", &sequences, "--seed", &seed]);
+    let said = folder.run_in(project, &mut model);
+    assert!(said.contains(&format!("\n{sequences} sequences, 0 differences")), "{said}");
+    // What the model knows, the README says.
+    let table = std::fs::read_to_string(root.join("runtime/openssl/differences.txt")).expect("the table is there");
+    let readme = std::fs::read_to_string(project.join("README.md")).expect("it has a README");
+    let sentences = table.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.splitn(3, ' ').nth(2));
+    assert!(sentences.clone().count() > 10);
+    sentences.for_each(|sentence| assert!(readme.contains(&format!("\n* {sentence}\n")), "{sentence}"));
+}
+
+/// The configuration that the README shows, and one without the provider.
+fn configurations(project: &Path) -> [PathBuf; 2] {
+    let readme = std::fs::read_to_string(project.join("README.md")).expect("it has a README");
+    let shown = readme.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a configuration");
+    let module = project.join("headrace.so").display().to_string();
+    let [ours, theirs] = ["ours.cnf", "theirs.cnf"].map(|name| project.join(name));
+    std::fs::write(&ours, shown.replace("/path/to/headrace.so", &module)).expect("the folder is writable");
+    std::fs::write(&theirs, "").expect("the folder is writable");
+    [ours, theirs]
+}
+
+/// A process that does not outlive the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Lines that a server of TLS turns round come back turned round; `arguments` choose the suite.
+fn answered(project: &Path, [server, client]: [&Path; 2], arguments: &[&str]) -> String {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port is free").port();
+    let address = format!("127.0.0.1:{port}");
+    let openssl = |what: &str, configuration: &Path| {
+        let mut command = Command::new("openssl");
+        command.arg(what).args(["-quiet"]).args(arguments).env("OPENSSL_CONF", configuration).current_dir(project);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    let mut serve = openssl("s_server", server);
+    serve.args(["-accept", &address, "-cert", "cert.pem", "-key", "key.pem", "-rev", "-naccept", "1"]);
+    let _serving = Ended(serve.spawn().expect("the server starts"));
+    for _ in 0..40 {
+        let mut ask = openssl("s_client", client);
+        let mut asking = ask.args(["-connect", &address]).spawn().expect("the client starts");
+        let mut lines = "what is sent is turned round, and this line is longer than a block\n".repeat(300);
+        lines.push_str("CLOSE\n");
+        let mut input = asking.stdin.take().expect("it reads");
+        let writer = std::thread::spawn(move || {
+            let _ = input.write_all(lines.as_bytes());
+            input
+        });
+        let mut asking = Ended(asking);
+        for _ in 0..200 {
+            if asking.0.try_wait().expect("it can be asked").is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = asking.0.kill();
+        let mut said = String::new();
+        let mut output = asking.0.stdout.take().expect("it writes");
+        let _ = std::io::Read::read_to_string(&mut output, &mut said);
+        drop(writer.join());
+        if !said.is_empty() {
+            return said;
+        }
+        // The server did not listen yet.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    String::new()
+}
+
+fn tls_works_on_one_side_and_on_both(folder: &Folder, project: &Path) {
+    let mut certify = Command::new("openssl");
+    certify.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
+    certify.args(["-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "cert.pem"]);
+    folder.run_in(project, &mut certify);
+    let [ours, theirs] = configurations(project);
+    let wanted = "kcolb a naht regnol si enil siht dna ,dnuor denrut si tnes si tahw\n".repeat(300);
+    let suites: [&[&str]; 12] = [
+        &["-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256"],
+        &["-tls1_3", "-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"],
+        &["-tls1_3", "-ciphersuites", "TLS_AES_128_CCM_SHA256"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-CCM"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-CCM8"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA256"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA", "-no_etm"],
+        // Of hashes that are not built in: another provider's, though the name of the code is here.
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES256-SHA384", "-no_etm"],
+        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+    ];
+    for (number, suite) in suites.into_iter().enumerate() {
+        // Each suite with the provider on both sides, and on one of them.
+        let alone = if number % 2 == 0 { [&ours, &theirs] } else { [&theirs, &ours] };
+        for [server, client] in [[&ours, &ours], alone] {
+            let said = answered(project, [server, client], suite);
+            assert!(said == wanted, "{server:?} {client:?} {suite:?}: {said}");
+        }
     }
 }
 

@@ -30,7 +30,7 @@ static const char *refused(const EVP_CIPHER *cipher, const struct call *call, co
     if (!before->has_iv || !before->is_keyed) {
         return "no-nonce";
     }
-    if (before->has_records && call->kind == AD) {
+    if (before->has_records && (call->kind == AD || before->is_head_spoilt)) {
         return "records-whole";
     }
     if (call->kind == AD && before->has_text) {
@@ -56,7 +56,7 @@ const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *ciph
     if (call->kind == GET && mode == EVP_CIPH_GCM_MODE && !before->has_iv && mine->good) {
         return "tells-more";
     }
-    if (mode == EVP_CIPH_CCM_MODE && mine->good && (call->kind == GET_TAG || call->kind == FINAL || takes_text(call->kind))) {
+    if (mode == EVP_CIPH_CCM_MODE && mine->good && (call->kind == GET_TAG || call->kind == FINAL || call->kind == LENGTH || takes_text(call->kind))) {
         return "ccm-order";
     }
     if (mode == EVP_CIPH_OCB_MODE && before->has_turned) {
@@ -87,6 +87,10 @@ const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *ciph
     }
     if (call->kind == KEYLEN && is_refused) {
         return "key-lengths";
+    }
+    if (call->kind == GET && !before->has_iv && before->has_records) {
+        /* It went on with zeros. */
+        return "no-nonce";
     }
     if (is_refused && !before->has_iv && (takes_text(call->kind) || call->kind == FINAL)) {
         return "no-nonce";

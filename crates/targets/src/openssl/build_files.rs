@@ -105,7 +105,10 @@ fn readme(command: &str, rows: &[Row<'_>]) -> String {
         }
         before = line;
     }
-    README.replace("{command}", command).replace("{listed}", &listed).replace("{differences}", &differences(DIFFERENCES))
+    README
+        .replace("{command}", command)
+        .replace("{listed}", &listed)
+        .replace("{differences}", &differences(DIFFERENCES))
 }
 
 /// The sentences of the table of differences as a list. A line has a name, what it is of, and its sentence.

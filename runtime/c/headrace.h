@@ -86,11 +86,15 @@ struct headrace_trap {
     int64_t b;
 };
 
-/* An argument of a native: a scalar, or a list of bytes. */
+/* An argument of a native, in the member that its type asks for. The elements of a list lie one after the other, those of
+   lists of lists row by row: bool, the narrowest of int8_t to int64_t or uint8_t to uint64_t that holds an integer, uint16_t
+   for the bits of a half, float, double, const char *. What a native leaves there is stored back. */
 struct headrace_argument {
-    int64_t scalar;
-    uint8_t *bytes;
-    uint32_t n_bytes;
+    int64_t scalar;   /* an integer or a bool */
+    uint8_t *bytes;   /* a list: where it lies */
+    uint32_t n_bytes; /* a list: its size in bytes */
+    double real;      /* a half, float or double */
+    const char *text; /* a String; ends with a zero */
 };
 
 struct headrace_control;
@@ -100,7 +104,8 @@ struct headrace_host {
     void *user;
     void (*print)(void *user, const char *text, size_t bytes);
     void (*print_real)(void *user, double value, int bits); /* bits: 16, 32 or 64 */
-    /* Native functions and procedures, by name. */
+    /* Native functions and procedures, by name. Returns what functions give; but reals and Strings, which must outlive the
+       context, go to `arguments[n_arguments]`, which is there for them. */
     int64_t (*native)(void *user, const char *name, struct headrace_argument *arguments, uint32_t n_arguments,
                       struct headrace_control *control);
 };

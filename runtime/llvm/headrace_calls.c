@@ -15,7 +15,7 @@ void headrace_print_real(struct headrace_control *control, double value, uint32_
 
 int64_t headrace_native(struct headrace_control *control, const char *name, uint32_t *stopped, uint32_t n_arguments,
                         uint32_t lists, ...) {
-    struct headrace_argument arguments[MOST_ARGUMENTS] = {{0, NULL, 0}};
+    struct headrace_argument arguments[MOST_ARGUMENTS] = {{0, NULL, 0, 0.0, NULL}};
     int64_t result = 0;
     va_list given;
     va_start(given, lists);

@@ -87,6 +87,7 @@ KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadec
   headrace build 'ctl.block.aes.AesEncrypt(NK = 4)' --target c -o aes-c
   headrace build aes128 --target c -o aes-c     all operations of a parameter set, with init/update/final
   headrace build aes128 sha256 --target openssl -o provider     several of them, or everything without a name, in a provider
+  headrace build Decoder.xdf --target c --main -o decoder     a program, too: make -C decoder main
   headrace build --target list")]
     Build(BuildArgs),
     /// Run known-answer tests of primitives on engines and targets
@@ -251,6 +252,23 @@ pub struct RunArgs {
     /// The file that `std.util.Compare` compares with
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub golden: Option<PathBuf>,
+    /// Where pictures go that `std.video.Display` and its relatives show: planes one after the other (.yuv) or YUV4MPEG2 (.y4m)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub video: Option<PathBuf>,
+    /// How many pictures `displayYUV_getNbFrames` tells programs to show [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i32::MAX as i64))]
+    pub frames: Option<u32>,
+    /// Natives of your own, as functions in a C file, which is compiled here, or in a shared object; they come before those that
+    /// are built in. Repeat it for several files. This runs what is in the files
+    #[arg(long, value_name = "FILE.c|FILE.so", value_hint = ValueHint::FilePath)]
+    pub natives: Vec<PathBuf>,
+    /// Let an index outside its list stand for the first element, instead of ending the run with an error: for programs that
+    /// read beside their lists and do not use what they get
+    #[arg(long)]
+    pub lenient_indices: bool,
+    /// Print the C header of the natives that the network declares, and run nothing
+    #[arg(long)]
+    pub natives_header: bool,
 }
 
 /// Engines by name.
@@ -358,6 +376,9 @@ pub struct BuildArgs {
     /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
     #[arg(long, conflicts_with = "tune")]
     pub unfused: bool,
+    /// Make a program of a network, too, which takes files as `headrace run` does (target c)
+    #[arg(long)]
+    pub main: bool,
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,

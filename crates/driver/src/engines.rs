@@ -8,7 +8,7 @@ use headrace_engine::Engine;
 use headrace_interp::trace::{JsonLines, TraceSink, ValueChangeDump};
 use headrace_interp::{Interpreter, Options, Order};
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Mapping, Network};
-use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options as NativeOptions};
+use headrace_native::{Batch, Compiler, NativeEngine, NativeError, Options as NativeOptions, Supplied};
 use headrace_source::Diagnostic;
 use headrace_xlim::XlimEngine;
 use std::io::{self, BufWriter, Write};
@@ -96,6 +96,10 @@ pub struct Settings {
     pub profile: bool,
     /// Which instance runs on which thread, for the native engine.
     pub mapping: Option<Arc<Mapping>>,
+    /// An index outside its list stands for the first element.
+    pub lenient_indices: bool,
+    /// Natives of the user.
+    pub supplied: Option<Arc<Supplied>>,
 }
 
 impl Default for Settings {
@@ -109,6 +113,8 @@ impl Default for Settings {
             traced: None,
             profile: false,
             mapping: None,
+            lenient_indices: false,
+            supplied: None,
         }
     }
 }
@@ -258,13 +264,15 @@ pub fn start(context: &Context, network: &Arc<Network>, settings: Settings, trac
             // What is measured is what one thread does.
             let mapping = settings.mapping.clone().filter(|_| !settings.profile);
             let (fifo_tokens, profile) = (settings.fifo_tokens, settings.profile);
-            let options = NativeOptions { fifo_tokens, profile, mapping, ..NativeOptions::default() };
+            let lenient_indices = settings.lenient_indices;
+            let options = NativeOptions { fifo_tokens, profile, mapping, lenient_indices, ..NativeOptions::default() };
             context.terminal.status("compiling");
             let made = NativeEngine::new(network.clone(), &options);
             context.terminal.status("");
             match made.map_err(NotStarted::from) {
-                Ok(native) => {
+                Ok(mut native) => {
                     tell_what_is_not_kept(context, &native);
+                    settings.supplied.clone().into_iter().for_each(|supplied| native.supply(supplied));
                     Ok(Machine::Native(Box::new(native)))
                 }
                 // Whoever did not ask for native code gets the engine that takes every program.
@@ -316,6 +324,8 @@ fn start_interpreter(
         trace: sink,
         traced: settings.traced,
         profile: settings.profile,
+        lenient_indices: settings.lenient_indices,
+        supplied: settings.supplied.map_or_else(Vec::new, |supplied| supplied.names()),
         ..Options::default()
     };
     let interpreter = Interpreter::new(network.clone(), options);

@@ -11,6 +11,7 @@ pub mod inputs;
 pub mod mapping;
 pub mod output;
 pub mod picture;
+pub mod pictures;
 pub mod ports;
 pub mod primitive;
 pub mod profile;

@@ -3,12 +3,15 @@
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Output};
+use crate::pictures::Pictures;
 use crate::reading::read_at_most;
-use headrace_engine::Host;
+use headrace_engine::{Argument, Host, Picture};
+use headrace_native::Supplied;
 use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Printed bytes kept back while nobody watches.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -66,6 +69,9 @@ pub struct ProgramHost {
     golden: Lazy,
     writer: Option<Output>,
     written: Vec<u8>,
+    pictures: Option<Pictures>,
+    n_pictures: Option<u32>,
+    supplied: Option<Arc<Supplied>>,
     complaints: RefCell<Vec<String>>,
     n_complaints: Cell<usize>,
 }
@@ -81,9 +87,17 @@ impl ProgramHost {
             golden: Lazy::new(arguments.golden.as_deref(), "--golden FILE"),
             writer: arguments.writer.as_deref().map(Output::create).transpose()?,
             written: Vec::new(),
+            pictures: arguments.video.as_deref().map(Pictures::create).transpose()?,
+            n_pictures: arguments.frames,
+            supplied: None,
             complaints: RefCell::default(),
             n_complaints: Cell::new(0),
         })
+    }
+
+    /// Natives of the user, which are called through this host.
+    pub fn supply(&mut self, supplied: Arc<Supplied>) {
+        self.supplied = Some(supplied);
     }
 
     /// What was printed and is not visible yet.
@@ -107,7 +121,19 @@ impl ProgramHost {
         if let Some(writer) = self.writer.take() {
             writer.commit()?;
         }
+        if let Some(pictures) = self.pictures.take() {
+            pictures.finish()?;
+        }
         Ok(self.n_complaints.get() > 0)
+    }
+
+    /// Makes what was printed visible.
+    fn show(&mut self) {
+        if !self.printed.buffer.borrow().is_empty() && self.printed.flush().is_err() {
+            // Nobody reads what the program prints any more, so there is no reason to go on.
+            output::remove_unfinished();
+            std::process::exit(1);
+        }
     }
 
     fn pass_on(&mut self) -> Result<(), String> {
@@ -123,10 +149,8 @@ impl Host for ProgramHost {
     fn print(&mut self, bytes: &[u8]) {
         self.printed.buffer.borrow_mut().extend_from_slice(bytes);
         let is_due = self.interactive || self.printed.buffer.borrow().len() >= BUFFER_BYTES;
-        if is_due && self.printed.flush().is_err() {
-            // Nobody reads what the program prints any more, so there is no reason to go on.
-            output::remove_unfinished();
-            std::process::exit(1);
+        if is_due {
+            self.show();
         }
     }
 
@@ -136,6 +160,28 @@ impl Host for ProgramHost {
 
     fn source_loops(&self) -> u32 {
         self.loops
+    }
+
+    fn has_writer(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    fn picture(&mut self, picture: &Picture<'_>) -> Result<(), String> {
+        self.pictures.as_mut().map_or(Ok(()), |pictures| pictures.add(picture))
+    }
+
+    fn n_pictures(&self) -> Option<u32> {
+        self.n_pictures
+    }
+
+    fn before_supplied(&mut self) {
+        self.show();
+    }
+
+    fn call_supplied(&mut self, name: &str, arguments: &mut [Argument<'_>]) -> Result<Argument<'static>, String> {
+        self.show();
+        let supplied = self.supplied.clone().ok_or_else(|| format!("nobody supplies the native `{name}`"))?;
+        supplied.call(name, arguments)
     }
 
     fn writer_write(&mut self, byte: u8) -> Result<(), String> {

@@ -8,7 +8,7 @@ mod host;
 mod profile;
 mod report;
 
-pub use host::{CollectingHost, Host};
+pub use host::{Argument, CollectingHost, Host, Layout, Picture};
 pub use profile::Profile;
 pub use report::{Blocked, Leftover, Report, Wait};
 

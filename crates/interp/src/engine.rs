@@ -92,7 +92,7 @@ impl Interpreter {
     /// Natives that no platform supplies or that are declared otherwise, and a state too large for memory.
     pub fn new(network: impl Into<Arc<Network>>, mut options: Options) -> Result<Self, Vec<Diagnostic>> {
         let network: Arc<Network> = network.into();
-        let problems = headrace_natives::check(&network);
+        let problems = headrace_natives::check(&network, &options.supplied);
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -102,12 +102,14 @@ impl Interpreter {
         let mut homes = Vec::new();
         for actor in &network.actors {
             homes.push(code::homes(actor, &mut fixed.clone()));
-            let compiled = code::compile(actor, &mut fixed, options.arbitrary_precision).map_err(|problem| {
-                vec![
-                    Diagnostic::error("malformed-network", format!("`{}` has {}", actor.class, problem.message))
-                        .at(problem.span, ""),
-                ]
-            })?;
+            let compiled = code::compile(actor, &mut fixed, options.arbitrary_precision, &options.supplied).map_err(
+                |problem| {
+                    vec![
+                        Diagnostic::error("malformed-network", format!("`{}` has {}", actor.class, problem.message))
+                            .at(problem.span, ""),
+                    ]
+                },
+            )?;
             actors.push(compiled);
         }
         let mut base = fixed;
@@ -542,6 +544,7 @@ impl Engine for Interpreter {
         let session = std::mem::take(&mut self.session);
         let interrupt = self.options.interrupt.clone();
         let mut m = Machine::new(memory, self.base, host, session, self.options.step_limit, interrupt.as_deref());
+        m.lenient_indices = self.options.lenient_indices;
         let result = self.go_on(&mut m, &codes, max_firings);
         if matches!(result, Err(_) | Ok(Outcome::Exited(_))) {
             self.ended = Some(result.clone());

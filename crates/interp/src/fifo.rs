@@ -213,7 +213,7 @@ impl Fifo {
     }
 }
 
-fn encode_word(ty: Scalar, word: i64, out: &mut Vec<u8>) {
+pub(crate) fn encode_word(ty: Scalar, word: i64, out: &mut Vec<u8>) {
     let bits = match ty {
         Scalar::Real(real) => real::to_bits(f64::from_bits(word as u64), real),
         _ => word as u64,

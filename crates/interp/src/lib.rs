@@ -44,6 +44,10 @@ pub struct Options {
     pub step_limit: Option<u64>,
     /// Computes every integer in arbitrary precision, far slower: a check of the interpreter on itself.
     pub arbitrary_precision: bool,
+    /// An index outside its list stands for the first element instead of ending the run.
+    pub lenient_indices: bool,
+    /// Bare names of the natives that the host supplies ([`headrace_engine::Host::call_supplied`]), before those of the table.
+    pub supplied: Vec<String>,
 }
 
 impl Default for Options {
@@ -57,6 +61,8 @@ impl Default for Options {
             interrupt: None,
             step_limit: None,
             arbitrary_precision: false,
+            lenient_indices: false,
+            supplied: Vec::new(),
         }
     }
 }

@@ -143,6 +143,8 @@ pub(crate) struct Machine<'a> {
     pub session: Session,
     /// Outgoing tokens of the firing.
     pub outgoing: crate::fifo::Outgoing,
+    /// An index outside its list stands for the first element.
+    pub lenient_indices: bool,
     depth: u32,
     fuel: u32,
     steps: u64,
@@ -169,6 +171,7 @@ impl<'a> Machine<'a> {
             host,
             session,
             outgoing: Default::default(),
+            lenient_indices: false,
             depth: 0,
             fuel: FUEL,
             steps: 0,

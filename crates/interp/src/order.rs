@@ -3,7 +3,7 @@
 /// An order in which instances are tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// One instance after the other, each as long as it can fire.
+    /// One instance after the other, each as long as it can fire, and some thousand times at most.
     #[default]
     RoundRobin,
     /// After each firing, the instance closest to the outputs that can fire: tokens move on as far as they can before
@@ -32,6 +32,9 @@ impl Random {
         (z % bound as u64) as usize
     }
 }
+
+/// Firings of an instance in its round: one that can always fire does not keep the others from their turn for ever.
+const TURN: u64 = 1 << 12;
 
 /// Which instances are worth trying, and which comes next.
 #[derive(Debug)]
@@ -90,7 +93,7 @@ impl Agenda {
                 let start = self.next;
                 let position = (start..n).chain(0..start).find(|&at| self.awake[self.preference[at]])?;
                 self.next = (position + 1) % n;
-                Some((self.preference[position], u64::MAX))
+                Some((self.preference[position], TURN))
             }
             Order::DemandDriven => {
                 self.preference.iter().find(|&&instance| self.awake[instance]).map(|&instance| (instance, 1))
@@ -111,15 +114,15 @@ mod tests {
     #[test]
     fn rounds_go_on_where_they_stopped() {
         let mut agenda = Agenda::new(Order::RoundRobin, &[0, 0, 0]);
-        assert_eq!(agenda.next(), Some((0, u64::MAX)));
+        assert_eq!(agenda.next(), Some((0, TURN)));
         agenda.sleep(1);
-        assert_eq!(agenda.next(), Some((2, u64::MAX)));
-        assert_eq!(agenda.next(), Some((0, u64::MAX)));
+        assert_eq!(agenda.next(), Some((2, TURN)));
+        assert_eq!(agenda.next(), Some((0, TURN)));
         agenda.sleep(0);
         agenda.sleep(2);
         assert_eq!(agenda.next(), None);
         agenda.wake(1);
-        assert_eq!(agenda.next(), Some((1, u64::MAX)));
+        assert_eq!(agenda.next(), Some((1, TURN)));
     }
 
     #[test]

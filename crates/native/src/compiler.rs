@@ -143,6 +143,38 @@ impl Compiler {
         Err(NativeError::Unable(format!("there is no place for temporary files: {why} (TMPDIR names one)")))
     }
 
+    /// A C file with everything that it includes, as the compiler sees it.
+    ///
+    /// # Errors
+    ///
+    /// What the file system or the compiler said.
+    pub(crate) fn preprocessed(&self, file: &Path, flags: &[String], limit: Duration) -> Result<String, NativeError> {
+        let name = &self.name;
+        let mut why = String::new();
+        for place in places() {
+            let folder = match PrivateFolder::new_in(&place) {
+                Ok(folder) => folder,
+                Err(problem) => {
+                    why = problem;
+                    continue;
+                }
+            };
+            let output = folder.path().join("whole.c");
+            let ran = self.run(
+                |command| command.args(flags).arg("-E").arg(file).arg("-o").arg(&output).env("TMPDIR", folder.path()),
+                limit,
+            );
+            let told = |error: io::Error| NativeError::Unable(format!("{name}: {}", describe(&error)));
+            let (ended, said) = ran.map_err(told)?;
+            if matches!(ended, Ended::With(status) if status.success()) {
+                return fs::read_to_string(&output).map_err(told);
+            }
+            let lines: Vec<&str> = said.lines().take(LINES).collect();
+            return Err(NativeError::Failed(format!("{name} did not take it:\n{}", lines.join("\n"))));
+        }
+        Err(NativeError::Unable(format!("there is no place for temporary files: {why} (TMPDIR names one)")))
+    }
+
     fn compile_in(
         &self,
         place: &Path,

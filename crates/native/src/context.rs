@@ -14,11 +14,18 @@ pub(crate) struct Trap {
 }
 
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Argument {
     pub scalar: i64,
     pub bytes: *mut u8,
     pub n_bytes: u32,
+    pub real: f64,
+    pub text: *const c_char,
+}
+
+impl Argument {
+    pub(crate) const NONE: Argument =
+        Argument { scalar: 0, bytes: std::ptr::null_mut(), n_bytes: 0, real: 0.0, text: std::ptr::null() };
 }
 
 #[repr(C)]

@@ -7,6 +7,7 @@ use crate::crew::{Crew, Feeder};
 use crate::fused::Streaming;
 use crate::host::{self, Bridge};
 use crate::library::Loaded;
+use crate::supplied::Supplied;
 use headrace_engine::{
     Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Profile, Report, Trap, Wait,
 };
@@ -15,6 +16,7 @@ use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
 use headrace_targets::c::{self, TrapPlace};
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,8 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Report run-time errors of the program, as the interpreter does.
     pub checked: bool,
+    /// An index outside its list stands for the first element instead of ending the run.
+    pub lenient_indices: bool,
     /// Count firings; without it `firings` gives zeros and a limit of firings is only approximate.
     pub count_firings: bool,
     /// Measure the time of each instance and how full FIFOs get; not for what several threads run.
@@ -47,6 +51,7 @@ impl Default for Options {
         Self {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: true,
+            lenient_indices: false,
             count_firings: true,
             profile: false,
             compiler: None,
@@ -126,6 +131,7 @@ impl Batch {
         let compiler = options.compiler.clone().or_else(Compiler::find).ok_or(NativeError::NoCompiler)?;
         let emit = c::Options {
             checked: options.checked,
+            lenient_indices: options.lenient_indices,
             count_firings: options.count_firings,
             profile: options.profile,
             ..c::Options::default()
@@ -201,7 +207,13 @@ impl Batch {
         };
         let memory = Memory::new(table.size, table.alignment)
             .ok_or_else(|| NativeError::Failed(format!("no memory for a context of {} bytes", table.size)))?;
-        let mut bridge = Box::new(Bridge { host: None, session: Session::default(), error: None });
+        let mut bridge = Box::new(Bridge {
+            host: None,
+            session: Session::default(),
+            error: None,
+            supplied: None,
+            texts: HashSet::new(),
+        });
         let user: *mut Bridge = &mut *bridge;
         let host = Box::new(host::table(user));
         // SAFETY: the memory has the size and alignment that the table asks for; the host lives as long as the engine.
@@ -298,6 +310,11 @@ impl NativeEngine {
     /// Why what was compiled for it is not kept, and is compiled again the next time; `None` where it is kept.
     pub fn not_kept(&self) -> Option<&str> {
         self.not_kept.as_deref()
+    }
+
+    /// Natives that the user supplies, made for this network; they come before those that the platform has.
+    pub fn supply(&mut self, supplied: Arc<Supplied>) {
+        self.bridge.supplied = Some(supplied);
     }
 
     /// Threads that a run takes.

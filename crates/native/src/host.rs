@@ -1,10 +1,13 @@
 //! What generated code calls back: printing and natives, done by the same code as in the interpreter.
 
 use crate::context::{Argument, Control, Host};
+use crate::supplied::Supplied;
 use headrace_engine::Host as EngineHost;
-use headrace_ir::RealType;
+use headrace_ir::{RealType, Scalar};
 use headrace_natives::{Argument as NativeArgument, Session, Stop, format_real};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::collections::HashSet;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::Arc;
 
 /// Status values and trap codes of the runtime's header.
 pub(crate) const EXITED: u32 = 2;
@@ -19,6 +22,25 @@ pub(crate) struct Bridge {
     pub session: Session,
     /// Why a native could not do its work.
     pub error: Option<String>,
+    /// Natives of the user.
+    pub supplied: Option<Arc<Supplied>>,
+    /// Texts that these gave: programs keep them.
+    pub texts: HashSet<CString>,
+}
+
+impl Bridge {
+    /// A copy of a text that stays where it is; none for none.
+    fn kept(&mut self, text: *const c_char) -> *const c_char {
+        if text.is_null() {
+            return text;
+        }
+        // SAFETY: a native gives texts that end with a zero.
+        let text = unsafe { CStr::from_ptr(text) };
+        if !self.texts.contains(text) {
+            self.texts.insert(text.to_owned());
+        }
+        self.texts.get(text).map_or(std::ptr::null(), |text| text.as_ptr())
+    }
 }
 
 pub(crate) fn table(bridge: *mut Bridge) -> Host {
@@ -69,6 +91,24 @@ unsafe extern "C" fn native(
         unsafe { std::slice::from_raw_parts(arguments, n_arguments as usize) }
     };
     let name = name.to_string_lossy();
+    let supplied = bridge.supplied.clone();
+    if let Some(supplied) = supplied.filter(|supplied| supplied.has(&name)) {
+        if let Some(host) = bridge.host {
+            // SAFETY: set for the duration of the run that calls this, from a reference that outlives it.
+            unsafe { (*host).before_supplied() }
+        }
+        let (answer, ty) = supplied.call_here(&name, given);
+        let place = match ty {
+            // SAFETY: generated code has a place for what is neither a boolean nor an integer behind the arguments.
+            Some(Scalar::Real(_) | Scalar::String) => Some(unsafe { &mut *arguments.add(n_arguments as usize) }),
+            _ => None,
+        };
+        if let Some(place) = place {
+            place.real = answer.real;
+            place.text = bridge.kept(answer.text);
+        }
+        return answer.scalar;
+    }
     match call(bridge, &name, given) {
         Ok(value) => value,
         Err(Stop::Exit(status)) => {
@@ -88,28 +128,22 @@ unsafe extern "C" fn native(
 fn call(bridge: &mut Bridge, name: &str, given: &[Argument]) -> Result<i64, Stop> {
     let row = headrace_natives::find(name).ok_or_else(|| format!("no platform supplies the native `{name}`"))?;
     let Some(host) = bridge.host else { return Err(Stop::Error("there is no host".to_owned())) };
-    let mut arguments: Vec<NativeArgument> = given
+    let mut arguments: Vec<NativeArgument<'_>> = given
         .iter()
         .zip(row.parameters)
         .map(|(argument, parameter)| match parameter {
             headrace_natives::Parameter::Scalar(_, word) => NativeArgument::Scalar(word.convert(argument.scalar)),
-            headrace_natives::Parameter::Bytes(_) => {
-                let n = argument.n_bytes as usize;
-                // SAFETY: generated code passes a list of that many bytes.
-                let bytes = unsafe { std::slice::from_raw_parts(argument.bytes, n) };
-                NativeArgument::Bytes(bytes.to_vec())
+            _ if argument.bytes.is_null() => NativeArgument::Bytes(&mut []),
+            _ => {
+                // SAFETY: generated code passes a list of that many bytes, which nothing else uses now. A list that is passed
+                // twice is only read: no native of the table has two that it writes.
+                NativeArgument::Bytes(unsafe {
+                    std::slice::from_raw_parts_mut(argument.bytes, argument.n_bytes as usize)
+                })
             }
         })
         .collect();
     // SAFETY: set for the duration of the run that calls this, from a reference that outlives it.
     let host = unsafe { &mut *host };
-    let result = (row.call)(&mut bridge.session, host, &mut arguments);
-    for (argument, given) in arguments.iter().zip(given) {
-        if let NativeArgument::Bytes(bytes) = argument {
-            let n = bytes.len().min(given.n_bytes as usize);
-            // SAFETY: the list has room for `n_bytes` bytes and does not overlap our copy.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), given.bytes, n) }
-        }
-    }
-    result
+    (row.call)(&mut bridge.session, host, &mut arguments)
 }

@@ -15,9 +15,11 @@ mod fused;
 mod host;
 mod library;
 mod limits;
+mod supplied;
 mod trials;
 
 pub use compiler::Compiler;
 pub use engine::{Batch, Member, NativeEngine, NativeError, Options};
 pub use fused::Fused;
+pub use supplied::Supplied;
 pub use trials::LocalTrials;

@@ -20,28 +20,28 @@ const fn row(name: &'static str, parameters: &'static [Parameter], call: crate::
     Native { unit: "std.util.Compare", name, parameters, result: None, call }
 }
 
-fn init(session: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn init(session: &mut Session, host: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     host.golden()?;
     session.golden_position = 0;
     Ok(0)
 }
 
-fn nothing(_: &mut Session, _: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn nothing(_: &mut Session, _: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     Ok(0)
 }
 
-fn compare_byte(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument]) -> Result<i64, Stop> {
+fn compare_byte(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let byte = scalar(arguments, 0)? as u8;
     compare(session, host, &[byte])
 }
 
-fn compare_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument]) -> Result<i64, Stop> {
+fn compare_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let n = count(arguments, 1)?;
     compare(session, host, first(bytes(arguments, 0)?, n)?)
 }
 
 /// Goes through the golden file in steps of `n` bytes until they are equal.
-fn find_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument]) -> Result<i64, Stop> {
+fn find_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let n = count(arguments, 1)?;
     let label = scalar(arguments, 2)?;
     let wanted = first(bytes(arguments, 0)?, n)?.to_vec();
@@ -73,7 +73,17 @@ fn first(list: &[u8], n: usize) -> Result<&[u8], Stop> {
 }
 
 /// Compares what comes next in the golden file.
-pub(crate) fn compare(session: &mut Session, host: &mut dyn Host, bytes: &[u8]) -> Result<i64, Stop> {
+fn compare(session: &mut Session, host: &mut dyn Host, bytes: &[u8]) -> Result<i64, Stop> {
+    compare_at(session, host, bytes, &|_| String::new())
+}
+
+/// The same of bytes whose positions have a meaning, which is told where they differ.
+pub(crate) fn compare_at(
+    session: &mut Session,
+    host: &mut dyn Host,
+    bytes: &[u8],
+    place: &dyn Fn(usize) -> String,
+) -> Result<i64, Stop> {
     let position = session.golden_position;
     let golden = host.golden()?.get(position..).unwrap_or_default();
     if golden.starts_with(bytes) {
@@ -83,7 +93,8 @@ pub(crate) fn compare(session: &mut Session, host: &mut dyn Host, bytes: &[u8]) 
     let difference = bytes.iter().zip(golden).position(|(ours, theirs)| ours != theirs);
     let message = match difference {
         Some(at) => {
-            format!("byte {} is 0x{:02x} and the golden file has 0x{:02x}", position + at, bytes[at], golden[at])
+            let (ours, theirs, place) = (bytes[at], golden[at], place(at));
+            format!("byte {} is 0x{ours:02x} and the golden file has 0x{theirs:02x}{place}", position + at)
         }
         None => format!("the golden file ends after {} bytes and more came", position + golden.len()),
     };

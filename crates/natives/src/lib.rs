@@ -12,10 +12,15 @@
 
 mod compare;
 mod display;
+mod image;
+mod simulation;
+mod sound;
 mod source;
 mod writer;
 
 pub use headrace_ir::real::{self, format_real};
+
+pub use headrace_engine::Argument;
 
 use headrace_engine::Host;
 use headrace_ir::{IntType, Network, Scalar, Type};
@@ -73,17 +78,19 @@ impl Word {
 pub enum Parameter {
     /// A scalar by value. A declaration may have another width or signedness.
     Scalar(&'static str, Word),
-    /// A list of `uint(size=8)` of any length, by reference.
+    /// A list of integers of 8 bits, of any length and dimensions, by reference, which the native reads.
     Bytes(&'static str),
+    /// The same, which the native writes.
+    Room(&'static str),
+    /// A list that the native leaves alone, of any kind.
+    Unused(&'static str),
 }
 
-/// An argument of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// A scalar of the type that the table says; booleans are 0 or 1.
-    Scalar(i64),
-    /// The elements of a list; what the native leaves here is stored back.
-    Bytes(Vec<u8>),
+impl Parameter {
+    /// True when the native may write what is passed.
+    pub fn is_written(self) -> bool {
+        matches!(self, Parameter::Room(_))
+    }
 }
 
 /// Why a native does not return.
@@ -107,10 +114,11 @@ pub struct Session {
     source_position: usize,
     source_loops_done: u32,
     golden_position: usize,
+    pictures_compared: u64,
 }
 
 /// What a native does: gives its result, or 0 when it has none.
-pub type Call = fn(&mut Session, &mut dyn Host, &mut [Argument]) -> Result<i64, Stop>;
+pub type Call = for<'a> fn(&mut Session, &mut dyn Host, &mut [Argument<'a>]) -> Result<i64, Stop>;
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +143,8 @@ impl Native {
             .iter()
             .map(|parameter| match parameter {
                 Parameter::Scalar(name, word) => format!("{} {name}", word.scalar()),
-                Parameter::Bytes(name) => format!("List(type:uint(size=8), size=…) {name}"),
+                Parameter::Bytes(name) | Parameter::Room(name) => format!("List(type:uint(size=8), size=…) {name}"),
+                Parameter::Unused(name) => format!("List(type:…, size=…) {name}"),
             })
             .collect();
         let parameters = parameters.join(", ");
@@ -150,9 +159,10 @@ impl Native {
         parameters.len() == self.parameters.len()
             && parameters.iter().zip(self.parameters).all(|(declared, parameter)| match parameter {
                 Parameter::Scalar(_, word) => !declared.is_list() && word.accepts(declared.element),
-                Parameter::Bytes(_) => {
-                    declared.dims.len() == 1 && declared.element == Scalar::Int(IntType::unsigned(8))
+                Parameter::Bytes(_) | Parameter::Room(_) => {
+                    declared.is_list() && matches!(declared.element, Scalar::Int(int) if int.width <= 8)
                 }
+                Parameter::Unused(_) => declared.is_list() && declared.element != Scalar::String,
             })
             && match (self.result, result) {
                 (None, None) => true,
@@ -164,17 +174,33 @@ impl Native {
 
 /// All natives, sorted by unit and name.
 pub fn table() -> impl Iterator<Item = &'static Native> {
-    source::NATIVES.iter().chain(writer::NATIVES).chain(compare::NATIVES).chain(display::NATIVES)
+    [
+        source::NATIVES,
+        writer::NATIVES,
+        compare::NATIVES,
+        display::NATIVES,
+        image::NATIVES,
+        sound::NATIVES,
+        simulation::NATIVES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The row to which a native is bound. Only the last component of a qualified name counts.
 pub fn find(name: &str) -> Option<&'static Native> {
-    let bare = name.rsplit('.').next().unwrap_or(name);
+    let bare = bare_name(name);
     table().find(|native| native.name == bare)
 }
 
-/// Every native that the network declares and that cannot be bound. Actors without a body are never supplied.
-pub fn check(network: &Network) -> Vec<Diagnostic> {
+/// The last component of a qualified name, by which natives are bound.
+pub fn bare_name(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// Every native that the network declares and that cannot be bound. Natives that the user supplies, by their bare names, need
+/// none of the table; what cannot be handed to C at all is refused of these. Actors without a body are never supplied.
+pub fn check(network: &Network, supplied: &[String]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut seen = HashSet::new();
     for actor in &network.actors {
@@ -191,11 +217,29 @@ pub fn check(network: &Network) -> Vec<Diagnostic> {
         if !seen.insert((native.span, &native.name)) {
             continue;
         }
-        let name = native.name.rsplit('.').next().unwrap_or(&native.name);
+        let name = bare_name(&native.name);
+        if supplied.iter().any(|other| other == name) {
+            if native.parameters.iter().map(|ty| ty.element).chain(native.result).any(is_too_wide) {
+                diagnostics.push(
+                    Diagnostic::error(
+                        "native-signature",
+                        format!(
+                            "the native `{}` has integers of more than 64 bits, which C does not have",
+                            native.name
+                        ),
+                    )
+                    .at(native.span, "declared here"),
+                );
+            }
+            continue;
+        }
         match find(name) {
             None => diagnostics.push(
                 Diagnostic::error("unknown-native", format!("no platform supplies the native `{}`", native.name))
-                    .at(native.span, "declared here without a body"),
+                    .at(native.span, "declared here without a body")
+                    .help(
+                        "`headrace run --natives FILE.c` supplies it as a C function, which --natives-header declares",
+                    ),
             ),
             Some(row) if !row.accepts(&native.parameters, native.result) => diagnostics.push(
                 Diagnostic::error(
@@ -211,21 +255,25 @@ pub fn check(network: &Network) -> Vec<Diagnostic> {
     diagnostics
 }
 
-fn scalar(arguments: &[Argument], at: usize) -> Result<i64, Stop> {
+fn is_too_wide(scalar: Scalar) -> bool {
+    matches!(scalar, Scalar::Int(int) if int.width > 64)
+}
+
+fn scalar(arguments: &[Argument<'_>], at: usize) -> Result<i64, Stop> {
     match arguments.get(at) {
         Some(Argument::Scalar(value)) => Ok(*value),
         _ => Err(Stop::Error(format!("argument {at} of a native is not a scalar"))),
     }
 }
 
-fn bytes(arguments: &mut [Argument], at: usize) -> Result<&mut Vec<u8>, Stop> {
+fn bytes<'s>(arguments: &'s mut [Argument<'_>], at: usize) -> Result<&'s mut [u8], Stop> {
     match arguments.get_mut(at) {
         Some(Argument::Bytes(list)) => Ok(list),
         _ => Err(Stop::Error(format!("argument {at} of a native is not a list of bytes"))),
     }
 }
 
-fn count(arguments: &[Argument], at: usize) -> Result<usize, Stop> {
+fn count(arguments: &[Argument<'_>], at: usize) -> Result<usize, Stop> {
     let value = scalar(arguments, at)?;
     usize::try_from(value).map_err(|_| Stop::Error(format!("a native cannot take {value} bytes")))
 }
@@ -239,7 +287,7 @@ mod tests {
         name: &str,
         session: &mut Session,
         host: &mut CollectingHost,
-        arguments: &mut [Argument],
+        arguments: &mut [Argument<'_>],
     ) -> Result<i64, Stop> {
         (find(name).expect("in the table").call)(session, host, arguments)
     }
@@ -265,6 +313,7 @@ mod tests {
         assert!(row.accepts(&[list.clone(), count.clone()], None));
         assert!(!row.accepts(&[list.clone(), Type::scalar(Scalar::Bool)], None));
         assert!(!row.accepts(&[Type::list(Scalar::Int(IntType::unsigned(16)), vec![4]), count.clone()], None));
+        assert!(row.accepts(&[Type::list(Scalar::Int(IntType::signed(8)), vec![2, 4]), count.clone()], None));
         assert!(!row.accepts(&[list], None));
         assert!(!row.accepts(&[count.clone(), count], Some(Scalar::Bool)));
     }
@@ -276,9 +325,10 @@ mod tests {
         assert_eq!(call("source_init", &mut session, &mut host, &mut []), Ok(0));
         assert_eq!(call("source_sizeOfFile", &mut session, &mut host, &mut []), Ok(3));
         assert_eq!(call("source_readByte", &mut session, &mut host, &mut []), Ok(1));
-        let mut arguments = [Argument::Bytes(vec![9; 4]), Argument::Scalar(2)];
+        let mut room = [9; 4];
+        let mut arguments = [Argument::Bytes(&mut room), Argument::Scalar(2)];
         assert_eq!(call("source_readNBytes", &mut session, &mut host, &mut arguments), Ok(0));
-        assert_eq!(arguments[0], Argument::Bytes(vec![2, 3, 9, 9]));
+        assert_eq!(arguments[0], Argument::Bytes(&mut [2, 3, 9, 9]));
         assert!(matches!(
             call("source_readNBytes", &mut session, &mut host, &mut arguments),
             Err(Stop::Error(message)) if message.contains("2 bytes")
@@ -293,7 +343,8 @@ mod tests {
     fn compares_with_the_golden_file() {
         let mut session = Session::default();
         let mut host = CollectingHost { golden: vec![1, 2, 3, 4], ..CollectingHost::default() };
-        let mut good = [Argument::Bytes(vec![1, 2]), Argument::Scalar(2)];
+        let mut equal = [1, 2];
+        let mut good = [Argument::Bytes(&mut equal), Argument::Scalar(2)];
         assert_eq!(call("compare_NBytes", &mut session, &mut host, &mut good), Ok(0));
         let mut bad = [Argument::Scalar(9)];
         assert_eq!(call("compare_readByte", &mut session, &mut host, &mut bad), Err(Stop::Exit(1)));

@@ -7,13 +7,14 @@ use headrace_engine::Host;
 const WITHOUT_END: i64 = i32::MAX as i64;
 
 pub(crate) static NATIVES: &[Native] = &[
+    row("source_close", &[], None, nothing),
     row("source_decrementNbLoops", &[], None, decrement_loops),
     row("source_exit", &[Parameter::Scalar("status", Word::Int32)], None, exit),
     row("source_getNbLoop", &[], Some(Word::Uint32), loops),
     row("source_init", &[], None, init),
     row("source_isMaxLoopsReached", &[], Some(Word::Bool), is_last_loop_done),
     row("source_readByte", &[], Some(Word::Uint8), read_byte),
-    row("source_readNBytes", &[Parameter::Bytes("out"), Parameter::Scalar("n", Word::Uint32)], None, read_bytes),
+    row("source_readNBytes", &[Parameter::Room("out"), Parameter::Scalar("n", Word::Uint32)], None, read_bytes),
     row("source_rewind", &[], None, rewind),
     row("source_sizeOfFile", &[], Some(Word::Int32), size),
 ];
@@ -22,15 +23,19 @@ const fn row(name: &'static str, parameters: &'static [Parameter], result: Optio
     Native { unit: "std.stdio.Source", name, parameters, result, call }
 }
 
-fn init(session: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn init(session: &mut Session, host: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     host.source()?;
     session.source_position = 0;
     session.source_loops_done = 0;
     Ok(0)
 }
 
+fn nothing(_: &mut Session, _: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
+    Ok(0)
+}
+
 /// Past the end the file starts over, which is what endless programs expect.
-fn read_byte(session: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn read_byte(session: &mut Session, host: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let file = host.source()?;
     let at = if session.source_position < file.len() { session.source_position } else { 0 };
     let Some(&byte) = file.get(at) else {
@@ -40,7 +45,7 @@ fn read_byte(session: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> 
     Ok(i64::from(byte))
 }
 
-fn read_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument]) -> Result<i64, Stop> {
+fn read_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let n = count(arguments, 1)?;
     let out = bytes(arguments, 0)?;
     let room = out.len();
@@ -57,7 +62,7 @@ fn read_bytes(session: &mut Session, host: &mut dyn Host, arguments: &mut [Argum
     Ok(0)
 }
 
-fn size(_: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn size(_: &mut Session, host: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let length = host.source()?.len();
     match i32::try_from(length) {
         Ok(length) => Ok(i64::from(length)),
@@ -65,28 +70,28 @@ fn size(_: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64,
     }
 }
 
-fn rewind(session: &mut Session, _: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn rewind(session: &mut Session, _: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     session.source_position = 0;
     Ok(0)
 }
 
-fn decrement_loops(session: &mut Session, _: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn decrement_loops(session: &mut Session, _: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     session.source_loops_done = session.source_loops_done.saturating_add(1);
     Ok(0)
 }
 
-fn is_last_loop_done(session: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn is_last_loop_done(session: &mut Session, host: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     let loops = host.source_loops();
     Ok(i64::from(loops != 0 && session.source_loops_done >= loops))
 }
 
-fn loops(_: &mut Session, host: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn loops(_: &mut Session, host: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     Ok(match host.source_loops() {
         0 => WITHOUT_END,
         loops => i64::from(loops),
     })
 }
 
-fn exit(_: &mut Session, _: &mut dyn Host, arguments: &mut [Argument]) -> Result<i64, Stop> {
+fn exit(_: &mut Session, _: &mut dyn Host, arguments: &mut [Argument<'_>]) -> Result<i64, Stop> {
     Err(Stop::Exit(scalar(arguments, 0)? as i32))
 }

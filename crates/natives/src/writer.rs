@@ -16,11 +16,11 @@ pub(crate) static NATIVES: &[Native] = &[
 ];
 
 /// The host opens the file at the first byte and closes it at the end.
-fn nothing(_: &mut Session, _: &mut dyn Host, _: &mut [Argument]) -> Result<i64, Stop> {
+fn nothing(_: &mut Session, _: &mut dyn Host, _: &mut [Argument<'_>]) -> Result<i64, Stop> {
     Ok(0)
 }
 
-fn write(_: &mut Session, host: &mut dyn Host, arguments: &mut [Argument]) -> Result<i64, Stop> {
+fn write(_: &mut Session, host: &mut dyn Host, arguments: &mut [Argument<'_>]) -> Result<i64, Stop> {
     host.writer_write(scalar(arguments, 0)? as u8)?;
     Ok(0)
 }

@@ -45,22 +45,16 @@ impl evaluate::Host for Bridge<'_> {
             self.stop = Some(Stop::Error(format!("no platform supplies the native `{name}`")));
             return None;
         };
-        let mut given: Vec<Argument> = arguments
-            .iter()
+        let mut given: Vec<Argument<'_>> = arguments
+            .iter_mut()
             .zip(row.parameters)
             .map(|(argument, parameter)| match (argument, parameter) {
                 (NativeValue::Value(value), Parameter::Scalar(_, word)) => Argument::Scalar(word.convert(*value)),
-                (NativeValue::Value(value), Parameter::Bytes(_)) => Argument::Scalar(*value),
-                (NativeValue::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
+                (NativeValue::Value(value), _) => Argument::Scalar(*value),
+                (NativeValue::Bytes(bytes), _) => Argument::Bytes(bytes),
             })
             .collect();
-        let result = (row.call)(self.session, self.host, &mut given);
-        for (argument, given) in arguments.iter_mut().zip(given) {
-            if let (NativeValue::Bytes(bytes), Argument::Bytes(left)) = (argument, given) {
-                *bytes = left;
-            }
-        }
-        match result {
+        match (row.call)(self.session, self.host, &mut given) {
             Ok(value) => Some(value),
             Err(stop) => {
                 self.stop = Some(stop);

@@ -43,6 +43,9 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.networks.is_empty() && !target.gathers {
         return Err(Failure::usage("NETWORK is missing"));
     }
+    if arguments.main && target.name != "c" {
+        return Err(Failure::usage(format!("--main: target {} makes no programs; c does", target.name)));
+    }
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let library = context.library()?;
     let files = match arguments.networks.as_slice() {
@@ -54,6 +57,11 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         }
         [_, _, ..] if !target.gathers => {
             return Err(Failure::usage(format!("target {} makes a project of one network at a time", target.name)));
+        }
+        _ if arguments.main => {
+            return Err(Failure::usage(
+                "--main makes a program of a network; of a primitive, name the network that is meant",
+            ));
         }
         networks => {
             let sets = sets_of(&library, networks, target)?;
@@ -143,6 +151,7 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
     words.extend(arguments.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
+    words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
     let trials = match arguments.tune {
@@ -150,7 +159,8 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
         false => None,
     };
     let (command, fused) = (words.join(" "), !arguments.unfused);
-    Ok(Options { command, fifo_tokens: arguments.fifo, fused, trials, ..Options::default() })
+    let main = arguments.main;
+    Ok(Options { command, fifo_tokens: arguments.fifo, fused, trials, main, ..Options::default() })
 }
 
 fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diagnostic>>) -> Outcome<Files> {

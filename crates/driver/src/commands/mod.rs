@@ -13,6 +13,7 @@ mod format;
 mod graph;
 mod list;
 mod man;
+mod natives;
 mod run;
 mod summary;
 mod test;

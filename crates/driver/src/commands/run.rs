@@ -1,6 +1,6 @@
 //! `headrace run`.
 
-use super::Context;
+use super::{Context, natives};
 use crate::cli::{EngineName, FuseWhen, RunArgs};
 use crate::engines::{self, Choice, Machine};
 use crate::failure::{Failure, Outcome, Status};
@@ -49,6 +49,10 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         }
         None => context.elaborate(&arguments.network, &arguments.parameters)?,
     };
+    if arguments.natives_header {
+        return natives::print_header(context, &network, &arguments.network);
+    }
+    let supplied = natives::supplied(context, &network, &arguments.natives)?;
     let mut feed = Feed::new(&network);
     feed.max_firings = arguments.max_firings;
     let n_bytes = bind_inputs(&mut feed, &network, &inputs)?;
@@ -63,10 +67,22 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         None => Choice::Best,
     };
     let mut host = ProgramHost::open(arguments)?;
+    supplied.iter().for_each(|supplied| host.supply(supplied.clone()));
     let fifo_tokens = arguments.fifo.unwrap_or(DEFAULT_FIFO_TOKENS);
     let profile = arguments.profile.is_some() || arguments.write_fifos.is_some();
     let traced = trace.is_some().then(|| traced(&network, &arguments.trace_only)).transpose()?.flatten();
-    let mut settings = engines::Settings { choice, fifo_tokens, order, trace, traced, profile, mapping: None };
+    let mut settings = engines::Settings {
+        choice,
+        fifo_tokens,
+        order,
+        trace,
+        traced,
+        profile,
+        mapping: None,
+        lenient_indices: false,
+        supplied,
+    };
+    settings.lenient_indices = arguments.lenient_indices;
     // Firings are counted by schedulers; who maps instances wants them apart.
     let counts = profile || arguments.stats || arguments.max_firings.is_some() || arguments.mapping.is_some();
     let fusing = Fusing {

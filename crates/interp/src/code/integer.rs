@@ -296,16 +296,16 @@ impl Scope<'_> {
                 (|$m:ident| $base:expr) => {
                     match index.value {
                         Word::Frame(at) => code(move |$m| {
-                            let index = $m.memory.words[$m.frame.words + at];
+                            let mut index = $m.memory.words[$m.frame.words + at];
                             if index as u64 >= size {
-                                return Err(outside(index, size as u32, span));
+                                index = outside($m, index, size as u32, span)?;
                             }
                             Ok($m.memory.words[$base + offset + index as usize * stride])
                         }),
                         value => code(move |$m| {
-                            let index = value.get($m)?;
+                            let mut index = value.get($m)?;
                             if index as u64 >= size {
-                                return Err(outside(index, size as u32, span));
+                                index = outside($m, index, size as u32, span)?;
                             }
                             Ok($m.memory.words[$base + offset + index as usize * stride])
                         }),

@@ -6,6 +6,7 @@
 
 mod action;
 mod integer;
+mod native;
 mod operators;
 mod place;
 mod scalar;
@@ -149,6 +150,8 @@ pub(crate) struct Context<'a> {
     frames: Vec<Arc<Frame>>,
     /// Computes all integers in the widest representation, to check the others against.
     widest: bool,
+    /// Bare names of the natives that the host supplies.
+    supplied: &'a [String],
 }
 
 /// The context and the locals of one action or procedure.
@@ -176,7 +179,7 @@ fn lay_out(actor: &Actor, fixed: &mut Extent) -> (Vec<(Home, Type)>, Extent) {
 }
 
 /// Compiles an actor whose constants are to lie at `fixed`, which grows by them.
-pub(crate) fn compile(actor: &Actor, fixed: &mut Extent, widest: bool) -> Compiled<ActorCode> {
+pub(crate) fn compile(actor: &Actor, fixed: &mut Extent, widest: bool, supplied: &[String]) -> Compiled<ActorCode> {
     if let Some(port) = actor.inputs.iter().chain(&actor.outputs).find(|port| port.ty == Scalar::String) {
         return malformed("a port that carries text", port.span);
     }
@@ -187,7 +190,7 @@ pub(crate) fn compile(actor: &Actor, fixed: &mut Extent, widest: bool) -> Compil
         .map(|procedure| Arc::new(Frame::new(&procedure.locals, procedure.n_parameters)))
         .collect();
     let results = actor.procedures.iter().map(|procedure| procedure.result.as_ref().map(|(ty, _)| *ty)).collect();
-    let context = Context { actor, variables, results, frames, widest };
+    let context = Context { actor, variables, results, frames, widest, supplied };
     let mut procedures = Vec::new();
     for (procedure, frame) in actor.procedures.iter().zip(&context.frames) {
         let scope = Scope { context: &context, frame };

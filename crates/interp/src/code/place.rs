@@ -17,17 +17,16 @@ impl Index {
     #[inline]
     fn offset(&self, m: &mut Machine<'_>) -> Result<usize, Fault> {
         let value = self.value.get(m)?;
-        if (value as u64) < u64::from(self.size) {
-            Ok(value as usize * self.stride)
-        } else {
-            Err(outside(value, self.size, self.span))
-        }
+        let index =
+            if (value as u64) < u64::from(self.size) { value } else { outside(m, value, self.size, self.span)? };
+        Ok(index as usize * self.stride)
     }
 }
 
+/// What an index outside its list stands for: nothing, or its first element where the user wants that.
 #[cold]
-pub(super) fn outside(index: impl std::fmt::Display, size: u32, span: Span) -> Fault {
-    trap(format!("index {index} is outside 0..{}", size - 1), span)
+pub(super) fn outside(m: &Machine<'_>, index: i64, size: u32, span: Span) -> Result<i64, Fault> {
+    if m.lenient_indices { Ok(0) } else { Err(trap(format!("index {index} is outside 0..{}", size - 1), span)) }
 }
 
 /// The address of a place: constant indices are folded into the home, except those that are out of range.

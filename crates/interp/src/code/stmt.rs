@@ -4,11 +4,8 @@ use super::integer::Number;
 use super::place::Address;
 use super::{Block, Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{Cell, convert, word_to_int, wrap_word};
-use crate::machine::{Class, Fault, Machine, Stop, trap};
-use headrace_ir::{
-    Argument, Expr, Int, IntType, LocalId, NativeId, Place, ProcedureId, Root, Scalar, Stmt, StmtKind, Type,
-};
-use headrace_natives as natives;
+use crate::machine::{Class, Fault, Machine};
+use headrace_ir::{Argument, Expr, Int, IntType, LocalId, Place, ProcedureId, Root, Scalar, Stmt, StmtKind, Type};
 use headrace_source::Span;
 
 impl Scope<'_> {
@@ -148,9 +145,9 @@ impl Scope<'_> {
                 (|$m:ident| $base:expr) => {
                     code(move |$m| {
                         let value = value.get($m)?;
-                        let index = index.value.get($m)?;
+                        let mut index = index.value.get($m)?;
                         if index as u64 >= size {
-                            return Err(super::place::outside(index, size as u32, span));
+                            index = super::place::outside($m, index, size as u32, span)?;
                         }
                         let at = $base + offset + index as usize * stride;
                         $m.memory.words[at] = value;
@@ -275,7 +272,7 @@ impl Scope<'_> {
     }
 
     /// Where a scalar local lies.
-    fn local(&self, local: LocalId, span: Span) -> Compiled<(usize, Type)> {
+    pub(super) fn local(&self, local: LocalId, span: Span) -> Compiled<(usize, Type)> {
         match self.frame.homes.get(local.index()) {
             Some((Home::Frame(at), ty)) if !ty.is_list() => Ok((*at, ty.clone())),
             _ => malformed("a local that does not exist", span),
@@ -324,97 +321,6 @@ impl Scope<'_> {
                 })
             }
         })
-    }
-
-    fn call_native(
-        &self,
-        result: Option<LocalId>,
-        native: NativeId,
-        arguments: &[Argument],
-        span: Span,
-    ) -> Compiled<Run<()>> {
-        let Some(declared) = self.context.actor.natives.get(native.index()) else {
-            return malformed("a native that does not exist", span);
-        };
-        let Some(row) = natives::find(&declared.name) else {
-            return malformed("a native that no platform supplies", span);
-        };
-        if arguments.len() != row.parameters.len() {
-            return malformed("a native with the wrong number of arguments", span);
-        }
-        let mut passed = Vec::new();
-        for (argument, parameter) in arguments.iter().zip(row.parameters) {
-            passed.push(match (argument, parameter) {
-                (Argument::Value(value), natives::Parameter::Scalar(_, word)) => {
-                    NativeArgument::Scalar(self.stored_word(word.scalar(), value)?)
-                }
-                (Argument::List(place), natives::Parameter::Bytes(_)) => {
-                    let address = self.address(place)?;
-                    if Class::of(address.ty.element) != Class::Word {
-                        return malformed("a list of another kind", span);
-                    }
-                    NativeArgument::Bytes(address)
-                }
-                _ => return malformed("an argument of another kind", span),
-            });
-        }
-        let result = match result {
-            Some(local) => {
-                let (at, ty) = self.local(local, span)?;
-                if Class::of(ty.element) != Class::Word {
-                    return malformed("a result of another kind", span);
-                }
-                Some((at, ty.element))
-            }
-            None => None,
-        };
-        let name = declared.name.clone();
-        Ok(code(move |m: &mut Machine<'_>| {
-            let mut values = Vec::with_capacity(passed.len());
-            let mut lists = Vec::new();
-            for argument in &passed {
-                values.push(match argument {
-                    NativeArgument::Scalar(word) => natives::Argument::Scalar(word.get(m)?),
-                    NativeArgument::Bytes(address) => {
-                        let at = address.locate(m, |extent| extent.words)?;
-                        let words = &m.memory.words[at..at + address.ty.len()];
-                        let bytes = words.iter().map(|&word| word as u8).collect();
-                        lists.push((values.len(), at, address.ty.element));
-                        natives::Argument::Bytes(bytes)
-                    }
-                });
-            }
-            let value = (row.call)(&mut m.session, m.host, &mut values).map_err(|stop| match stop {
-                natives::Stop::Exit(status) => Box::new(Stop::Exit(status)),
-                natives::Stop::Error(message) => trap(format!("{name}: {message}"), span),
-            })?;
-            for (position, at, ty) in lists {
-                if let natives::Argument::Bytes(bytes) = &values[position] {
-                    for (word, byte) in m.memory.words[at..].iter_mut().zip(bytes) {
-                        *word = stored_byte(ty, *byte);
-                    }
-                }
-            }
-            if let Some((at, ty)) = result {
-                m.memory.words[m.frame.words + at] = match ty {
-                    Scalar::Int(int) => wrap_word(int, value),
-                    _ => value,
-                };
-            }
-            Ok(())
-        }))
-    }
-}
-
-enum NativeArgument {
-    Scalar(Word),
-    Bytes(Address),
-}
-
-fn stored_byte(ty: Scalar, byte: u8) -> i64 {
-    match ty {
-        Scalar::Int(int) => wrap_word(int, i64::from(byte)),
-        _ => i64::from(byte),
     }
 }
 

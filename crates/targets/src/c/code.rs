@@ -88,6 +88,11 @@ impl<'a> Code<'a> {
         self.plan.options.checked
     }
 
+    /// True when an index outside its list is one of these.
+    pub fn checked_indices(&self) -> bool {
+        self.checked() && !self.plan.options.lenient_indices
+    }
+
     /// Reports something that this target cannot do.
     pub fn unsupported(&self, span: Span, what: &str) {
         self.plan.diagnostics.borrow_mut().push(

@@ -19,6 +19,7 @@ mod functions;
 pub mod fused;
 pub mod kernel;
 mod names;
+pub mod natives;
 mod network;
 mod node;
 mod partition;
@@ -94,6 +95,10 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Report run-time errors of the program. Otherwise what is not proven is kept in bounds.
     pub checked: bool,
+    /// Where errors are reported, an index outside its list still stands for the first element.
+    pub lenient_indices: bool,
+    /// A project has a program, too, which reports run-time errors.
+    pub main: bool,
     /// Count the firings of each action, and keep exactly to the limit of a run.
     pub count_firings: bool,
     /// Measure the time of each instance and how full FIFOs get; for networks that one thread runs on their scheduler.
@@ -119,6 +124,8 @@ impl Default for Options {
             prefix: None,
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: false,
+            lenient_indices: false,
+            main: false,
             count_firings: false,
             profile: false,
             mapping: None,

@@ -57,7 +57,7 @@ impl Code<'_> {
         let ty = self.type_of(place.root);
         place.indices.iter().zip(&ty.dims).any(|(index, &size)| {
             let node = self.node(index);
-            node.can_stop || (self.checked() && !index_proven(&node.range, size))
+            node.can_stop || (self.checked_indices() && !index_proven(&node.range, size))
         })
     }
 

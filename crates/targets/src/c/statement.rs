@@ -386,30 +386,59 @@ impl Code<'_> {
             items.push(match argument {
                 Argument::Value(value) => {
                     let node = self.node(value);
-                    let value = match ty.element {
-                        Scalar::Int(_) if Repr::holding(&node.range).is_some() => self.exact(&node).to(Repr::I64),
-                        Scalar::Bool => self.value(&node).cast("int64_t", Kind::Int(Repr::I64)),
-                        _ => {
-                            self.unsupported(span, "a native that takes text, reals or integers of more than 64 bits");
-                            Value::int(&Int::ZERO, Repr::I64)
+                    match ty.element {
+                        Scalar::Int(_) if Repr::holding(&node.range).is_some() => {
+                            format!("{{{}, NULL, 0, 0.0, NULL}}", self.exact(&node).to(Repr::I64).text)
                         }
-                    };
-                    format!("{{{}, NULL, 0}}", value.text)
+                        Scalar::Bool => {
+                            let value = self.value(&node).cast("int64_t", Kind::Int(Repr::I64));
+                            format!("{{{}, NULL, 0, 0.0, NULL}}", value.text)
+                        }
+                        Scalar::Real(_) => {
+                            let value = self.value(&node);
+                            format!("{{0, NULL, 0, (double)({}), NULL}}", value.text)
+                        }
+                        Scalar::String => format!("{{0, NULL, 0, 0.0, {}}}", self.value(&node).text),
+                        Scalar::Int(_) => {
+                            self.unsupported(span, "a native that takes integers of more than 64 bits");
+                            "{0}".to_owned()
+                        }
+                    }
                 }
                 Argument::List(place) => {
-                    let n = self.type_of(place.root).after_indices(place.indices.len()).len();
+                    let list = self.type_of(place.root).after_indices(place.indices.len());
+                    if ctype::is_wide(list.element) {
+                        self.unsupported(span, "a native that takes a list of integers of more than 64 bits");
+                    }
+                    let bytes = list.len() as u64 * ctype::element_bytes(list.element);
                     let pointer = self.list(place);
-                    format!("{{0, {pointer}, {n}}}")
+                    match list.element {
+                        Scalar::Int(ty) if ty.width <= 8 && !ty.signed => {
+                            format!("{{0, {pointer}, {bytes}, 0.0, NULL}}")
+                        }
+                        Scalar::String => {
+                            let n = list.len();
+                            format!("{{0, (uint8_t *){pointer}, (uint32_t)({n} * sizeof(const char *)), 0.0, NULL}}")
+                        }
+                        _ => format!("{{0, (uint8_t *){pointer}, {bytes}, 0.0, NULL}}"),
+                    }
                 }
             });
         }
         let place = self.native_place(span);
         let n = items.len();
-        let list = if n == 0 {
+        // Reals and texts come back in an argument of their own.
+        let answer = match native.result {
+            Some(Scalar::Real(_)) => Some("real"),
+            Some(Scalar::String) => Some("text"),
+            _ => None,
+        };
+        items.extend(answer.map(|_| "{0, NULL, 0, 0.0, NULL}".to_owned()));
+        let list = if items.is_empty() {
             "NULL".to_owned()
         } else {
             let name = self.temporary("arguments");
-            self.line(&format!("struct headrace_argument {name}[{n}] = {{{}}};", items.join(", ")));
+            self.line(&format!("struct headrace_argument {name}[{}] = {{{}}};", items.len(), items.join(", ")));
             name
         };
         let bare = native.name.rsplit('.').next().unwrap_or(&native.name);
@@ -418,13 +447,24 @@ impl Code<'_> {
         match target {
             Some((local, text)) if !text.is_empty() => {
                 let scalar = self.locals[local.index()].ty.element;
+                if let Some(member) = answer {
+                    self.line(&format!("(void){call};"));
+                    let given = format!("{list}[{n}].{member}");
+                    let given = match scalar {
+                        Scalar::Real(ty) => stored(&round_real(&Value::primary(given, Kind::Real), ty), scalar),
+                        _ => given,
+                    };
+                    self.line(&format!("{text} = {given};"));
+                    self.stop_after_call();
+                    return;
+                }
                 let value = match scalar {
                     Scalar::Bool => format!("{call} != 0"),
                     Scalar::Int(ty) if ty.width <= 64 => {
                         wrap_value(&Value::primary(call, Kind::Int(Repr::I64)), ty).text
                     }
                     _ => {
-                        self.unsupported(span, "a native whose result is neither a bool nor an integer of 64 bits");
+                        self.unsupported(span, "a native whose result is an integer of more than 64 bits");
                         call
                     }
                 };

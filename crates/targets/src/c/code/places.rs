@@ -45,8 +45,8 @@ impl Code<'_> {
         if index_proven(&node.range, size) {
             return self.exact(&node);
         }
-        if !self.checked() {
-            if size.is_power_of_two() {
+        if !self.checked_indices() {
+            if size.is_power_of_two() && !self.plan.options.lenient_indices {
                 // Keeps what is inside as it is and brings the rest inside.
                 let bits = u64::from(size.trailing_zeros()).max(1);
                 let low = self.low(&node, bits);

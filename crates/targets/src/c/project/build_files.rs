@@ -79,6 +79,16 @@ and may be optimised and linked as you like. The header beside each declares its
 `make lli` links everything into one module and runs the test in `lli`; `CLANG=clang-16` says which tools are taken.
 ";
 
+/// What users of the program want to know.
+pub(super) const README_PROGRAM: &str = "
+## The program
+
+`make main` makes `bin/NAME`, which runs the network as `headrace run` does: `--in PORT=FILE` and `--out PORT=FILE` for its ports,
+`--source`, `--writer`, `--golden` and `--video` for the files of natives, what actors print on standard output, and the same exit
+status: 0 done; 1 the input is wrong, a check failed, or a run-time error; 2 wrong usage; 3 input was left undelivered; or what
+the program itself exits with. `bin/NAME --help` lists everything. Input files are read whole before it begins.
+";
+
 /// What compiles the core without a C library: the only headers are those of the compiler itself.
 const FREESTANDING_RULES: &str = "
 .PHONY: freestanding

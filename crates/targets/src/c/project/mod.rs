@@ -7,6 +7,7 @@
 pub(crate) mod answers;
 mod answers_of_many;
 pub(crate) mod build_files;
+mod program;
 pub(crate) mod shape;
 
 use super::{Emission, Options, emit, emit_with};
@@ -38,10 +39,15 @@ pub fn of_network(
     recording: Option<&Recording>,
     options: &Options,
 ) -> Result<Files, Vec<Diagnostic>> {
-    let mut emission = emit(network, options)?;
+    // A program tells of run-time errors as `headrace run` does.
+    let mut emission = emit(network, &Options { checked: options.checked || options.main, ..options.clone() })?;
     let name = emission.prefix.clone();
     let head = head(options);
     add_kernels(&mut emission, options);
+    let mut of_program = Files::new();
+    if options.main {
+        program::add(&mut of_program, network, &emission, &head)?;
+    }
     let mut files = in_source_folder(emission.files);
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     files.insert("test/test.c".into(), answers::of_network(&head, &name, network, recording).into_bytes());
@@ -51,6 +57,10 @@ pub fn of_network(
         &options.command,
         &format!("The network `{}` as a library in C.", network.name),
     );
+    if options.main {
+        files.extend(of_program);
+        program::add_rules(&mut files, &name);
+    }
     Ok(files)
 }
 

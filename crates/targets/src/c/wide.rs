@@ -158,12 +158,18 @@ impl Code<'_> {
 
     fn wide_shift_left(&mut self, node: &Node<'_>, ty: IntType, words: u32) -> String {
         let (x, count) = (&node.kids[0], &node.kids[1]);
-        let unwrapped = words * 32 <= ty.width || x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(ty);
-        let have = if unwrapped { words } else { ty.width.div_ceil(32).max(words) };
+        let unwrapped = words * 32 <= ty.width || x.range.shift_left_fits(&count.range, ty);
+        let mut have = if unwrapped { words } else { ty.width.div_ceil(32).max(words) };
+        let either_way = count.range.low.is_negative();
+        if either_way {
+            // What is shifted out at the left may come back.
+            have = have.max(exact_words(x));
+        }
         let value = self.wide(x, have);
-        let by = self.shift_count(node, count);
+        let by = if either_way { self.signed_count(node, count) } else { self.left_count(node) };
         let name = self.array("wide", have);
-        self.line(&format!("hr_wide_shl({name}, {value}, {have}, {});", by.text));
+        let function = if either_way { "shift" } else { "shl" };
+        self.line(&format!("hr_wide_{function}({name}, {value}, {have}, {});", by.text));
         if !unwrapped {
             self.line(&format!("hr_wide_wrap({name}, {have}, {}, {});", ty.width, ty.signed));
         }

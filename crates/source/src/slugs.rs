@@ -52,6 +52,7 @@ pub const SLUGS: &[(Slug, &str)] = &[
     ("missing-class", "no source root has the actor or network that is instantiated"),
     ("missing-parameter", "a parameter without a default is not given"),
     ("modulus-not-positive", "a constant modulus is zero or negative"),
+    ("narrowing-argument", "a variable is passed to a parameter that cannot hold all of its values"),
     ("narrowing-connection", "a connection leads to a port that cannot hold all of its tokens"),
     ("native-signature", "a native procedure is declared with other types than the platform supplies it with"),
     ("negative-shift", "a constant count of a shift is negative"),

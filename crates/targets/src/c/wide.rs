@@ -9,6 +9,9 @@ use headrace_ir::{BinaryOp, ExprKind, Int, IntType, Scalar};
 /// Longest intermediate result, in words.
 const MAX_WORDS: u32 = 2048;
 
+/// Words of a constant that are written out even where most of them are zero.
+const MAX_WRITTEN_WORDS: u32 = 16;
+
 impl Code<'_> {
     /// A pointer to `words` words that are the expression modulo 2^(32 words): two's complement, so the exact value
     /// when it fits. What it points to must not be written.
@@ -17,7 +20,9 @@ impl Code<'_> {
             self.unsupported(node.expr.span, "integers of more than 65536 bits");
             return "NULL".to_owned();
         }
-        if let Some(value) = node.range.single().filter(|_| !node.can_stop) {
+        // A small number in many words is not written out.
+        let many = words > MAX_WRITTEN_WORDS && Repr::holding(&node.range).is_some();
+        if let Some(value) = node.range.single().filter(|_| !node.can_stop && !many) {
             return self.wide_constant(value, words);
         }
         if let Some(repr) = Repr::holding(&node.range) {

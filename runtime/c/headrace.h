@@ -74,7 +74,7 @@ enum headrace_trap_code {
     HEADRACE_TRAP_INDEX = 1,          /* a = index, b = size of the dimension */
     HEADRACE_TRAP_DIVISION = 2,       /* division by zero */
     HEADRACE_TRAP_MODULUS = 3,        /* modulus not positive */
-    HEADRACE_TRAP_SHIFT = 4,          /* negative shift count */
+    HEADRACE_TRAP_SHIFT = 4,          /* a = count of a shift: negative, or too far */
     HEADRACE_TRAP_DEPTH = 5,          /* calls nest too deeply */
     HEADRACE_TRAP_NATIVE = 6          /* a native cannot do its work, or there is none */
 };
@@ -219,6 +219,21 @@ static inline uint32_t hr_shl32(uint32_t x, uint64_t count) {
 
 static inline uint64_t hr_shl64(uint64_t x, uint64_t count) {
     return count < 64u ? x << count : 0u;
+}
+
+/* Left shifts by any count; a negative one shifts to the right. */
+static inline uint64_t hr_shift_i64(int64_t x, int64_t count) {
+    if (count >= 0) {
+        return hr_shl64((uint64_t)x, (uint64_t)count);
+    }
+    return (uint64_t)(x >> (count > -63 ? -count : 63));
+}
+
+static inline uint64_t hr_shift_u64(uint64_t x, int64_t count) {
+    if (count >= 0) {
+        return hr_shl64(x, (uint64_t)count);
+    }
+    return count > -64 ? x >> -count : 0u;
 }
 
 static inline uint32_t hr_shr_u32(uint32_t x, uint64_t count) {

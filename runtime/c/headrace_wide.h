@@ -169,6 +169,15 @@ static inline void hr_wide_shr(uint32_t *r, const uint32_t *a, size_t words, uin
     }
 }
 
+/* Left shift by any count; a negative one shifts to the right. */
+static inline void hr_wide_shift(uint32_t *r, const uint32_t *a, size_t words, int64_t count) {
+    if (count >= 0) {
+        hr_wide_shl(r, a, words, (uint64_t)count);
+    } else {
+        hr_wide_shr(r, a, words, (uint64_t)0 - (uint64_t)count);
+    }
+}
+
 /* Negative, zero or positive as a is less than, equal to or greater than b. */
 static inline int hr_wide_compare(const uint32_t *a, const uint32_t *b, size_t words) {
     const bool a_negative = hr_wide_negative(a, words);

@@ -11,6 +11,7 @@ mod effects;
 pub mod filled;
 pub mod flow;
 mod inlining;
+pub mod narrowed;
 pub mod operations;
 pub mod order_dependence;
 pub mod partition;

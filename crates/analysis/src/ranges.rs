@@ -11,7 +11,7 @@
 mod expression;
 mod interval;
 
-pub use expression::of_expr;
+pub use expression::{of_expr, usual_count, with_counts_up_to};
 pub use interval::{Interval, of_scalar};
 
 use headrace_ir::{

@@ -11,7 +11,7 @@
 
 use crate::flow::{ActorFlow, Decides, Dependence, NodeId, Origin, Scope};
 use crate::order_dependence;
-use headrace_ir::{Action, ActionId, Actor, Guard, StateId, StmtKind, VariableId};
+use headrace_ir::{Action, ActionId, Actor, Guard, Network, StateId, StmtKind, VariableId};
 use std::collections::BTreeSet;
 
 /// Tokens that one firing moves, for each port in order.
@@ -106,6 +106,15 @@ pub fn reachable_states(actor: &Actor) -> Vec<StateId> {
 
 /// The class of an actor, by its FSM, the rates of its actions and what its guards read.
 pub fn classify(actor: &Actor) -> Class {
+    classify_among(actor, &order_dependence::findings(actor))
+}
+
+/// The class of an actor of a network, at which tokens from itself are there as soon as they are made.
+pub fn classify_in(network: &Network, actor: usize) -> Class {
+    classify_among(&network.actors[actor], &order_dependence::findings_in(network, actor))
+}
+
+fn classify_among(actor: &Actor, findings: &[order_dependence::Finding]) -> Class {
     let mut path: Vec<StateId> = Vec::new();
     let mut firings: Vec<Rates> = Vec::new();
     let all_tests = || {
@@ -140,7 +149,7 @@ pub fn classify(actor: &Actor) -> Class {
         let rates = |action: ActionId| actor.actions.get(action.index()).map(|action| of_action(actor, action));
         let expected = rates(first.action);
         if let Some(other) = rest.iter().find(|test| test.next != first.next || rates(test.action) != expected) {
-            return by_values(actor, Choice { state, actions: (first.action, other.action) });
+            return by_values(actor, findings, Choice { state, actions: (first.action, other.action) });
         }
         path.push(state);
         firings.extend(expected);
@@ -149,9 +158,9 @@ pub fn classify(actor: &Actor) -> Class {
 }
 
 /// The class of an actor with this choice.
-fn by_values(actor: &Actor, choice: Choice) -> Class {
-    let time = order_dependence::findings(actor).into_iter().find_map(|finding| match finding.dependence {
-        order_dependence::Dependence::Time { ports } => Some(ports),
+fn by_values(actor: &Actor, findings: &[order_dependence::Finding], choice: Choice) -> Class {
+    let time = findings.iter().find_map(|finding| match &finding.dependence {
+        order_dependence::Dependence::Time { ports } => Some(ports.clone()),
         order_dependence::Dependence::Overlap => None,
     });
     if let Some(ports) = time {

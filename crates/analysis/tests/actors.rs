@@ -1,7 +1,7 @@
 //! Classes and order dependence of small actors.
 
 use headrace_analysis::order_dependence::{Dependence, diagnostics, findings};
-use headrace_analysis::rates::{Class, Rates, Reason, classify};
+use headrace_analysis::rates::{Class, Rates, Reason, classify, classify_in};
 use headrace_frontend::{Session, SourceKind, SourceProvider, SourceText, Top, elaborate};
 use headrace_ir::Network;
 
@@ -270,4 +270,52 @@ fn one_report_names_all_that_can_fire_instead() {
     let said = diagnostics(&network(body));
     let first = said.iter().filter(|diagnostic| diagnostic.notes == ["so can 1 other"]).count();
     assert_eq!((first, said.iter().filter(|diagnostic| diagnostic.slug == "time-dependent").count()), (1, 4));
+}
+
+#[test]
+fn what_a_parameter_cannot_hold_is_told() {
+    let body = "uint(size=64) wide; uint(size=64) small;
+        function clz(uint(size=32) a) --> uint(size=8) : if a = 0 then 32 else 0 end end
+        a: action A:[x] ==> Out:[clz(wide) + clz(small) + clz(wide >> 32) + clz(x)]
+        do wide := wide + x; small := (x & 15); end";
+    let said = headrace_analysis::narrowed::diagnostics(&network(body).actors[0]);
+    let said: Vec<_> = said.iter().map(|problem| (problem.slug, problem.message.as_str())).collect();
+    assert_eq!(said, [("narrowing-argument", "`wide` has more bits than the parameter `a` of `clz`")]);
+}
+
+#[test]
+fn tokens_of_its_own_depend_on_no_time() {
+    let source = "actor X() uint(size=8) A, uint(size=8) B ==> uint(size=8) Out :
+        a: action A:[x] ==> Out:[x] end b: action B:[x] ==> end priority b > a; end end";
+    let looped = |connections: &str| {
+        let text =
+            format!("network N() uint(size=8) In ==> uint(size=8) O : entities x = X(); structure {connections} end");
+        let mut session = Session::new();
+        let top = Top::Source(SourceText { display: "N.nl".into(), text, kind: SourceKind::Nl }, None);
+        let network = elaborate(&mut session, &One(source), &top, &[]);
+        network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()))
+    };
+    let own = looped("In --> x.A; x.Out --> x.B; x.Out --> O;");
+    assert_eq!(diagnostics(&own), []);
+    assert!(!matches!(classify_in(&own, 0), Class::Dynamic { reason: Reason::Time(_), .. }));
+    let foreign = looped("In --> x.B; x.Out --> x.A; x.Out --> O;");
+    assert_eq!(diagnostics(&foreign)[0].slug, "time-dependent");
+}
+
+/// One actor to instantiate.
+struct One(&'static str);
+
+impl SourceProvider for One {
+    fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
+        let text = SourceText { display: "X.cal".into(), text: self.0.into(), kind: SourceKind::Cal };
+        Ok((name == "X").then_some(text))
+    }
+
+    fn similar(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn places(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

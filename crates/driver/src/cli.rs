@@ -34,6 +34,10 @@ pub struct Cli {
     #[arg(short = 'L', long = "library", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
     pub roots: Vec<PathBuf>,
 
+    /// Keep integers in 8, 16, 32 or 64 bits, as C code of Orcc does: for programs written for it that rely on that
+    #[arg(long, global = true)]
+    pub orcc_widths: bool,
+
     /// When to colour what goes to standard error
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Colour,

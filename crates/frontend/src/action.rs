@@ -125,6 +125,7 @@ impl Builder<'_> {
             let mut locals = Vec::with_capacity(pattern.names.len());
             for name in &pattern.names {
                 let id = self.add_local(&name.text, ty.clone(), LocalKind::Pattern);
+                self.check_hidden(name);
                 self.bind(name, Binding::Local { id, assignable: true, span: name.span });
                 locals.push(id);
             }

@@ -1,6 +1,8 @@
 //! The body that is being lowered: its locals, the names in scope, and the statements so far.
 
 use crate::builder::Builder;
+use crate::fits::machine_width;
+use crate::members::Member;
 use crate::session::EntityId;
 use crate::types::{Bounds, Elem, Ty};
 use headrace_ir as ir;
@@ -212,6 +214,25 @@ impl Builder<'_> {
         hidden
     }
 
+    /// Warns of a name of an action, function or procedure that hides a variable, parameter or port of the actor.
+    pub fn check_hidden(&mut self, name: &ast::Name) {
+        let file = self.file(self.body.home);
+        let Some(actor) = file.actor() else { return };
+        let port = || actor.inputs.iter().chain(&actor.outputs).find(|port| port.name.text == name.text);
+        let (what, span) = match file.members.get(&name.text).copied() {
+            Some(member @ Member::Var(_)) => ("a variable", file.var(member).map(|decl| decl.name.span)),
+            Some(member @ Member::Param(_)) => ("a parameter", file.var(member).map(|decl| decl.name.span)),
+            _ => ("a port", port().map(|port| port.name.span)),
+        };
+        let Some(span) = span else { return };
+        self.report(
+            Diagnostic::warning("hidden-variable", format!("`{}` hides {what} of the actor", name.text))
+                .at(name.span, "means this one from here on")
+                .also(span, "the hidden one")
+                .help("give it a name of its own"),
+        );
+    }
+
     /// The names that are in scope now belong to a level of their own: tokens or parameters, which locals may hide.
     pub fn enter_locals(&mut self) {
         self.body.outer = self.body.scope.keys().cloned().collect();
@@ -313,7 +334,9 @@ impl Builder<'_> {
                 }
                 match width.to_u64() {
                     Some(width) if width <= u64::from(ir::MAX_WIDTH) => {
-                        Elem::Int(Bounds { signed, width: width as u32 })
+                        let width = width as u32;
+                        let width = if self.session.orcc_widths { machine_width(width) } else { width };
+                        Elem::Int(Bounds { signed, width })
                     }
                     _ => {
                         self.error(

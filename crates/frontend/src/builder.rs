@@ -81,6 +81,14 @@ pub(crate) struct Builder<'a> {
     pub dead: u32,
     /// Nesting of declarations that need one another.
     pub depth: u32,
+    /// Counts constants that their types do not hold.
+    pub n_changed: u64,
+    /// Variables whose value is not what was written, or comes of such.
+    pub changed: HashMap<VariableId, crate::fits::Changed>,
+    /// Local constants of that kind, by where they are declared.
+    pub changed_locals: HashSet<Span>,
+    /// One of them that the expression uses which is being folded.
+    pub used_changed: Option<crate::fits::Changed>,
 }
 
 /// Deepest nesting of declarations that need one another.
@@ -114,6 +122,10 @@ impl<'a> Builder<'a> {
             taint: 0,
             dead: 0,
             depth: 0,
+            n_changed: 0,
+            changed: HashMap::new(),
+            changed_locals: HashSet::new(),
+            used_changed: None,
         }
     }
 
@@ -253,13 +265,16 @@ impl<'a> Builder<'a> {
             span: decl.name.span,
         });
         if let (Member::Var(at), true) = (member, foreign)
-            && let Some((ty, value)) = self.session.unit_constants.get(&(home, at)).cloned()
+            && let Some((ty, value, changed)) = self.session.unit_constants.get(&(home, at)).cloned()
         {
             let ir_ty = self.ir_type(&ty);
             let slot = &mut self.variables[id.index()];
             slot.ty = ty;
             slot.ir_ty = ir_ty;
             slot.value = value.map_or(VarValue::Unknown, VarValue::Known);
+            if changed {
+                self.mark_changed(id);
+            }
             return Some(id);
         }
         let ty = self.nested(used_at, |this| this.in_body(Body::constant(home), |this| this.decl_type(decl)));
@@ -297,6 +312,9 @@ impl<'a> Builder<'a> {
 
     /// Computes the initial value of a variable, if it is not known yet.
     pub fn ensure_value(&mut self, id: VariableId, used_at: Span) -> Option<Arc<Value>> {
+        if let Some(changed) = self.changed.get(&id) {
+            self.used_changed = Some(changed.clone());
+        }
         let slot = &mut self.variables[id.index()];
         match &slot.value {
             VarValue::Known(value) => return Some(value.clone()),
@@ -316,7 +334,12 @@ impl<'a> Builder<'a> {
         }
         slot.value = VarValue::InProgress;
         let (home, member, ty, ir_ty) = (slot.home, slot.member, slot.ty.clone(), slot.ir_ty.clone());
+        let (n_changed, outer) = (self.n_changed, self.used_changed.take());
         let value = self.nested(used_at, |this| this.initial_value(home, member, &ty, &ir_ty)).flatten();
+        if self.n_changed != n_changed || self.used_changed.is_some() {
+            self.mark_changed(id);
+        }
+        self.used_changed = self.changed.get(&id).cloned().or(outer);
         let slot = &mut self.variables[id.index()];
         let value = match (&slot.value, value) {
             // A cycle was found on the way.
@@ -327,7 +350,8 @@ impl<'a> Builder<'a> {
         if let Member::Var(at) = member
             && self.file(home).unit().is_some()
         {
-            self.session.unit_constants.insert((home, at), (ty, value.clone()));
+            let changed = self.changed.contains_key(&id);
+            self.session.unit_constants.insert((home, at), (ty, value.clone(), changed));
         }
         value
     }

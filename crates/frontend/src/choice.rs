@@ -72,7 +72,12 @@ impl Builder<'_> {
             ExprKind::If(Box::new(condition), Box::new(then), Box::new(other))
         } else {
             let storage = match elem {
-                Elem::Int(table) if bounds.width > ir::MAX_WIDTH => Ty::int(table),
+                Elem::Int(_) if bounds.width > ir::MAX_WIDTH => {
+                    let message = format!("a value of {} bits must be kept while another is computed", bounds.width);
+                    let label = format!("at most {} bits are possible", ir::MAX_WIDTH);
+                    self.error("width-too-large", message, span, label);
+                    return Typed::poison(span);
+                }
                 Elem::Int(_) => Ty::int(bounds),
                 elem => Ty::scalar(elem),
             };

@@ -49,21 +49,24 @@ pub fn hierarchy(
 
 /// Checks an actor, a unit or a network on its own: parameters without a default are unknown, and what depends on them
 /// is checked as far as that goes.
-pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) {
+///
+/// What could be made of it comes back, without actors that depend on parameters that are not known; it is not to run.
+pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) -> Option<Network> {
     session.to_run = false;
-    let Some((entity, args)) = resolve(session, provider, top) else { return };
+    let (entity, args) = resolve(session, provider, top)?;
     let file = session.file(entity);
     if file.unit().is_some() {
         check_unit(session, provider, entity);
-        return;
+        return None;
     }
     let mut elaborator = Elaborator::new(session, provider, true);
     let node = elaborator.instantiate(entity, args, None, true);
     let actors = std::mem::take(&mut elaborator.actors);
-    if !session.has_errors() {
-        // For what only the flat network shows.
-        let _ = flatten(session, &file.name, &node, actors);
+    if session.has_errors() {
+        return None;
     }
+    // For what only the flat network shows.
+    flatten(session, &file.name, &node, actors)
 }
 
 fn instantiate(

@@ -125,9 +125,14 @@ impl Builder<'_> {
         match (from, scalar) {
             (Elem::Int(_), ir::Scalar::Int(int)) => {
                 if let ExprKind::Int(value) = &mut expr.kind {
+                    let given = match from {
+                        Elem::Int(bounds) => Some(bounds),
+                        _ => None,
+                    };
+                    self.check_fits(value, int, given, span);
                     *value = std::mem::replace(value, Int::ZERO).wrap(int);
                     expr
-                } else if bounds.fits(int) {
+                } else if !self.narrow_shifts(&mut expr, self.stored_bits(int.width)) && bounds.fits(int) {
                     expr
                 } else {
                     wrap(expr, int)
@@ -157,6 +162,9 @@ impl Builder<'_> {
     pub fn whole(&mut self, typed: &Typed) {
         if let Some((at, bits)) = typed.widened {
             self.warn_widened(at, bits, typed.span);
+        }
+        if let Operand::Scalar(expr) = &typed.value {
+            self.check_far_shifts(expr);
         }
     }
 
@@ -282,9 +290,12 @@ impl Builder<'_> {
     fn load(&mut self, name: &ast::QualifiedName, indices: &[ast::Expr], span: Span) -> Typed {
         if indices.is_empty()
             && name.is_simple()
-            && let Some(Binding::Constant { ty, value, .. }) = self.body.scope.get(&name.text)
+            && let Some(Binding::Constant { ty, value, span: declared }) = self.body.scope.get(&name.text)
         {
-            let (ty, value) = (ty.clone(), value.clone());
+            let (ty, value, declared) = (ty.clone(), value.clone(), *declared);
+            if self.changed_locals.contains(&declared) {
+                self.used_changed = Some(crate::fits::Changed { name: name.text.to_string(), span: declared });
+            }
             return self.constant(value.as_ref(), ty, span);
         }
         let Some((root, ty)) = self.root(name) else {

@@ -41,7 +41,14 @@ impl Constants for Known<'_> {
 impl Builder<'_> {
     /// The value of a constant integer expression; `what` it is for stands in messages.
     pub fn fold_int(&mut self, expr: &ast::Expr, what: &str) -> Folded<Int> {
-        match self.fold(expr, what) {
+        let outer = self.used_changed.take();
+        let folded = self.fold(expr, what);
+        let used = std::mem::replace(&mut self.used_changed, outer);
+        if let (Folded::Known(_), Some(changed), 0) = (&folded, used, self.dead) {
+            self.report_changed(what, &changed, expr.span);
+            return Folded::Wrong;
+        }
+        match folded {
             Folded::Known((Value::Int(value), _)) => Folded::Known(value),
             Folded::Known((_, ty)) => {
                 self.error("type-mismatch", format!("{what} must be an integer"), expr.span, format!("this is `{ty}`"));
@@ -129,7 +136,7 @@ impl Builder<'_> {
 
     /// The value of an initialiser, converted to the type of its variable.
     pub fn fold_into(&mut self, expr: &ast::Expr, ty: &Ty, ir_ty: &Type) -> Option<Value> {
-        if let Some(value) = table(expr, ty) {
+        if let Some(value) = self.table(expr, ty) {
             return Some(value);
         }
         let taint = self.taint;
@@ -159,7 +166,11 @@ impl Builder<'_> {
             let mut evaluator = Evaluator::new(&known, budget);
             let outcome = evaluator.run(&self.body.locals, body, local, span);
             let spent = budget - evaluator.steps_left();
+            let lost = evaluator.lost().filter(|_| outcome.is_ok()).cloned();
             self.session.spend_steps(spent);
+            if let Some(lost) = lost {
+                self.check_fits(&lost.value, lost.ty, None, lost.span);
+            }
             let error = match outcome {
                 Ok(value) => return Folded::Known(value),
                 Err(error) => error,
@@ -185,6 +196,19 @@ impl Builder<'_> {
                 }
             }
         }
+    }
+
+    /// The value of a list of literals that has just the shape of its type, which is what tables are.
+    pub fn table(&mut self, expr: &ast::Expr, ty: &Ty) -> Option<Value> {
+        let known = ty.known().filter(Type::is_list)?;
+        let mut values = Vec::new();
+        if !plain_list(expr, &known, &mut values) {
+            return None;
+        }
+        if let ir::Scalar::Int(int) = known.element {
+            self.check_table_fits(expr, int);
+        }
+        Some(Value::List(values))
     }
 
     fn report_evaluation(&mut self, error: EvalError, span: Span) {
@@ -254,6 +278,7 @@ impl Builder<'_> {
             return None;
         }
         let target = to.known()?;
+        self.check_value_fits(&value, from, &target, span);
         match value {
             Value::List(values) => {
                 let mut out = Value::zero(&target);
@@ -293,14 +318,8 @@ pub(crate) fn arithmetic_slug(error: ir::ArithmeticError) -> &'static str {
         ir::ArithmeticError::DivisionByZero => "division-by-zero",
         ir::ArithmeticError::ModulusNotPositive => "modulus-not-positive",
         ir::ArithmeticError::NegativeShift => "negative-shift",
+        ir::ArithmeticError::ShiftTooFar => "shift-too-far",
     }
-}
-
-/// The value of a list of literals that has just the shape of its type, which is what tables are.
-pub(crate) fn table(expr: &ast::Expr, ty: &Ty) -> Option<Value> {
-    let known = ty.known().filter(Type::is_list)?;
-    let mut values = Vec::new();
-    plain_list(expr, &known, &mut values).then_some(Value::List(values))
 }
 
 /// Reads a list of literals that has just the shape of its type; false for anything else.

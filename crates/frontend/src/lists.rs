@@ -213,6 +213,7 @@ impl Builder<'_> {
         };
         let variable = self.add_local(&generator.name.text, ty, LocalKind::Plain);
         let binding = Binding::Local { id: variable, assignable: false, span: generator.name.span };
+        self.check_hidden(&generator.name);
         self.bind_nested(&generator.name, binding);
         let range = range?;
         let fits = declared.is_none_or(|int| range.low.fits(int) && range.high.fits(int));

@@ -477,12 +477,19 @@ impl Builder<'_> {
             return Folded::Wrong;
         }
         let Some(known) = ty.known() else { return Folded::Unknown };
-        if let Elem::Int(Bounds { width, .. }) = ty.elem
-            && (width == UNKNOWN || width > ir::MAX_WIDTH)
-        {
+        let Elem::Int(Bounds { width, .. }) = ty.elem else {
+            return match self.fold_into(expr, &ty, &known) {
+                Some(value) => Folded::Known((value, ty)),
+                None => Folded::Unknown,
+            };
+        };
+        if width == UNKNOWN {
             return Folded::Unknown;
         }
-        match self.fold_into(expr, &ty, &known) {
+        // Elements are exact here; the parameter has a type for them.
+        let widest = Ty { elem: Elem::Int(Bounds::signed(ir::MAX_WIDTH)), dims: ty.dims.clone() };
+        let Some(known) = widest.known() else { return Folded::Unknown };
+        match self.fold_into(expr, &widest, &known) {
             Some(value) => Folded::Known((value, ty)),
             None => Folded::Unknown,
         }

@@ -275,8 +275,11 @@ impl Builder<'_> {
             if let Some(count) = r.as_int()
                 && self.dead == 0
             {
+                if op == Op::Shl && count.is_negative() {
+                    return self.shift_back(l, &count.clone(), r.span, a, span);
+                }
                 let error = match op {
-                    Op::Shl | Op::Shr if count.is_negative() => Some(ir::ArithmeticError::NegativeShift),
+                    Op::Shr if count.is_negative() => Some(ir::ArithmeticError::NegativeShift),
                     Op::Div | Op::DivInt if *count == Int::ZERO => Some(ir::ArithmeticError::DivisionByZero),
                     Op::Mod if *count <= Int::ZERO => Some(ir::ArithmeticError::ModulusNotPositive),
                     _ => None,
@@ -326,6 +329,30 @@ impl Builder<'_> {
         Typed { widened, ..Typed::int(ExprKind::Binary(ir_op, l, r), table, bounds, span) }
     }
 
+    /// A left shift by a constant count below zero, which shifts to the right.
+    fn shift_back(&mut self, l: Typed, count: &Int, at: Span, table: Bounds, span: Span) -> Typed {
+        self.report(
+            Diagnostic::warning("negative-shift", "left shift by a negative count")
+                .at(
+                    at,
+                    format!("this is {}: the value is shifted to the right by {}", short(count), short(&count.neg())),
+                )
+                .help("write `>>` where that is meant"),
+        );
+        self.whole(&l);
+        let count = count.neg();
+        if let Some(value) = l.as_int() {
+            return match value.shr(&count) {
+                Ok(value) => Typed::literal(value, table, span),
+                Err(_) => Typed { ty: Ty::int(table), ..Typed::poison(span) },
+            };
+        }
+        let bounds = l.bounds;
+        let l = Box::new(self.take(l));
+        let count = Box::new(Expr { kind: ExprKind::Int(count), span: at });
+        Typed::int(ExprKind::Binary(BinaryOp::ShiftRight, l, count), table, bounds, span)
+    }
+
     fn shift_left(&mut self, l: Typed, r: Typed, table: Bounds, span: Span) -> Typed {
         let Some(int) = table.int_type() else {
             self.taint += 1;
@@ -333,29 +360,20 @@ impl Builder<'_> {
             typed.bounds = table;
             return typed;
         };
-        if let (Some(p), Some(q)) = (l.as_int(), r.as_int()) {
-            return match p.shl(q, int) {
-                Ok(value) => Typed::literal(value, table, span),
-                Err(_) => Typed { ty: Ty::int(table), ..Typed::poison(span) },
-            };
+        let bounds = l.bounds.exact_shl(r.bounds, r.as_int());
+        if let (Some(p), Some(q)) = (l.as_int(), r.as_int())
+            && let Ok(value) = p.shl(q, crate::shifts::whole(int, l.bounds))
+        {
+            let table = if Bounds::of(&value).fits(int) { table } else { table.lub(Bounds::of(&value)) };
+            return Typed::literal(value, table, span);
         }
         let widened = l.widened;
-        // A constant count says more of the value than the table does.
-        let bounds = match r.as_int().and_then(Int::to_u64) {
-            Some(count) if l.bounds.is_known() && count < u64::from(int.width) => {
-                let width = u64::from(l.bounds.width) + count;
-                match u32::try_from(width) {
-                    Ok(width) if (Bounds { signed: l.bounds.signed, width }).fits(int) => {
-                        Bounds { signed: l.bounds.signed, width }
-                    }
-                    _ => table,
-                }
-            }
-            _ => table,
-        };
+        let fits = bounds.fits(int) && r.as_int().is_none_or(|count| *count <= Int::from(i64::from(ir::MAX_SHIFT)));
+        let ty = if fits { int } else { crate::shifts::whole(int, l.bounds) };
+        let table = if fits || r.as_int().is_none() { table } else { table.lub(bounds) };
         let l = Box::new(self.take(l));
         let r = Box::new(self.take(r));
-        Typed { widened, ..Typed::int(ExprKind::ShiftLeft(int, l, r), table, bounds, span) }
+        Typed { widened, ..Typed::int(ExprKind::ShiftLeft(ty, l, r), table, bounds, span) }
     }
 
     fn real_operator(&mut self, op: ast::BinaryOp, l: Typed, r: Typed, span: Span) -> Typed {

@@ -56,14 +56,17 @@ pub(crate) enum Lookup {
     Missing,
 }
 
-/// The type of a constant of a unit, and its value unless that was wrong.
-type UnitConstant = (Ty, Option<Arc<Value>>);
+/// The type of a constant of a unit, its value unless that was wrong, and whether it is another than was written.
+type UnitConstant = (Ty, Option<Arc<Value>>, bool);
 
 /// Everything that outlives one elaboration. Diagnostics collect here; one place is reported once.
 #[derive(Default)]
 pub struct Session {
     /// All texts that were read.
     pub sources: SourceMap,
+    /// Integers of up to 64 bits have 8, 16, 32 or 64, whichever is enough, as they have in C code of Orcc. For programs
+    /// that were written for it and keep more in a variable than its type says. To be set before anything is read.
+    pub orcc_widths: bool,
     diagnostics: Vec<Diagnostic>,
     n_errors: usize,
     reported: HashSet<(Span, bool)>,

@@ -4,9 +4,9 @@ use crate::body::{Binding, Operand, Typed};
 use crate::builder::{Builder, Resolved};
 use crate::effects::children;
 use crate::members::Member;
-use crate::types::{Elem, Ty};
+use crate::types::{Bounds, Elem, Ty};
 use headrace_ir as ir;
-use headrace_ir::{ExprKind, LocalKind, Root, StmtKind, Value};
+use headrace_ir::{ExprKind, Int, LocalKind, Root, StmtKind, Value};
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast;
 
@@ -15,6 +15,7 @@ impl Builder<'_> {
     pub fn declare_local(&mut self, decl: &ast::VarDecl) {
         let ty = self.decl_type(decl);
         let span = decl.name.span;
+        self.check_hidden(&decl.name);
         if ty.is_poison() && decl.value.is_none() {
             self.bind(&decl.name, Binding::Poison { span });
             return;
@@ -23,8 +24,13 @@ impl Builder<'_> {
             && !ty.is_list()
             && let Some(value) = &decl.value
         {
+            let (n_changed, outer) = (self.n_changed, self.used_changed.take());
             let typed = self.expr(value);
             let value = self.convert(typed, ty.elem, "the constant");
+            if self.n_changed != n_changed || self.used_changed.is_some() {
+                self.changed_locals.insert(span);
+            }
+            self.used_changed = outer;
             if let Some(value) = scalar_value(&value) {
                 self.bind(&decl.name, Binding::Constant { ty, value: Some(value), span });
                 return;
@@ -37,7 +43,7 @@ impl Builder<'_> {
         }
         if decl.constant
             && let Some(value) = &decl.value
-            && let Some(values) = crate::fold::table(value, &ty)
+            && let Some(values) = self.table(value, &ty)
         {
             let id = self.add_table(&decl.name.text, ty, values, span);
             self.bind(&decl.name, Binding::Table { id, span });
@@ -105,6 +111,36 @@ impl Builder<'_> {
         }
     }
 
+    /// The last value of a loop, or, where that needs many bits, a nearer one that the variable does not reach either.
+    fn near_bound(&mut self, high: Typed, low: Bounds, variable: &Ty) -> ir::Expr {
+        let Elem::Int(own) = variable.elem else { return self.take(high) };
+        let bits = own.width.max(low.width) + 1;
+        let near = high.as_int().is_none() && high.bounds.width > 64 && own.is_known() && low.is_known() && bits < 62;
+        let (span, signed) = (high.span, high.bounds.signed);
+        let high = self.take(high);
+        if !near {
+            return high;
+        }
+        let expr = |kind| ir::Expr { kind, span };
+        let limit = Int::from(1i64 << bits);
+        let mut bound = crate::expr::wrap(high.clone(), ir::IntType::signed(bits + 2));
+        if let ExprKind::Wrap(ty, value) = &mut bound.kind {
+            let width = ty.width;
+            self.narrow_shifts(value, width);
+        }
+        let mut clamp = |op, limit: Int| {
+            let limit = Box::new(expr(ExprKind::Int(limit)));
+            let beyond = Box::new(expr(ExprKind::Compare(op, Box::new(high.clone()), limit.clone())));
+            let inner = std::mem::replace(&mut bound, expr(ExprKind::Bool(false)));
+            bound = expr(ExprKind::If(beyond, limit, Box::new(inner)));
+        };
+        clamp(ir::CompareOp::Greater, limit.clone());
+        if signed {
+            clamp(ir::CompareOp::Less, limit.neg());
+        }
+        bound
+    }
+
     fn nested_if(&mut self, rest: &[(ast::Expr, Vec<ast::Stmt>)], otherwise: &[ast::Stmt], span: Span) {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.if_stmt(rest, otherwise, span));
     }
@@ -132,10 +168,11 @@ impl Builder<'_> {
         }
         let variable = self.add_local(&generator.name.text, ty, LocalKind::Plain);
         let span_of_name = generator.name.span;
+        self.check_hidden(&generator.name);
         let hidden =
             self.bind_nested(&generator.name, Binding::Local { id: variable, assignable: true, span: span_of_name });
+        let high = self.near_bound(high, low.bounds, &self.body.types[variable.index()].clone());
         let low = self.take(low);
-        let high = self.take(high);
         let (body, ()) = self.block(|this| this.stmts(body));
         match hidden {
             Some(hidden) => self.body.scope.insert(generator.name.text.clone(), hidden),

@@ -1,10 +1,10 @@
 //! Types while a program is being checked: widths and sizes that depend on a parameter without a value are unknown, and
 //! what was found wrong has the type [`Elem::Poison`], about which nothing more is said.
 //!
-//! The widths here are those of the language's table of result types. They serve diagnostics, the elements of list
-//! expressions and `<<`; what a value really needs is kept apart as a [`Bounds`].
+//! The widths here are those of the language's table of result types. They serve diagnostics and the elements of list
+//! expressions; what a value really needs is kept apart as a [`Bounds`].
 
-use headrace_ir::{Int, IntType, RealType, Scalar, Type};
+use headrace_ir::{Int, IntType, MAX_SHIFT, RealType, Scalar, Type};
 use std::fmt;
 
 /// A width or a list size that is not known.
@@ -120,6 +120,7 @@ impl Bounds {
         self.map2(other, |a, b| Bounds::with(a.lub(b).signed, u64::from(a.width) + u64::from(b.width)))
     }
 
+    /// What the table gives a left shift. A count of more than six bits may need more.
     pub fn table_shl(self, other: Bounds) -> Bounds {
         self.map2(other, |a, b| Bounds::with(a.lub(b).signed, u64::from(a.width) + (1 << b.width.min(6)) - 1))
     }
@@ -192,6 +193,20 @@ impl Bounds {
             } else {
                 Bounds::with(true, a.signed_width().max(b.signed_width()))
             }
+        })
+    }
+
+    /// Bounds of a left shift by a constant count or by any of a type; a count above [`MAX_SHIFT`] has no result.
+    pub fn exact_shl(self, count: Bounds, constant: Option<&Int>) -> Bounds {
+        self.map2(count, |a, b| {
+            let bits = if b.signed { b.width - 1 } else { b.width };
+            let most = match constant {
+                Some(count) if count.is_negative() => 0,
+                Some(count) => count.to_u64().unwrap_or(u64::MAX),
+                None if bits < 32 => (1 << bits) - 1,
+                None => u64::MAX,
+            };
+            Bounds::with(a.signed, u64::from(a.width) + most.min(u64::from(MAX_SHIFT)))
         })
     }
 

@@ -1,7 +1,7 @@
 //! Bounds of integer expressions, found bottom-up from the types of what they read. They decide only which machine
 //! representation computes an expression exactly: 64 bits, 128 bits or any number.
 
-use headrace_ir::{BinaryOp, Int, IntType};
+use headrace_ir::{BinaryOp, Int, IntType, MAX_SHIFT, MAX_WIDTH};
 
 /// All values are at least `-2^negative` (at least 0 when there is no `negative`) and at most `2^positive - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,14 @@ impl Range {
             negative: self.negative.map(|bits| bits.saturating_add(count)),
             positive: if self.positive == 0 { 0 } else { self.positive.saturating_add(count) },
         }
+    }
+
+    /// The range of `a << b` wrapped to a type.
+    pub fn shifted(ty: IntType, a: Range, b: Range) -> Range {
+        let most = if b.positive < 16 { (1 << b.positive) - 1 } else { u32::MAX };
+        let most = if ty.width > MAX_WIDTH { most.min(MAX_SHIFT) } else { most };
+        let range = a.shifted_left(most);
+        if range.within(ty) { range } else { Range::of_type(ty) }
     }
 
     /// The range after `>> count`.

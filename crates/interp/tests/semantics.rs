@@ -74,18 +74,44 @@ fn representations_agree_with_arbitrary_precision() {
 
 #[test]
 fn shifts_left_wrap_to_their_type() {
-    for (value, shift_type) in [(uint(32), 95), (uint(64), 127), (int(33), 64), (uint(8), 271), (int(64), 63)] {
+    // The last two hold every value.
+    let types = [
+        (uint(32), 95),
+        (uint(64), 127),
+        (int(33), 64),
+        (uint(8), 271),
+        (int(64), 63),
+        (uint(64), MAX_WIDTH + 64),
+        (int(33), MAX_WIDTH + 33),
+    ];
+    for (value, shift_type) in types {
         let ty = IntType { signed: value.as_int().is_some_and(|int| int.signed), width: shift_type };
-        let shifted = expr(ExprKind::ShiftLeft(ty, Box::new(local(0)), Box::new(local(1))));
-        let network = operator(value, uint(8), uint(64), wrap(uint(64), shifted));
-        let samples: [&[i64]; 2] = [&[-1, 3, i64::MIN, 255, 77, -5], &[0, 5, 63, 70, 94, 255]];
-        let exact = Options { arbitrary_precision: true, ..Options::default() };
-        assert_eq!(
-            run(network.clone(), &samples),
-            run_with(network, &samples, exact).expect("no trap").0,
-            "{value} << to {ty}"
-        );
+        for (count, counts) in [(uint(8), [0, 5, 63, 70, 94, 255]), (int(9), [-1, 5, 64, -33, -200, 100])] {
+            for outer in [uint(64), int(20), uint(90)] {
+                let shifted = expr(ExprKind::ShiftLeft(ty, Box::new(local(0)), Box::new(local(1))));
+                let network = operator(value, count, outer, wrap(outer, shifted));
+                let samples: [&[i64]; 2] = [&[-1, 3, i64::MIN, 255, 77, -5], &counts];
+                let exact = Options { arbitrary_precision: true, ..Options::default() };
+                assert_eq!(
+                    run(network.clone(), &samples),
+                    run_with(network, &samples, exact).expect("no trap").0,
+                    "{value} << {count} to {ty} to {outer}"
+                );
+            }
+        }
     }
+}
+
+#[test]
+fn a_shift_too_far_is_told_where_the_whole_value_counts() {
+    let too_far = |width| {
+        let shifted = expr(ExprKind::ShiftLeft(IntType::unsigned(width), Box::new(local(0)), Box::new(local(1))));
+        operator(uint(8), uint(16), uint(64), wrap(uint(64), shifted))
+    };
+    let samples: [&[i64]; 2] = [&[1], &[2049]];
+    let trap = run_with(too_far(MAX_WIDTH + 8), &samples, Options::default()).expect_err("a trap");
+    assert_eq!(trap.message, "left shift by more than 2048 where the value is not stored");
+    assert_eq!(run(too_far(71), &samples), [ints(&[0])]);
 }
 
 #[test]

@@ -78,11 +78,23 @@ enum Storage {
     Actor { variable: VariableId, offset: usize },
 }
 
+/// A value that changed when it was stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lost {
+    /// What was computed.
+    pub value: Int,
+    /// What it was wrapped to.
+    pub ty: crate::IntType,
+    /// The expression.
+    pub span: Span,
+}
+
 /// The evaluator. One serves for any number of evaluations that share a budget.
 pub struct Evaluator<'a> {
     constants: &'a dyn Constants,
     frames: Vec<Frame>,
     steps_left: u64,
+    lost: Option<Lost>,
 }
 
 type Outcome<T> = Result<T, EvalError>;
@@ -91,7 +103,12 @@ impl<'a> Evaluator<'a> {
     /// An evaluator that gives up after `budget` steps; an expression, a statement and an element of a list count as
     /// one each.
     pub fn new(constants: &'a dyn Constants, budget: u64) -> Self {
-        Self { constants, frames: Vec::new(), steps_left: budget }
+        Self { constants, frames: Vec::new(), steps_left: budget, lost: None }
+    }
+
+    /// The first value that changed when a statement, not one of something called, stored it.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
     }
 
     /// Steps that are left.
@@ -147,7 +164,16 @@ impl<'a> Evaluator<'a> {
         self.spend(1, span)?;
         match &stmt.kind {
             StmtKind::Assign(place, value) => {
-                let value = self.expr(value)?;
+                let value = match &value.kind {
+                    ExprKind::Wrap(ty, exact) if self.frames.len() == 1 => {
+                        let exact_value = self.int(exact)?;
+                        if self.lost.is_none() && !exact_value.fits(*ty) {
+                            self.lost = Some(Lost { value: exact_value.clone(), ty: *ty, span: exact.span });
+                        }
+                        Value::Int(exact_value.wrap(*ty))
+                    }
+                    _ => self.expr(value)?,
+                };
                 let (storage, _) = self.resolve(place)?;
                 self.store(storage, value, place.indices.is_empty(), span)
             }

@@ -31,9 +31,10 @@ pub enum ExprKind {
     Complement(Box<Expr>),
     /// `not x` on booleans.
     Not(Box<Expr>),
-    /// An exact operator on integers. `Div`, `Mod` and `ShiftRight` can fail at run time.
+    /// An exact operator on integers. `Div`, `Mod` and `ShiftRight`, by a negative count, can fail at run time.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// `x << y` wrapped to the given type; a negative count fails.
+    /// `x << y` wrapped to the given type; a negative count shifts to the right. A type wider than [`crate::MAX_WIDTH`] holds
+    /// every value, and a count above [`crate::MAX_SHIFT`] fails then.
     ShiftLeft(IntType, Box<Expr>, Box<Expr>),
     /// The operand converted to the type as by a store.
     Wrap(IntType, Box<Expr>),

@@ -1,6 +1,6 @@
 //! Mathematical integers with the operators of the language. Up to 64 bits they never touch the heap.
 
-use crate::IntType;
+use crate::{IntType, MAX_WIDTH};
 use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{Signed as _, ToPrimitive as _, Zero as _};
@@ -23,9 +23,14 @@ pub enum ArithmeticError {
     DivisionByZero,
     /// `mod` by zero or a negative number.
     ModulusNotPositive,
-    /// `<<` or `>>` by a negative count.
+    /// `>>` by a negative count.
     NegativeShift,
+    /// `<<` by more than [`MAX_SHIFT`] where the value as a whole counts.
+    ShiftTooFar,
 }
+
+/// The largest count of a left shift whose value is used as a whole, not stored.
+pub const MAX_SHIFT: u32 = 2048;
 
 impl fmt::Display for ArithmeticError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,6 +38,7 @@ impl fmt::Display for ArithmeticError {
             ArithmeticError::DivisionByZero => "division by zero",
             ArithmeticError::ModulusNotPositive => "`mod` needs a positive modulus",
             ArithmeticError::NegativeShift => "shift by a negative count",
+            ArithmeticError::ShiftTooFar => "left shift by more than 2048 where the value is not stored",
         })
     }
 }
@@ -168,14 +174,19 @@ impl Int {
         Int::ZERO.sub(self)
     }
 
-    /// `self << count`, wrapped to `ty`. No count exhausts memory.
+    /// `self << count`, wrapped to `ty`; a negative count shifts to the right. With a type wider than every variable the
+    /// value as a whole counts, and a count above [`MAX_SHIFT`] is an error; with any other, no count exhausts memory.
     pub fn shl(&self, count: &Int, ty: IntType) -> Result<Int, ArithmeticError> {
         if count.is_negative() {
-            return Err(ArithmeticError::NegativeShift);
+            return Ok(self.shr(&count.neg())?.wrap(ty));
         }
-        let Some(count) = count.to_u64().filter(|&count| count < u64::from(ty.width)) else {
+        let count = count.to_u64().unwrap_or(u64::MAX);
+        if count > u64::from(MAX_SHIFT) && ty.width > MAX_WIDTH {
+            return Err(ArithmeticError::ShiftTooFar);
+        }
+        if count >= u64::from(ty.width) {
             return Ok(Int::ZERO);
-        };
+        }
         if let Int::Small(value) = self
             && count < 63
             && (value << count) >> count == *value
@@ -352,7 +363,13 @@ mod tests {
         assert_eq!(Int::from(-5i64).shr(&huge), Ok(Int::from(-1i64)));
         assert_eq!(Int::from(5i64).shl(&huge, IntType::unsigned(95)), Ok(Int::ZERO));
         assert_eq!(Int::from(3i64).shl(&Int::from(63i64), IntType::unsigned(64)), Ok(Int::from(1u64 << 63)));
-        assert_eq!(Int::from(1i64).shl(&Int::from(-1i64), IntType::unsigned(8)), Err(ArithmeticError::NegativeShift));
+        assert_eq!(Int::from(1i64).shr(&Int::from(-1i64)), Err(ArithmeticError::NegativeShift));
+        assert_eq!(Int::from(-5i64).shl(&huge.neg(), IntType::signed(95)), Ok(Int::from(-1i64)));
+        assert_eq!(Int::from(300i64).shl(&Int::from(-1i64), IntType::unsigned(8)), Ok(Int::from(150i64)));
+        let whole = IntType::signed(MAX_WIDTH + 1);
+        let most = Int::from(i64::from(MAX_SHIFT));
+        assert_eq!(Int::from(1i64).shl(&most, whole).map(|value| value.magnitude_bits()), Ok(2049));
+        assert_eq!(Int::from(1i64).shl(&most.add(&Int::from(1i64)), whole), Err(ArithmeticError::ShiftTooFar));
     }
 
     #[test]

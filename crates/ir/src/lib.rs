@@ -33,7 +33,7 @@ pub use actor::{
     Pattern, Port, Procedure, ProcedureId, Schedule, State, StateId, Test, Variable, VariableId,
 };
 pub use expr::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Place, PrintOperand, RealOp, Root};
-pub use int::{ArithmeticError, Int};
+pub use int::{ArithmeticError, Int, MAX_SHIFT};
 pub use lines::Lines;
 pub use mapping::Mapping;
 pub use network::{ActorId, Connection, DEFAULT_FIFO_TOKENS, Endpoint, Instance, InstanceId, Network};

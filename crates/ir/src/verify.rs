@@ -36,8 +36,8 @@
 //! 19. Loop variables are plain integer locals.
 
 use crate::{
-    Action, Actor, Argument, Expr, ExprKind, Local, LocalKind, MAX_LIST_ELEMENTS, MAX_WIDTH, Network, OutputValue,
-    Place, ProcedureId, RealType, Root, Scalar, Stmt, StmtKind, Type, Value,
+    Action, Actor, Argument, Expr, ExprKind, Local, LocalKind, MAX_LIST_ELEMENTS, MAX_SHIFT, MAX_WIDTH, Network,
+    OutputValue, Place, ProcedureId, RealType, Root, Scalar, Stmt, StmtKind, Type, Value,
 };
 use crate::{CompareOp, Endpoint};
 use std::collections::HashSet;
@@ -557,10 +557,16 @@ impl<'a> Checker<'a> {
                 let (x, count) = (self.int(x), &y.kind);
                 self.int(y);
                 let exact = match (x, count) {
-                    (Some(x), ExprKind::Int(count)) => count
-                        .to_u64()
-                        .filter(|&count| count < u64::from(ty.width))
-                        .map(|count| Bounds { signed: x.signed, width: x.width + count }),
+                    (Some(x), ExprKind::Int(count)) => {
+                        let count = if count.is_negative() { Some(0) } else { count.to_u64() };
+                        count
+                            .filter(|&count| count < u64::from(ty.width))
+                            .map(|count| Bounds { signed: x.signed, width: x.width + count })
+                    }
+                    // More is an error.
+                    (Some(x), _) if ty.width > MAX_WIDTH => {
+                        Some(Bounds { signed: x.signed, width: x.width + u64::from(MAX_SHIFT) })
+                    }
                     _ => None,
                 };
                 Kind::Int(Some(exact.filter(|exact| exact.fits(*ty)).unwrap_or(Bounds::of(*ty))))

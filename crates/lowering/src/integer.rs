@@ -25,9 +25,6 @@ fn ring(op: BinaryOp) -> Option<program::BinaryOp> {
     })
 }
 
-/// A type as wide as no shift of this language needs.
-const UNWRAPPED: IntType = IntType::signed(1 << 20);
-
 impl Code<'_, '_> {
     /// The value of an integer expression that fits 64 bits.
     pub(crate) fn exact(&mut self, node: &Node<'_>) -> Expr {
@@ -83,9 +80,13 @@ impl Code<'_, '_> {
     }
 
     fn low_of_wide(&mut self, node: &Node<'_>, ty: Type) -> Expr {
-        let words = self.wide_operation(node, 2);
-        let place = program::Place::variable(words);
-        self.low_of_words(&crate::place::Location { place, at: None }, ty)
+        let mut general = |code: &mut Self, node: &Node<'_>| {
+            let words = code.wide_operation(node, 2);
+            let place = program::Place::variable(words);
+            code.low_of_words(&crate::place::Location { place, at: None }, ty)
+        };
+        let mut small = |code: &mut Self, node: &Node<'_>| code.low(node, ty);
+        self.by_counts(node, ty, &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
 
     /// The expression wrapped to a type of up to 64 bits, in a type for computing that holds it.
@@ -177,14 +178,68 @@ impl Code<'_, '_> {
 
     fn shift_left(&mut self, node: &Node<'_>, wrapped: IntType, ty: Type) -> Expr {
         let (x, count) = (&node.kids[0], &node.kids[1]);
-        let fits = x.range.shift_left(&count.range, UNWRAPPED).fits(wrapped);
-        if ty.bits() <= wrapped.width || fits {
+        let fits = x.range.shift_left_fits(&count.range, wrapped);
+        let unwrapped = ty.bits() <= wrapped.width || fits;
+        if count.range.low.is_negative() {
+            let Some(own) = holding(&x.range) else {
+                let value = self.low_of_wide(node, Type::U64);
+                return if unwrapped { value.to(ty) } else { wrap(value, wrapped).to(ty) };
+            };
+            let value = self.shifted_either_way(x, count, own, if unwrapped { ty } else { class(wrapped.width) });
+            return if unwrapped { value.to(ty) } else { wrap(value, wrapped).to(ty) };
+        }
+        if unwrapped {
             let x = self.low(x, ty);
             return self.shifted_left(x, count);
         }
         let x = self.low(x, class(wrapped.width));
         let value = self.shifted_left(x, count);
         wrap(value, wrapped).to(ty)
+    }
+
+    /// `x << count` in a type, x being exact in its own, by a count that may be negative.
+    fn shifted_either_way(&mut self, x: &Node<'_>, count: &Node<'_>, own: Type, ty: Type) -> Expr {
+        let value = self.low(x, own);
+        let value = self.named("value", value);
+        let count = self.either_count(count);
+        let left = count.clone().less(Expr::int(count.ty, 0)).negated();
+        // Counts of which only the one that is taken is right; both are below the widths.
+        let bits = ty.bits();
+        let up = count.clone().to(class(count.ty.bits()));
+        let near = up.clone().less(Expr::int(up.ty, u64::from(bits)));
+        let masked = up.clone().to(Type::U32).and(Expr::u32(bits - 1));
+        let shifted = Expr::binary(program::BinaryOp::ShiftLeft, value.clone().to(ty), masked);
+        let shifted = Expr::select(near, shifted, Expr::int(ty, 0));
+        let down = Expr::unary(UnaryOp::Negate, count).to(up.ty);
+        let most = if own.is_signed() { own.bits() - 1 } else { own.bits() };
+        let down = self.named("back", down);
+        let small = down.clone().less(Expr::int(down.ty, u64::from(own.bits())));
+        let by = down.to(Type::U32).and(Expr::u32(own.bits() - 1));
+        let back = Expr::binary(program::BinaryOp::ShiftRight, value.clone(), by);
+        let rest = if own.is_signed() { value.shifted_right(most) } else { Expr::int(own, 0) };
+        let back = Expr::select(small, back, rest).to(ty);
+        Expr::select(left, shifted, back)
+    }
+
+    /// A count that may be negative, as `I32` or `I64` and with a name; held at the limits of `I32` where it has more bits.
+    pub(crate) fn either_count(&mut self, count: &Node<'_>) -> Expr {
+        let value = match holding(&count.range) {
+            Some(own) => self.low(count, own),
+            None => {
+                // What is beyond a word is as far as can be, one way or the other.
+                let words = u32::try_from(count.range.signed_bits().div_ceil(32)).unwrap_or(u32::MAX);
+                let value = self.wide(count, words);
+                let top = self.f.at(value, Expr::u32(words - 1)).to(Type::I32);
+                let negative = top.less(Expr::int(Type::I32, 0));
+                let up = self.wide_count(value, words).to(Type::I32);
+                let zero = self.wide_constant(&Int::ZERO, words);
+                let id = self.procedure(&format!("wide_sub_{words}"), |name| crate::wide_procedures::sub(name, words));
+                let negated = self.wide_call("negated", id, &[zero, value], words);
+                let down = Expr::unary(UnaryOp::Negate, self.wide_count(negated, words).to(Type::I32));
+                Expr::select(negative, down, up)
+            }
+        };
+        self.named("count", value)
     }
 
     fn shift_right(&mut self, node: &Node<'_>, ty: Type) -> Expr {

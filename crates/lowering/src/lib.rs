@@ -1,7 +1,7 @@
 //! Networks lowered to programs: from exact integers, actors and FIFOs to machine types, functions and records.
 //!
 //! What the interpreter does, the program does: [`lower`] keeps the streams of every determinate network. An error of the
-//! program (an index outside its list, a division by zero, a negative shift) is not reported; it stays within bounds, as in
+//! program (an index outside its list, a division by zero, a shift to the right by a negative count) is not reported; it stays within bounds, as in
 //! generated C that is not checked. Integers of more than 64 bits are arrays of 32-bit words, least significant first.
 //!
 //! | file | what is settled there |
@@ -12,6 +12,7 @@
 //! | `plan` | where the variables of an actor lie, which procedures call themselves |
 //! | `code`, `place` | a function of an actor: its variables and what is known of them; places |
 //! | `node`, `integer`, `value` | expressions, up to 64 bits |
+//! | `usual` | shifts by counts that could be large and hardly ever are |
 //! | `wide`, `wide_procedures`, `wide_division`, `digits` | integers beyond: operations, and the procedures that do them |
 //! | `real` | halves, and integers as reals |
 //! | `statement`, `call` | statements, procedures |
@@ -38,6 +39,7 @@ mod real;
 mod ring;
 mod scheduler;
 mod statement;
+mod usual;
 mod value;
 mod wide;
 mod wide_division;

@@ -156,12 +156,19 @@ impl Code<'_, '_> {
                 Expr::compare(comparison(op), x, y)
             }
             None => {
-                let words = u32::try_from(both.signed_bits().div_ceil(32)).unwrap_or(u32::MAX);
-                let x = self.wide(a, words);
-                let y = self.wide(b, words);
-                let order = self.wide_compare(x, y, words);
-                Expr::compare(comparison(op), order, Expr { kind: ProgramKind::Constant(0), ty: Type::I32 })
+                let mut small = |code: &mut Self, node: &Node<'_>| code.compare(node, op);
+                let mut general = |code: &mut Self, node: &Node<'_>| code.compare_wide(node, op);
+                self.by_counts(node, Type::Bool, &mut small, &mut general).unwrap_or_else(|| general(self, node))
             }
         }
+    }
+
+    fn compare_wide(&mut self, node: &Node<'_>, op: ir::CompareOp) -> Expr {
+        let (a, b) = (&node.kids[0], &node.kids[1]);
+        let words = u32::try_from(a.range.join(&b.range).signed_bits().div_ceil(32)).unwrap_or(u32::MAX);
+        let x = self.wide(a, words);
+        let y = self.wide(b, words);
+        let order = self.wide_compare(x, y, words);
+        Expr::compare(comparison(op), order, Expr { kind: ProgramKind::Constant(0), ty: Type::I32 })
     }
 }

@@ -7,9 +7,10 @@ use crate::machine::{class, holding, wide_words, words_of};
 use crate::node::Node;
 use crate::place::Location;
 use crate::real::{whole, wide_real};
+use crate::usual::shifts_too_far;
 use crate::wide_division::division;
 use crate::wide_procedures::{self as procedures, Bitwise};
-use headrace_ir::{BinaryOp, ExprKind, Int, IntType, RealType};
+use headrace_ir::{BinaryOp, ExprKind, Int, IntType, MAX_SHIFT, RealType};
 use headrace_program::{Expr, Place, Root, Stmt, Type, VariableId, VariableKind};
 
 /// Longest intermediate result, in words.
@@ -122,7 +123,7 @@ impl Code<'_, '_> {
         self.push(elements(Place::variable(target), zero.clone(), Place::variable(source), zero, words));
     }
 
-    fn wide_constant(&mut self, value: &Int, words: u32) -> VariableId {
+    pub(crate) fn wide_constant(&mut self, value: &Int, words: u32) -> VariableId {
         let table = self.building.table(&format!("words_{words}"), Type::U32, words_of(value, words));
         let name = self.word_array("constant", words);
         let zero = Expr::u32(0);
@@ -214,7 +215,7 @@ impl Code<'_, '_> {
         cut
     }
 
-    fn wide_call(
+    pub(crate) fn wide_call(
         &mut self,
         like: &str,
         id: headrace_program::FunctionId,
@@ -296,19 +297,75 @@ impl Code<'_, '_> {
 
     fn wide_shift_left(&mut self, node: &Node<'_>, ty: IntType, words: u32) -> VariableId {
         let (x, count) = (&node.kids[0], &node.kids[1]);
-        if ty.width <= 64 {
+        let either_way = count.range.low.is_negative();
+        if ty.width <= 64 && !(either_way && holding(&x.range).is_none()) {
             let value = self.low(node, class(ty.width));
             let value = crate::integer::wrap(value, ty);
             return self.widened(value, words);
         }
-        let unwrapped = words * 32 <= ty.width || x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(ty);
-        let have = if unwrapped { words } else { ty.width.div_ceil(32) };
+        let unwrapped = words * 32 <= ty.width || x.range.shift_left_fits(&count.range, ty);
+        let own = ty.width.div_ceil(32);
+        let mut have = if unwrapped { words } else { own };
+        if either_way {
+            // What is shifted out at the left may come back.
+            have = have.max(exact_words(x));
+        }
         let value = self.wide(x, have);
-        let by = self.shift_count(count, have * 32);
         let make = |name| procedures::shift_left(name, have);
         let id = self.procedure(&format!("wide_shift_left_{have}"), make);
-        let shifted = self.wide_shift("shifted", id, value, by, have);
-        if unwrapped { shifted } else { self.wide_wrapped(shifted, have, ty, words) }
+        let shifted = if either_way {
+            let count = self.either_count(count);
+            let negative = count.clone().less(Expr::int(count.ty, 0));
+            let chosen = self.word_array("chosen", have);
+            let ((), back) = self.inside(|code| {
+                let by = Expr::unary(headrace_program::UnaryOp::Negate, count.clone()).to(class(count.ty.bits()));
+                let by = code.limited(by, have * 32 - 1);
+                let make = |name| procedures::shift_right(name, have);
+                let id = code.procedure(&format!("wide_shift_right_{have}"), make);
+                let value = code.wide_shift("back", id, value, by, have);
+                code.copy_words(chosen, value, have);
+            });
+            let ((), up) = self.inside(|code| {
+                let by = code.limited(count.clone().to(class(count.ty.bits())), have * 32);
+                let by = code.near(node, by, have);
+                let value = code.wide_shift("shifted", id, value, by, have);
+                code.copy_words(chosen, value, have);
+            });
+            self.push_if(negative, back, up);
+            chosen
+        } else {
+            let by = self.shift_count(count, have * 32);
+            let by = self.near(node, by, have);
+            self.wide_shift("shifted", id, value, by, have)
+        };
+        if unwrapped {
+            return self.cut(shifted, have, words);
+        }
+        if ty.width <= 64 {
+            let location = Location { place: Place::variable(shifted), at: None };
+            let low = self.low_of_words(&location, class(ty.width));
+            let value = crate::integer::wrap(low, ty);
+            return self.widened(value, words);
+        }
+        self.wide_wrapped(shifted, own, ty, words)
+    }
+
+    /// A count, or the limit where it is more, as a `U32`.
+    fn limited(&mut self, count: Expr, limit: u32) -> Expr {
+        let count = self.named("count", count);
+        let limit_there = Expr::int(count.ty, u64::from(limit));
+        let small = count.clone().less(limit_there);
+        Expr::select(small, count.to(Type::U32), Expr::u32(limit))
+    }
+
+    /// The count of a left shift whose value as a whole counts: too large a one, which is an error, gives 0.
+    fn near(&mut self, node: &Node<'_>, count: Expr, have: u32) -> Expr {
+        if !shifts_too_far(node) || have * 32 <= MAX_SHIFT {
+            return count;
+        }
+        let count = self.named("count", count);
+        let far = Expr::u32(MAX_SHIFT).less(count.clone());
+        Expr::select(far, Expr::u32(have * 32), count)
     }
 
     /// -1, 0 or 1 as an `I32`.

@@ -11,7 +11,7 @@ use crate::supplied::Supplied;
 use headrace_engine::{
     Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Profile, Report, Trap, Wait,
 };
-use headrace_ir::{Action, Endpoint, InstanceId, Mapping, Network};
+use headrace_ir::{Action, ArithmeticError, Endpoint, InstanceId, Mapping, Network};
 use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
@@ -361,7 +361,8 @@ impl NativeEngine {
             1 => format!("index {} is outside 0..{}", record.a, record.b - 1),
             2 => "division by zero".to_owned(),
             3 => "`mod` needs a positive modulus".to_owned(),
-            4 => "shift by a negative count".to_owned(),
+            4 if record.a < 0 => ArithmeticError::NegativeShift.to_string(),
+            4 => ArithmeticError::ShiftTooFar.to_string(),
             5 => format!("more than {} calls are open", record.a),
             _ => self.bridge.error.take().unwrap_or_else(|| "a native could not do its work".to_owned()),
         };

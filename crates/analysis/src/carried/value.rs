@@ -260,11 +260,13 @@ impl Value {
             }
             _ => None,
         };
+        // By a count that may be negative, bits are lost.
+        let up = count.ones.is_some() || count.known.as_ref().is_some_and(|known| !known.is_negative());
         let form = match self.affine() {
             _ if !count.is_free() => Form::Any,
             _ if self.is_linear() => Form::Linear,
-            Some(variable) => Form::Affine(variable),
-            None => Form::Any,
+            Some(variable) if up => Form::Affine(variable),
+            _ => Form::Any,
         };
         Value { ones, ..Value::of(form, self, count) }
     }

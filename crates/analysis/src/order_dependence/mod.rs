@@ -18,7 +18,7 @@ mod guards;
 mod invariants;
 
 use crate::rates::{of_action, reachable_states};
-use headrace_ir::{Action, ActionId, Actor, Network, StateId};
+use headrace_ir::{Action, ActionId, Actor, Endpoint, Network, StateId};
 use headrace_source::Diagnostic;
 use invariants::Invariants;
 
@@ -87,6 +87,40 @@ fn may_lack(actor: &Actor, first: &Action, second: &Action) -> Vec<usize> {
     (0..actor.inputs.len()).filter(|&port| a.consumes[port] > b.consumes[port]).collect()
 }
 
+/// Input ports of an actor at which every instance gets tokens from itself only: when they come is its own doing.
+pub fn own_ports(network: &Network, actor: usize) -> Vec<usize> {
+    let n_ports = network.actors.get(actor).map_or(0, |actor| actor.inputs.len());
+    let foreign = |port: usize| {
+        network.connections.iter().any(|connection| match connection.target {
+            Endpoint::Instance(to, at) if at == port && network.instances[to.index()].actor.index() == actor => {
+                !matches!(connection.source, Endpoint::Instance(from, _) if from == to)
+            }
+            _ => false,
+        })
+    };
+    let fed = |port: usize| {
+        network.connections.iter().any(|connection| {
+            matches!(connection.target, Endpoint::Instance(to, at)
+                if at == port && network.instances[to.index()].actor.index() == actor)
+        })
+    };
+    (0..n_ports).filter(|&port| fed(port) && !foreign(port)).collect()
+}
+
+/// [`findings`] of an actor of a network, whose tokens from itself are there as soon as they are made.
+pub fn findings_in(network: &Network, actor: usize) -> Vec<Finding> {
+    let own = own_ports(network, actor);
+    let mut found = findings(&network.actors[actor]);
+    found.retain_mut(|finding| match &mut finding.dependence {
+        Dependence::Time { ports } => {
+            ports.retain(|port| !own.contains(port));
+            !ports.is_empty()
+        }
+        Dependence::Overlap => true,
+    });
+    found
+}
+
 /// Actions that a report of another names; those behind them are counted.
 const MAX_NAMED: usize = 3;
 
@@ -94,8 +128,8 @@ const MAX_NAMED: usize = 3;
 /// else can fire; for all actors of a network.
 pub fn diagnostics(network: &Network) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
-    for actor in &network.actors {
-        let findings = findings(actor);
+    for (at, actor) in network.actors.iter().enumerate() {
+        let findings = findings_in(network, at);
         for (position, finding) in findings.iter().enumerate() {
             let alike = |other: &&Finding| other.first == finding.first && other.dependence == finding.dependence;
             if findings[..position].iter().any(|other| alike(&other)) {

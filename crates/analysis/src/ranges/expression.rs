@@ -24,3 +24,13 @@ pub fn of_expr(
         _ => of_scalar(Scalar::Bool),
     }
 }
+
+/// A count up to which `x << count` is computed in 64 bits, sums and comparisons around it too; nothing when x is large itself.
+pub fn usual_count(x: &Interval) -> Option<i64> {
+    i64::try_from(x.signed_bits()).ok().map(|bits| 62 - bits).filter(|&most| most >= 15)
+}
+
+/// Which integers an expression can be when less is known possible of its parts than when `all` was found.
+pub fn with_counts_up_to(expr: &Expr, parts: &[&Interval], all: &Interval) -> Interval {
+    of_expr(expr, parts, |_| all.clone(), |_| all.clone())
+}

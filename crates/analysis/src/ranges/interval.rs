@@ -2,7 +2,7 @@
 //!
 //! Every result contains all values that the operation has on values of its operands.
 
-use headrace_ir::{BinaryOp, Int, IntType, Scalar};
+use headrace_ir::{BinaryOp, Int, IntType, MAX_SHIFT, MAX_WIDTH, Scalar};
 use num_bigint::BigInt;
 
 /// Magnitudes beyond this many bits are not followed.
@@ -119,23 +119,56 @@ impl Interval {
         Interval::new(self.high.complement(), self.low.complement())
     }
 
-    /// `x << y` wrapped to `ty`.
+    /// `x << y` wrapped to `ty`; by a negative count the other way.
     pub fn shift_left(&self, count: &Interval, ty: IntType) -> Interval {
-        let all = Interval::of_type(ty);
-        let (Some(least), Some(most)) = (count.low.clone().max(Int::ZERO).to_u64(), count.high.to_u64()) else {
-            return all;
+        if self.is_unbounded() {
+            return Interval::of_type(ty);
+        }
+        let back = count.low.is_negative().then(|| {
+            let least = count.high.neg().max(Int::ZERO);
+            Self::shift_right(self, &Interval { low: least, high: count.low.neg() })
+        });
+        let shifted = match (back, count.high.is_negative()) {
+            (Some(back), true) => back,
+            (Some(back), false) => back.join(&self.shifted_up(count, ty)),
+            (None, _) => self.shifted_up(count, ty),
         };
-        if most >= u64::from(ty.width) || self.is_unbounded() {
-            return if least >= u64::from(ty.width) { Interval::of(Int::ZERO) } else { all };
+        shifted.wrap(ty)
+    }
+
+    /// `x << y` for the counts that are not negative.
+    fn shifted_up(&self, count: &Interval, ty: IntType) -> Interval {
+        let zero = Interval::of(Int::ZERO);
+        let whole = ty.width > MAX_WIDTH;
+        let limit = if whole { u64::from(MAX_SHIFT) } else { u64::from(ty.width) - 1 };
+        let least = count.low.clone().max(Int::ZERO).to_u64().unwrap_or(u64::MAX);
+        let most = count.high.to_u64().unwrap_or(u64::MAX);
+        if least > limit || *self == zero {
+            return zero;
+        }
+        if most > limit && !whole {
+            return Interval::of_type(ty);
         }
         let hull = Interval::hull(
             [&self.low, &self.high]
                 .into_iter()
-                .flat_map(|value| [least, most].map(|count| Int::from(value.to_big() << count))),
+                .flat_map(|value| [least, most.min(limit)].map(|count| Int::from(value.to_big() << count))),
         );
-        // A negative count gives 0 in unchecked code.
-        let hull = if count.low.is_negative() { hull.join(&Interval::of(Int::ZERO)) } else { hull };
-        hull.wrap(ty)
+        // More is an error, which unchecked code takes as 0.
+        if most > limit { hull.join(&zero) } else { hull }
+    }
+
+    /// True when `x << y` needs no wrapping to `ty`, errors aside.
+    pub fn shift_left_fits(&self, count: &Interval, ty: IntType) -> bool {
+        let most = count.high.clone().max(Int::ZERO);
+        let most = if ty.width > MAX_WIDTH { most.min(Int::from(i64::from(MAX_SHIFT))) } else { most };
+        self.fits(ty)
+            && match most.to_u64() {
+                Some(most) if most <= u64::from(ty.width) => {
+                    [&self.low, &self.high].iter().all(|value| Int::from(value.to_big() << most).fits(ty))
+                }
+                _ => *self == Interval::of(Int::ZERO),
+            }
     }
 
     /// `x op y`
@@ -307,7 +340,8 @@ mod tests {
 
     #[test]
     fn shifts_and_wraps_are_in_the_interval() {
-        for ty in [IntType::signed(5), IntType::unsigned(4), IntType::unsigned(70)] {
+        let whole = IntType::signed(MAX_WIDTH + 1);
+        for ty in [IntType::signed(5), IntType::unsigned(4), IntType::unsigned(70), whole] {
             for a in intervals() {
                 let wrapped = a.wrap(ty);
                 for x in values(&a) {
@@ -319,7 +353,13 @@ mod tests {
                     let range = a.shift_left(&b, ty);
                     for x in values(&a) {
                         for y in values(&b) {
-                            contains(&range, x.shl(&y, ty).unwrap_or(Int::ZERO), "shift left");
+                            let shifted = x.shl(&y, ty).unwrap_or(Int::ZERO);
+                            if a.shift_left_fits(&b, ty) {
+                                let count = y.to_i64().unwrap_or(0);
+                                let exact = if count < 0 { x.to_big() >> -count } else { x.to_big() << count };
+                                assert_eq!(shifted.to_big(), exact, "{x} << {y} fits");
+                            }
+                            contains(&range, shifted, "shift left");
                         }
                     }
                 }

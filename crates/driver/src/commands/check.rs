@@ -31,7 +31,10 @@ pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
         }
     }
     for top in &tops {
-        headrace_frontend::check(&mut context.session, &context.roots, top);
+        let Some(network) = headrace_frontend::check(&mut context.session, &context.roots, top) else { continue };
+        for problem in network.actors.iter().flat_map(headrace_analysis::narrowed::diagnostics) {
+            context.session.report(problem);
+        }
     }
     let problems = context.session.take_diagnostics();
     context.show(&problems);

@@ -197,6 +197,7 @@ impl Context {
 pub fn dispatch(cli: Cli) -> u8 {
     let terminal = Terminal::new(cli.color);
     let mut context = Context::new(terminal, Roots::new(&cli.roots));
+    context.session.orcc_widths = cli.orcc_widths;
     let context = &mut context;
     let outcome = match cli.command {
         Command::Check(arguments) => check::check(context, &arguments).map(|()| 0),

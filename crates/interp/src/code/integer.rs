@@ -6,7 +6,7 @@ use super::{Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{low_word, word_to_int, wrap_word};
 use crate::machine::{Class, Fault, Machine, trap};
 use crate::range::{Range, Tier};
-use headrace_ir::{ArithmeticError, BinaryOp, Expr, ExprKind, Int, IntType, Place, Scalar};
+use headrace_ir::{ArithmeticError, BinaryOp, Expr, ExprKind, Int, IntType, MAX_SHIFT, MAX_WIDTH, Place, Scalar};
 use headrace_source::Span;
 use num_traits::ToPrimitive as _;
 
@@ -22,6 +22,9 @@ pub(super) struct Integer {
     pub number: Number,
     pub range: Range,
 }
+
+/// Counts up to here have a result in every type.
+const MAX_CONSTANT_SHIFT: i64 = MAX_SHIFT as i64;
 
 fn wrap_double(ty: IntType, value: i128) -> i128 {
     let shift = 128 - ty.width.clamp(1, 128);
@@ -395,7 +398,7 @@ impl Scope<'_> {
 
     fn shift_left(&self, ty: IntType, value: &Expr, count: &Expr, span: Span) -> Compiled<Integer> {
         let (a, b) = (self.integer(value)?, self.integer(count)?);
-        if let Number::Word(Word::Const(count @ 0..=4096)) = b.number {
+        if let Number::Word(Word::Const(count @ 0..=MAX_CONSTANT_SHIFT)) = b.number {
             let range = a.range.shifted_left(count as u32);
             if range.within(ty) && self.tier(range) < Tier::Big {
                 return Ok(match self.tier(range) {
@@ -410,15 +413,14 @@ impl Scope<'_> {
                 });
             }
         }
-        let range = Range::of_type(ty);
-        let negative = move || arithmetic(ArithmeticError::NegativeShift, span);
+        let range = Range::shifted(ty, a.range, b.range);
         let width = i64::from(ty.width);
         Ok(match (self.tier(range), a.tier()) {
-            (Tier::Word, tier) if tier < Tier::Big => {
+            (Tier::Word, Tier::Word) => {
                 let run = on_words!(a.low(), b.clamped(), |x, y| {
                     if y < 0 {
-                        Err(negative())
-                    } else if y >= width {
+                        Ok(wrap_word(ty, x >> y.unsigned_abs().min(63)))
+                    } else if y >= width.min(64) {
                         Ok(0)
                     } else {
                         Ok(wrap_word(ty, x << y))
@@ -426,20 +428,20 @@ impl Scope<'_> {
                 });
                 Integer::run(run, range)
             }
-            (Tier::Double, tier) if tier < Tier::Big => {
+            (Tier::Word | Tier::Double, tier) if tier < Tier::Big => {
                 let (a, b) = (a.double(), b.clamped());
                 let run = code(move |m: &mut Machine<'_>| {
                     let value = a(m)?;
                     let count = b.get(m)?;
                     if count < 0 {
-                        Err(negative())
-                    } else if count >= width {
+                        Ok(wrap_double(ty, value >> count.unsigned_abs().min(127)))
+                    } else if count >= width.min(128) {
                         Ok(0)
                     } else {
                         Ok(wrap_double(ty, value << count))
                     }
                 });
-                Integer { number: Number::Double(run), range }
+                self.fitted(Integer { number: Number::Double(run), range })
             }
             _ => {
                 let (a, b) = (a.big(), b.big());
@@ -495,13 +497,14 @@ impl Scope<'_> {
                 },
                 ExprKind::Binary(op, left, right) => Range::binary(*op, self.range(left)?, self.range(right)?),
                 ExprKind::ShiftLeft(ty, value, count) => {
-                    if let ExprKind::Int(Int::Small(count @ 0..=4096)) = count.kind {
-                        let range = self.range(value)?.shifted_left(count as u32);
+                    let value = self.range(value)?;
+                    if let ExprKind::Int(Int::Small(count @ 0..=MAX_CONSTANT_SHIFT)) = count.kind {
+                        let range = value.shifted_left(count as u32);
                         if range.within(*ty) {
                             return Ok(range);
                         }
                     }
-                    Range::of_type(*ty)
+                    Range::shifted(*ty, value, self.range(count)?)
                 }
                 ExprKind::Wrap(ty, operand) => {
                     let range = self.range(operand)?;
@@ -551,19 +554,13 @@ impl Scope<'_> {
                     _ => wrapping!(|x, y| x ^ y),
                 }
             }
-            ExprKind::ShiftLeft(ty, value, count) if ty.width >= 64 => {
-                let width = i64::from(ty.width);
-                let span = expr.span;
+            // By a count that may be negative, the value as a whole is shifted.
+            ExprKind::ShiftLeft(ty, value, count)
+                if (64..=MAX_WIDTH).contains(&ty.width) && self.range(count)?.negative.is_none() =>
+            {
+                // What is shifted out of a word is no longer wanted.
                 let count = self.integer(count)?.clamped();
-                Ok(Word::Code(on_words!(self.low(value)?, count, |x, y| {
-                    if y < 0 {
-                        Err(arithmetic(ArithmeticError::NegativeShift, span))
-                    } else if y >= width.min(64) {
-                        Ok(0)
-                    } else {
-                        Ok(x << y)
-                    }
-                })))
+                Ok(Word::Code(on_words!(self.low(value)?, count, |x, y| if y >= 64 { Ok(0) } else { Ok(x << y) })))
             }
             _ => Ok(self.integer(expr)?.low()),
         }

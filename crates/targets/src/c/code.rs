@@ -9,7 +9,9 @@ use super::node::Node;
 use super::plan::Plan;
 use super::value::{Kind, Value};
 use headrace_analysis::ranges::{Interval, Unit};
-use headrace_ir::{Argument, BinaryOp, Expr, Int, Local, LocalId, ProcedureId, RealType, Root, Scalar, Type};
+use headrace_ir::{
+    Argument, BinaryOp, Expr, Int, Local, LocalId, MAX_SHIFT, ProcedureId, RealType, Root, Scalar, Type,
+};
 use headrace_source::{Diagnostic, Span};
 
 /// How a local is spelled.
@@ -294,6 +296,13 @@ impl<'a> Code<'a> {
         let zero = Value::int(&Int::ZERO, count.repr()).text;
         let value = count.to(Repr::I64).text;
         self.stop(&format!("{} < {zero}", count.text), "HEADRACE_TRAP_SHIFT", span, &value, "0");
+    }
+
+    /// Checks the count of a left shift whose value as a whole counts; it has a name.
+    pub fn check_far(&mut self, span: Span, count: &Value) {
+        let limit = Value::int(&Int::from(i64::from(MAX_SHIFT)), count.repr()).text;
+        let value = if count.repr().is_signed() { count.text.clone() } else { MAX_SHIFT.to_string() };
+        self.stop(&format!("{} > {limit}", count.text), "HEADRACE_TRAP_SHIFT", span, &value, "0");
     }
 
     /// A call of a native: what stops it is known afterwards.

@@ -28,6 +28,7 @@ pub mod project;
 mod scheduler;
 mod statement;
 pub(crate) mod toolchain;
+mod usual;
 mod value;
 mod wide;
 

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use headrace_analysis::ranges::{self, Interval};
-use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, Place, Scalar};
+use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, MAX_SHIFT, MAX_WIDTH, Place, Scalar};
 
 /// An expression, annotated.
 #[derive(Debug)]
@@ -43,8 +43,9 @@ impl Code<'_> {
             ExprKind::Concat(_) => false,
             ExprKind::Binary(BinaryOp::Div, ..) => self.checked() && Interval::of(Int::ZERO).within(&kids[1].range),
             ExprKind::Binary(BinaryOp::Mod, ..) => self.checked() && kids[1].range.low <= Int::ZERO,
-            ExprKind::Binary(BinaryOp::ShiftRight, ..) | ExprKind::ShiftLeft(..) => {
-                self.checked() && kids[1].range.low.is_negative()
+            ExprKind::Binary(BinaryOp::ShiftRight, ..) => self.checked() && kids[1].range.low.is_negative(),
+            ExprKind::ShiftLeft(ty, ..) => {
+                self.checked() && ty.width > MAX_WIDTH && kids[1].range.high > Int::from(i64::from(MAX_SHIFT))
             }
             _ => false,
         };

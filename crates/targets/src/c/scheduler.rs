@@ -49,6 +49,8 @@ pub struct Reader {
     pub ring: Ring,
     /// Types that the tokens are converted to on their way to that of the FIFO.
     pub via: Vec<Scalar>,
+    /// The input port of the same instance to which the FIFO leads back.
+    pub back: Option<usize>,
 }
 
 /// How the ports of an instance are connected. Instances of one actor with equal wiring share a scheduler.
@@ -247,16 +249,7 @@ impl Scheduler<'_> {
                 Some(_) => format!("hr_own(&{}->written)", fifos[0]),
             };
             code.line(&format!("uint32_t {written} = {own};"));
-            let mut rooms: Vec<String> = fifos
-                .iter()
-                .zip(readers)
-                .map(|(fifo, Reader { ring, .. })| {
-                    let read = if ring.shared.is_some() { "read_seen" } else { "read" };
-                    format!("{}u - ({written} - {fifo}->{read})", ring.capacity)
-                })
-                .collect();
-            let at_once = readers.iter().filter_map(|reader| reader.ring.shared).min();
-            rooms.extend(at_once.map(|tokens| format!("{tokens}u")));
+            let rooms = rooms(fifos, written, readers, &|_| None);
             code.line(&format!("uint32_t {room} = {};", rooms[0]));
             for other in &rooms[1..] {
                 code.line(&format!("{room} = {room} < {other} ? {room} : {other};"));
@@ -430,6 +423,28 @@ impl Scheduler<'_> {
         }
         self.code.line("goto out;");
     }
+}
+
+/// The room in each FIFO of an output, given in what variable the read index of a FIFO that leads back is kept.
+fn rooms(
+    fifos: &[String],
+    written: &str,
+    readers: &[Reader],
+    own_read: &dyn Fn(usize) -> Option<String>,
+) -> Vec<String> {
+    let mut rooms: Vec<String> = fifos
+        .iter()
+        .zip(readers)
+        .map(|(fifo, Reader { ring, back, .. })| {
+            let read = back
+                .and_then(own_read)
+                .unwrap_or_else(|| format!("{fifo}->{}", if ring.shared.is_some() { "read_seen" } else { "read" }));
+            format!("{}u - ({written} - {read})", ring.capacity)
+        })
+        .collect();
+    let at_once = readers.iter().filter_map(|reader| reader.ring.shared).min();
+    rooms.extend(at_once.map(|tokens| format!("{tokens}u")));
+    rooms
 }
 
 /// Stores a token after the conversions of the ports that it passes.

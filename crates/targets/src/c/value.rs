@@ -16,7 +16,7 @@ use super::code::Code;
 use super::ctype::{self, Repr};
 use super::node::Node;
 use headrace_analysis::ranges::Interval;
-use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, RealType, Scalar};
+use headrace_ir::{BinaryOp, CompareOp, ExprKind, Int, IntType, MAX_SHIFT, MAX_WIDTH, RealType, Scalar};
 
 fn symbol(op: BinaryOp) -> &'static str {
     match op {
@@ -71,7 +71,11 @@ impl Code<'_> {
             ExprKind::Binary(op, _, _) => self.exact_binary(node, *op, result),
             ExprKind::ShiftLeft(ty, _, _) => {
                 let (x, count) = (&node.kids[0], &node.kids[1]);
-                let overflows = !x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(*ty);
+                let overflows = !x.range.shift_left_fits(&count.range, *ty);
+                if count.range.low.is_negative() {
+                    let value = self.shifted_either_way(node);
+                    return if overflows && ty.width <= 64 { wrap_value(&value, *ty) } else { value.to(result) };
+                }
                 if ty.width > 64 && (overflows || x.range.low.is_negative()) {
                     // The value fits where its type does not.
                     return self.low_shift_left(node, 64).to(result);
@@ -83,7 +87,7 @@ impl Code<'_> {
                 let Some(repr) = Repr::holding(&x.range.join(&node.range)) else {
                     return self.low_shift_left(node, bits).to(result);
                 };
-                if count.range.high >= Int::from(i64::from(repr.bits())) || count.range.low.is_negative() {
+                if count.range.high >= Int::from(i64::from(repr.bits())) {
                     return self.low_shift_left(node, bits).to(result);
                 }
                 let x = self.exact(x).to(repr);
@@ -141,9 +145,8 @@ impl Code<'_> {
     fn exact_division(&mut self, node: &Node<'_>, op: BinaryOp, common: Option<Repr>) -> Value {
         let (a, b) = (&node.kids[0], &node.kids[1]);
         let Some(common) = common else {
-            let words = self.wide_operation(node, 2);
-            return Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64))
-                .to(Repr::holding(&node.range).unwrap_or(Repr::U64));
+            let result = Repr::holding(&node.range).unwrap_or(Repr::U64);
+            return self.wide_low(node, result);
         };
         let x = self.exact(a).to(common);
         let mut y = self.exact(b).to(common);
@@ -181,11 +184,20 @@ impl Code<'_> {
                     return Value::infix(">>", &x, &by, Kind::Int(Repr::U64)).to(result);
                 }
             }
-            let words = self.wide_operation(node, 2);
-            return Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64)).to(result);
+            return self.wide_low(node, result);
         };
         let value = self.exact(x);
         self.shifted_right(node, &value, repr, count)
+    }
+
+    /// The low bits of an operation on integers beyond 64 bits.
+    fn wide_low(&mut self, node: &Node<'_>, result: Repr) -> Value {
+        let mut small = |code: &mut Self, node: &Node<'_>| code.exact(node).to(result);
+        let mut general = |code: &mut Self, node: &Node<'_>| {
+            let words = code.wide_operation(node, 2);
+            Value::primary(format!("hr_wide_low({words}, 2)"), Kind::Int(Repr::U64)).to(result)
+        };
+        self.by_counts(node, Kind::Int(result), &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
 
     fn shifted_right(&mut self, node: &Node<'_>, value: &Value, repr: Repr, count: &Node<'_>) -> Value {
@@ -260,6 +272,10 @@ impl Code<'_> {
                 BinaryOp::Div | BinaryOp::Mod => self.low_fallback(node, class),
             },
             ExprKind::ShiftLeft(ty, _, _) => {
+                if node.kids[1].range.low.is_negative() {
+                    let value = self.shifted_either_way(node);
+                    return if bits > u64::from(ty.width) { wrap_value(&value, *ty) } else { value.to(class) };
+                }
                 if bits > u64::from(ty.width) {
                     return self.wrapped_node(node, *ty);
                 }
@@ -282,8 +298,12 @@ impl Code<'_> {
             return self.exact(node);
         }
         let words = class.bits() / 32;
-        let name = self.wide(node, words);
-        Value::primary(format!("hr_wide_low({name}, {words})"), Kind::Int(Repr::U64)).to(class)
+        let mut small = |code: &mut Self, node: &Node<'_>| code.exact(node).to(class);
+        let mut general = |code: &mut Self, node: &Node<'_>| {
+            let name = code.wide(node, words);
+            Value::primary(format!("hr_wide_low({name}, {words})"), Kind::Int(Repr::U64)).to(class)
+        };
+        self.by_counts(node, Kind::Int(class), &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
 
     fn low_shift_left(&mut self, node: &Node<'_>, bits: u64) -> Value {
@@ -303,8 +323,61 @@ impl Code<'_> {
             let by = self.exact(count);
             return Value::infix("<<", &x, &by, Kind::Int(class));
         }
-        let by = self.shift_count(node, count);
+        let by = self.left_count(node);
         Value::primary(format!("hr_shl{}({}, {})", class.bits(), x.text, by.text), Kind::Int(class))
+    }
+
+    /// The low 64 bits of a left shift whose count may be negative, not yet wrapped to its type.
+    fn shifted_either_way(&mut self, node: &Node<'_>) -> Value {
+        let (x, count) = (&node.kids[0], &node.kids[1]);
+        let unsigned = Kind::Int(Repr::U64);
+        let Some(own) = Repr::holding(&x.range) else {
+            let words = self.wide_operation(node, 2);
+            return Value::primary(format!("hr_wide_low({words}, 2)"), unsigned);
+        };
+        let own = if own == Repr::U64 { own } else { Repr::I64 };
+        let x = self.exact(x).to(own);
+        let by = self.signed_count(node, count);
+        Value::primary(format!("hr_shift_{}({}, {})", own.suffix(), x.text, by.text), unsigned)
+    }
+
+    /// A count as `int64_t`, held at the limits of that; of a left shift.
+    pub fn signed_count(&mut self, node: &Node<'_>, count: &Node<'_>) -> Value {
+        let value = match Repr::holding(&count.range) {
+            // What may be negative is not unsigned.
+            Some(_) => self.exact(count).to(Repr::I64),
+            None => {
+                let words = count.range.signed_bits().div_ceil(32) as u32;
+                let name = self.wide(count, words);
+                Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+            }
+        };
+        self.limited_count(node, value)
+    }
+
+    /// The count of a left shift, which is not negative, as `uint64_t`.
+    pub fn left_count(&mut self, node: &Node<'_>) -> Value {
+        let value = self.shift_count(node, &node.kids[1]);
+        self.limited_count(node, value)
+    }
+
+    /// Where the value as a whole counts, no count is above the limit.
+    fn limited_count(&mut self, node: &Node<'_>, value: Value) -> Value {
+        if !shifts_too_far(node) {
+            return value;
+        }
+        let value = self.named(value.clone(), value.repr().c());
+        let limit = Int::from(i64::from(MAX_SHIFT));
+        if self.checked() {
+            self.check_far(node.expr.span, &value);
+            return value;
+        }
+        let limit = Value::int(&limit, value.repr());
+        let most = if value.repr().is_signed() { "INT64_MAX" } else { "UINT64_MAX" };
+        let most = Value::primary(most.to_owned(), value.kind);
+        let kind = value.kind;
+        let far = Value::infix(">", &value, &limit, Kind::Bool);
+        Value::choice(&far, &most, &value, kind)
     }
 
     fn low_shift_right(&mut self, node: &Node<'_>, bits: u64) -> Value {
@@ -498,13 +571,20 @@ impl Code<'_> {
                 self.compared(symbol, &x, &y)
             }
             None => {
-                let words = a.range.join(&b.range).signed_bits().div_ceil(32) as u32;
-                let x = self.wide(a, words);
-                let y = self.wide(b, words);
-                let order = Value::primary(format!("hr_wide_compare({x}, {y}, {words})"), Kind::Int(Repr::I32));
-                Value::infix(symbol, &order, &Value::int(&Int::ZERO, Repr::I32), Kind::Bool)
+                let mut small = |code: &mut Self, node: &Node<'_>| code.compare(node, op);
+                let mut general = |code: &mut Self, node: &Node<'_>| code.compare_wide(node, symbol);
+                self.by_counts(node, Kind::Bool, &mut small, &mut general).unwrap_or_else(|| general(self, node))
             }
         }
+    }
+
+    fn compare_wide(&mut self, node: &Node<'_>, symbol: &'static str) -> Value {
+        let (a, b) = (&node.kids[0], &node.kids[1]);
+        let words = a.range.join(&b.range).signed_bits().div_ceil(32) as u32;
+        let x = self.wide(a, words);
+        let y = self.wide(b, words);
+        let order = Value::primary(format!("hr_wide_compare({x}, {y}, {words})"), Kind::Int(Repr::I32));
+        Value::infix(symbol, &order, &Value::int(&Int::ZERO, Repr::I32), Kind::Bool)
     }
 
     /// Compilers warn of a variable compared with itself; a name of its own says that it is meant.
@@ -545,6 +625,12 @@ fn unsigned_if(non_negative: bool, common: Repr, a: &Value, b: &Value) -> Repr {
     let unsigned = common.unsigned();
     let has = |value: &Value| value.constant.is_none() && value.kind == Kind::Int(unsigned);
     if non_negative && (has(a) || has(b)) { unsigned } else { common }
+}
+
+/// True for a left shift whose value as a whole counts, by a count that may be above the limit.
+pub fn shifts_too_far(node: &Node<'_>) -> bool {
+    matches!(&node.expr.kind, ExprKind::ShiftLeft(ty, _, _) if ty.width > MAX_WIDTH)
+        && node.kids[1].range.high > Int::from(i64::from(MAX_SHIFT))
 }
 
 /// True for the operators whose low bits depend on the low bits of their operands alone.

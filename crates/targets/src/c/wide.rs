@@ -9,6 +9,9 @@ use headrace_ir::{BinaryOp, ExprKind, Int, IntType, Scalar};
 /// Longest intermediate result, in words.
 const MAX_WORDS: u32 = 2048;
 
+/// Words of a constant that are written out even where most of them are zero.
+const MAX_WRITTEN_WORDS: u32 = 16;
+
 impl Code<'_> {
     /// A pointer to `words` words that are the expression modulo 2^(32 words): two's complement, so the exact value
     /// when it fits. What it points to must not be written.
@@ -17,7 +20,9 @@ impl Code<'_> {
             self.unsupported(node.expr.span, "integers of more than 65536 bits");
             return "NULL".to_owned();
         }
-        if let Some(value) = node.range.single().filter(|_| !node.can_stop) {
+        // A small number in many words is not written out.
+        let many = words > MAX_WRITTEN_WORDS && Repr::holding(&node.range).is_some();
+        if let Some(value) = node.range.single().filter(|_| !node.can_stop && !many) {
             return self.wide_constant(value, words);
         }
         if let Some(repr) = Repr::holding(&node.range) {
@@ -158,12 +163,18 @@ impl Code<'_> {
 
     fn wide_shift_left(&mut self, node: &Node<'_>, ty: IntType, words: u32) -> String {
         let (x, count) = (&node.kids[0], &node.kids[1]);
-        let unwrapped = words * 32 <= ty.width || x.range.shift_left(&count.range, IntType::signed(1 << 20)).fits(ty);
-        let have = if unwrapped { words } else { ty.width.div_ceil(32).max(words) };
+        let unwrapped = words * 32 <= ty.width || x.range.shift_left_fits(&count.range, ty);
+        let mut have = if unwrapped { words } else { ty.width.div_ceil(32).max(words) };
+        let either_way = count.range.low.is_negative();
+        if either_way {
+            // What is shifted out at the left may come back.
+            have = have.max(exact_words(x));
+        }
         let value = self.wide(x, have);
-        let by = self.shift_count(node, count);
+        let by = if either_way { self.signed_count(node, count) } else { self.left_count(node) };
         let name = self.array("wide", have);
-        self.line(&format!("hr_wide_shl({name}, {value}, {have}, {});", by.text));
+        let function = if either_way { "shift" } else { "shl" };
+        self.line(&format!("hr_wide_{function}({name}, {value}, {have}, {});", by.text));
         if !unwrapped {
             self.line(&format!("hr_wide_wrap({name}, {have}, {}, {});", ty.width, ty.signed));
         }

@@ -2,7 +2,7 @@
 
 use super::value::{Printer, Val};
 use headrace_ir::eval::int_binary;
-use headrace_ir::{BinaryOp, CompareOp, Int, IntType, Scalar};
+use headrace_ir::{BinaryOp, CompareOp, Int, IntType, MAX_SHIFT, MAX_WIDTH, Scalar};
 
 /// Bits that a signed type needs to hold all values of a type.
 fn signed_bits(ty: IntType) -> u32 {
@@ -173,6 +173,33 @@ impl Printer<'_> {
         {
             return Val::constant(value, Scalar::Int(ty));
         }
+        // A design has no integers wider than variables are: what a shift as a whole needs, as far as there is room for it.
+        let width = if ty.width > MAX_WIDTH { left.int_type().width + MAX_SHIFT } else { ty.width };
+        let ty = IntType { signed: ty.signed, width: width.min(MAX_WIDTH) };
+        let out = Scalar::Int(ty);
+        let signed = count.int_type().signed;
+        let negative = match count.known() {
+            Some(known) => Val::bool(known.is_negative()),
+            None if signed => self.compare(CompareOp::Less, count.clone(), Val::int(Int::ZERO)),
+            None => Val::bool(false),
+        };
+        if negative.known() == Some(&Int::ZERO) {
+            return self.shift_up(left, count, ty);
+        }
+        // By a negative count, the other way.
+        let zero = Val::constant(Int::ZERO, count.ty);
+        let back = self.negate(count.clone());
+        let nothing = Val::constant(Int::ZERO, back.ty);
+        let back = self.select(&negative, back, nothing);
+        let back = self.shift_right(left.clone(), back);
+        let back = self.cast(back, out);
+        let up = self.select(&negative, zero, count);
+        let up = self.shift_up(left, up, ty);
+        self.select(&negative, back, up)
+    }
+
+    /// `left << count`, wrapped to a type, by a count that is not negative.
+    fn shift_up(&mut self, left: Val, count: Val, ty: IntType) -> Val {
         let out = Scalar::Int(ty);
         let left = self.cast(left, out);
         let (count, below) = self.count(count, ty.width);

@@ -1,5 +1,5 @@
 //! Expressions: typed by construction, and free of traps by construction. Divisors are odd or positive, moduli
-//! positive, shift counts not negative, indexes inside the list, each shown by the [`Bound`] that comes with an
+//! positive, counts of shifts to the right not negative, indexes inside the list, each shown by the [`Bound`] that comes with an
 //! expression and never by the tested semantics.
 //!
 //! Weights (in percent of the inner nodes of an integer expression): sums and products 30, bitwise 22, shifts
@@ -13,7 +13,7 @@ use super::types::{Bound, Scalar, Ty};
 pub(crate) struct Int {
     pub expr: Expr,
     pub bound: Bound,
-    /// Signedness and width by the table of types, which `<<` wraps to.
+    /// Signedness and width by the table of types.
     pub table: Table,
 }
 
@@ -266,13 +266,23 @@ impl Builder<'_> {
         let table = x.table.lub(count.table);
         let growth = (1u32 << count.table.bits.min(6)) - 1;
         let table = Table { signed: table.signed, bits: x.table.bits + growth };
-        if self.rng.chance(50) || table.bits + 1 > self.widest {
+        // What the largest count that the bound allows makes of it.
+        let most = (1u32 << count.bound.bits.min(16)) - 1;
+        let bits = x.bound.bits + most;
+        if self.rng.chance(50) || bits.max(table.bits) + 1 > self.widest {
             let bound = Bound::wide(x.bound.signed, x.bound.bits);
             return Int { expr: self.binary(">>", x.expr, count.expr, Sort::Int), bound, table: x.table };
         }
-        // Wrapped to the type of the table, whatever is known of the operands.
-        let bound = Bound::wide(true, table.bits + 1);
-        Int { expr: self.binary("<<", x.expr, count.expr, Sort::Int), bound, table }
+        let bound = Bound::wide(x.bound.signed, bits);
+        // To the right where the count is below zero.
+        let count = if self.rng.chance(15) {
+            let less = self.rng.range(1, 9);
+            let less = self.number(less);
+            self.binary("-", count.expr, less.expr, Sort::Other)
+        } else {
+            count.expr
+        };
+        Int { expr: self.binary("<<", x.expr, count, Sort::Int), bound, table }
     }
 
     /// A shift count: not negative, sometimes beyond the width.

@@ -86,10 +86,11 @@ impl NetworkBuilder<'_, '_> {
         self.values();
         let n = 1 + self.b.rng.below(if self.top { self.b.knobs.instances } else { 3 });
         for _ in 0..n {
-            match self.b.rng.weighted(&[70, 12, 10, 8]) {
+            match self.b.rng.weighted(&[66, 12, 10, 8, 4]) {
                 1 if self.levels > 0 => self.sub_network(),
                 2 => self.loop_pair(),
                 3 => self.source(),
+                4 => self.echo(),
                 _ => self.instance(),
             }
         }
@@ -310,6 +311,71 @@ impl NetworkBuilder<'_, '_> {
         let relay_out = End { instance: Some(relay_name), port: relay.outs[0].name.clone() };
         self.connect(out, relay_in, &[node, relay_node]);
         self.connect(relay_out, into, &[node, relay_node]);
+    }
+
+    /// An actor that goes first for what it sent to itself, which it must see at once: absent tokens decide there, and no
+    /// order of firings does. Others may get copies of these tokens, too.
+    fn echo(&mut self) {
+        let Some(feed) = self.pick_wire(Some(false)) else { return self.source() };
+        let scalar = self.relative(self.wires[feed].scalar);
+        let back = Scalar::uint(draw_bits(&mut self.b.rng, 80));
+        let out = Scalar::uint(draw_bits(&mut self.b.rng, 40));
+        let (name, kept) = (self.b.name("A"), self.b.name("v"));
+        let ports = ["In", "Back", "Loop", "Out"].map(|like| self.b.name(like));
+        let [into, back_in, back_out, to] = &ports;
+        let (takes, makes) = (self.b.rng.range(1, 3), self.b.rng.range(1, 4));
+        let first = self.b.rng.below(3);
+        let list = |n: i64, text: &dyn Fn(i64) -> String| (0..n).map(text).collect::<Vec<_>>().join(", ");
+        let mut lines = vec![
+            "package gen;".to_owned(),
+            String::new(),
+            format!(
+                "actor {name}() {} {into}, {} {back_in} ==> {} {back_out}, {} {to} :",
+                scalar.text(&mut self.b.rng),
+                back.text(&mut self.b.rng),
+                back.text(&mut self.b.rng),
+                out.text(&mut self.b.rng),
+            ),
+            format!("    int {kept} := 1;"),
+        ];
+        if first > 0 {
+            let tokens = list(first as i64, &|at| at.to_string());
+            lines.push(format!("    initialize ==> {back_out}:[{tokens}] end"));
+        }
+        let pattern = list(takes, &|at| format!("x{at}"));
+        let sum = (0..takes).map(|at| format!("x{at}")).collect::<Vec<_>>().join(" + ");
+        lines.extend([
+            format!("    back: action {back_in}:[{pattern}] ==> {to}:[{kept}] do {kept} := {kept} * 3 + {sum}; end"),
+            format!(
+                "    go: action {into}:[y] ==> {back_out}:[{}], {to}:[{kept} + y] do {kept} := {kept} + 1; end",
+                list(makes, &|at| format!("y + {kept} * {at}"))
+            ),
+            "    priority back > go; end".to_owned(),
+            "end".to_owned(),
+        ]);
+        let doc = Doc::Seq(lines.into_iter().flat_map(|line| [Doc::text(line), Doc::Line]).collect());
+        let port = |name: &String, scalar| PortSig { name: name.clone(), scalar };
+        let entity = Entity {
+            class: format!("gen.{name}"),
+            params: Vec::new(),
+            entity_params: Vec::new(),
+            ins: vec![port(into, scalar), port(back_in, back)],
+            outs: vec![port(back_out, back), port(to, out)],
+            max_emit: 1 + makes as u64,
+            burst: 2,
+            once: false,
+            feedback: Some((1, 0)),
+        };
+        self.library.add(&entity.class, "cal", doc);
+        let (node, instance) = self.place(&entity, &[Some(feed)]);
+        let from = End { instance: Some(instance.clone()), port: back_out.clone() };
+        let to = End { instance: Some(instance), port: back_in.clone() };
+        let needs = vec![self.b.node(), node];
+        self.text.connections.push(Connection { from: from.clone(), to, buffer: None, needs });
+        if self.b.rng.chance(40) {
+            let tokens = (self.wires[feed].tokens + 2) * makes as u64;
+            self.wires.push(Wire { from, scalar: back, tokens, uses: 0, node: Some(node) });
+        }
     }
 
     /// Adds an instance fed by these wires; its outputs become wires.

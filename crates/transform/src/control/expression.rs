@@ -172,6 +172,9 @@ impl Walk<'_, '_> {
             ExprKind::Binary(op, a, b) => self.binary(state, frame, *op, a, b, want, expr.span),
             ExprKind::ShiftLeft(ty, a, count) => {
                 let count = self.number(state, frame, count)?;
+                if count.range.is_some_and(|range| range.0 < 0) {
+                    return Err(NotFused::new("a value is shifted left by a count that may be negative", expr.span));
+                }
                 let known = self.graph.constant(count.node).filter(|_| count.range.is_some_and(|range| range.0 >= 0));
                 if wanted(ty.width) || ty.width > MAX_BITS {
                     let Some(bits) = want.filter(|_| wanted(ty.width)) else {

@@ -48,7 +48,7 @@ impl<'a> Subject<'a> {
         Subject {
             network,
             sources,
-            classes: network.actors.iter().map(headrace_analysis::rates::classify).collect(),
+            classes: (0..network.actors.len()).map(|at| headrace_analysis::rates::classify_in(network, at)).collect(),
             control: headrace_analysis::control::of_flow(&graph),
             periods: schedule::analyse(network, &balance),
             balance,

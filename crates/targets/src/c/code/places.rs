@@ -73,9 +73,13 @@ impl Code<'_> {
         if Repr::holding(&node.range).is_some() {
             return self.exact(node);
         }
-        let words = node.range.signed_bits().div_ceil(32) as u32;
-        let name = self.wide(node, words);
-        Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+        let mut small = |code: &mut Self, node: &Node<'_>| code.exact(node).to(Repr::I64);
+        let mut general = |code: &mut Self, node: &Node<'_>| {
+            let words = node.range.signed_bits().div_ceil(32) as u32;
+            let name = code.wide(node, words);
+            Value::primary(format!("hr_wide_saturated({name}, {words})"), Kind::Int(Repr::I64))
+        };
+        self.by_counts(node, Kind::Int(Repr::I64), &mut small, &mut general).unwrap_or_else(|| general(self, node))
     }
 
     /// The name of a variable: a scalar, or a pointer to the first element of what is not.

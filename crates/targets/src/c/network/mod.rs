@@ -269,7 +269,8 @@ impl Writer<'_> {
             if let Endpoint::Instance(source, port) = connection.source
                 && source == instance
             {
-                wiring.outputs[port].push(Reader { ring: fifo.ring.clone(), via: connection.via.clone() });
+                let back = connection_target(connection, instance);
+                wiring.outputs[port].push(Reader { ring: fifo.ring.clone(), via: connection.via.clone(), back });
             }
         }
         wiring

@@ -3,7 +3,7 @@
 use super::super::code::Code;
 use super::super::ctype;
 use super::super::functions::Printed;
-use super::{ActionFunctions, Input, Output, Ring, Scheduler, convert_through};
+use super::{ActionFunctions, Input, Output, Ring, Scheduler, convert_through, rooms};
 use headrace_ir::{Action, Scalar, Type};
 
 impl Scheduler<'_> {
@@ -199,9 +199,37 @@ impl Scheduler<'_> {
                 self.code.line(&format!("{room} -= {n}u;"));
             }
         }
+        self.led_back(action);
         self.code.line("fired = true;");
         if !initializer && self.plan.options.count_firings {
             self.code.line(&format!("self->firings[{number}]++;"));
+        }
+    }
+
+    /// What a firing put into FIFOs that lead back to the instance is there for the next, and what it took makes room.
+    fn led_back(&mut self, action: &Action) {
+        for (port, output) in self.outputs.iter().enumerate() {
+            let Some(Output { fifos, written, room, readers }) = output else { continue };
+            let made = action.produced(port) > 0;
+            let input = |at: usize| self.inputs.get(at).and_then(Option::as_ref);
+            let mut taken = false;
+            for reader in readers {
+                let Some((back, Input { read, there, .. })) = reader.back.and_then(|at| Some((at, input(at)?))) else {
+                    continue;
+                };
+                if made {
+                    self.code.line(&format!("{there} = {written} - {read};"));
+                }
+                taken |= action.consumed(back) > 0;
+            }
+            if taken {
+                let own_read = |at: usize| input(at).map(|input| input.read.clone());
+                let rooms = rooms(fifos, written, readers, &own_read);
+                self.code.line(&format!("{room} = {};", rooms[0]));
+                for other in &rooms[1..] {
+                    self.code.line(&format!("{room} = {room} < {other} ? {room} : {other};"));
+                }
+            }
         }
     }
 

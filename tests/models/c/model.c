@@ -81,9 +81,9 @@ struct known {
 
 /* --- the peer --- */
 
-static EVP_MD *md;
-static EVP_MAC *mac;
-static EVP_CIPHER *cipher;
+static __attribute__((unused)) EVP_MD *md;
+static __attribute__((unused)) EVP_MAC *mac;
+static __attribute__((unused)) EVP_CIPHER *cipher;
 
 static void sure(bool is) {
     if (!is) {

@@ -155,7 +155,7 @@ fn actor(head: &str, members: &str) -> String {
 }
 
 /// The files of a network that has these names in a role; its top is `p.Top`.
-fn texts(role: Role, names: &[String]) -> Vec<(String, String)> {
+pub fn texts(role: Role, names: &[String]) -> Vec<(String, String)> {
     let cal = |text: String| vec![("p/Top.cal".to_owned(), text)];
     let numbered = || names.iter().enumerate();
     let lines =

@@ -42,7 +42,7 @@ macro_rules! languages {
 
 languages! {
     /// C, as C++ can include it.
-    C = "c", "_x", ["c"];
+    C = "c", "_x", ["c", "c_own"];
     /// C++.
     CPP = "cpp", "_x", ["c", "cpp"];
     /// Rust.

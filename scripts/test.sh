@@ -205,6 +205,16 @@ step "peers on the interpreter" "$testkit" peers --engine interp --messages "${P
     --seconds "$(seconds "peers on the interpreter")"
 step "fused code against peers, a sample" "$testkit" peers --engine fused --messages 300 \
     --seconds "$(seconds "fused code against peers, a sample")"
+# Random sequences of calls beside what the platform has; one after the other, a second's worth of each.
+for language in c rust wasm; do
+    name="calls of projects beside the platform's, $language"
+    case $language in
+    c) echo '#include <openssl/evp.h>' | ${CC:-gcc} -E - >/dev/null 2>&1 || { skip "$name" "no headers of OpenSSL" && continue; } ;;
+    wasm) command -v node >/dev/null 2>&1 || { skip "$name" "no node" && continue; } ;;
+    esac
+    step "$name" tests/models/$language/run.sh "$headrace" --seed "${MODEL_SEED:-1}" --sequences "${MODEL_SEQUENCES:-2000}" \
+        --seconds "$(seconds "$name")"
+done
 step "differential" "$testkit" differential --cases "${DIFFERENTIAL_CASES:-1000}"
 step "differential on threads" "$testkit" differential --threads --seed 2000000 --cases "${SANITIZED_CASES:-20}"
 step "differential under sanitizers" "$testkit" differential --sanitize --seed 1000000 --cases "${SANITIZED_CASES:-20}"

@@ -43,7 +43,7 @@ uint32_t headrace_message_put_long(const struct headrace_operation *op, void *c,
 uint32_t headrace_message_long(const struct headrace_operation *op, void *c, struct headrace_bytes *input,
                                const struct headrace_room *out) {
     uint32_t result = HEADRACE_OK;
-    while (result == HEADRACE_OK && input->n_bytes > HR_CHUNK_MOST) {
+    while ((result == HEADRACE_OK || result == HEADRACE_ROOM) && input->n_bytes > HR_CHUNK_MOST) {
         result = hr_message_chunk(op, c, input->bytes, HR_CHUNK_MOST, 0, out);
         input->bytes += HR_CHUNK_MOST;
         input->n_bytes -= HR_CHUNK_MOST;
@@ -54,10 +54,10 @@ uint32_t headrace_message_long(const struct headrace_operation *op, void *c, str
 uint32_t headrace_message_key(const struct headrace_operation *op, struct headrace_message *message, void *c,
                               const uint8_t *key, size_t key_bytes) {
     uint32_t result;
-    message->state = HR_NO_KEY;
     if (!hr_message_allows(&op->strings[HEADRACE_KEY], key_bytes)) {
         return HEADRACE_KEY_LENGTH;
     }
+    message->state = HR_NO_KEY;
     op->network->init(c, NULL);
     result = hr_message_put_flag(op, c, op->rekey, true);
     if (result == HEADRACE_OK && op->block_bytes != 0) {
@@ -81,59 +81,136 @@ uint32_t headrace_message_init(const struct headrace_operation *op, struct headr
     return hr_message_begin(op, message, c, strings, 0);
 }
 
+/* Moves on with a message whose pieces come one by one. What there was no room for is kept: a byte that has come out already,
+   and how much of the input went in. */
+static uint32_t move_on(const struct headrace_operation *op, struct headrace_message *message, void *c, const uint8_t *in,
+                        size_t in_bytes, const struct headrace_room *out) {
+    size_t sent = 0;
+    uint32_t result;
+    if (message->holds) {
+        if (out->room == 0) {
+            return HEADRACE_ROOM;
+        }
+        out->bytes[0] = message->held;
+        *out->n_bytes = 1;
+        message->held = 0;
+        message->holds = false;
+    }
+    result = hr_message_pump_on(op, c, in, in_bytes, &sent, out, &message->held);
+    message->holds = result == HEADRACE_ROOM;
+    message->taken += sent;
+    message->chunk -= (uint32_t)sent;
+    return result;
+}
+
 uint32_t headrace_message_update(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                  const uint8_t *in, size_t in_bytes, struct headrace_room out) {
     if (out.n_bytes != NULL) {
         *out.n_bytes = 0;
     }
-    if (message->state != HR_OPEN) {
+    /* What there was no room for must be asked for again. */
+    if (message->state != HR_OPEN || (message->holds && in_bytes != message->asked)) {
         return HEADRACE_ORDER;
     }
-    while (in_bytes > 0) {
-        const uint32_t size = in_bytes < HR_CHUNK_MOST ? (uint32_t)in_bytes : HR_CHUNK_MOST;
-        const uint32_t result = hr_message_chunk(op, c, in, size, 0, &out);
-        if (result != HEADRACE_OK) {
-            return hr_message_ended(op, message, result);
+    if (!message->holds) {
+        message->asked = in_bytes;
+        message->taken = 0;
+        message->chunk = 0;
+    }
+    while (message->taken < in_bytes || message->holds) {
+        uint32_t result = HEADRACE_OK;
+        if (message->chunk == 0 && !message->holds) {
+            const size_t left = in_bytes - (size_t)message->taken;
+            message->chunk = left < HR_CHUNK_MOST ? (uint32_t)left : HR_CHUNK_MOST;
+            message->input_bytes += message->chunk;
+            result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, message->chunk);
         }
-        in += size;
-        in_bytes -= size;
-        message->input_bytes += size;
+        if (result == HEADRACE_OK) {
+            result = move_on(op, message, c, message->taken == 0 ? in : in + message->taken, message->chunk, &out);
+        }
+        if (result != HEADRACE_OK) {
+            return result == HEADRACE_ROOM ? result : hr_message_ended(op, message, result);
+        }
     }
     return HEADRACE_OK;
 }
 
 uint32_t headrace_message_final(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                 const struct headrace_bytes *strings, const struct headrace_room *rooms) {
-    uint32_t result;
+    uint32_t result = HEADRACE_OK;
     hr_message_empty(&rooms[HEADRACE_SECRET_NONCE_OUT]);
     hr_message_empty(&rooms[HEADRACE_OUTPUT]);
     hr_message_empty(&rooms[HEADRACE_TAG]);
-    if (message->state != HR_OPEN) {
+    if (message->state != HR_ENDING && (message->state != HR_OPEN || message->holds)) {
         return HEADRACE_ORDER;
     }
     if (!hr_message_allows(&op->strings[HEADRACE_INPUT], message->input_bytes)) {
-        return hr_message_ended(op, message, HEADRACE_INPUT_LENGTH);
+        return HEADRACE_INPUT_LENGTH;
     }
     if (!hr_message_tag_fits(op, strings)) {
-        return hr_message_ended(op, message, HEADRACE_STRING_LENGTH);
+        return HEADRACE_STRING_LENGTH;
     }
-    result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, HR_LAST_CHUNK);
+    if (!hr_message_has_room(op, rooms)) {
+        return HEADRACE_ROOM;
+    }
+    if (message->state == HR_OPEN) {
+        message->state = HR_ENDING;
+        result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, HR_LAST_CHUNK);
+        if (result == HEADRACE_OK && hr_message_is_there(op->strings[HEADRACE_TAG_IN].port)) {
+            const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
+            result = hr_message_put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
+        }
+    }
     if (result == HEADRACE_OK) {
-        result = hr_message_finish(op, c, strings, rooms, false);
+        result = move_on(op, message, c, NULL, 0, &rooms[HEADRACE_OUTPUT]);
+        if (result == HEADRACE_ROOM) {
+            return result;
+        }
     }
-    return hr_message_ended(op, message, result);
+    return hr_message_ended(op, message, hr_message_take_all(op, c, rooms, result));
 }
 
 uint32_t headrace_message_go_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
                                 struct headrace_room out) {
-    return hr_message_pump(op, c, in, in_bytes, sent, &out);
+    return hr_message_pump_whole(op, c, in, in_bytes, sent, &out);
 }
 
-void headrace_message_withhold(const struct headrace_operation *op, const struct headrace_room *rooms) {
+uint32_t headrace_message_drain(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
+                                const struct headrace_room *out) {
+    uint8_t scratch[128];
+    struct hr_message_flow flowed;
+    uint32_t result;
+    do {
+        size_t n_tokens, got = 0;
+        uint32_t sizes[16];
+        result = hr_message_flow(op, c, in, in_bytes, &sent, scratch, sizeof scratch, &got, &flowed);
+        *out->n_bytes += got;
+        do {
+            n_tokens = op->network->read(c, op->strings[HEADRACE_OUTPUT].size_port, sizes, 16);
+            flowed.moved += n_tokens;
+        } while (n_tokens == 16);
+    } while (result == HEADRACE_OK && flowed.moved != 0);
+    wipe(scratch, sizeof scratch);
+    return result == HEADRACE_OK && sent == in_bytes ? HEADRACE_ROOM : HEADRACE_STUCK;
+}
+
+uint32_t headrace_message_drop(const struct headrace_operation *op, void *c, const struct headrace_room *rooms) {
+    const uint32_t result = hr_message_take_all(op, c, rooms, HEADRACE_OK);
     for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
-        if (hr_message_is_there(op->strings[role].port)) {
+        if (hr_message_is_there(op->strings[role].port) && role != HEADRACE_OUTPUT) {
             wipe(rooms[role].bytes, *rooms[role].n_bytes);
             *rooms[role].n_bytes = 0;
+        }
+    }
+    return result == HEADRACE_OK ? HEADRACE_ROOM : result;
+}
+
+void headrace_message_withhold(const struct headrace_operation *op, const struct headrace_room *rooms, uint32_t result) {
+    for (int role = HEADRACE_SECRET_NONCE_OUT; role < HEADRACE_ROLES; role++) {
+        if (hr_message_is_there(op->strings[role].port)) {
+            const size_t n_bytes = *rooms[role].n_bytes;
+            wipe(rooms[role].bytes, n_bytes < rooms[role].room ? n_bytes : rooms[role].room);
+            *rooms[role].n_bytes = result == HEADRACE_ROOM && role == HEADRACE_OUTPUT ? n_bytes : 0;
         }
     }
 }
@@ -188,6 +265,9 @@ uint32_t headrace_message_words(const struct headrace_operation *op, struct head
     if (n_words > op->most_words) {
         return HEADRACE_INPUT_LENGTH;
     }
+    if (op->strings[HEADRACE_OUTPUT].n_lengths == 1 && out.room / op->strings[HEADRACE_OUTPUT].lengths[0].multiple < n_words) {
+        return HEADRACE_ROOM;
+    }
     result = hr_message_begin(op, message, c, strings, 0);
     if (result == HEADRACE_ORDER || result == HEADRACE_STRING_LENGTH) {
         return result;
@@ -218,7 +298,57 @@ uint32_t headrace_message_words(const struct headrace_operation *op, struct head
     return hr_message_ended(op, message, result);
 }
 
+/* What was computed lay on the stack, too. */
+#if HEADRACE_STACK_BYTES > 0
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+static void wipe_stack(void) {
+    uint64_t below[HEADRACE_STACK_BYTES / sizeof(uint64_t)];
+    volatile uint64_t *const at = below;
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        at[i] = 0;
+    }
+}
+#endif
+
 void headrace_message_clear(const struct headrace_operation *op, struct headrace_message *message, void *c) {
     op->network->clear(c);
     wipe(message, sizeof *message);
+#if HEADRACE_STACK_BYTES > 0
+    wipe_stack();
+#endif
+}
+
+void headrace_message_copy(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                           const struct headrace_message *other, const void *from) {
+    *message = *other;
+    if (op->network->copy != NULL) {
+        op->network->copy(c, from);
+    } else {
+        memcpy(c, from, op->network->size);
+    }
+}
+
+const char *headrace_result_text(uint32_t result) {
+    switch (result) {
+    case HEADRACE_OK:
+        return "done";
+    case HEADRACE_KEY_LENGTH:
+        return "the key has a length that is not allowed";
+    case HEADRACE_STRING_LENGTH:
+        return "an initial block, nonce, seed or tag, or the associated data, has a length that is not allowed";
+    case HEADRACE_INPUT_LENGTH:
+        return "the input has a length that is not allowed";
+    case HEADRACE_ROOM:
+        return "a buffer for output is too small";
+    case HEADRACE_ORDER:
+        return "something else must be called first";
+    case HEADRACE_STUCK:
+        return "the network stopped, which is a mistake of the network";
+    case HEADRACE_REFUSED:
+        return "the message is not authentic or not well-formed, or the generator must be seeded anew";
+    default:
+        return "no result of a message";
+    }
 }

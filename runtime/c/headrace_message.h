@@ -32,19 +32,37 @@ void headrace_walk_secret(const void *bytes, size_t n_bytes);
 #define HEADRACE_SECRET(bytes, n_bytes) ((void)0)
 #endif
 
-/* What the functions of an operation return. After anything but HEADRACE_OK the message is lost; one under a key needs its
-   key again. */
+/* What the functions of an operation return, and what is then. Unless more is said, nothing happened: the context is as it
+   was, key and message go on, and the call may be made again. Strings of no bytes may be NULL; what counts output may not.
+   A context is any memory: its first call makes it ready; `_copy` makes it one like another, from where both go on; `_clear`
+   wipes it, and what calls left on the stack below that of `_clear`. */
 enum headrace_result {
     HEADRACE_OK = 0,
     HEADRACE_KEY_LENGTH = 1,    /* the key has a length that is not allowed */
     HEADRACE_STRING_LENGTH = 2, /* the initial block, nonce, associated data, seed or tag has */
-    HEADRACE_INPUT_LENGTH = 3,  /* the input has; or more words are asked for than a request may */
-    HEADRACE_ROOM = 4,          /* a buffer for output is too small */
-    HEADRACE_ORDER = 5,         /* no key or seed yet, or `update` or `final` without `init` */
-    HEADRACE_STUCK = 6,         /* the network stopped: a mistake of the network */
+    HEADRACE_INPUT_LENGTH = 3,  /* the input has; of `final`: has so far, a message goes on; or more words are asked for than a
+                                   request may */
+    HEADRACE_ROOM = 4,          /* a buffer for output is too small. `message`: the key is kept, there is no output, and where its
+                                   length depends on the message, it says how much room is needed. `update` and `final`: what is
+                                   counted came out; the same call, with the same input and more room, gives what follows */
+    HEADRACE_ORDER = 5,         /* no key or seed yet, a message under a key that was not ended before the next, `update` or
+                                   `final` without `init`, or anything but the same call after HEADRACE_ROOM */
+    HEADRACE_STUCK = 6,         /* the network stopped: a mistake of the network; the message and its key are lost */
     HEADRACE_REFUSED = 7        /* the message is not authentic or not well-formed, or the generator must be seeded anew: there
-                                   is no output */
+                                   is no output, the message is over, its key is kept */
 };
+
+/* What a result means, in English. */
+const char *headrace_result_text(uint32_t result);
+
+/* Bytes of the stack that `_clear` overwrites, where there is an operating system: below it lies what was computed. */
+#ifndef HEADRACE_STACK_BYTES
+#if __STDC_HOSTED__
+#define HEADRACE_STACK_BYTES 32768
+#else
+#define HEADRACE_STACK_BYTES 0
+#endif
+#endif
 
 /* The strings of a message. The order is the one in which they are given. */
 enum headrace_role {
@@ -102,6 +120,13 @@ struct headrace_operation {
 struct headrace_message {
     uint64_t input_bytes;
     uint32_t state;
+    /* Of a piece for which there was no room: how much of its chunk is left, whether there is a byte that came out already, that
+       byte, the length of the piece, how much of it went in. */
+    uint32_t chunk;
+    bool holds;
+    uint8_t held;
+    uint64_t asked;
+    uint64_t taken;
 };
 
 /* A string that is given. A generator that goes on takes neither seed nor entropy where `bytes` is null. */
@@ -158,6 +183,9 @@ uint32_t headrace_message_words(const struct headrace_operation *operation, stru
                                 void *network, const struct headrace_bytes *strings, uint32_t n_words,
                                 struct headrace_room out);
 void headrace_message_clear(const struct headrace_operation *operation, struct headrace_message *message, void *network);
+/* Makes a context one like another, and `network` like `from`. */
+void headrace_message_copy(const struct headrace_operation *operation, struct headrace_message *message, void *network,
+                           const struct headrace_message *other, const void *from);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,9 @@
 #define HR_FOLDED static inline
 #endif
 
-/* Where a context stands. A key is sent as soon as it is given; `Rekey` says of the next message that it is there already. */
-enum { HR_NO_KEY = 0, HR_NEW_KEY = 1, HR_KEYED = 2, HR_OPEN = 3 };
+/* Where a context stands. A key is sent as soon as it is given; `Rekey` says of the next message that it is there already. A
+   message whose end is in, but for which there was no room, is ending. */
+enum { HR_NO_KEY = 0, HR_NEW_KEY = 1, HR_KEYED = 2, HR_OPEN = 3, HR_ENDING = 4 };
 
 /* The top bit of a chunk size marks the last chunk of its string. */
 #define HR_LAST_CHUNK 0x80000000u
@@ -30,8 +31,14 @@ uint32_t headrace_message_put_long(const struct headrace_operation *op, void *c,
 /* The same of the input. */
 uint32_t headrace_message_long(const struct headrace_operation *op, void *c, struct headrace_bytes *input,
                                const struct headrace_room *out);
-/* Forgets output that is for verified messages only. */
-void headrace_message_withhold(const struct headrace_operation *op, const struct headrace_room *rooms);
+/* The rest of a piece of a whole message for which there is no room: it goes through the network like any other, so that the key
+   stays good, and is counted in `*out->n_bytes`. */
+uint32_t headrace_message_drain(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes, size_t sent,
+                                const struct headrace_room *out);
+/* All that comes out at the end of such a message. */
+uint32_t headrace_message_drop(const struct headrace_operation *op, void *c, const struct headrace_room *rooms);
+/* Forgets output that is for verified messages only; how much there would have been stays said where there was no room. */
+void headrace_message_withhold(const struct headrace_operation *op, const struct headrace_room *rooms, uint32_t result);
 
 HR_FOLDED bool hr_message_is_there(uint32_t port) {
     return port != HEADRACE_NO_PORT;
@@ -130,28 +137,27 @@ HR_FOLDED uint32_t hr_message_flow(const struct headrace_operation *op, void *c,
     return status == HEADRACE_IDLE || status == HEADRACE_DRY ? HEADRACE_OK : HEADRACE_STUCK;
 }
 
-/* Moves input in, from byte `sent` on, and output out until all of `in` is taken and nothing moves any more. What comes out
-   is put behind the `*out->n_bytes` bytes that came before. */
-HR_FOLDED uint32_t hr_message_pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
-                                   size_t sent, const struct headrace_room *out) {
+/* Moves input in, from byte `*sent` on, and output out until all of `in` is taken and nothing moves any more. What comes out
+   is put behind the `*out->n_bytes` bytes that came before. Where there is no more room, one byte more has come out: `*more`. */
+HR_FOLDED uint32_t hr_message_pump_on(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+                                      size_t *sent, const struct headrace_room *out, uint8_t *more) {
     const struct headrace_network *const n = op->network;
     const struct headrace_string *const output = &op->strings[HEADRACE_OUTPUT];
     struct hr_message_flow flowed;
-    uint8_t more;
     if (!hr_message_streams(op)) {
         size_t none = 0;
         do {
-            const uint32_t result = hr_message_flow(op, c, in, in_bytes, &sent, NULL, 0, &none, &flowed);
+            const uint32_t result = hr_message_flow(op, c, in, in_bytes, sent, NULL, 0, &none, &flowed);
             if (result != HEADRACE_OK) {
                 return result;
             }
-        } while (!flowed.is_dry && flowed.moved != 0 && sent < in_bytes);
-        return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
+        } while (!flowed.is_dry && flowed.moved != 0 && *sent < in_bytes);
+        return *sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
     }
     do {
         size_t n_tokens;
         uint32_t sizes[16];
-        const uint32_t result = hr_message_flow(op, c, in, in_bytes, &sent, out->bytes, out->room, out->n_bytes, &flowed);
+        const uint32_t result = hr_message_flow(op, c, in, in_bytes, sent, out->bytes, out->room, out->n_bytes, &flowed);
         if (result != HEADRACE_OK) {
             return result;
         }
@@ -160,10 +166,34 @@ HR_FOLDED uint32_t hr_message_pump(const struct headrace_operation *op, void *c,
             flowed.moved += n_tokens;
         } while (n_tokens == 16);
     } while (!flowed.is_dry && flowed.moved != 0);
-    if (*out->n_bytes == out->room && n->read(c, output->port, &more, 1) == 1) {
+    if (*out->n_bytes == out->room && n->read(c, output->port, more, 1) == 1) {
         return HEADRACE_ROOM;
     }
-    return sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
+    return *sent == in_bytes ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
+/* The same, for those who give up where there is no more room. */
+HR_FOLDED uint32_t hr_message_pump(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+                                   size_t sent, const struct headrace_room *out) {
+    uint8_t more;
+    return hr_message_pump_on(op, c, in, in_bytes, &sent, out, &more);
+}
+
+/* The same for a piece of a whole message, of which nothing is kept once there is no more room; then `*out->n_bytes` grows
+   beyond it. */
+HR_FOLDED uint32_t hr_message_pump_whole(const struct headrace_operation *op, void *c, const uint8_t *in, size_t in_bytes,
+                                         size_t sent, const struct headrace_room *out) {
+    uint8_t more;
+    uint32_t result;
+    if (hr_message_streams(op) && *out->n_bytes > out->room) {
+        return headrace_message_drain(op, c, in, in_bytes, sent, out);
+    }
+    result = hr_message_pump_on(op, c, in, in_bytes, &sent, out, &more);
+    if (result == HEADRACE_ROOM) {
+        ++*out->n_bytes;
+        result = headrace_message_drain(op, c, in, in_bytes, sent, out);
+    }
+    return result;
 }
 
 /* A string that came out whole, if there is one and all went well before. */
@@ -249,13 +279,17 @@ HR_FOLDED uint32_t hr_message_begin(const struct headrace_operation *op, struct 
     result = hr_message_send(op, c, strings, HEADRACE_SEED, result);
     result = hr_message_send(op, c, strings, HEADRACE_ENTROPY, result);
     message->input_bytes = 0;
+    message->holds = false;
     message->state = result == HEADRACE_OK ? HR_OPEN : HR_NO_KEY;
     return result;
 }
 
-/* All strings that come out when the input is over, if all went well before. */
+/* All strings that come out when the input is over, if all went well before; if there was no room, they are dropped. */
 HR_FOLDED uint32_t hr_message_take_all(const struct headrace_operation *op, void *c, const struct headrace_room *rooms,
                                        uint32_t result) {
+    if (result == HEADRACE_ROOM) {
+        return headrace_message_drop(op, c, rooms);
+    }
     result = hr_message_take(op, c, HEADRACE_SECRET_NONCE_OUT, &rooms[HEADRACE_SECRET_NONCE_OUT], result);
     result = hr_message_streams(op) ? result : hr_message_take(op, c, HEADRACE_OUTPUT, &rooms[HEADRACE_OUTPUT], result);
     result = hr_message_take(op, c, HEADRACE_TAG, &rooms[HEADRACE_TAG], result);
@@ -270,19 +304,27 @@ HR_FOLDED uint32_t hr_message_take_all(const struct headrace_operation *op, void
     return result;
 }
 
-/* All that follows the last input; `is_pumped` says that nothing has been put in since output was taken. */
+/* All that follows the last input of a whole message, if all went well before or there was no room. */
 HR_FOLDED uint32_t hr_message_finish(const struct headrace_operation *op, void *c, const struct headrace_bytes *strings,
-                                     const struct headrace_room *rooms, bool is_pumped) {
-    const bool has_tag = hr_message_is_there(op->strings[HEADRACE_TAG_IN].port);
-    uint32_t result = HEADRACE_OK;
-    if (has_tag) {
+                                     const struct headrace_room *rooms, uint32_t result) {
+    if ((result == HEADRACE_OK || result == HEADRACE_ROOM) && hr_message_is_there(op->strings[HEADRACE_TAG_IN].port)) {
         const struct headrace_bytes tag = strings[HEADRACE_TAG_IN];
         result = hr_message_put_string(op, c, HEADRACE_TAG_IN, tag.bytes, tag.n_bytes);
-    }
-    if (result == HEADRACE_OK && (has_tag || !is_pumped)) {
-        result = hr_message_pump(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
+        result = result == HEADRACE_OK ? hr_message_pump_whole(op, c, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]) : result;
     }
     return hr_message_take_all(op, c, rooms, result);
+}
+
+/* Whether there is room for what comes out at the end and always has the same length. */
+HR_FOLDED bool hr_message_has_room_for(const struct headrace_operation *op, const struct headrace_room *rooms,
+                                       enum headrace_role role) {
+    return (op->roles >> role & 1u) == 0 || op->strings[role].n_lengths == 0 ||
+           rooms[role].room >= op->strings[role].lengths[0].min;
+}
+
+HR_FOLDED bool hr_message_has_room(const struct headrace_operation *op, const struct headrace_room *rooms) {
+    return hr_message_has_room_for(op, rooms, HEADRACE_SECRET_NONCE_OUT) && hr_message_has_room_for(op, rooms, HEADRACE_TAG) &&
+           (hr_message_streams(op) || hr_message_has_room_for(op, rooms, HEADRACE_OUTPUT));
 }
 
 /* Whether the tag to be verified has a legal length, where there is one. */
@@ -310,27 +352,35 @@ HR_FOLDED uint32_t hr_message_open_whole(const struct headrace_operation *op, st
     if (!hr_message_tag_fits(op, strings)) {
         return HEADRACE_STRING_LENGTH;
     }
+    if (!hr_message_has_room(op, rooms)) {
+        return HEADRACE_ROOM;
+    }
     return hr_message_begin(op, message, c, strings, HR_LAST_CHUNK | (uint32_t)input.n_bytes);
+}
+
+/* What a whole message comes to. Where there was no room, it went through the network all the same, and the key is good. */
+HR_FOLDED uint32_t hr_message_ended_whole(const struct headrace_operation *op, struct headrace_message *message,
+                                          const struct headrace_room *rooms, uint32_t result) {
+    if (result != HEADRACE_OK && op->withholds) {
+        headrace_message_withhold(op, rooms, result);
+    }
+    (void)hr_message_ended(op, message, result == HEADRACE_ROOM ? HEADRACE_OK : result);
+    return result;
 }
 
 /* All of a whole message that follows its input, if that went well. */
 HR_FOLDED uint32_t hr_message_close_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
                                           const struct headrace_bytes *strings, const struct headrace_room *rooms,
                                           uint32_t result) {
-    if (result == HEADRACE_OK) {
-        result = hr_message_finish(op, c, strings, rooms, true);
-    }
-    if (result != HEADRACE_OK && op->withholds) {
-        headrace_message_withhold(op, rooms);
-    }
-    return hr_message_ended(op, message, result);
+    result = hr_message_finish(op, c, strings, rooms, result);
+    return hr_message_ended_whole(op, message, rooms, result);
 }
 
-/* A further chunk of input. */
+/* A further chunk of the input of a whole message. */
 HR_FOLDED uint32_t hr_message_chunk(const struct headrace_operation *op, void *c, const uint8_t *in, uint32_t size,
                                     uint32_t last, const struct headrace_room *out) {
     const uint32_t result = hr_message_put_word(op, c, op->strings[HEADRACE_INPUT].size_port, size | last);
-    return result == HEADRACE_OK ? hr_message_pump(op, c, in, size, 0, out) : result;
+    return result == HEADRACE_OK ? hr_message_pump_whole(op, c, in, size, 0, out) : result;
 }
 
 /* A whole message, in which helpers do a part of the work; null: none. */
@@ -347,7 +397,7 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
         op->network->help(c, helpers);
     }
     if (op->single_chunk) {
-        result = hr_message_pump(op, c, input.bytes, input.n_bytes, 0, &rooms[HEADRACE_OUTPUT]);
+        result = hr_message_pump_whole(op, c, input.bytes, input.n_bytes, 0, &rooms[HEADRACE_OUTPUT]);
     } else {
         if (input.n_bytes > HR_CHUNK_MOST) {
             struct headrace_bytes rest = input;
@@ -355,7 +405,7 @@ HR_FOLDED uint32_t hr_message_whole_helped(const struct headrace_operation *op, 
             result = headrace_message_long(op, c, &rest, &out);
             input = rest;
         }
-        if (result == HEADRACE_OK) {
+        if (result == HEADRACE_OK || result == HEADRACE_ROOM) {
             result = hr_message_chunk(op, c, input.bytes, (uint32_t)input.n_bytes, HR_LAST_CHUNK, &rooms[HEADRACE_OUTPUT]);
         }
     }
@@ -386,7 +436,7 @@ HR_FOLDED bool hr_message_is_usual(const struct headrace_operation *op, const st
     const struct headrace_room output = rooms[HEADRACE_OUTPUT];
     return message->state == HR_KEYED && input.n_bytes <= HR_CHUNK_MOST &&
            hr_message_allows(&op->strings[HEADRACE_INPUT], input.n_bytes) && hr_message_tag_fits(op, strings) &&
-           hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
+           hr_message_has_room(op, rooms) && hr_message_fits(op, strings, HEADRACE_NONCE) && hr_message_fits(op, strings, HEADRACE_IV) &&
            hr_message_fits(op, strings, HEADRACE_SECRET_NONCE) && hr_message_fits(op, strings, HEADRACE_AD) &&
            !(hr_message_streams(op) && (hr_message_lies_in(op, strings, HEADRACE_INPUT, &output) ||
                                         hr_message_lies_in(op, strings, HEADRACE_NONCE, &output) ||
@@ -455,10 +505,7 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, struct he
         *result = headrace_message_go_on(op, c, input.bytes, input.n_bytes, input.n_bytes - left, out);
     }
     *result = hr_message_take_all(op, c, rooms, *result);
-    if (*result != HEADRACE_OK && op->withholds) {
-        headrace_message_withhold(op, rooms);
-    }
-    *result = hr_message_ended(op, message, *result);
+    *result = hr_message_ended_whole(op, message, rooms, *result);
     return true;
 }
 
@@ -480,6 +527,7 @@ struct hr_message_one {
     struct headrace_message *message;
     struct headrace_bytes strings[HEADRACE_ROLES];
     struct headrace_room rooms[HEADRACE_ROLES];
+    size_t none; /* what is counted of outputs that there are not */
 };
 
 /* One of many messages by itself. */
@@ -499,7 +547,7 @@ HR_FOLDED void hr_message_taken(const struct headrace_operation *op, const struc
     const bool taken = (op->roles >> role & 1u) != 0 && rooms[role].n_bytes != NULL;
     one->rooms[role].bytes = taken ? rooms[role].bytes[number] : NULL;
     one->rooms[role].room = taken ? rooms[role].room[number] : 0;
-    one->rooms[role].n_bytes = taken ? rooms[role].n_bytes + number : NULL;
+    one->rooms[role].n_bytes = taken ? rooms[role].n_bytes + number : &one->none;
 }
 
 /* Gives the strings of a message and returns the context of its network. */
@@ -586,7 +634,7 @@ HR_FOLDED uint32_t hr_message_many(const struct headrace_operation *op, struct h
                 *one.rooms[HEADRACE_OUTPUT].n_bytes = stream->made;
             }
             if (result == HEADRACE_OK) {
-                result = hr_message_pump(op, c, stream->in, stream->n_in, stream->taken, &one.rooms[HEADRACE_OUTPUT]);
+                result = hr_message_pump_whole(op, c, stream->in, stream->n_in, stream->taken, &one.rooms[HEADRACE_OUTPUT]);
             }
             results[numbers[i]] = hr_message_close_whole(op, one.message, c, one.strings, one.rooms, result);
         }

@@ -14,7 +14,10 @@ const MESSAGES = {
   REFUSED: 'the message is refused',
 };
 
-/** Why there is no result. After any code but `REFUSED` the message is lost, and one under a key needs its key again. */
+/**
+ * Why there is no result. After `STUCK` the message is lost and its key, after `REFUSED` the message; after any other code, and
+ * after an error of a type, everything is as it was before the call.
+ */
 export class OperationError extends Error {
   constructor(code) {
     super(MESSAGES[code]);
@@ -56,14 +59,29 @@ function sure(condition, code) {
   }
 }
 
+/** An error of a type, with the code that those of Node.js have. */
+function typeError(text) {
+  return Object.assign(new TypeError(text), { code: 'ERR_INVALID_ARG_TYPE' });
+}
+
+const isBuffer = (value) =>
+  value instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && value instanceof SharedArrayBuffer);
+
 function bytesOf(string) {
   if (string === undefined || string === null) {
     return NOTHING;
   }
-  if (!ArrayBuffer.isView(string)) {
-    throw new TypeError('strings are given as Uint8Array');
+  if (!ArrayBuffer.isView(string) && !isBuffer(string)) {
+    throw typeError('strings are given as Uint8Array, any other view, or ArrayBuffer');
   }
-  return new Uint8Array(string.buffer, string.byteOffset, string.byteLength);
+  try {
+    return isBuffer(string)
+      ? new Uint8Array(string)
+      : new Uint8Array(string.buffer, string.byteOffset, string.byteLength);
+  } catch {
+    // Its memory went elsewhere, by `postMessage` or `transfer`.
+    throw typeError('the memory of a string is detached');
+  }
 }
 
 /** What comes out, as it comes. */
@@ -254,8 +272,8 @@ export class Operation {
   _key(given) {
     const table = this.#table;
     const key = bytesOf(given);
-    this.#state = NO_KEY;
     sure(this.#allows(KEY, key.length), 'KEY_LENGTH');
+    this.#state = NO_KEY;
     this.#network.restart();
     this.#putWord(table.rekey, 1);
     if (table.blockBytes !== 0) {
@@ -310,8 +328,8 @@ export class Operation {
 
   _update(given) {
     const input = bytesOf(given);
-    const out = new Collected(input.length);
     sure(this.#state === OPEN, 'ORDER');
+    const out = new Collected(input.length);
     for (let at = 0; at < input.length; at += CHUNK_MOST) {
       const piece = input.subarray(at, at + CHUNK_MOST);
       try {
@@ -369,14 +387,14 @@ export class Operation {
   /** What came out, by roles. */
   _finalize(strings) {
     sure(this.#state === OPEN, 'ORDER');
-    return this.#ending(() => {
-      sure(this.#allows(INPUT, this.#inputBytes), 'INPUT_LENGTH');
-      sure(this.#allows(TAG_IN, bytesOf(strings[TAG_IN]).length), 'STRING_LENGTH');
-      return this.#rooms(0, (rooms) => {
+    sure(this.#allows(INPUT, this.#inputBytes), 'INPUT_LENGTH');
+    sure(this.#allows(TAG_IN, bytesOf(strings[TAG_IN]).length), 'STRING_LENGTH');
+    return this.#ending(() =>
+      this.#rooms(0, (rooms) => {
         this.#putWord(this.#table.strings[INPUT]?.sizes ?? null, LAST_CHUNK);
         this.#finish(strings, rooms, false);
-      });
-    });
+      }),
+    );
   }
 
   /** A whole message: what came out, by roles. */
@@ -410,11 +428,11 @@ export class Operation {
     sure(this.#state === KEYED, 'ORDER');
     const nBlocks = input.length / table.blockBytes;
     sure(Number.isInteger(nBlocks) && nBlocks <= 0xffffffff, 'INPUT_LENGTH');
+    const out = new Uint8Array(input.length);
     return this.#ending(() => {
       this.#putWord(table.rekey, 0);
       this.#putWord(table.decrypt, Number(table.decrypts));
       this.#putWord(table.blocks, nBlocks);
-      const out = new Uint8Array(input.length);
       for (let sent = 0, got = 0; got < out.length; ) {
         const n = this.#network.write(table.strings[INPUT].port, input.subarray(sent));
         this.#run();

@@ -45,7 +45,9 @@ const PAGE = 65536;
 /** Reads and compiles a module that lies beside the calling one. */
 export async function load(url, natives = []) {
   if (url.protocol === 'file:') {
-    const { readFile } = await import('node:fs/promises');
+    // As a value, since bundlers for browsers look for what they find as a literal, and this is never reached there.
+    const files = 'node:fs/promises';
+    const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ files);
     return new Code(await WebAssembly.compile(await readFile(url)), natives);
   }
   const response = await fetch(url);
@@ -87,12 +89,13 @@ class Code {
     let context = this.free.pop();
     if (context === undefined) {
       context = this.end;
-      this.end += this.contextBytes;
-      const lacking = this.end - this.exports.memory.buffer.byteLength;
+      const lacking = context + this.contextBytes - this.exports.memory.buffer.byteLength;
       if (lacking > 0) {
+        // Where there is no more memory, this throws and nothing is taken.
         this.exports.memory.grow(Math.ceil(lacking / PAGE));
         this.see();
       }
+      this.end = context + this.contextBytes;
     }
     return context;
   }
@@ -139,7 +142,7 @@ export class Network {
 
   #here() {
     if (this.#context === undefined) {
-      throw new Error('the context was given back');
+      throw Object.assign(new Error('the context was cleared and given back'), { code: 'CLEARED' });
     }
     return this.#context;
   }

@@ -26,4 +26,5 @@ pub mod terminal;
 pub mod tokens;
 pub mod toolchains;
 pub mod waiting;
+pub mod workspaces;
 pub mod xlim;

@@ -29,11 +29,13 @@
 //! | `text` | the readable form |
 //! | `evaluate` | what a module means, by running it |
 //! | `effects` | which functions reach the host |
-//! | `names` | identifiers that a language allows |
+//! | `names` | identifiers, none twice in a scope |
+//! | `language` | words that languages keep for themselves |
 
 pub mod effects;
 pub mod evaluate;
 mod expr;
+pub mod language;
 mod module;
 pub mod names;
 mod stmt;

@@ -1,5 +1,6 @@
 //! Identifiers: letters, digits and underscores, none twice in a scope, none that a language keeps for itself.
 
+use crate::language::Language;
 use std::collections::HashMap;
 
 /// The names of one scope.
@@ -7,6 +8,8 @@ use std::collections::HashMap;
 pub struct Names {
     /// Each with the number that is tried first for another one like it.
     used: HashMap<String, u32>,
+    /// Whose words are not given.
+    language: Option<&'static Language>,
 }
 
 /// Letters, digits and underscores only, beginning with a letter.
@@ -47,21 +50,50 @@ pub fn camel_case(name: &str) -> String {
 impl Names {
     /// A scope in which these words are taken.
     pub fn without(words: &[&str]) -> Self {
-        Self { used: words.iter().map(|word| ((*word).to_owned(), 2)).collect() }
+        Self { used: words.iter().map(|word| ((*word).to_owned(), 2)).collect(), language: None }
+    }
+
+    /// A scope of a language, which keeps its words.
+    pub fn of(language: &'static Language) -> Self {
+        Self { used: HashMap::new(), language: Some(language) }
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.used.contains_key(name) || self.language.is_some_and(|language| language.has_word(name))
+    }
+
+    /// A name like this one that the scope does not have yet, nor with any of these endings, which it then has, too.
+    pub fn fresh_with(&mut self, like: &str, endings: &[&str]) -> String {
+        let base = identifier(like);
+        let is_free = |name: &str| !endings.iter().any(|ending| self.is_taken(&format!("{name}{ending}")));
+        let mut wanted = base.clone();
+        let mut number = 2;
+        while self.is_taken(&wanted) || !is_free(&wanted) {
+            wanted = format!("{base}_{number}");
+            number += 1;
+        }
+        let name = self.fresh(&wanted);
+        for ending in endings {
+            self.used.insert(format!("{name}{ending}"), 2);
+        }
+        name
     }
 
     /// A name like this one that the scope does not have yet.
     pub fn fresh(&mut self, like: &str) -> String {
-        let base = identifier(like);
-        let Some(&first) = self.used.get(&base) else {
+        let mut base = identifier(like);
+        if self.language.is_some_and(|language| language.has_beginning(&base)) {
+            base.insert_str(0, "x_");
+        }
+        if !self.is_taken(&base) {
             self.used.insert(base.clone(), 2);
             return base;
-        };
-        let mut number = first;
+        }
+        let mut number = self.used.get(&base).copied().unwrap_or(2);
         let name = loop {
             let name = format!("{base}_{number}");
             number += 1;
-            if !self.used.contains_key(&name) {
+            if !self.is_taken(&name) {
                 break name;
             }
         };
@@ -82,6 +114,29 @@ mod tests {
         assert_eq!(names.fresh("a[0]"), "a_0_");
         assert_eq!(names.fresh("a_0_"), "a_0__2");
         assert_eq!(names.fresh("2nd"), "x2nd");
+    }
+
+    #[test]
+    fn families_of_names_are_given_once() {
+        let mut names = Names::default();
+        assert_eq!(names.fresh_with("A", &["_init", "_lists"]), "A");
+        assert_eq!(names.fresh("A_init"), "A_init_2");
+        assert_eq!(names.fresh("B_lists"), "B_lists");
+        assert_eq!(names.fresh_with("B", &["_init", "_lists"]), "B_2");
+        assert_eq!(names.fresh_with("A", &["_init"]), "A_3");
+    }
+
+    #[test]
+    fn names_are_kept_where_the_language_allows_it() {
+        let mut names = Names::of(&crate::language::C);
+        assert_eq!(names.fresh("round"), "round");
+        assert_eq!(names.fresh("round"), "round_2");
+        assert_eq!(names.fresh("while"), "while_2");
+        assert_eq!(names.fresh("while"), "while_3");
+        assert_eq!(names.fresh("uint8_t"), "uint8_t_2");
+        assert_eq!(names.fresh("hr_index"), "x_hr_index");
+        assert_eq!(names.fresh("UINT8_MAX"), "x_UINT8_MAX");
+        assert_eq!(names.fresh("_x[0]"), "x_x_0_");
     }
 
     #[test]

@@ -52,6 +52,15 @@ macro_rules! sums {
     };
 }
 
+/// A type that takes so many bytes at once, which `hmac::SimpleHmac` asks for.
+macro_rules! takes_blocks {
+    ($own:ident, $size:ident) => {
+        impl digest::common::BlockSizeUser for $own {
+            type BlockSize = digest::consts::$size;
+        }
+    };
+}
+
 /// A type that can begin anew, under the same key if it has one.
 macro_rules! begins_anew {
     ($own:ident.$operation:ident, $end:ident) => {
@@ -71,4 +80,4 @@ macro_rules! begins_anew {
     };
 }
 
-pub(crate) use {begins_anew, sums};
+pub(crate) use {begins_anew, sums, takes_blocks};

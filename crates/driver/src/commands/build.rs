@@ -8,6 +8,7 @@ use crate::output::{make_folder, write_file};
 use crate::progress::{Progress, Unit};
 use crate::projects::{answer, answers_of};
 use crate::terminal::plural;
+use crate::workspaces;
 use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
 use headrace_exchange::Running;
 use headrace_interp::Interpreter;
@@ -48,7 +49,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     }
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let library = context.library()?;
-    let files = match arguments.networks.as_slice() {
+    let mut files = match arguments.networks.as_slice() {
         [network] if !is_of_library(&library, network) => {
             let of_network = target.of_network.ok_or_else(|| not_of_library(network))?;
             let network = context.elaborate(network, &arguments.parameters)?;
@@ -68,6 +69,9 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
             of_library(context, &library, &sets, arguments, target)?
         }
     };
+    if let Some(manifest) = files.get_mut("Cargo.toml").filter(|_| workspaces::is_stranger(folder)) {
+        manifest.extend_from_slice(workspaces::APART.as_bytes());
+    }
     write_project(folder, &files)?;
     context.terminal.say(&format!(
         "{} in {}; build and test with: {}",

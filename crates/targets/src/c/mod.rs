@@ -216,6 +216,7 @@ pub fn emit_with(
     options: &Options,
 ) -> Result<Emission, Vec<Diagnostic>> {
     let prefix = options.prefix.clone().unwrap_or_else(|| prefix_for(network));
+    let network = &*names::with_port_names(network);
     let places = RefCell::new(PlaceTable::default());
     let diagnostics = RefCell::new(Vec::new());
     let fused =
@@ -297,7 +298,7 @@ pub fn emit_together(networks: &[Member<'_>], options: &Options) -> Result<Toget
         let places = RefCell::new(PlaceTable::default());
         let diagnostics = RefCell::new(Vec::new());
         let own = Options { fifo_tokens, mapping: mapping.cloned(), ..options.clone() };
-        let printed = network::print(network, prefix, &own, &places, &diagnostics);
+        let printed = network::print(&names::with_port_names(network), prefix, &own, &places, &diagnostics);
         let diagnostics = diagnostics.into_inner();
         if !diagnostics.is_empty() {
             errors.push((at, diagnostics));

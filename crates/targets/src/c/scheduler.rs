@@ -467,5 +467,5 @@ pub fn convert_through(code: &mut Code<'_>, target: &str, to: Scalar, source: &s
 
 /// A name that may stand in a comment.
 pub fn comment(text: &str) -> String {
-    text.replace("*/", "* /")
+    text.replace("*/", "* /").replace("/*", "/ *")
 }

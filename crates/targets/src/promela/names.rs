@@ -3,19 +3,9 @@
 use super::behaviour::{Abstraction, Behaviour, Fifo};
 use super::execute::Known;
 use headrace_ir::{Int, Network};
+use headrace_program::language::PROMELA;
 use headrace_program::names::{Names, identifier};
 use std::fmt::Write as _;
-
-/// Words that Promela keeps for itself, or that models use.
-const WORDS: &str = "\
-    active assert atomic bit bool break byte chan d_step do else empty enabled end_ environment eval false fi for full \
-    goto hidden if in init inline int len local ltl mtype nempty never nfull notrace np_ od of order pid print printf \
-    printm priority proctype provided rest return run select short show skip timeout trace true typedef unless unsigned \
-    xr xs STDIN i k turn moved slow quiet message after_first over deadlock circle all_given can_begin linux unix ROOM \
-    FITS TURN PASS FEEDING CHOOSING FREE FIRED FREED FED TAKE MESSAGES TOKENS OVERFLOW EVERY_ORDER ONE_MORE COUNT";
-
-/// What names of variables begin with that go with an instance, a FIFO or an input.
-const PREFIXES: [&str; 8] = ["at_", "n_", "q_", "left_", "can_", "may_", "MORE_", "GIVEN_"];
 
 /// Code of a token of which nothing is known, where known ones are their own codes.
 const ANY: usize = 255;
@@ -93,12 +83,8 @@ pub struct Named {
 impl Named {
     /// Names for a network.
     pub fn of(network: &Network, abstraction: &Abstraction) -> Named {
-        let words: Vec<&str> = WORDS.split_whitespace().collect();
-        let mut scope = Names::without(&words);
-        let mut instance = |name: &str| {
-            let is_taken = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-            scope.fresh(&if is_taken { format!("x{name}") } else { name.to_owned() })
-        };
+        let mut scope = Names::of(&PROMELA);
+        let mut instance = |name: &str| scope.fresh(name);
         let instances = network.instances.iter().map(|it| instance(&it.name)).collect();
         let mut scope = Names::default();
         let fifo = |connection| {

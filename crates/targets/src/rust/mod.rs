@@ -25,19 +25,9 @@ mod shape;
 pub(crate) mod toolchain;
 mod traits;
 
-/// Words that Rust keeps for itself, and names that printed functions use.
-const RESERVED: &[&str] = &[
-    "Argument", "Context", "Host", "Option", "Some", "None", "Status", "TEXTS", "Self", "abstract", "as", "async",
-    "await", "become", "bool", "box", "break", "const", "continue", "core", "crate", "do", "dyn", "else", "enum",
-    "extern", "f32", "f64", "false", "final", "fn", "for", "gen", "host", "i16", "i32", "i64", "i8", "if", "impl",
-    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self",
-    "static", "str", "struct", "super", "trait", "true", "try", "type", "typeof", "u16", "u32", "u64", "u8", "unsafe",
-    "unsized", "usize", "use", "virtual", "where", "while", "yield",
-];
-
 /// A name that Rust takes. What printers add of their own ends in two underscores, and no name of a program does then.
 fn name(text: &str) -> String {
-    if RESERVED.contains(&text) || text.ends_with("__") { format!("{text}__") } else { text.to_owned() }
+    headrace_program::language::RUST.spelled(text)
 }
 
 #[cfg(test)]

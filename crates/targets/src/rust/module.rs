@@ -7,7 +7,7 @@ use headrace_program::{FieldType, FunctionId, Interface, Module, Type, effects};
 use std::fmt::Write as _;
 
 /// What machines make that no person would: values that turn out not to be read, conditions that are always so.
-const QUIET: &str = "#![allow(\n    clippy::all,\n    dead_code,\n    non_camel_case_types,\n    non_snake_case,\n    \
+const QUIET: &str = "#![allow(\n    clippy::all,\n    clippy::pedantic,\n    dead_code,\n    non_camel_case_types,\n    non_snake_case,\n    \
                      non_upper_case_globals,\n    unreachable_code,\n    unused_assignments,\n    unused_comparisons,\n    \
                      unused_labels,\n    unused_mut,\n    unused_parens,\n    unused_variables\n)]\n";
 

@@ -9,6 +9,7 @@ use crate::project::{
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::Options as Lowering;
+use headrace_program::effects;
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
@@ -33,18 +34,22 @@ fn crate_name(name: &str) -> String {
 fn manifest(name: &str, about: &str, dependencies: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.88\"\ndescription = {about:?}\npublish = false\n\n\
-         [lib]\ndoctest = false\n\n{dependencies}\n# It belongs to no workspace that it may lie in.\n[workspace]\n\n\
-         [profile.test]\nopt-level = 2\n"
+         [lib]\ndoctest = false\n\n{dependencies}"
     )
 }
 
-fn readme(name: &str, about: &str, command: &str, more: &str) -> String {
+/// How cargo builds tests when it is called in the folder of a crate; in the manifest of a member of a workspace a profile would
+/// be warned of.
+const CARGO_CONFIG: &str = "# Known answers are many.\n[profile.test]\nopt-level = 2\n";
+
+fn readme(name: &str, about: &str, command: &str, example: &str, more: &str) -> String {
     format!(
         "# {name}\n\n{about} Made by `{command}`.\n\n\
          No standard library, no heap, no unsafe code. Contexts clear themselves when they are dropped, as far as\n\
          safe Rust can: the zeros are shown to `core::hint::black_box`, so that compilers keep them; copies that moves leave\n\
          behind are not reached. A context is large: box it, or keep it where it is.\n\n\
-         ```\ncargo test\ncargo doc --open\n```\n{more}"
+         ```\ncargo test\ncargo doc --open\n```\n\nOther crates depend on it by its path, `{name} = {{ path = \"…\" }}`, and a workspace may have it among its members:\n\n\
+         ```rust\n{example}```\n{more}"
     )
 }
 
@@ -65,16 +70,22 @@ pub fn of_network(
     let head = head(options);
     let lib = format!(
         "{head}//! {about}\n//!\n//! [`Context`] is its whole state: write tokens, run it, read tokens.\n\n\
-         #![no_std]\n#![forbid(unsafe_code)]\n\nmod host;\nmod network;\n\npub use host::{{Argument, Host, Status}};\npub use network::Context;\n"
+         #![no_std]\n#![forbid(unsafe_code)]\n#![allow(clippy::pedantic)]\n\nmod host;\nmod network;\n\npub use host::{{Argument, Host, Status}};\npub use network::Context;\n"
     );
     let mut files = Files::new();
     files.insert("src/lib.rs".into(), lib.into_bytes());
     files.insert("src/host.rs".into(), HOST.into());
     files.insert("src/network.rs".into(), module::module(&head, &lowered, false).into_bytes());
     let test = answers::of_network(&head, &name, &lowered, recording);
+    let host = effects::reach_host(&lowered)[lowered.interface.run.index()];
+    let host = if host { ", &mut host" } else { "" };
+    let example = format!(
+        "use {name}::Context;\n\nlet mut network = Box::new(Context::new());\nlet status = network.run(u64::MAX{host});\n"
+    );
+    files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
     files.insert("tests/recorded.rs".into(), test.into_bytes());
     files.insert("Cargo.toml".into(), manifest(&name, &about, "[dependencies]\n").into_bytes());
-    files.insert("README.md".into(), readme(&name, &about, &options.command, "").into_bytes());
+    files.insert("README.md".into(), readme(&name, &about, &options.command, &example, "").into_bytes());
     Ok(files)
 }
 
@@ -121,7 +132,7 @@ pub fn of_operations(
         return Err(problems);
     }
     let lib = format!(
-        "{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n\n{modules}{types}{}",
+        "{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n#![allow(clippy::pedantic)]\n\n{modules}{types}{}",
         rustcrypto::root(&traits)
     );
     files.insert("src/lib.rs".into(), lib.into_bytes());
@@ -135,6 +146,10 @@ pub fn of_operations(
     files.insert("tests/known_answers.rs".into(), test.into_bytes());
     files.insert("Cargo.toml".into(), manifest(&name, &about, &rustcrypto::manifest(&traits)).into_bytes());
     let more = rustcrypto::readme(&specs, &traits);
-    files.insert("README.md".into(), readme(&name, &about, &options.command, &more).into_bytes());
+    let types: Vec<String> = specs.iter().map(|spec| shape::type_name(spec)).collect();
+    let braces = if let [one] = &types[..] { one.clone() } else { format!("{{{}}}", types.join(", ")) };
+    let example = format!("use {name}::{braces};\n");
+    files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
+    files.insert("README.md".into(), readme(&name, &about, &options.command, &example, &more).into_bytes());
     Ok(files)
 }

@@ -115,7 +115,10 @@ fn uses(of: &TraitType) -> Vec<Use> {
             }
         }
         Does::Stream => add("stream", "adds_stream", format!("{name}.{first}"), "`StreamCipher`"),
-        Does::Digest { size } => {
+        Does::Digest { size, block } => {
+            if let Some(block) = block {
+                add("sums", "takes_blocks", format!("{name}, U{block}"), "`BlockSizeUser`");
+            }
             add("sums", "sums", format!("{name}.{first}, digest: U{size}"), "`Digest`");
             add("sums", "begins_anew", format!("{name}.{first}, digest"), "`FixedOutputReset`");
         }

@@ -47,8 +47,8 @@ pub(super) enum Does {
     Mode { size: u64, decrypts: bool },
     /// Adds a key stream.
     Stream,
-    /// Makes a digest of this size.
-    Digest { size: u64 },
+    /// Makes a digest of this size, and takes blocks of that one, if one is known.
+    Digest { size: u64, block: Option<u64> },
     /// Makes a tag of this size.
     Tag { size: u64 },
     /// Encrypts and authenticates: the role of its nonce, sizes of nonce and tag.
@@ -208,7 +208,11 @@ fn classify(operations: &[&OperationSpec], at: usize) -> Result<TraitType, Strin
                 return Err("`Digest` takes nothing but a message".into());
             }
             let size = fixed(spec.output(Role::Output), "the length of its output is a parameter, and no more comes")?;
-            (vec![part("hash")], Init::Default, Does::Digest { size: array_size(size, "digests")? })
+            let block = spec.openssl.iter().find_map(|name| name.block_bytes).filter(|&block| is_array_size(block));
+            if block.is_none() {
+                limits.push("`BlockSizeUser` is not there: no standard makes an HMAC of it".to_owned());
+            }
+            (vec![part("hash")], Init::Default, Does::Digest { size: array_size(size, "digests")?, block })
         }
         (Framing::Message, Shape::Mac) => {
             if spec.verifies {

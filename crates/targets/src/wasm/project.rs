@@ -129,7 +129,10 @@ fn add_package(files: &mut Files, name: &str, about: &str, command: &str, parts:
          version 18 or newer, in browsers, in workers. `src/*.wat` is the text form of each module, for readers; it is not part of\n\
          what is published.\n\n\
          ```js\n{example}```\n\nContexts lie in the memory of their module and may hold secrets. `clear` overwrites them and gives the memory back; the\n\
-         garbage collector does so too, some time after nobody holds one any more. What comes out belongs to the caller.\n\n\
+         garbage collector does so too, some time after nobody holds one any more. What comes out belongs to the caller. Strings are\n\
+         any view of memory, or memory itself. An error leaves an object as it was, unless its `code` is `REFUSED` (the message is over)\n\
+         or `STUCK`.\n\nBundlers take the modules as they are, and `import.meta.url` beside which the `.wasm` files lie: those that copy no files want\n\
+         `src/*.wasm` beside what they make.\n\n\
          ```\nnpm test\n```\n"
     );
     files.insert("README.md".into(), readme.into_bytes());

@@ -83,7 +83,9 @@ pub(super) fn methods(spec: &OperationSpec) -> Vec<Method<'_>> {
         let all = all.map(|parameter| Own {
             name: string_name(parameter.name),
             number: string_number(parameter.port.role),
-            optional: is_optional(spec, parameter.port.role),
+            // Without associated data there is an empty string of it.
+            optional: is_optional(spec, parameter.port.role)
+                || (parameter.port.role == Role::Ad && parameter.port.sizes.allows(0)),
             parameter,
         });
         let (made, given) = all.partition(|own| own.parameter.port.role.is_output());
@@ -187,12 +189,13 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network, mod
 /// The types of an operation.
 pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
     let mut text = format!(
-        "{head}/** {}. It may hold secrets until `clear`. */\nexport declare class {} {{\n  constructor();\n",
+        "{head}import type {{ Bytes }} from './message.js';\n\n/** {}. It may hold secrets until `clear`. */\n\
+         export declare class {} {{\n  constructor();\n",
         comment(&spec.title),
         class_name(spec)
     );
     for method in methods(spec) {
-        let typed = |own: &Own<'_>| format!("{}{}: Uint8Array", own.name, if own.optional { "?" } else { "" });
+        let typed = |own: &Own<'_>| format!("{}{}: Bytes", own.name, if own.optional { "?" } else { "" });
         let given: Vec<String> = method.given.iter().map(typed).collect();
         let mut parameters = Vec::new();
         if method.function == Function::Generate {

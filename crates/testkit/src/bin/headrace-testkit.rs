@@ -9,7 +9,7 @@ use headrace_testkit::differential::program;
 use headrace_testkit::differential::supervise::{self, Campaign};
 use headrace_testkit::generate::{Cuts, Knobs, generate};
 use headrace_testkit::peers;
-use headrace_testkit::printed::{self, campaign};
+use headrace_testkit::printed::{self, campaign, names};
 use headrace_testkit::taint;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -60,6 +60,8 @@ usage: headrace-testkit COMMAND
     --call TEXT            walks a call like 'f(&region, &region+64, 16, public, secret, *secret, *public)'; several in turn
     --budget N             instructions that are executed at most (default 100000000)
     --json                 the findings as data
+  names --on T[,T]         everything in networks is called by all words of all languages, on these targets, or on all
+  names --write DIR        the sources of such networks, a folder for each role and every 60 words
   judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict, --threads,
                            --work DIR (compiled code goes there and stays)";
 
@@ -73,6 +75,8 @@ fn main() -> ExitCode {
         ["bench-source", dir] => write(Path::new(dir), &benchmark_source::actors(100, 1000, 1)),
         ["ir", rest @ ..] => Options::parse(rest).and_then(|options| options.ir()),
         ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
+        ["names", "--on", targets] => names_on(targets),
+        ["names", "--write", dir] => write_names(Path::new(dir)),
         ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
         ["peers", rest @ ..] => compare_with_peers(rest),
         ["taint", file, rest @ ..] => walk_machine_code(file, rest),
@@ -111,6 +115,57 @@ fn write(dir: &Path, files: &[(String, String)]) -> Result<ExitCode, String> {
         std::fs::create_dir_all(parent)
             .and_then(|()| std::fs::write(&path, text))
             .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Networks of names in programs of targets.
+fn names_on(targets: &str) -> Result<ExitCode, String> {
+    let asked: Vec<&str> = targets.split(',').collect();
+    let languages = printed::ALL.iter().filter(|language| asked.contains(&language.name) || asked == ["all"]);
+    let words = names::words();
+    let (mut n_run, mut n_failed) = (0, 0);
+    for language in languages {
+        let Some(toolchain) = toolchain::named(language.name) else { continue };
+        let found = match toolchains::find(toolchain, None) {
+            Ok(found) => found,
+            Err(why) => {
+                println!("{}: not run: {why}", language.name);
+                continue;
+            }
+        };
+        let began = Instant::now();
+        let mut failed = 0;
+        for part in words.chunks(names::MOST) {
+            let wrong = campaign::held(language, &found, campaign::Plan::default().limit, names::networks(part)?);
+            failed += wrong.len();
+            for (at, why) in wrong {
+                eprintln!("{}: {:?} called {part:?}: {why}", language.name, names::ROLES[at as usize]);
+            }
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        println!(
+            "{}: {} words in {} roles, {failed} failed ({seconds:.0} s)",
+            language.name,
+            words.len(),
+            names::ROLES.len()
+        );
+        n_run += 1;
+        n_failed += failed;
+    }
+    Ok(match (n_run, n_failed) {
+        (0, _) => ExitCode::from(4),
+        (_, 0) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Their sources.
+fn write_names(dir: &Path) -> Result<ExitCode, String> {
+    for (at, part) in names::words().chunks(names::MOST).enumerate() {
+        for &role in names::ROLES {
+            write(&dir.join(format!("{role:?}_{at}").to_lowercase()), &names::texts(role, part))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -41,9 +41,14 @@ impl SourceProvider for Texts {
 
 /// The network of a case without what is cut, or why the front end refuses it.
 pub fn elaborate(case: &Case, cuts: &Cuts) -> Result<Network, Verdict> {
-    let texts = Texts::new(case.texts(cuts));
+    elaborate_texts(case.texts(cuts), &case.top)
+}
+
+/// The network of this qualified name among texts, which have paths below the source root; or why the front end refuses it.
+pub fn elaborate_texts(texts: Vec<(String, String)>, top: &str) -> Result<Network, Verdict> {
+    let texts = Texts::new(texts);
     let mut session = Session::new();
-    let network = elaborate_top(&mut session, &texts, &Top::Name(case.top.clone()), &[]);
+    let network = elaborate_top(&mut session, &texts, &Top::Name(top.to_owned()), &[]);
     let problems = session.take_diagnostics();
     let error = problems.iter().find(|problem| problem.severity == Severity::Error);
     match (network, error) {

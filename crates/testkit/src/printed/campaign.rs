@@ -103,6 +103,20 @@ pub fn campaign(language: &Language, found: &Found, plan: &Plan, tell: &(dyn Fn(
     summary
 }
 
+/// What is wrong with networks that were made elsewhere, each with its number.
+pub fn held(language: &Language, found: &Found, limit: Duration, all: Vec<One>) -> Vec<(u64, String)> {
+    let mut judged = Judged::new();
+    compare(language, found, limit, all, &mut judged);
+    judged
+        .into_iter()
+        .filter_map(|(seed, is_telling, wrong)| match (is_telling, wrong) {
+            (_, Some(wrong)) => Some((seed, wrong)),
+            (false, None) => Some((seed, "nothing comes out of it".to_owned())),
+            (true, None) => None,
+        })
+        .collect()
+}
+
 /// Of each network its seed, whether it tells anything, and what is wrong.
 type Judged = Vec<(u64, bool, Option<String>)>;
 

@@ -1,6 +1,7 @@
 //! Programs in C++.
 
 use super::{Language, One, refused, rounds_before};
+use headrace_program::language::CPP as CPP_WORDS;
 use headrace_program::{Type, effects};
 use headrace_targets::cpp::project::of_network;
 use headrace_targets::project::Files;
@@ -46,7 +47,7 @@ fn runner(at: usize, one: &One) -> String {
     let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
     for (number, port) in interface.inputs.iter().enumerate() {
         let bytes: String = one.input(number).iter().map(|byte| format!("{byte},")).collect();
-        let (ty, write) = (ctype(port.element), &one.module.function(port.write).name);
+        let (ty, write) = (ctype(port.element), CPP_WORDS.spelled(&one.module.function(port.write).name));
         let _ = write!(
             begin,
             "    const std::vector<std::uint8_t> stored_{number}{{{bytes}}};\n    \
@@ -64,7 +65,7 @@ fn runner(at: usize, one: &One) -> String {
     let host = if is_hosted { ", host" } else { "" };
     let _ = writeln!(moves, "        if (context.run(UINT64_MAX{host}) != Status::idle) std::exit(3);");
     for (number, port) in interface.outputs.iter().enumerate() {
-        let (ty, read) = (ctype(port.element), &one.module.function(port.read).name);
+        let (ty, read) = (ctype(port.element), CPP_WORDS.spelled(&one.module.function(port.read).name));
         let _ = writeln!(begin, "    std::vector<std::uint8_t> out_{number};");
         let _ = write!(
             moves,

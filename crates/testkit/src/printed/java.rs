@@ -1,6 +1,7 @@
 //! Programs in Java.
 
 use super::{Language, One, refused, rounds_before};
+use headrace_program::language::JAVA as JAVA_WORDS;
 use headrace_program::{Type, effects};
 use headrace_targets::java::project::{of_network, of_network_in_methods};
 use headrace_targets::project::Files;
@@ -24,7 +25,7 @@ fn runner(at: usize, one: &One) -> String {
     let (mut begin, mut moves, mut shows) = (String::new(), String::new(), String::new());
     for (number, port) in interface.inputs.iter().enumerate() {
         let digits: String = one.input(number).iter().map(|byte| format!("{byte:02x}")).collect();
-        let (ty, write) = (element(port.element), &one.module.function(port.write).name);
+        let (ty, write) = (element(port.element), JAVA_WORDS.spelled(&one.module.function(port.write).name));
         let _ = write!(
             begin,
             "        {ty}[] in_{number} = network_{at}.test.Streams.{ty}s(\"{digits}\");\n        int at_{number} = 0;\n"
@@ -40,7 +41,7 @@ fn runner(at: usize, one: &One) -> String {
     let host = if is_hosted { ", new Host()" } else { "" };
     let _ = writeln!(moves, "            if (context.run(-1L{host}).ordinal() != 0) throw new AssertionError();");
     for (number, port) in interface.outputs.iter().enumerate() {
-        let (ty, read) = (element(port.element), &one.module.function(port.read).name);
+        let (ty, read) = (element(port.element), JAVA_WORDS.spelled(&one.module.function(port.read).name));
         let _ = writeln!(begin, "        ByteArrayOutputStream out_{number} = new ByteArrayOutputStream();");
         let _ = write!(
             moves,

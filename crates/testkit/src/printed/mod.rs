@@ -7,11 +7,13 @@
 //! | `c` | programs in C around networks in C and in LLVM IR |
 //! | `cpp`, `java`, `rust`, `wasm` | programs in these languages |
 //! | `campaign` | as many networks as there is time for |
+//! | `names` | networks in which things are called by words of languages |
 
 mod c;
 pub mod campaign;
 mod cpp;
 mod java;
+pub mod names;
 mod one;
 mod rust;
 pub mod wasm;

@@ -4,18 +4,18 @@
 //! where a program says it. Networks are numbered in the order in which the program has them.
 
 use crate::differential::{Observed, difference, interpreted, lines, program, storage};
-use crate::generate::{Case, Cuts, Knobs, generate};
+use crate::generate::{Cuts, Knobs, Stream, generate};
 use headrace_interp::Order;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
 use headrace_program::Module;
 use headrace_targets::c::Options;
 use std::sync::Arc;
 
-/// A random network.
+/// A network, random or not.
 pub struct One {
-    /// What it is made from.
+    /// What it is made from, or its number.
     pub seed: u64,
-    case: Case,
+    inputs: Vec<Stream>,
     /// The network.
     pub network: Arc<Network>,
     /// Tokens of the FIFOs that ask for none.
@@ -34,17 +34,26 @@ impl One {
     pub fn new(seed: u64) -> Result<Self, String> {
         let case = generate(seed, &Knobs::default());
         let network = program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?;
-        let network = Arc::new(network);
         // Small FIFOs are full more often.
         let fifo_tokens = if seed.is_multiple_of(2) { DEFAULT_FIFO_TOKENS } else { 1 + (seed % 8) as u32 };
-        let expected = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, fifo_tokens, false)
+        Self::of(seed, network, case.inputs, fifo_tokens)
+    }
+
+    /// A network and what goes into it, with FIFOs of so many tokens where they ask for none.
+    ///
+    /// # Errors
+    ///
+    /// Why there is nothing to compare with.
+    pub fn of(seed: u64, network: Network, inputs: Vec<Stream>, fifo_tokens: u32) -> Result<Self, String> {
+        let network = Arc::new(network);
+        let expected = interpreted::interpret(&network, &inputs, Order::RoundRobin, fifo_tokens, false)
             .map_err(|verdict| verdict.to_string())?;
         let lowered =
             headrace_lowering::lower(&network, &headrace_lowering::Options { fifo_tokens, ..Default::default() });
         let module = lowered.map_err(|problems| {
             problems.first().map_or_else(|| "it cannot be lowered".to_owned(), |problem| problem.message.clone())
         })?;
-        Ok(Self { seed, case, network, fifo_tokens, module, expected })
+        Ok(Self { seed, inputs, network, fifo_tokens, module, expected })
     }
 
     /// The options that it is printed with.
@@ -55,7 +64,7 @@ impl One {
     /// The stored tokens that go into an input.
     pub fn input(&self, number: usize) -> Vec<u8> {
         let declared = &self.network.inputs[number];
-        let stream = self.case.inputs.iter().find(|stream| stream.port == declared.name);
+        let stream = self.inputs.iter().find(|stream| stream.port == declared.name);
         stream.map_or(Vec::new(), |stream| stream.tokens.iter().flat_map(|v| storage(v, declared.ty)).collect())
     }
 

@@ -1,6 +1,7 @@
 //! Programs in Rust.
 
 use super::{Language, One, refused, rounds_before};
+use headrace_program::language::RUST as RUST_WORDS;
 use headrace_program::{Module, effects};
 use headrace_targets::project::Files;
 use headrace_targets::rust::project::of_network;
@@ -42,7 +43,7 @@ fn runner(at: usize, one: &One) -> String {
         });
         let values: Vec<String> = values.collect();
         let _ = writeln!(begin, "        let mut in_{number}: &[{}] = &[{}];", port.element, values.join(", "));
-        let write = &module.function(port.write).name;
+        let write = RUST_WORDS.spelled(&module.function(port.write).name);
         let _ = write!(
             moves,
             "            let n = context.{write}(in_{number});\n            in_{number} = &in_{number}[n * {}..];\n            moved += n;\n",
@@ -52,7 +53,7 @@ fn runner(at: usize, one: &One) -> String {
     let _ = writeln!(moves, "            assert_eq!(context.run(u64::MAX{host}), host::Status::Idle);");
     for (number, port) in interface.outputs.iter().enumerate() {
         let _ = writeln!(begin, "        let mut out_{number}: Vec<u8> = Vec::new();");
-        let read = &module.function(port.read).name;
+        let read = RUST_WORDS.spelled(&module.function(port.read).name);
         let _ = write!(
             moves,
             "            let mut tokens = [0; {0} * 40];\n            let n = context.{read}(&mut tokens);\n            \

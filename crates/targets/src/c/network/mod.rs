@@ -10,7 +10,7 @@ use crate::c::ctype;
 use crate::c::kernel::Items;
 use crate::c::names::Names;
 use crate::c::plan::{Plan, Tables};
-use crate::c::scheduler::{Reader, Ring, Wiring, scheduler};
+use crate::c::scheduler::{Reader, Ring, Wiring, comment, scheduler};
 use crate::c::{Options, PlaceTable};
 use actors::{actor_functions, actor_init, actor_types, has_init};
 use headrace_analysis::topology;
@@ -107,9 +107,10 @@ pub fn print(
     }
     names.fresh(prefix);
     for port in network.inputs.iter().chain(&network.outputs) {
-        names.fresh(&format!("{prefix}_write_{}", port.name));
-        names.fresh(&format!("{prefix}_read_{}", port.name));
-        names.fresh(&format!("{prefix}_waiting_{}", port.name));
+        for verb in ["write", "read", "waiting"] {
+            names.fresh(&format!("{prefix}_{verb}_{}", port.name));
+            names.fresh(&format!("{prefix}_{verb}_{}_bytes", port.name));
+        }
     }
     let mut tables = Tables::default();
     let mapping = options.mapping.as_deref();
@@ -124,11 +125,20 @@ pub fn print(
     };
     writer.check_mapping(diagnostics);
     writer.lay_out_rings(diagnostics);
+    for ring in &writer.rings {
+        names.fresh(&ring.ring.name);
+    }
     let mut actors = Vec::new();
     let mut plans = Vec::new();
-    for actor in &network.actors {
-        let short = actor.class.rsplit('.').next().unwrap_or(&actor.class);
-        let actor_prefix = names.fresh(&format!("{prefix}_{short}"));
+    let prefixes: Vec<String> = network
+        .actors
+        .iter()
+        .map(|actor| {
+            let short = actor.class.rsplit('.').next().unwrap_or(&actor.class);
+            names.fresh_actor(&format!("{prefix}_{short}"))
+        })
+        .collect();
+    for (actor, actor_prefix) in network.actors.iter().zip(prefixes) {
         let mut plan = Plan::new(actor, options, actor_prefix.clone(), places, diagnostics, &mut names, &mut tables);
         actors.push(actor_functions(actor, &mut plan, &mut names));
         plans.push(plan);
@@ -326,7 +336,7 @@ impl Writer<'_> {
     pub(super) fn instance_field(&self, at: usize, plans: &[Plan<'_>], align: &str, out: &mut String) {
         let instance = &self.network.instances[at];
         let ty = &plans[instance.actor.index()].prefix;
-        out.push_str(&format!("    {align}struct {ty} i{at}; /* {} */\n", instance.name));
+        out.push_str(&format!("    {align}struct {ty} i{at}; /* {} */\n", comment(&instance.name)));
     }
 
     fn functions(

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 /// The test of a network: what the recording says goes in, piece by piece as there is room, and what comes out must be
 /// what the recording says. Without a recording the network must come to rest without input.
 pub(crate) fn of_network(head: &str, name: &str, network: &Network, recording: Option<&Recording>) -> String {
+    let network = &*crate::c::names::with_port_names(network);
     let mut text = format!("{head}#include \"{name}.h\"\n\n#include <stdio.h>\n#include <string.h>\n\n");
     let Some(recording) = recording else {
         let _ = write!(

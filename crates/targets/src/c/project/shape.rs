@@ -13,6 +13,7 @@ use crate::operation::{Lengths, Operation};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
+use headrace_library::sizes::Sizes;
 use std::fmt::Write as _;
 
 pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
@@ -34,10 +35,22 @@ pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&Operat
             comment(&spec.title),
             network_prefix(name, spec)
         );
+        text.push_str(&constants(spec, &op));
         for function in functions(spec) {
-            let _ = write!(text, "\n/* {} */\n{};\n", describe(spec, function, &op), prototype(spec, function, &op));
+            let _ = write!(
+                text,
+                "\n/* {}{} */\n{};\n",
+                describe(spec, function, &op),
+                errors(spec, function),
+                prototype(spec, function, &op)
+            );
         }
-        let _ = write!(text, "\n/* Wipes the context. */\nvoid {op}_clear(struct {op}_context *context);\n");
+        let _ = write!(
+            text,
+            "\n/* Makes a context one like another, from where both go on. */\n\
+             void {op}_copy(struct {op}_context *context, const struct {op}_context *from);\n\n\
+             /* Wipes the context. */\nvoid {op}_clear(struct {op}_context *context);\n"
+        );
     }
     text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     text
@@ -45,6 +58,63 @@ pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&Operat
 
 fn comment(text: &str) -> String {
     text.replace("*/", "* /")
+}
+
+/// The lengths of strings that have one only.
+fn constants(spec: &OperationSpec, op: &str) -> String {
+    let mut known: Vec<(&str, u64)> = Vec::new();
+    for function in functions(spec) {
+        for Parameter { name, port, .. } in parameters(spec, function) {
+            if let Some(length) = port.sizes.fixed()
+                && !known.iter().any(|(other, _)| *other == name)
+            {
+                known.push((name, length));
+            }
+        }
+    }
+    let lines = known
+        .iter()
+        .map(|(name, length)| format!("#define {}_{}_BYTES {length}u\n", op.to_uppercase(), name.to_uppercase()));
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("\n/* Lengths of strings that have one only. */\n{lines}") }
+}
+
+/// Whether output is as long as input, but for what modes hold back and padding: such a message can be transformed in place.
+fn keeps_length(spec: &OperationSpec) -> bool {
+    streams(spec) && spec.input(Role::Key).is_some()
+}
+
+/// What a function may return beside `HEADRACE_OK`, but for `HEADRACE_STUCK`.
+fn errors(spec: &OperationSpec, function: Function) -> String {
+    let has = |role: Role| spec.input(role).is_some();
+    let keyed = has(Role::Key) || has(Role::Seed);
+    let begins = has(Role::Nonce) || has(Role::Iv) || has(Role::SecretNonce) || has(Role::Ad) || has(Role::Seed);
+    let limited = spec.input(Role::Input).is_some_and(|port| port.sizes != Sizes::any());
+    let is_whole = matches!(function, Function::Message | Function::Helped | Function::Many);
+    let ends = is_whole || function == Function::Final;
+    let listed = [
+        ("KEY_LENGTH", function == Function::Key),
+        (
+            "STRING_LENGTH",
+            (begins && (is_whole || matches!(function, Function::Init | Function::Generate)))
+                || (ends && has(Role::Tag)),
+        ),
+        ("INPUT_LENGTH", (ends && limited) || function == Function::Generate),
+        (
+            "ROOM",
+            (function == Function::Update && streams(spec))
+                || function == Function::Generate
+                || (ends && parameters(spec, function).iter().any(|parameter| parameter.port.role.is_output())),
+        ),
+        (
+            "ORDER",
+            matches!(function, Function::Update | Function::Final | Function::Blocks)
+                || (keyed && (is_whole || matches!(function, Function::Init | Function::Generate))),
+        ),
+        ("REFUSED", (ends && spec.verifies) || (function == Function::Generate && has(Role::Entropy))),
+    ];
+    let names: Vec<&str> = listed.iter().filter(|(_, may)| *may).map(|(name, _)| *name).collect();
+    if names.is_empty() { String::new() } else { format!("\n   Errors: HEADRACE_{}.", names.join(", HEADRACE_")) }
 }
 
 /// What a function does, with the lengths that it takes.
@@ -58,14 +128,26 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
     let block = spec.block_bytes.unwrap_or(0);
     // A mode holds back two blocks and a byte at most, and padding adds one block.
     let room = |bytes: &str| match block {
+        0 if keeps_length(spec) && function == Function::Message => "; room for `in_bytes` is always enough".to_owned(),
+        0 if keeps_length(spec) => "; room for what went in and has not come out is always enough".to_owned(),
         0 => String::new(),
         block => format!("; room for {bytes}{} bytes is always enough", 3 * block),
     };
+    let made: Vec<String> = parameters(spec, function)
+        .into_iter()
+        .filter(|parameter| parameter.port.role.is_output())
+        .filter_map(|parameter| {
+            parameter.port.sizes.fixed().map(|length| format!("`{}` gets {length} bytes", parameter.name))
+        })
+        .collect();
+    let made = if made.is_empty() { String::new() } else { format!(" {}.", made.join("; ")) };
+    let place =
+        if keeps_length(spec) { "`out` is `in` or does not overlap with it" } else { "`in` and `out` do not overlap" };
     let comes = "What comes out goes to `out`, which has room for `out_room` bytes, and is counted in\n   `*out_bytes`";
     match function {
         Function::Key => format!("Takes a key, which is used from the next message on.{}", sizes(function)),
         Function::Blocks => {
-            format!("Transforms `n_blocks` blocks of {block} bytes; `in` and `out` do not overlap.")
+            format!("Transforms `n_blocks` blocks of {block} bytes; `out` is `in` or does not overlap with it.")
         }
         Function::Generate if spec.input(Role::Entropy).is_some() => format!(
             "Makes `n_words` words. A seed begins anew; without one (NULL) the generator goes on from where it is. Entropy, where\n   there is some (not NULL), is taken in. HEADRACE_REFUSED asks for it.{}",
@@ -73,7 +155,9 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
         ),
         Function::Generate => format!("Makes `n_words` words.{}", sizes(function)),
         Function::Init => format!("Begins a message.{}", sizes(function)),
-        Function::Update if streams(spec) => format!("Takes a piece of input. {comes}{}.", room("`in_bytes` and ")),
+        Function::Update if streams(spec) => {
+            format!("Takes a piece of input; {place}. {comes}{}.", room("`in_bytes` and "))
+        }
         Function::Update => "Takes a piece of input.".into(),
         Function::Final if spec.verifies => {
             format!("Ends the message; HEADRACE_REFUSED says that it is not authentic.{}", sizes(function))
@@ -81,7 +165,7 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
         Function::Final => {
             let input = spec.input(Role::Input).map_or(String::new(), |port| port.sizes.to_string());
             let room = if streams(spec) { room("") } else { String::new() };
-            format!("Ends the message, whose input must have had {input}. The rest comes out{room}.")
+            format!("Ends the message, whose input must have had {input}. The rest comes out{room}.{made}")
         }
         Function::Many => format!(
             "As many whole messages as contexts, which lie one beside the other, each as `{op}_message` takes it: string, length\n   and room of message i stand in place i of the lists. They may have different lengths; no buffers overlap. What each gives goes\n   to `results`; returns the first that is not HEADRACE_OK."
@@ -90,13 +174,14 @@ fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
             "As `{op}_message`, with other threads for long messages (NULL: none); headrace_helpers.h has some."
         ),
         Function::Message if withholds(spec) => format!(
-            "A whole message; `in` and `out` do not overlap. HEADRACE_REFUSED says that it is not what `{}` makes: `out`\n   is wiped then and `*out_bytes` is 0.{}",
+            "A whole message; {place}. HEADRACE_REFUSED says that it is not what `{}` makes: `out`\n   is wiped then and `*out_bytes` is 0.{}",
             spec.inverse.as_deref().unwrap_or(op),
             sizes(function)
         ),
         Function::Message => {
             let room = if streams(spec) { room("`in_bytes` and ") } else { String::new() };
-            format!("A whole message; `in` and `out` do not overlap{room}.{}", sizes(function))
+            let place = if streams(spec) { format!("; {place}") } else { String::new() };
+            format!("A whole message{place}{room}.{}{made}", sizes(function))
         }
     }
 }
@@ -159,7 +244,9 @@ pub(crate) fn source(name: &str, spec: &OperationSpec, network: &Network) -> Str
     }
     let _ = write!(
         text,
-        "\nvoid {op}_clear(struct {op}_context *context) {{\n    \
+        "\nvoid {op}_copy(struct {op}_context *context, const struct {op}_context *from) {{\n    \
+         headrace_message_copy(&{op}_operation, &context->message, &context->network, &from->message, &from->network);\n}}\n\n\
+         void {op}_clear(struct {op}_context *context) {{\n    \
          headrace_message_clear(&{op}_operation, &context->message, &context->network);\n}}\n"
     );
     text

@@ -44,7 +44,9 @@ pub(super) fn readme(services: &[Service<'_>]) -> String {
         let _ = writeln!(text, "* {sentence}");
     };
     if has(Kind::Cipher) {
-        own("Keys of other lengths than those of the parameter set are an `InvalidKeyException`: another provider may take them.");
+        own(
+            "Keys of other lengths than those of the parameter set are an `InvalidKeyException`: another provider may take them.",
+        );
     }
     if services.iter().any(|service| service.inverse.verifies && service.kind == Kind::Cipher) {
         own("What is decrypted and verified by a tag is kept until the message ends.");
@@ -53,8 +55,10 @@ pub(super) fn readme(services: &[Service<'_>]) -> String {
         own("Tags of 96 to 120 bits are verified by making them anew: such a message takes twice as long to decrypt.");
     }
     if takes("ChaCha20ParameterSpec") {
-        own("A key stream that begins behind block 65,536 is refused, so that another provider gives it; no message goes on behind \
-             block 4,294,967,295.");
+        own(
+            "A key stream that begins behind block 65,536 is refused, so that another provider gives it; no message goes on behind \
+             block 4,294,967,295.",
+        );
     }
     for line in lines().filter(|line| services.iter().any(|service| applies(line.services, service))) {
         own(line.sentence);

@@ -7,7 +7,7 @@ DEMO_REPORT ?= demo.html
 # How long each fuzz target runs, in seconds.
 FUZZ_SECONDS ?= 1800
 
-.PHONY: help demo test peers matrix constant-time bench fuzz docs build install clean
+.PHONY: help demo test peers models matrix constant-time bench fuzz docs build install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,11 @@ peers: ## 10,000 random messages through every primitive, compared with other im
 	@scripts/tools.sh rust cc
 	$(CARGO) build --release --locked -p headrace-testkit
 	$(CARGO_TARGET_DIR)/release/headrace-testkit peers
+
+models: ## 100,000 random sequences of calls of what targets offer, beside the same calls of the platform's own
+	@scripts/tools.sh rust cc java
+	$(CARGO) build --release --locked -p headrace-driver
+	scripts/models.sh $(HEADRACE)
 
 matrix: ## known answers of every primitive and random networks, on every engine and target found here; hours; goes on where it ended
 	@scripts/tools.sh rust cc c++ cmake java python3 aarch64 arm riscv64 llvm node opencl nvcc

@@ -5,18 +5,16 @@ import java.security.MessageDigestSpi;
 import java.security.ProviderException;
 
 /** A hash as a {@code MessageDigest}. */
-final class DigestService extends MessageDigestSpi {
-    private final Flow flow;
-    private final OpenMessage message;
+final class DigestService extends MessageDigestSpi implements Cloneable {
+    private OpenMessage message;
 
     DigestService(Flow flow) {
-        this.flow = flow;
-        message = new OpenMessage(flow, Flow::strings);
+        message = new OpenMessage(flow);
     }
 
     @Override
     protected int engineGetDigestLength() {
-        return flow.operation.strings()[Operation.OUTPUT].exactly();
+        return message.flow.operation.strings()[Operation.OUTPUT].exactly();
     }
 
     @Override
@@ -26,7 +24,7 @@ final class DigestService extends MessageDigestSpi {
 
     @Override
     protected void engineUpdate(byte[] input, int from, int count) {
-        message.update(input, from, count);
+        message.update(input, from, count, Flow::strings);
     }
 
     @Override
@@ -45,11 +43,21 @@ final class DigestService extends MessageDigestSpi {
         if (count < engineGetDigestLength()) {
             throw new DigestException("the digest has " + engineGetDigestLength() + " bytes");
         }
-        return message.end(Flow.OUTPUT_ROOM, new Room(out, at, count));
+        if (at < 0 || count > out.length - at) {
+            throw new DigestException("there is no room for the digest there");
+        }
+        return message.end(Flow.OUTPUT_ROOM, new Room(out, at, count), Flow::strings);
     }
 
     @Override
     protected void engineReset() {
         message.forget();
+    }
+
+    @Override
+    public Object clone() throws CloneNotSupportedException {
+        DigestService copy = (DigestService) super.clone();
+        copy.message = message.copy();
+        return copy;
     }
 }

@@ -63,6 +63,15 @@ final class Flow {
         }
     }
 
+    /** The same from here on, apart from this. */
+    Flow copy() {
+        live();
+        Flow copy = new Flow(operation, network.copy());
+        copy.state = state;
+        copy.inputBytes = inputBytes;
+        return copy;
+    }
+
     /** Overwrites all state. */
     void destroy() {
         network.clear();
@@ -200,11 +209,11 @@ final class Flow {
 
     // --- messages ---
 
-    /** Takes a key, which is used from the next message on. */
+    /** Takes a key, which is used from the next message on. One that is refused leaves everything as it was. */
     void key(Span key) throws MessageException {
         live();
-        state = State.NO_KEY;
         sure(operation.allows(Operation.KEY, key.count()), Reason.KEY_LENGTH);
+        state = State.NO_KEY;
         network.restart();
         putFlag(operation.rekey(), true);
         boolean core = operation.blockBytes() != 0;
@@ -257,10 +266,27 @@ final class Flow {
         return operation.has(role) && (!optional || strings[role] != null);
     }
 
+    private long inputWith(long more) {
+        return (state == State.OPEN ? inputBytes : 0) + more;
+    }
+
+    /** The message that is under way, or the next, may have so many further bytes of input and end there. */
+    boolean allowsInput(long more) {
+        return operation.allows(Operation.INPUT, inputWith(more));
+    }
+
+    /** It may have so many further bytes of input. */
+    boolean hasPlaceFor(long more) {
+        Port input = operation.strings()[Operation.INPUT];
+        return input == null || input.most() >= inputWith(more);
+    }
+
     /** Takes a piece of input. */
     void update(Span input, Room out) throws MessageException {
         live();
         sure(state == State.OPEN, Reason.ORDER);
+        // A counter that came round would make a key stream come again.
+        sure(hasPlaceFor(input.count()), Reason.INPUT_LENGTH);
         try {
             int from = input.from();
             int rest = input.count();
@@ -321,6 +347,11 @@ final class Flow {
 
     /** A whole message. */
     void whole(Span[] strings, Room[] rooms) throws MessageException {
+        whole(strings, rooms, false);
+    }
+
+    /** A whole message, whose output may be wanted in spite of its tag, by who verifies it in another way. */
+    void whole(Span[] strings, Room[] rooms, boolean inSpite) throws MessageException {
         live();
         Span input = strings[Operation.INPUT] == null ? Span.EMPTY : strings[Operation.INPUT];
         sure(operation.allows(Operation.INPUT, input.count()), Reason.INPUT_LENGTH);
@@ -340,8 +371,8 @@ final class Flow {
             }
             finish(strings, rooms, true);
         } catch (MessageException error) {
-            failed = error;
-            if (operation.withholds()) {
+            failed = inSpite && error.reason() == Reason.REFUSED ? null : error;
+            if (failed != null && operation.withholds()) {
                 Arrays.asList(rooms).forEach(Room::clear);
             }
         }

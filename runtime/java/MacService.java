@@ -7,60 +7,63 @@ import java.security.ProviderException;
 import java.security.spec.AlgorithmParameterSpec;
 import java.util.Arrays;
 import javax.crypto.MacSpi;
+import javax.crypto.SecretKey;
 import javax.crypto.spec.IvParameterSpec;
 
 /** A message authentication code as a {@code Mac}. */
-final class MacService extends MacSpi {
-    private final Flow flow;
-    private final OpenMessage message;
-    private Key key;
+final class MacService extends MacSpi implements Cloneable {
+    private OpenMessage message;
+    private byte[] key;
     private byte[] iv;
 
     MacService(Flow flow) {
-        this.flow = flow;
-        message = new OpenMessage(flow, this::strings);
+        message = new OpenMessage(flow);
+    }
+
+    private Operation operation() {
+        return message.flow.operation;
     }
 
     @Override
     protected int engineGetMacLength() {
-        return flow.operation.strings()[Operation.TAG].exactly();
+        return operation().strings()[Operation.TAG].exactly();
     }
 
+    /** What is refused leaves the key and the message that there were. */
     @Override
-    protected void engineInit(Key key, AlgorithmParameterSpec spec)
+    protected void engineInit(Key newKey, AlgorithmParameterSpec spec)
             throws InvalidKeyException, InvalidAlgorithmParameterException {
-        boolean hasIv = flow.operation.has(Operation.NONCE) || flow.operation.has(Operation.IV);
+        boolean hasIv = operation().has(Operation.NONCE) || operation().has(Operation.IV);
         if (spec != null && !(hasIv && spec instanceof IvParameterSpec)) {
             throw new InvalidAlgorithmParameterException(hasIv ? "an IvParameterSpec is wanted" : "there is no nonce");
         }
         // A string may be empty without being mentioned; a nonce is always chosen.
         boolean maybeEmpty = hasIv && ivRole() == Operation.IV;
-        iv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : maybeEmpty ? new byte[0] : null;
-        if (hasIv && (iv == null || !flow.operation.allows(ivRole(), iv.length))) {
+        byte[] newIv = spec instanceof IvParameterSpec parameters ? parameters.getIV() : maybeEmpty ? new byte[0] : null;
+        if (hasIv && (newIv == null || !operation().allows(ivRole(), newIv.length))) {
             throw new InvalidAlgorithmParameterException(
                     spec == null ? "an IvParameterSpec is wanted" : "the nonce has a length that is not allowed");
         }
-        this.key = key;
-        takeKey();
+        byte[] bytes = newKey instanceof SecretKey ? newKey.getEncoded() : null;
+        if (bytes == null) {
+            throw new InvalidKeyException("a secret key is wanted whose bytes are known");
+        }
+        try {
+            message.flow.key(Span.of(bytes));
+        } catch (MessageException error) {
+            Arrays.fill(bytes, (byte) 0);
+            throw new InvalidKeyException(error.getMessage(), error);
+        }
+        message.forget();
+        if (key != null) {
+            Arrays.fill(key, (byte) 0);
+        }
+        key = bytes;
+        iv = newIv;
     }
 
     private int ivRole() {
-        return flow.operation.has(Operation.NONCE) ? Operation.NONCE : Operation.IV;
-    }
-
-    private void takeKey() throws InvalidKeyException {
-        byte[] bytes = key == null ? null : key.getEncoded();
-        if (bytes == null) {
-            throw new InvalidKeyException("the bytes of the key are not known");
-        }
-        message.forget();
-        try {
-            flow.key(Span.of(bytes));
-        } catch (MessageException error) {
-            throw new InvalidKeyException(error.getMessage(), error);
-        } finally {
-            Arrays.fill(bytes, (byte) 0);
-        }
+        return operation().has(Operation.NONCE) ? Operation.NONCE : Operation.IV;
     }
 
     private Span[] strings() {
@@ -76,24 +79,33 @@ final class MacService extends MacSpi {
 
     @Override
     protected void engineUpdate(byte[] input, int from, int count) {
-        message.update(input, from, count);
+        message.update(input, from, count, this::strings);
     }
 
     @Override
     protected byte[] engineDoFinal() {
         byte[] tag = new byte[engineGetMacLength()];
-        message.end(Flow.TAG_ROOM, new Room(tag, 0, tag.length));
+        message.end(Flow.TAG_ROOM, new Room(tag, 0, tag.length), this::strings);
         return tag;
     }
 
     @Override
     protected void engineReset() {
         if (message.hasBegun()) {
+            message.forget();
             try {
-                takeKey();
-            } catch (InvalidKeyException error) {
+                message.flow.key(Span.of(key));
+            } catch (MessageException error) {
                 throw new ProviderException(error);
             }
         }
+    }
+
+    @Override
+    public Object clone() throws CloneNotSupportedException {
+        MacService copy = (MacService) super.clone();
+        copy.message = message.copy();
+        copy.key = key == null ? null : key.clone();
+        return copy;
     }
 }

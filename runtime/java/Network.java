@@ -8,6 +8,9 @@ interface Network {
     /** Overwrites all state. */
     void clear();
 
+    /** The same from here on, apart from this. */
+    Network copy();
+
     /** Writes bytes to an input and says for how many there was room. */
     int put(int port, byte[] bytes, int from, int count);
 

@@ -5,14 +5,18 @@ import java.util.function.Supplier;
 
 /** A message whose input comes in pieces and whose output comes at its end. It begins with the first piece, or at its end. */
 final class OpenMessage {
-    private final Flow flow;
-    private final Supplier<Span[]> strings;
+    final Flow flow;
     private boolean open;
 
-    /** What {@code strings} gives is asked for when a message begins. */
-    OpenMessage(Flow flow, Supplier<Span[]> strings) {
+    OpenMessage(Flow flow) {
         this.flow = flow;
-        this.strings = strings;
+    }
+
+    /** The same from here on, apart from this. */
+    OpenMessage copy() {
+        OpenMessage copy = new OpenMessage(flow.copy());
+        copy.open = open;
+        return copy;
     }
 
     boolean hasBegun() {
@@ -24,16 +28,26 @@ final class OpenMessage {
         open = false;
     }
 
-    private void begin() throws MessageException {
+    private void begin(Supplier<Span[]> strings) throws MessageException {
         if (!open) {
             flow.begin(strings.get(), 0);
             open = true;
         }
     }
 
-    void update(byte[] input, int from, int count) {
+    /** What {@code strings} gives is asked for when a message begins. */
+    void update(byte[] input, int from, int count, Supplier<Span[]> strings) {
+        if (count == 0) {
+            return;
+        }
+        if (from < 0 || count < 0 || count > input.length - from) {
+            throw new ArrayIndexOutOfBoundsException("from " + from + ", " + count + " bytes of " + input.length);
+        }
+        if (!flow.hasPlaceFor(count)) {
+            throw new ProviderException("the message is longer than one may be");
+        }
         try {
-            begin();
+            begin(strings);
             flow.update(new Span(input, from, count), Room.none());
         } catch (MessageException error) {
             open = false;
@@ -42,11 +56,11 @@ final class OpenMessage {
     }
 
     /** Ends it; the bytes that come, of which it says how many, are put into {@code result}, the room of that number. */
-    int end(int number, Room result) {
+    int end(int number, Room result, Supplier<Span[]> strings) {
         Room[] rooms = Flow.rooms();
         rooms[number] = result;
         try {
-            begin();
+            begin(strings);
             flow.end(Flow.strings(), rooms);
         } catch (MessageException error) {
             throw new ProviderException(error);

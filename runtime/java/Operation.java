@@ -56,6 +56,15 @@ record Operation(
             return false;
         }
 
+        /** The longest. */
+        long most() {
+            long most = 0;
+            for (Lengths range : lengths) {
+                most = Math.max(most, range.max);
+            }
+            return most;
+        }
+
         /** The only length, or {@link #NONE}. */
         int exactly() {
             boolean one = lengths.length == 1 && lengths[0].min == lengths[0].max;

@@ -41,6 +41,17 @@ final class Room {
         return used == size;
     }
 
+    /** What is left of it. */
+    Room rest() {
+        return new Room(bytes, from + used, left());
+    }
+
+    /** Overwrites all of it, whatever was counted. */
+    void clearAll() {
+        Arrays.fill(bytes, from, from + size, (byte) 0);
+        used = 0;
+    }
+
     void clear() {
         Arrays.fill(bytes, from, from + used, (byte) 0);
         used = 0;

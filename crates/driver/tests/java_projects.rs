@@ -4,6 +4,7 @@
 mod projects;
 
 use projects::{Folder, is_here};
+use std::path::Path;
 use std::process::Command;
 
 /// Builds a project and runs its test; gives what the test said. It must test something.
@@ -214,8 +215,9 @@ public final class Names {
         } catch (IllegalStateException late) {
             sure(late.getMessage().contains("before"), "why");
         }
+        sure(Arrays.equals(stream(1, true), 0, 36, stream, 64, 100), "ChaCha20, from block 1");
         // What it cannot do goes to the next provider.
-        sure(Arrays.equals(stream(1, false), 0, 36, stream, 64, 100), "ChaCha20, from block 1");
+        stream(1 << 20, false);
         sureOurs(SecureRandom.getInstance("DRBG").getProvider(), true);
         SecureRandom strong = SecureRandom.getInstance("DRBG", DrbgParameters.instantiation(256, DrbgParameters.Capability.NONE, null));
         sureOurs(strong.getProvider(), false);
@@ -223,8 +225,12 @@ public final class Names {
 }
 "#;
 
+/// What other parts of the JDK do with services.
+const PROMISES: &str = include_str!("java/Promises.java");
+
+/// By names and parameters that the JDK knows, by what else it does with services, and call by call.
 #[test]
-fn names_and_parameters_of_the_jdk_are_known() {
+fn services_are_as_those_of_the_jdk() {
     if !tools_are_here() {
         return;
     }
@@ -236,6 +242,9 @@ fn names_and_parameters_of_the_jdk_are_known() {
         &["chacha20", "--unfused"],
         &["hash-drbg-sha256", "--unfused"],
         &["aes128-gcm", "--unfused"],
+        &["chacha20-poly1305", "--unfused"],
+        &["sha256", "--unfused"],
+        &["aes128", "--operation", "ctr", "--unfused"],
     ] {
         let project = folder.build("java", what);
         folder.run(Command::new("make").arg("-s").arg("-C").arg(&project).arg("build/compiled"));
@@ -248,4 +257,17 @@ fn names_and_parameters_of_the_jdk_are_known() {
     }
     folder.write("Names.java", NAMES);
     folder.run(Command::new("java").arg("-cp").arg(classes.join(":")).arg("Names.java"));
+    folder.write("Promises.java", PROMISES);
+    folder.run(Command::new("java").arg("-cp").arg(classes.join(":")).arg("Promises.java"));
+
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/java/run.sh");
+    let run = |flags: &[&str]| {
+        let mut command = Command::new("sh");
+        command.arg(&models).arg(env!("CARGO_BIN_EXE_headrace")).args(flags);
+        folder.run(command.env("PROJECTS", folder.path().join("projects")))
+    };
+    let said = run(&["--seconds", "5"]);
+    let count = said.lines().last().and_then(|line| line.split(' ').next()?.parse::<u64>().ok());
+    assert!(count.is_some_and(|count| count > 100), "{said}");
+    assert!(said.ends_with(" sequences, 0 differences\n"), "{said}");
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use headrace_source::{Diagnostic, FileId, Slug, Span};
 
 use crate::instantiation::Instantiation;
-use crate::manifest::{Manifest, OpensslName, Operation, Set, Shape, is_core};
+use crate::manifest::{Jca, Manifest, OpensslName, Operation, Set, Shape, is_core};
 use crate::mapping::VectorMapping;
 use crate::ports::{Class, PortSpec, Role};
 use crate::sizes::{SizeRule, Sizes};
@@ -87,8 +87,8 @@ pub struct OperationSpec {
     pub decrypts: bool,
     /// What OpenSSL calls it; both directions have the same names.
     pub openssl: Vec<OpensslName>,
-    /// What the JCA calls its set beside what follows from the name of that.
-    pub jca: Vec<String>,
+    /// What programs in Java expect of its set beside what follows from the name of that.
+    pub jca: Jca,
 }
 
 impl OperationSpec {
@@ -422,7 +422,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         verifies: false,
         decrypts: false,
         openssl: Vec::new(),
-        jca: Vec::new(),
+        jca: Jca::default(),
     }
 }
 

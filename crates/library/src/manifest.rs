@@ -129,7 +129,9 @@
 //! "HMAC(SHA2-256:SHA-256)"`, `openssl.aead = ["AES-128-CCM", { name = "AES-128-CCM", arguments = { TAG_BYTES = 12 } }]`.
 //!
 //! The names of services of the JCA follow from that of the set; others that programs in Java ask for stand in `jca`, those of
-//! a block cipher without mode and padding: `jca = "DESede:TripleDES"`.
+//! a block cipher without mode and padding: `jca = "DESede:TripleDES"`. Where the JDK itself has such services, a table says
+//! what else programs expect of them, what `keys` may be called, the class of `parameters` that alone is taken, and the size of
+//! a `block` that an AEAD tells: `jca = { keys = "AES:Rijndael", parameters = "GCMParameterSpec", block = 16 }`.
 //!
 //! Sets of other shapes give the sizes of their strings (`key nonce iv secret_nonce ad seed entropy words input output
 //! tag`, those that the shape has), operations may differ from their set in them; a part has operations with
@@ -241,8 +243,21 @@ pub struct Set {
     pub operations: Vec<Operation>,
     /// What OpenSSL calls its operations, those of modes among them.
     pub openssl: Vec<OpensslNames>,
-    /// What the JCA calls it where that does not follow from its own name.
-    pub jca: Vec<String>,
+    /// What the JCA has to know of it that does not follow from its own name.
+    pub jca: Jca,
+}
+
+/// What programs in Java expect of the services of a set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Jca {
+    /// Further names, those of a block cipher without mode and padding.
+    pub names: Vec<String>,
+    /// What keys may be called, as the JDK's own services have it; any name where nothing stands here.
+    pub keys: Vec<String>,
+    /// The class of parameters that the JDK's own service takes and no other; where nothing stands here, any that fits.
+    pub parameters: Option<String>,
+    /// What is told to be the size of a block, of an AEAD.
+    pub block_bytes: Option<u64>,
 }
 
 /// What OpenSSL calls an operation.

@@ -1,14 +1,19 @@
 package headrace.test;
 
 import java.security.AlgorithmParameters;
+import java.security.InvalidAlgorithmParameterException;
 import java.security.Key;
 import java.security.MessageDigest;
 import java.security.Provider;
 import java.security.SecureRandom;
 import java.security.spec.AlgorithmParameterSpec;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import javax.crypto.Cipher;
 import javax.crypto.Mac;
+import javax.crypto.spec.ChaCha20ParameterSpec;
+import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -27,6 +32,32 @@ public final class Services {
     private static AlgorithmParameterSpec iv(Answer answer) {
         byte[] iv = answer.find("NONCE") != null ? answer.find("NONCE") : answer.find("IV");
         return iv == null ? null : new IvParameterSpec(iv);
+    }
+
+    /** With a nonce in the class of parameters that is taken. */
+    private Cipher begun(String name, int mode, Key key, Answer answer) throws Exception {
+        List<AlgorithmParameterSpec> specs = new ArrayList<>();
+        if (iv(answer) instanceof IvParameterSpec plain) {
+            specs.add(plain);
+            specs.add(new GCMParameterSpec(128, plain.getIV()));
+            if (plain.getIV().length == 12) {
+                specs.add(new ChaCha20ParameterSpec(plain.getIV(), 0));
+            }
+        } else {
+            specs.add(null);
+        }
+        for (AlgorithmParameterSpec spec : specs) {
+            try {
+                Cipher cipher = Cipher.getInstance(name, provider);
+                cipher.init(mode, key, spec);
+                return cipher;
+            } catch (InvalidAlgorithmParameterException refused) {
+                if (spec == specs.get(specs.size() - 1)) {
+                    throw refused;
+                }
+            }
+        }
+        throw new AssertionError("there is something to be tried");
     }
 
     private static byte[] joined(byte[] one, byte[] other) {
@@ -70,23 +101,21 @@ public final class Services {
         }
     }
 
-    public void cipher(String name, String operation, String inverse) throws Exception {
+    public void cipher(String name, String keyName, String operation, String inverse) throws Exception {
         for (Answer answer : Answer.of(operation)) {
             if (!isSaid(answer)) {
                 continue;
             }
             answer.judge(name, () -> {
-                Cipher cipher = Cipher.getInstance(name, provider);
-                cipher.init(Cipher.ENCRYPT_MODE, key(answer, name), iv(answer));
+                Cipher cipher = begun(name, Cipher.ENCRYPT_MODE, key(answer, keyName), answer);
                 return made(answer, through(cipher, answer, answer.get("INPUT")));
             });
             answer.judge(name + ", back", () -> {
-                Cipher cipher = Cipher.getInstance(name, provider);
-                cipher.init(Cipher.DECRYPT_MODE, key(answer, name), iv(answer));
+                Cipher cipher = begun(name, Cipher.DECRYPT_MODE, key(answer, keyName), answer);
                 // By what a program hands on beside a message, where the JDK has such parameters.
                 AlgorithmParameters parameters = cipher.getParameters();
                 if (parameters != null) {
-                    cipher.init(Cipher.DECRYPT_MODE, key(answer, name), parameters);
+                    cipher.init(Cipher.DECRYPT_MODE, key(answer, keyName), parameters);
                 }
                 byte[] text = joined(answer.get("OUTPUT"), answer.get("TAG"));
                 byte[] back = through(cipher, answer, text);
@@ -99,8 +128,7 @@ public final class Services {
         for (Answer answer : Answer.of(inverse)) {
             if (answer.get("KEY").length > 0) {
                 answer.judge(name + ", inverse", () -> {
-                    Cipher cipher = Cipher.getInstance(name, provider);
-                    cipher.init(Cipher.DECRYPT_MODE, key(answer, name), iv(answer));
+                    Cipher cipher = begun(name, Cipher.DECRYPT_MODE, key(answer, keyName), answer);
                     return new Made().with("OUTPUT", through(cipher, answer, joined(answer.get("INPUT"), answer.get("TAG_IN"))));
                 });
             }

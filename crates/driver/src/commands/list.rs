@@ -102,7 +102,7 @@ fn operation(spec: &OperationSpec) -> Value {
         "inputs": spec.inputs.iter().map(port).collect::<Vec<_>>(),
         "outputs": spec.outputs.iter().map(port).collect::<Vec<_>>(),
         "variants": spec.variants.iter().map(variant).collect::<Vec<_>>(),
-        "openssl": spec.openssl.iter().map(|name| &name.name).collect::<Vec<_>>(), "jca": spec.jca,
+        "openssl": spec.openssl.iter().map(|name| &name.name).collect::<Vec<_>>(), "jca": spec.jca.names,
         "inverse": spec.inverse, "verifies": spec.verifies, "single_chunk": spec.single_chunk,
     })
 }

@@ -1,6 +1,6 @@
 //! From TOML to the model: what OpenSSL and the JCA call the operations of a set.
 
-use super::{OpensslName, OpensslNames};
+use super::{Jca, OpensslName, OpensslNames};
 use crate::tables::{Entry, Item, Problems};
 
 pub(super) fn openssl(item: Option<Item<'_>>, problems: &mut Problems) -> Vec<OpensslNames> {
@@ -71,13 +71,45 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(fits)
 }
 
-/// `"DESede:TripleDES"`: names for users of the JCA, with colons between them.
-pub(super) fn jca(item: &Item<'_>, problems: &mut Problems) -> Option<Vec<String>> {
-    let text = item.text(problems, "jca")?;
+/// `"DESede:TripleDES"`: names for users of the JCA, or a table with these as its `names`.
+pub(super) fn jca(item: &Item<'_>, problems: &mut Problems) -> Option<Jca> {
+    if item.is_text() {
+        return Some(Jca { names: names(item, "jca", problems)?, ..Jca::default() });
+    }
+    let mut table = item.table(problems, "jca")?;
+    let mut listed = |key: &'static str| match table.take(key) {
+        Some(item) => names(&item, key, problems),
+        None => Some(Vec::new()),
+    };
+    let (further, keys) = (listed("names")?, listed("keys")?);
+    let parameters = table.take("parameters");
+    let parameters = match parameters {
+        Some(item) => Some(class(&item, problems)?),
+        None => None,
+    };
+    let block_bytes = table.take("block").and_then(|item| item.count(problems, "block"));
+    table.finish("a set in the JCA", problems);
+    Some(Jca { names: further, keys, parameters, block_bytes })
+}
+
+fn names(item: &Item<'_>, key: &str, problems: &mut Problems) -> Option<Vec<String>> {
+    let text = item.text(problems, key)?;
     if !text.split(':').all(is_name) {
         let wrong = format!("`{}` cannot be a name in the JCA", text.escape_debug());
         problems.value(item.span, wrong, "names with colons between them, as in \"DESede:TripleDES\"");
         return None;
     }
     Some(text.split(':').map(str::to_owned).collect())
+}
+
+/// A class of `javax.crypto.spec`.
+fn class(item: &Item<'_>, problems: &mut Problems) -> Option<String> {
+    const CLASSES: [&str; 3] = ["IvParameterSpec", "GCMParameterSpec", "ChaCha20ParameterSpec"];
+    let text = item.text(problems, "parameters")?;
+    if !CLASSES.contains(&text) {
+        let wrong = format!("no service takes parameters of the class `{}`", text.escape_debug());
+        problems.value(item.span, wrong, "IvParameterSpec, GCMParameterSpec or ChaCha20ParameterSpec");
+        return None;
+    }
+    Some(text.to_owned())
 }

@@ -192,8 +192,18 @@ fn reads_the_names_in_the_jca() {
     let with = |names: &str| CIPHER.replace("block_bytes = 8\n", &format!("block_bytes = 8\n{names}\n"));
     let (manifest, found) = Manifest::parse(FileId(0), "ctl/block/x/primitive.toml", &with("jca = \"Xede:TripleX\""));
     assert_eq!(found, []);
-    assert_eq!(manifest.unwrap().sets[0].jca, ["Xede", "TripleX"]);
+    assert_eq!(manifest.unwrap().sets[0].jca.names, ["Xede", "TripleX"]);
     assert_eq!(problems(&with("jca = \"X:\"")), ["manifest-value: `X:` cannot be a name in the JCA @ \"X:\""]);
+    let table = with("jca = { names = \"Xede\", keys = \"X:XX\", parameters = \"IvParameterSpec\", block = 8 }");
+    let (manifest, found) = Manifest::parse(FileId(0), "ctl/block/x/primitive.toml", &table);
+    assert_eq!(found, []);
+    let jca = manifest.unwrap().sets[0].jca.clone();
+    assert_eq!((jca.names, jca.keys), (vec!["Xede".to_owned()], vec!["X".to_owned(), "XX".to_owned()]));
+    assert_eq!((jca.parameters.as_deref(), jca.block_bytes), (Some("IvParameterSpec"), Some(8)));
+    assert_eq!(
+        problems(&with("jca = { parameters = \"IV\" }")),
+        ["manifest-value: no service takes parameters of the class `IV` @ \"IV\""]
+    );
 }
 
 #[test]

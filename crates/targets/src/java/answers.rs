@@ -38,8 +38,9 @@ pub(super) fn of_operations(head: &str, set: &str, specs: &[&OperationSpec], ser
             for asked in &service.names {
                 let asked = literal(asked);
                 let (one, other) = (literal(&service.spec.name), literal(&service.inverse.name));
+                let key = service.spec.jca.keys.first().map_or_else(|| asked.clone(), |key| literal(key));
                 let _ = match service.kind {
-                    Kind::Cipher => writeln!(methods, "        test.cipher({asked}, {one}, {other});"),
+                    Kind::Cipher => writeln!(methods, "        test.cipher({asked}, {key}, {one}, {other});"),
                     Kind::Digest => writeln!(methods, "        test.digest({asked}, {one});"),
                     Kind::Mac => writeln!(methods, "        test.mac({asked}, {one});"),
                     Kind::Random => writeln!(methods, "        test.random({asked});"),

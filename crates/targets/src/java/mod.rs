@@ -11,6 +11,7 @@
 //! | `network` | records, tables, and how the outside reaches a network |
 //! | `shape` | the interface of an operation of the library |
 //! | `provider` | the services of the JCA that are made of operations |
+//! | `differences` | what the README says of these beside those of the JDK |
 //! | `answers` | the test on known answers |
 //! | `project` | the project around it |
 //!
@@ -20,6 +21,7 @@
 
 mod answers;
 pub(crate) mod contender;
+mod differences;
 mod expression;
 mod function;
 mod network;

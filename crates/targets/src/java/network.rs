@@ -37,33 +37,45 @@ pub(super) fn network(head: &str, module: &Module, class: &str, of_operation: bo
     }
     for record in &module.records {
         let own = name(&record.name);
-        let (mut fields, mut zeros) = (String::new(), String::new());
+        let (mut fields, mut zeros, mut copies) = (String::new(), String::new(), String::new());
         for field in &record.fields {
             let of = name(&field.name);
             match field.ty {
                 FieldType::Scalar(ty) => {
                     let _ = writeln!(fields, "        {} {of};", scalar(ty));
                     let _ = writeln!(zeros, "            {of} = {};", zero(ty));
+                    let _ = writeln!(copies, "            {of} = from__.{of};");
                 }
                 FieldType::Array(ty, len) => {
                     let _ = writeln!(fields, "        final {0}[] {of} = new {0}[{len}];", element(ty));
                     let _ = writeln!(zeros, "            Arrays.fill({of}, {});", zero_element(ty));
+                    let _ = writeln!(copies, "            System.arraycopy(from__.{of}, 0, {of}, 0, {len});");
                 }
                 FieldType::Record(id) => {
                     let _ = writeln!(fields, "        final {0} {of} = new {0}();", name(&module.record(id).name));
                     let _ = writeln!(zeros, "            {of}.clear();");
+                    let _ = writeln!(copies, "            {of}.copy(from__.{of});");
                 }
             }
         }
+        let copy = match of_operation {
+            true => format!("\n        void copy({own} from__) {{\n{copies}        }}\n"),
+            false => String::new(),
+        };
         let _ = write!(
             text,
-            "    /** {}. */\n    private static final class {own} {{\n{fields}\n        void clear() {{\n{zeros}        }}\n    }}\n\n",
+            "    /** {}. */\n    private static final class {own} {{\n{fields}\n        void clear() {{\n{zeros}        }}\n{copy}    }}\n\n",
             sentence(&record.about)
         );
     }
     text.push_str(&functions);
     outside(&mut text, module, class, &hosted, &all.scratch);
     if of_operation {
+        let _ = write!(
+            text,
+            "    @Override\n    public {class} copy() {{\n        {class} other__ = new {class}();\n        \
+             other__.whole__.copy(whole__);\n        return other__;\n    }}\n\n"
+        );
         by_number(&mut text, module);
     }
     for (ty, like) in [("double", "(double)"), ("float", "(float)")] {

@@ -224,6 +224,7 @@ fn usage_of(class: &str, provider: &str, services: &[provider::Service<'_>]) -> 
         "Programs that are written against the JCA use it without knowing it when its provider comes first, by a line of their own\n\
          or by the properties of the JDK (`security.provider.1={provider}`), as long as it is on the class path:\n\n\
          ```java\njava.security.Security.insertProviderAt(new {class}(), 1);\n```\n\n\
-         OpenJDK takes providers of ciphers as they are; Oracle's JDK wants them in signed archives.\n\n| service | names |\n| --- | --- |\n{rows}\n"
+         OpenJDK takes providers of ciphers as they are; Oracle's JDK wants them in signed archives.\n\n| service | names |\n| --- | --- |\n{rows}\n{}",
+        super::differences::readme(services)
     )
 }

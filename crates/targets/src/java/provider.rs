@@ -102,7 +102,7 @@ fn transformations(spec: &OperationSpec, cipher: &str, mode: &str) -> Vec<String
         ciphers.extend([format!("{base}_{bits}"), base]);
     }
     if spec.shape == Shape::BlockCipher {
-        ciphers.extend(spec.jca.iter().cloned());
+        ciphers.extend(spec.jca.names.iter().cloned());
     }
     ciphers.iter().map(|cipher| format!("{cipher}/{}/{padding}", mode.to_uppercase())).collect()
 }
@@ -114,7 +114,7 @@ fn parameters_of(spec: &OperationSpec) -> String {
         Some((cipher, mode)) if without_key_bits(spec, cipher).is_some() => mode.to_uppercase(),
         _ => {
             let own = || without_key_bits(spec, &spec.set).map_or_else(|| spec.set.clone(), |(base, _)| base);
-            spec.jca.first().cloned().unwrap_or_else(own)
+            spec.jca.names.first().cloned().unwrap_or_else(own)
         }
     }
 }
@@ -174,7 +174,7 @@ pub(super) fn services<'s>(all: &[&'s OperationSpec]) -> Vec<Service<'s>> {
     for service in &mut services {
         // Of a block cipher they are parts of names.
         if service.spec.shape != Shape::BlockCipher {
-            service.names.extend(service.spec.jca.iter().cloned());
+            service.names.extend(service.spec.jca.names.iter().cloned());
         }
         let mut seen = Vec::new();
         service.names.retain(|name| {
@@ -196,20 +196,56 @@ pub(super) fn provider_name(set: &str) -> String {
     format!("Headrace-{set}")
 }
 
+/// The name of the constant that says what a cipher is.
+fn kind_name(spec: &OperationSpec) -> String {
+    identifier(&spec.name).to_uppercase()
+}
+
+/// What a cipher is, for the class of the run time that has all of them.
+fn cipher_kind(spec: &OperationSpec, inverse: &OperationSpec) -> String {
+    let of_blocks = spec.shape == Shape::BlockCipher;
+    // What is no mode of a block cipher tells nobody of blocks.
+    let block = if of_blocks { spec.block_bytes } else { spec.jca.block_bytes }.unwrap_or(0);
+    // Only padding is verified that is no tag.
+    let pads = of_blocks && inverse.verifies;
+    let mut arguments = vec![
+        format!("{}.OPERATION", class_name(spec)),
+        block.to_string(),
+        unit(spec, block, pads).to_string(),
+        pads.to_string(),
+        of_blocks.to_string(),
+        super::literal(&parameters_of(spec)),
+        super::literal(spec.jca.parameters.as_deref().unwrap_or_default()),
+    ];
+    arguments.extend(spec.jca.keys.iter().map(|name| super::literal(name)));
+    format!("new CipherKind({})", arguments.join(", "))
+}
+
+/// How many bytes come out together: whole blocks, where blocks alone go in or a mode works on these. The JCA's names of
+/// modes that can work on less say how many bits they work on, as CFB8 does, if it is not a whole block.
+fn unit(spec: &OperationSpec, block: u64, pads: bool) -> u64 {
+    let mode = spec.name.strip_suffix("-encrypt").unwrap_or(&spec.name);
+    let is_feedback = spec.shape == Shape::BlockCipher && matches!(mode, "cfb" | "ofb");
+    let takes_all = spec.shape == Shape::BlockCipher
+        && spec.input(Role::Input).is_some_and(|port| port.sizes.allows(block + 1) || port.sizes.allows(2 * block + 1));
+    if block > 0 && (pads || is_feedback || !takes_all) { block } else { 1 }
+}
+
 /// The class of the provider.
 pub(super) fn provider(head: &str, set: &str, title: &str, services: &[Service<'_>]) -> String {
     let own = provider_class(set);
-    let (mut lines, mut listed) = (String::new(), String::new());
+    let (mut lines, mut listed, mut kinds) = (String::new(), String::new(), String::new());
     for Service { kind, names, spec, inverse } in services {
         let (class, other) = (class_name(spec), class_name(inverse));
         let make = match kind {
             Kind::Cipher => {
-                // What is no block cipher tells nobody of blocks.
-                let block = if spec.shape == Shape::BlockCipher { spec.block_bytes.unwrap_or(0) } else { 0 };
-                let parameters = super::literal(&parameters_of(spec));
-                // Only padding is verified that is no tag.
-                let pads = spec.shape == Shape::BlockCipher && inverse.verifies;
-                format!("new CipherService({class}::flow, {other}::flow, {block}, {pads}, {parameters})")
+                let _ = writeln!(
+                    kinds,
+                    "    private static final CipherKind {} = {};\n",
+                    kind_name(spec),
+                    cipher_kind(spec, inverse)
+                );
+                format!("new CipherService({class}::flow, {other}::flow, {})", kind_name(spec))
             }
             Kind::Digest => format!("new DigestService({class}.flow())"),
             Kind::Mac => format!("new MacService({class}.flow())"),
@@ -225,9 +261,13 @@ pub(super) fn provider(head: &str, set: &str, title: &str, services: &[Service<'
     }
     format!(
         "{head}import java.security.Provider;\n\n/**\n * {title}, for programs that ask the JCA for it by name.\n *\n * <ul>\n{listed} * </ul>\n */\n\
-         public final class {own} extends Provider {{\n    private static final long serialVersionUID = 1L;\n\n    \
+         public final class {own} extends Provider {{\n    private static final long serialVersionUID = 1L;\n\n{kinds}    \
          /** A provider, to be given to {{@link java.security.Security#insertProviderAt}} or with a name that is asked for. */\n    \
-         public {own}() {{\n        super(\"{}\", \"{}\", {});\n{lines}    }}\n}}\n",
+         public {own}() {{\n        super(\"{}\", \"{}\", {});\n{lines}    }}\n\n    \
+         /** Found by all names that the JDK has for a service, too. */\n    @Override\n    \
+         public Service getService(String type, String algorithm) {{\n        \
+         Service own = super.getService(type, algorithm);\n        \
+         return own != null ? own : super.getService(type, Services.nameInTheJdk(type, algorithm));\n    }}\n}}\n",
         provider_name(set),
         env!("CARGO_PKG_VERSION"),
         super::literal(title)

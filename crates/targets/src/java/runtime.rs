@@ -9,10 +9,13 @@ macro_rules! runtime {
 /// What networks need.
 pub(super) const OF_NETWORKS: [(&str, &str); 4] = runtime!["Host.java", "Status.java", "Tables.java", "Words.java"];
 /// What operations need beside it.
-pub(super) const OF_OPERATIONS: [(&str, &str); 12] = runtime![
+pub(super) const OF_OPERATIONS: [(&str, &str); 16] = runtime![
+    "CipherKind.java",
+    "CipherMessage.java",
     "CipherService.java",
     "DigestService.java",
     "Flow.java",
+    "Keys.java",
     "MacService.java",
     "MessageException.java",
     "Network.java",
@@ -20,6 +23,7 @@ pub(super) const OF_OPERATIONS: [(&str, &str); 12] = runtime![
     "Operation.java",
     "RandomService.java",
     "Room.java",
+    "Secrets.java",
     "Services.java",
     "Span.java",
 ];

@@ -149,7 +149,7 @@ fn table(text: &mut String, spec: &OperationSpec, network: &Network) {
     }
     let _ = write!(
         text,
-        "    private static final Operation OPERATION = new Operation(\n            new Port[] {{\n{}\n            }},\n            \
+        "    static final Operation OPERATION = new Operation(\n            new Port[] {{\n{}\n            }},\n            \
          /* rekey */ {},\n            /* decrypt */ {},\n            /* reseed */ {},\n            /* blocks */ {},\n            \
          /* verified */ {},\n            /* mostWords */ {}L,\n            /* blockBytes */ {},\n            /* decrypts */ {},\n            \
          /* singleChunk */ {},\n            /* withholds */ {});\n",

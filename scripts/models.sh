@@ -1,0 +1,15 @@
+#!/bin/sh
+# Model-based tests of what targets offer in the words of their hosts: random sequences of calls beside those that the platform
+# has itself, in every language that has such a test and what it needs.
+#   models.sh HEADRACE [--seed N] [--sequences N] [--seconds N]
+set -u
+headrace=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+shift
+[ $# -gt 0 ] || set -- --sequences 100000
+cd "$(dirname "$0")/../tests/models"
+status=0
+for run in */run.sh; do
+    echo "=== ${run%/run.sh}"
+    sh "$run" "$headrace" "$@" || status=1
+done
+exit $status

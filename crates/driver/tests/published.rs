@@ -114,7 +114,8 @@ fn natives_of_the_user_take_and_give_all_kinds_of_types_on_both_engines() {
         assert_eq!((status(&output), stdout(&output).as_str()), (0, KINDS_SAY), "{engine}: {}", stderr(&output));
     }
     let shared = folder.path().join("kinds.so");
-    let made = Command::new("cc").args(["-shared", "-fPIC", "kinds.c", "-lm", "-o"]).arg(&shared);
+    let mut made = Command::new("cc");
+    let made = made.args(["-shared", "-fPIC", "kinds.c", "-lm", "-o"]).arg(&shared);
     let made = made.current_dir(folder.path()).status().expect("a C compiler is there");
     assert!(made.success());
     let output = headrace(folder.path(), &["run", "Kinds.cal", "--natives", "kinds.so", "--out", "O=o"]);

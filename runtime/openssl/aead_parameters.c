@@ -36,7 +36,8 @@ int headrace_aead_get(void *context, OSSL_PARAM params[]) {
         !headrace_write_bytes(iv, c->iv, c->iv_bytes) || !headrace_write_bytes(updated, c->iv, c->iv_bytes)) {
         return raise_here(c, HEADRACE_REASON_PARAMETER);
     }
-    if (next != NULL && c->protocol == PROTOCOL_GCM && (next->data_type != OSSL_PARAM_OCTET_STRING || !headrace_aead_next_iv(c, next->data, next->data_size))) {
+    if (next != NULL && c->protocol == PROTOCOL_GCM &&
+        (next->data_type != OSSL_PARAM_OCTET_STRING || !headrace_aead_next_iv(c, next->data, next->data_size))) {
         return 0;
     }
     return tag == NULL ? 1 : write_tag(c, tag);

@@ -96,7 +96,8 @@ void *headrace_elsewhere_dup(struct headrace_provider *provider, void *context) 
     return found(provider)->EVP_MAC_CTX_dup(context);
 }
 
-int headrace_elsewhere_init(struct headrace_provider *provider, void *context, const uint8_t *key, size_t key_bytes, const OSSL_PARAM params[]) {
+int headrace_elsewhere_init(struct headrace_provider *provider, void *context, const uint8_t *key, size_t key_bytes,
+                            const OSSL_PARAM params[]) {
     return found(provider)->EVP_MAC_init(context, key, key_bytes, params);
 }
 

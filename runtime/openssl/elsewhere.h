@@ -12,7 +12,8 @@ void *headrace_elsewhere_new(struct headrace_provider *provider, const char *nam
 void headrace_elsewhere_free(struct headrace_provider *provider, void *context);
 void *headrace_elsewhere_dup(struct headrace_provider *provider, void *context);
 /* What the functions of a code do, with that context. */
-int headrace_elsewhere_init(struct headrace_provider *provider, void *context, const uint8_t *key, size_t key_bytes, const OSSL_PARAM params[]);
+int headrace_elsewhere_init(struct headrace_provider *provider, void *context, const uint8_t *key, size_t key_bytes,
+                            const OSSL_PARAM params[]);
 int headrace_elsewhere_update(struct headrace_provider *provider, void *context, const uint8_t *in, size_t in_bytes);
 int headrace_elsewhere_final(struct headrace_provider *provider, void *context, uint8_t *out, size_t *out_bytes, size_t room);
 int headrace_elsewhere_set(struct headrace_provider *provider, void *context, const OSSL_PARAM params[]);

@@ -100,8 +100,8 @@ void *headrace_mac_dup(void *context) {
     c->running.memory = NULL;
     c->key = c->iv = (struct kept){NULL, 0};
     c->elsewhere = from->elsewhere == NULL ? NULL : headrace_elsewhere_dup(provider, from->elsewhere);
-    if ((from->elsewhere != NULL && c->elsewhere == NULL) || !headrace_running_copy(&c->running, &from->running) || !keep_copy(provider, &c->key, &from->key) ||
-        !keep_copy(provider, &c->iv, &from->iv)) {
+    if ((from->elsewhere != NULL && c->elsewhere == NULL) || !headrace_running_copy(&c->running, &from->running) ||
+        !keep_copy(provider, &c->key, &from->key) || !keep_copy(provider, &c->iv, &from->iv)) {
         headrace_mac_free(c);
         return NULL;
     }

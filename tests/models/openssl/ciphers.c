@@ -39,7 +39,8 @@ static const char *const calls[] = {
 };
 
 static void some_call(struct sequence *s, const EVP_CIPHER *cipher) {
-    static const unsigned of_all[] = {INIT, INIT, INIT, UPDATE, UPDATE, FINAL, GET, GET, COPY, SWAP, PADDING, KEYLEN, NUM, DIRECT, LISTS, RESET};
+    static const unsigned of_all[] = {INIT, INIT, INIT,    UPDATE, UPDATE, FINAL,  GET,   GET,
+                                      COPY, SWAP, PADDING, KEYLEN, NUM,    DIRECT, LISTS, RESET};
     static const unsigned of_sealing[] = {AD, AD, SET_TAG, GET_TAG, IVLEN, LENGTH, FIXED, IV_GEN, IV_INV, TLS_AD, RECORD};
     const bool seals = (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
     const unsigned all = sizeof of_all / sizeof of_all[0], sealing = sizeof of_sealing / sizeof of_sealing[0];

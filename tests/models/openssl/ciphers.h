@@ -4,7 +4,19 @@
 
 #include "model.h"
 
+#define KEY_MOST 64
+#define IV_MOST 128
+#define EXPLICIT 8
+
 enum side { OURS, THEIRS };
+
+static inline bool is_mode(const EVP_CIPHER *cipher, int mode) {
+    return EVP_CIPHER_get_mode(cipher) == mode;
+}
+
+static inline bool does_seal(const EVP_CIPHER *cipher) {
+    return (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
+}
 
 /* `a`, `b`, `c` of each stand behind it; what is not named is not looked at. */
 enum cipher_call {
@@ -35,6 +47,26 @@ enum cipher_call {
     RESET
 };
 
+/* A message that is right: what a decryption is given, if not something arbitrary. */
+struct prepared {
+    uint8_t key[KEY_MOST], iv[IV_MOST];
+    uint8_t text[TEXT_MOST], sealed[ROOM], tag[16], ad[64];
+    size_t n_sealed;
+    uint8_t record[ROOM]; /* of TLS */
+    size_t n_record;
+};
+
+extern struct prepared prepared;
+
+void prepare(const struct sequence *sequence, const EVP_CIPHER *cipher);
+void model_key(unsigned number, uint8_t *key);
+void model_iv(unsigned number, uint8_t *iv);
+/* The head of a record of TLS; bytes before its text and behind it. */
+void record_ad(uint8_t *ad, unsigned number, size_t bytes);
+size_t record_front(const EVP_CIPHER *cipher);
+size_t record_tag(const EVP_CIPHER *cipher);
+void set_records(EVP_CIPHER_CTX *context, unsigned version, size_t mac, bool *good);
+
 void run_cipher(const struct sequence *sequence, EVP_CIPHER *mine, EVP_CIPHER *other, struct difference *difference);
 
 /* What is known of a context: the same on both sides, as long as they do the same. */
@@ -57,6 +89,13 @@ struct seen {
     size_t n_since;      /* bytes of text since the last nonce or key */
     unsigned tag_bytes, form, iv_bytes;
 };
+
+static inline bool takes_text(unsigned kind) {
+    return kind == UPDATE || kind == DIRECT || kind == RECORD;
+}
+
+/* Both have done the same. */
+void learn_cipher(struct seen *seen, const struct call *call, const EVP_CIPHER *cipher, bool good, size_t given_bytes);
 
 /* The name of a difference that is known, or null. */
 const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *cipher, const struct call *call, const struct seen *before,

@@ -4,7 +4,8 @@
 #define DIGESTS_MOST 64
 
 enum { INIT, UPDATE, FINAL, FINAL_XOF, SET_SIZE, COPY, SWAP, GET, AT_ONCE, LISTS, RESET };
-static const char *const calls[] = {"init", "update", "final", "final-xof", "xoflen", "copy", "swap", "get", "at-once", "lists", "reset"};
+static const char *const calls[] = {"init", "update", "final",   "final-xof", "xoflen", "copy",
+                                    "swap", "get",    "at-once", "lists",     "reset"};
 
 static EVP_MD *list[2][DIGESTS_MOST];
 static size_t n_listed;
@@ -34,10 +35,14 @@ static const char *algorithm(size_t number) {
 }
 
 static void some_call(struct sequence *s) {
-    static const unsigned kinds[] = {INIT, INIT, UPDATE, UPDATE, UPDATE, FINAL, FINAL, FINAL_XOF, SET_SIZE, COPY, COPY, SWAP, GET, AT_ONCE, LISTS, RESET};
+    static const unsigned kinds[] = {INIT,     INIT, UPDATE, UPDATE, UPDATE, FINAL,   FINAL, FINAL_XOF,
+                                     SET_SIZE, COPY, COPY,   SWAP,   GET,    AT_ONCE, LISTS, RESET};
     const unsigned kind = kinds[below(sizeof kinds / sizeof kinds[0])];
     const bool is_length = kind == FINAL_XOF || kind == SET_SIZE;
-    add_call(s, kind, kind == UPDATE || kind == AT_ONCE ? some_length() : is_length && below(2) == 0 ? below(600) : below(64), below(2), 0);
+    const unsigned length = kind == UPDATE || kind == AT_ONCE    ? some_length()
+                            : is_length && below(2) == 0 ? below(600)
+                                                         : below(64);
+    add_call(s, kind, length, below(2), 0);
 }
 
 static void make(struct sequence *s) {
@@ -47,7 +52,8 @@ static void make(struct sequence *s) {
     }
 }
 
-static void act(EVP_MD_CTX *context, EVP_MD_CTX *wanted, size_t side, const struct sequence *s, const struct call *call, struct outcome *o) {
+static void act(EVP_MD_CTX *context, EVP_MD_CTX *wanted, size_t side, const struct sequence *s, const struct call *call,
+                struct outcome *o) {
     static uint8_t in[TEXT_MOST];
     const size_t n = call->a < TEXT_MOST ? call->a : TEXT_MOST;
     EVP_MD *const digest = list[side][s->algorithm];
@@ -91,7 +97,8 @@ static void act(EVP_MD_CTX *context, EVP_MD_CTX *wanted, size_t side, const stru
         break;
     }
     case LISTS: {
-        const OSSL_PARAM *const own[] = {EVP_MD_CTX_gettable_params(context), EVP_MD_CTX_settable_params(context), EVP_MD_gettable_params(digest)};
+        const OSSL_PARAM *const own[] = {EVP_MD_CTX_gettable_params(context), EVP_MD_CTX_settable_params(context),
+                                         EVP_MD_gettable_params(digest)};
         const OSSL_PARAM *const other[] = {EVP_MD_CTX_gettable_params(wanted), EVP_MD_CTX_settable_params(wanted),
                                            EVP_MD_gettable_params(list[1][s->algorithm])};
         for (size_t i = 0; i < 3; i++) {
@@ -159,7 +166,8 @@ static void run(const struct sequence *s, struct difference *difference) {
             difference->at = i;
             difference->known = known(call, &difference->mine, &difference->other);
         }
-        is_over[current] = ((call->kind == FINAL || call->kind == FINAL_XOF) && difference->other.good) || (is_over[current] && !(call->kind == INIT && difference->other.good));
+        is_over[current] = ((call->kind == FINAL || call->kind == FINAL_XOF) && difference->other.good) ||
+                           (is_over[current] && !(call->kind == INIT && difference->other.good));
         has_digest[current] = (has_digest[current] || call->kind == INIT) && call->kind != RESET;
     }
     for (size_t i = 0; i < N_SLOTS; i++) {

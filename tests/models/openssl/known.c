@@ -1,10 +1,6 @@
 /* Which of the known differences a difference is: the names that the table has; see model.h. */
 #include "ciphers.h"
 
-static bool takes_text(unsigned kind) {
-    return kind == UPDATE || kind == DIRECT || kind == RECORD;
-}
-
 /* Of ciphers that authenticate: ours refuses, and OpenSSL's does not. */
 static const char *refused(const EVP_CIPHER *cipher, const struct call *call, const struct seen *before) {
     const bool is_ccm = EVP_CIPHER_get_mode(cipher) == EVP_CIPH_CCM_MODE;
@@ -56,7 +52,8 @@ const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *ciph
     if (call->kind == GET && mode == EVP_CIPH_GCM_MODE && !before->has_iv && mine->good) {
         return "tells-more";
     }
-    if (mode == EVP_CIPH_CCM_MODE && mine->good && (call->kind == GET_TAG || call->kind == FINAL || call->kind == LENGTH || takes_text(call->kind))) {
+    if (mode == EVP_CIPH_CCM_MODE && mine->good &&
+        (call->kind == GET_TAG || call->kind == FINAL || call->kind == LENGTH || takes_text(call->kind))) {
         return "ccm-order";
     }
     if (mode == EVP_CIPH_OCB_MODE && before->has_turned) {

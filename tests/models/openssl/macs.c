@@ -49,7 +49,8 @@ static void try_one(const struct made_of *m) {
             entry->key_bytes = takes(m->mac[0], m, lengths[i] + 1) ? 0 : lengths[i];
             EVP_MAC_up_ref(m->mac[0]);
             EVP_MAC_up_ref(m->mac[1]);
-            snprintf(entry->name, sizeof entry->name, "%s%s%s", EVP_MAC_get0_name(m->mac[0]), m->of == NULL ? "" : "/", m->of == NULL ? "" : m->of);
+            snprintf(entry->name, sizeof entry->name, "%s%s%s", EVP_MAC_get0_name(m->mac[0]), m->of == NULL ? "" : "/",
+                     m->of == NULL ? "" : m->of);
             return;
         }
     }
@@ -97,9 +98,12 @@ static const char *algorithm(size_t number) {
 }
 
 static void some_call(struct sequence *s) {
-    static const unsigned kinds[] = {INIT, INIT, UPDATE, UPDATE, UPDATE, FINAL, FINAL, FINAL, FINAL_XOF, SET, SET, SIZE, COPY, SWAP, AT_ONCE, LISTS};
+    static const unsigned kinds[] = {INIT,      INIT, UPDATE, UPDATE, UPDATE, FINAL, FINAL,   FINAL,
+                                     FINAL_XOF, SET,  SET,    SIZE,   COPY,   SWAP,  AT_ONCE, LISTS};
     const unsigned kind = kinds[below(sizeof kinds / sizeof kinds[0])];
-    const unsigned length = kind == UPDATE || kind == AT_ONCE ? some_length() : kind == FINAL_XOF || below(6) == 0 ? below(500) : below(70);
+    const unsigned length = kind == UPDATE || kind == AT_ONCE           ? some_length()
+                            : kind == FINAL_XOF || below(6) == 0 ? below(500)
+                                                                 : below(70);
     add_call(s, kind, length, below(2) == 0 ? 0 : below(64), below(4));
 }
 
@@ -143,7 +147,8 @@ static size_t choose(const struct made_of *m, const struct call *call, OSSL_PARA
     return n;
 }
 
-static void act(EVP_MAC_CTX *context, EVP_MAC_CTX *wanted, size_t side, const struct made_of *m, const struct call *call, struct outcome *o) {
+static void act(EVP_MAC_CTX *context, EVP_MAC_CTX *wanted, size_t side, const struct made_of *m, const struct call *call,
+                struct outcome *o) {
     static uint8_t in[TEXT_MOST];
     const size_t n = call->a < TEXT_MOST ? call->a : TEXT_MOST;
     OSSL_PARAM params[8];
@@ -269,17 +274,21 @@ static void run(const struct sequence *s, struct difference *difference) {
             difference->at = i;
             difference->known = known(m, call, is_keyed[current], &difference->mine, &difference->other);
         }
-        is_over[current] = ((call->kind == FINAL || call->kind == FINAL_XOF) && difference->other.good) || (is_over[current] && !(call->kind == INIT && difference->other.good));
+        is_over[current] = ((call->kind == FINAL || call->kind == FINAL_XOF) && difference->other.good) ||
+                           (is_over[current] && !(call->kind == INIT && difference->other.good));
         if (call->kind == SET && (call->b & 8) != 0 && difference->other.good && strncmp(m->name, "GMAC", 4) == 0) {
             /* And so does a nonce. */
             is_over[current] = false;
         }
-        if (call->kind == SET && (call->b & 16) != 0 && difference->other.good && strncmp(m->name, "GMAC", 4) != 0 && strncmp(m->name, "KMAC", 4) != 0) {
+        if (call->kind == SET && (call->b & 16) != 0 && difference->other.good && strncmp(m->name, "GMAC", 4) != 0 &&
+            strncmp(m->name, "KMAC", 4) != 0) {
             /* A key begins another message, but for KMAC's. */
             is_over[current] = false;
         }
-        is_keyed[current] = is_keyed[current] || (difference->other.good && ((call->kind == INIT && (call->c & 1) != 0) ||
-                                                                             ((call->kind == INIT || call->kind == SET) && (call->b & 16) != 0)));
+        if (difference->other.good && ((call->kind == INIT && (call->c & 1) != 0) ||
+                                       ((call->kind == INIT || call->kind == SET) && (call->b & 16) != 0))) {
+            is_keyed[current] = true;
+        }
         if (call->kind == COPY) {
             has_begun[1 - current] = has_begun[current];
             is_over[1 - current] = is_over[current];

@@ -120,7 +120,7 @@ mod tests {
         assert!(pictures.add(&Picture { width: 4, height: 1, ..shown }).unwrap_err().contains("4x1"));
         pictures.finish().unwrap();
         let frame = b"FRAME\n\x01\x02\x03\x04\x05\x06";
-        let whole = [b"YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C420jpeg\n", &frame[..], &frame[..]].concat();
+        let whole = [&b"YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C420jpeg\n"[..], frame, frame].concat();
         assert_eq!(std::fs::read(&path).unwrap(), whole);
     }
 

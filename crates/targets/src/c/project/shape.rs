@@ -97,7 +97,7 @@ fn errors(spec: &OperationSpec, function: Function) -> String {
         (
             "STRING_LENGTH",
             (begins && (is_whole || matches!(function, Function::Init | Function::Generate)))
-                || (ends && has(Role::Tag)),
+                || (ends && has(Role::TagIn)),
         ),
         ("INPUT_LENGTH", (ends && limited) || function == Function::Generate),
         (

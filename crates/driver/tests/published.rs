@@ -233,7 +233,7 @@ fn a_program_of_a_project_does_what_run_does() {
         "Mixed.cal",
         "import std.stdio.Source.*; import std.stdio.Writer.*; import std.video.Display.*;
          actor Mixed() uint(size=12) In, bool B ==> int(size=17) Out, float R, uint(size=40) W :
-           @native function twice(double x) --> double end
+           @native function twice(float x) --> float end
            uint(size=8) y[8]; uint(size=8) n := 0; uint(size=8) c[4];
            initialize ==> do source_init(); Writer_init(); end
            action In:[a], B:[b] ==> Out:[if b then -a else a end], R:[r], W:[a << 24]
@@ -248,7 +248,7 @@ fn a_program_of_a_project_does_what_run_does() {
            end
          end",
     );
-    write(&folder, "natives.c", "double twice(double x);\ndouble twice(double x) { return 2 * x; }\n");
+    write(&folder, "natives.c", "float twice(float x);\nfloat twice(float x) { return 2 * x; }\n");
     write(&folder, "source", [7, 8, 9]);
     let built = headrace(folder.path(), &["build", "Mixed.cal", "--target", "c", "--main", "-o", "project"]);
     assert_eq!(status(&built), 0, "{}", stderr(&built));

@@ -57,7 +57,7 @@ const char *headrace_result_text(uint32_t result);
 
 /* Bytes of the stack that `_clear` overwrites, where there is an operating system: below it lies what was computed. */
 #ifndef HEADRACE_STACK_BYTES
-#if __STDC_HOSTED__
+#if defined __unix__ || defined __APPLE__ || defined _WIN32
 #define HEADRACE_STACK_BYTES 32768
 #else
 #define HEADRACE_STACK_BYTES 0

@@ -13,6 +13,7 @@ import java.util.HexFormat;
 import javax.crypto.Cipher;
 import javax.crypto.Mac;
 import javax.crypto.spec.ChaCha20ParameterSpec;
+import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.IvParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -114,12 +115,15 @@ public final class Jca {
 
     /** What the cipher takes beside its key. */
     private static AlgorithmParameterSpec parameters(Cipher cipher, SecretKeySpec key, byte[] iv) throws Exception {
-        try {
-            cipher.init(Cipher.DECRYPT_MODE, key, new IvParameterSpec(iv));
-            return new IvParameterSpec(iv);
-        } catch (InvalidAlgorithmParameterException wantsCounter) {
-            return new ChaCha20ParameterSpec(iv, 0);
+        for (AlgorithmParameterSpec spec : new AlgorithmParameterSpec[] {new IvParameterSpec(iv), new GCMParameterSpec(128, iv)}) {
+            try {
+                cipher.init(Cipher.DECRYPT_MODE, key, spec);
+                return spec;
+            } catch (InvalidAlgorithmParameterException wantsAnother) {
+                // The next one.
+            }
         }
+        return new ChaCha20ParameterSpec(iv, 0);
     }
 
     private static byte[] bytes(String digits) {

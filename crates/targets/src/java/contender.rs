@@ -25,7 +25,7 @@ fn run(subject: &Subject<'_>) -> Step {
     let path = format!("classes:{PROJECT}/src/main/resources");
     let provider = format!("{}.{}", package(&subject.spec.set), provider_class(&subject.spec.set));
     let found = services(&[subject.spec]);
-    let service = found.first().map(|service| (service.kind.name(), service.names.first().map_or("", String::as_str)));
+    let service = found.first().map(|service| (service.kind.name(), service.names.last().map_or("", String::as_str)));
     let (kind, name) = service.unwrap_or_default();
     Step::new([subject.tool(1), "-cp", &path, "Jca", &provider, kind, name])
 }

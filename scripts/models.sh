@@ -10,6 +10,8 @@ cd "$(dirname "$0")/../tests/models"
 status=0
 for run in */run.sh; do
     echo "=== ${run%/run.sh}"
-    sh "$run" "$headrace" "$@" || status=1
+    sh "$run" "$headrace" "$@"
+    # What is not here says so, and ends with 4.
+    case $? in 0 | 4) ;; *) status=1 ;; esac
 done
 exit $status

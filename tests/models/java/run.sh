@@ -5,6 +5,10 @@
 set -eu
 headrace=$1
 shift
+if ! command -v javac >/dev/null 2>&1 || ! command -v make >/dev/null 2>&1; then
+    echo "not run: no JDK, or no make"
+    exit 4
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -261,13 +261,11 @@ fn services_are_as_those_of_the_jdk() {
     folder.run(Command::new("java").arg("-cp").arg(classes.join(":")).arg("Promises.java"));
 
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/java/run.sh");
-    let run = |flags: &[&str]| {
-        let mut command = Command::new("sh");
-        command.arg(&models).arg(env!("CARGO_BIN_EXE_headrace")).args(flags);
-        folder.run(command.env("PROJECTS", folder.path().join("projects")))
-    };
-    let said = run(&["--seconds", "5"]);
+    let mut run = Command::new("sh");
+    run.arg(models).arg(env!("CARGO_BIN_EXE_headrace")).env("PROJECTS", folder.path().join("projects"));
+    // A second or two, but on a machine that has much else to do.
+    let said = folder.run(run.args(["--sequences", "1500", "--seconds", "20"]));
     let count = said.lines().last().and_then(|line| line.split(' ').next()?.parse::<u64>().ok());
-    assert!(count.is_some_and(|count| count > 100), "{said}");
+    assert!(count.is_some_and(|count| count > 10), "{said}");
     assert!(said.ends_with(" sequences, 0 differences\n"), "{said}");
 }

@@ -29,6 +29,9 @@ final class CipherSubject extends Subject {
     boolean takesGcm;
     boolean takesChaCha;
     boolean takesIv;
+    /** A key stream without parameters. */
+    boolean isStream;
+
     /** Whether tags follow. */
     boolean isAead;
 
@@ -50,6 +53,7 @@ final class CipherSubject extends Subject {
         parametersName = cipher.getParameters() == null ? null : cipher.getParameters().getAlgorithm();
         isAead = cipher.getOutputSize(0) > 0 && cipher.doFinal().length > 0 && !name.toLowerCase().contains("padding")
                 || name.toLowerCase().contains("gcm");
+        isStream = ivBytes == 0 && cipher.getBlockSize() == 0;
         byte[] iv = new byte[ivBytes];
         takesIv = ivBytes > 0 && initialises(new IvParameterSpec(iv));
         takesGcm = ivBytes > 0 && initialises(new GCMParameterSpec(128, iv));
@@ -92,7 +96,7 @@ final class CipherSubject extends Subject {
     @Override
     boolean isOne(String services) {
         List<String> words = List.of(services.split(" "));
-        String own = takesGcm ? "GCMParameterSpec" : takesChaCha ? "ChaCha20ParameterSpec" : isAead ? "IvParameterSpec" : "blocks";
+        String own = takesGcm ? "GCMParameterSpec" : takesChaCha ? "ChaCha20ParameterSpec" : isAead ? "IvParameterSpec" : isStream ? "streams" : "blocks";
         return words.get(0).equals("Cipher") && (words.size() == 1 || words.contains(own));
     }
 

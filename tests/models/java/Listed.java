@@ -56,6 +56,8 @@ final class Listed {
                 && steps.stream().anyMatch(before -> before.call().text().matches("mac.\\.init\\(key \\[(6[5-9]|[7-9].|1..|2..)].*")));
         KNOWN.put("nonce-to-decrypt", (subject, step, steps) -> step.call().text().startsWith("cipher.init(DECRYPT")
                 && step.ours().equals("done") && step.theirs("InvalidKeyException"));
+        KNOWN.put("more-keys", (subject, step, steps) -> step.call().text().matches(".*, key of another (name|length),.*")
+                && step.ours().equals("done") && step.theirs("InvalidKeyException"));
         KNOWN.put("again", (subject, step, steps) ->
                 (step.isOfForm() || step.theirs("IllegalStateException") && !step.ours().startsWith("throws Ill"))
                 && steps.stream().anyMatch(before -> before.call().text().contains(".doFinal") && !before.ours().startsWith("throws")));

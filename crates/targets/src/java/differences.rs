@@ -2,6 +2,7 @@
 //! model-based test (`tests/models/java`) compares by, too.
 
 use super::provider::{Kind, Service};
+use headrace_library::manifest::Shape;
 use std::fmt::Write as _;
 
 /// Lines of a name, services, versions of the JDK and a sentence, with bars between them.
@@ -21,12 +22,14 @@ fn lines() -> impl Iterator<Item = Line> {
     })
 }
 
-/// The type of a service, and behind it classes of parameters of ciphers, if not any.
+/// The type of a service, and behind it classes of parameters of ciphers, if not any; `blocks` are modes of block ciphers,
+/// `streams` are key streams whose parameters are none or any.
 fn applies(services: &str, service: &Service<'_>) -> bool {
     let mut words = services.split(' ');
     let of_type = words.next() == Some(service.kind.name());
     let mut classes = words.peekable();
-    let own = service.spec.jca.parameters.as_deref().unwrap_or("blocks");
+    let any = if service.spec.shape == Shape::BlockCipher { "blocks" } else { "streams" };
+    let own = service.spec.jca.parameters.as_deref().unwrap_or(any);
     of_type && (classes.peek().is_none() || classes.any(|class| class == own))
 }
 

@@ -2,21 +2,12 @@
  * Records of TLS 1.2 with ciphers that authenticate (RFC 5246, section 6.2.3.3; RFC 5288, RFC 6655, RFC 7905), and nonces that a
  * context makes by itself. libssl says what stands in front of a record and gives it whole, in its own place.
  */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* getentropy */
-#endif
 #include "aead.h"
-
-#include <unistd.h>
 
 /* Nonces of GCM and CCM have a part that does not change and one that stands in front of each record. */
 #define FIXED 4
 #define EXPLICIT 8
 #define LEAST_MADE 12
-
-static int arbitrary(struct aead *c, uint8_t *bytes, size_t n_bytes) {
-    return n_bytes <= 256 && getentropy(bytes, n_bytes) == 0 ? 1 : raise_here(c, HEADRACE_REASON_MEMORY);
-}
 
 int headrace_aead_need_iv(struct aead *c) {
     if (c->protocol != PROTOCOL_GCM || c->had_iv) {
@@ -25,7 +16,7 @@ int headrace_aead_need_iv(struct aead *c) {
     if (c->is_record || c->decrypts || c->iv_bytes < LEAST_MADE) {
         return raise_here(c, HEADRACE_REASON_IV);
     }
-    if (!arbitrary(c, c->iv, c->iv_bytes)) {
+    if (!headrace_arbitrary(c->running.provider, c->iv, c->iv_bytes)) {
         return 0;
     }
     headrace_aead_renew(c, c->iv);
@@ -74,7 +65,7 @@ int headrace_aead_set_fixed(struct aead *c, const uint8_t *fixed, size_t bytes) 
         return raise_here(c, HEADRACE_REASON_IV_BYTES);
     } else {
         memcpy(c->iv, fixed, bytes);
-        if (!c->decrypts && !arbitrary(c, c->iv + bytes, c->iv_bytes - bytes)) {
+        if (!c->decrypts && !headrace_arbitrary(c->running.provider, c->iv + bytes, c->iv_bytes - bytes)) {
             return 0;
         }
     }

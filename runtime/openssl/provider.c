@@ -1,6 +1,6 @@
 /* The provider: what OpenSSL asks of one, errors, counters. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* secure_getenv */
+#define _GNU_SOURCE /* secure_getenv, getentropy */
 #endif
 #include "provider.h"
 
@@ -13,6 +13,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef __APPLE__
+#include <sys/random.h>
+#endif
+#include <unistd.h>
 
 static const OSSL_ITEM reasons[] = {
     {HEADRACE_REASON_KEY, "no key was given, or the one there was is used up"},
@@ -34,6 +38,7 @@ static const OSSL_ITEM reasons[] = {
     {HEADRACE_REASON_FORGED, "the message is not authentic"},
     {HEADRACE_REASON_TLS, "the record of TLS is none, or not for this cipher"},
     {HEADRACE_REASON_MEMORY, "there is no memory left"},
+    {HEADRACE_REASON_ENTROPY, "the system gives no arbitrary bytes"},
     {HEADRACE_REASON_NETWORK, "the network stopped: a mistake in the provider"},
     {0, NULL},
 };
@@ -53,6 +58,10 @@ int headrace_raise_at(struct headrace_provider *provider, enum headrace_reason r
         put(provider, reason, NULL);
     }
     return 0;
+}
+
+int headrace_arbitrary(struct headrace_provider *provider, uint8_t *bytes, size_t n_bytes) {
+    return getentropy(bytes, n_bytes) == 0 ? 1 : headrace_raise(provider, HEADRACE_REASON_ENTROPY);
 }
 
 static uint64_t sum(const struct headrace_provider *provider, bool of_bytes) {

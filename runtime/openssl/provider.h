@@ -53,6 +53,7 @@ enum headrace_reason {
     HEADRACE_REASON_FORGED,
     HEADRACE_REASON_TLS,
     HEADRACE_REASON_MEMORY,
+    HEADRACE_REASON_ENTROPY,
     HEADRACE_REASON_NETWORK
 };
 
@@ -60,6 +61,9 @@ enum headrace_reason {
 int headrace_raise_at(struct headrace_provider *provider, enum headrace_reason reason, const char *file, int line,
                       const char *function);
 #define headrace_raise(provider, reason) headrace_raise_at(provider, reason, __FILE__, __LINE__, __func__)
+
+/* Bytes that nobody can foresee, at most 256 of them. */
+int headrace_arbitrary(struct headrace_provider *provider, uint8_t *bytes, size_t n_bytes);
 
 #define headrace_allocate(provider, bytes) (provider)->zalloc(bytes, __FILE__, __LINE__)
 #define headrace_release(provider, memory, bytes) (provider)->clear_free(memory, bytes, __FILE__, __LINE__)

@@ -3,12 +3,7 @@
  * code behind the text that libssl verifies. What is wrong with padding does not show in time: it is looked at as if it were of
  * the greatest length, and a code that is not there is an arbitrary one, which is wrong.
  */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* getentropy */
-#endif
 #include "cipher.h"
-
-#include <unistd.h>
 
 #define PADDING_MOST 256
 #define SSL3 0x0300u
@@ -37,8 +32,8 @@ static int take_code(struct cipher *c, const uint8_t *record, size_t *bytes, siz
     if (n == 0) {
         return good != 0 ? 1 : headrace_raise(c->running.provider, HEADRACE_REASON_PADDING);
     }
-    if (getentropy(other, n) != 0) {
-        return headrace_raise(c->running.provider, HEADRACE_REASON_MEMORY);
+    if (!headrace_arbitrary(c->running.provider, other, n)) {
+        return 0;
     }
     at = *bytes - n;
     memset(c->tls_held, 0, sizeof c->tls_held);

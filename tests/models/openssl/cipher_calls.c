@@ -271,6 +271,7 @@ static bool is_meant(const struct slot *slot, const EVP_CIPHER *cipher, const st
         return !(is_of_record && iv_bytes < 12 && !is_ocb) &&            /* no suite has such nonces */
                !(kind == FIXED && (int)(call->a % 13) > iv_bytes) &&     /* OpenSSL 3.0 writes beyond the nonce */
                !(kind == LENGTH && !is_mode(cipher, EVP_CIPH_CCM_MODE)) && /* another end */
+               !(kind == DIRECT && call->a == 0) &&                      /* spoils associated data that goes on */
                !((kind == DIRECT || kind == RECORD) && is_ocb);          /* takes what is not set up, spoils what is in its own place */
     }
     return kind != LENGTH && !(kind == COPY && seen->has_records) && /* OpenSSL 3.0 frees the code of a record twice then */

@@ -82,7 +82,8 @@ bool are_alike(const struct outcome *mine, const struct outcome *other) {
 static const struct family *const families[] = {&ciphers, &digests, &macs};
 #define N_FAMILIES (sizeof families / sizeof families[0])
 
-/* The table of known differences: a name, the algorithms it is of (a part of their names, or *), a sentence. */
+/* The table of known differences: a name, the algorithms it is of (a part of their names, a whole one behind =, or *), a
+   sentence. */
 struct known {
     char name[48], of[32];
     uint64_t times;
@@ -184,7 +185,8 @@ static unsigned gone(void) {
         bool applies = strcmp(table[i].of, "*") == 0;
         for (size_t f = 0; f < N_FAMILIES; f++) {
             for (size_t k = 0; k < families[f]->collect(); k++) {
-                applies = applies || strstr(families[f]->algorithm(k), table[i].of) != NULL;
+                const char *const name = families[f]->algorithm(k);
+                applies = applies || (table[i].of[0] == '=' ? strcmp(name, table[i].of + 1) == 0 : strstr(name, table[i].of) != NULL);
             }
         }
         if (applies && table[i].times == 0) {

@@ -68,6 +68,9 @@ const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *ciph
     if (call->kind == GET_TAG && (before->has_records || before->was_tag_lost)) {
         return "tag-before-end";
     }
+    if (mode == EVP_CIPH_OCB_MODE && before->is_forged) {
+        return "after-a-forged-message";
+    }
     if (seals) {
         const char *const name = is_refused ? refused(cipher, call, before) : NULL;
         const bool is_of_text = takes_text(call->kind) || call->kind == AD || call->kind == FINAL;

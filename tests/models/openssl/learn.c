@@ -14,7 +14,11 @@ void learn_cipher(struct seen *seen, const struct call *call, const EVP_CIPHER *
             ((call->a & 2) != 0 || (call->b % 3 != 0 && seen->encrypts != (call->b % 3 == 1)))) {
             seen->is_lost = true;
         }
-        seen->is_head_spoilt = (seen->is_head_spoilt && (call->a & 4) == 0) || (seen->has_head && (call->a & 6) == 2);
+        if ((call->a & 4) != 0 && !is_mode(cipher, EVP_CIPH_GCM_MODE)) {
+            seen->is_head_spoilt = false;
+        } else if (seen->has_head && (call->a & 6) == 2) {
+            seen->is_head_spoilt = true;
+        }
         seen->is_continued = seen->is_continued || (seen->has_begun && (call->a & 6) == 0);
         if (call->b % 3 != 0) {
             seen->has_turned = seen->has_turned || (seen->is_keyed && seen->encrypts != (call->b % 3 == 1));

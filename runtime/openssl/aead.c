@@ -268,7 +268,12 @@ static int finish(struct aead *c, uint8_t *out, size_t room, size_t *made) {
         [HEADRACE_OUTPUT] = {out == NULL ? NULL : out + *made, out == NULL ? 0 : room - *made, &rest},
         [HEADRACE_TAG] = {c->tag, tag_bytes(c), &made_bytes},
     };
-    const uint32_t result = hr_message_finish(c->operation, running->network, strings, rooms, false);
+    uint32_t result = HEADRACE_OK;
+    if (!c->decrypts) {
+        /* What is still in the network; a decryption waits for the tag. */
+        result = hr_message_pump(c->operation, running->network, NULL, 0, 0, &rooms[HEADRACE_OUTPUT]);
+    }
+    result = hr_message_finish(c->operation, running->network, strings, rooms, result);
     if (result != HEADRACE_OK && result != HEADRACE_REFUSED) {
         return fail(c, result);
     }

@@ -90,7 +90,7 @@ void headrace_running_clear(struct headrace_running *running) {
 }
 
 void headrace_running_stop(struct headrace_running *running) {
-    if (running->message.state == HR_OPEN) {
+    if (running->message.state == HR_OPEN || running->message.state == HR_ENDING) {
         running->message.state = HR_NO_KEY;
     }
 }

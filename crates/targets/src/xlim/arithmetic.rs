@@ -174,7 +174,9 @@ impl Printer<'_> {
             return Val::constant(value, Scalar::Int(ty));
         }
         // A design has no integers wider than variables are: what a shift as a whole needs, as far as there is room for it.
-        let width = if ty.width > MAX_WIDTH { left.int_type().width + MAX_SHIFT } else { ty.width };
+        let own = left.int_type();
+        let whole = own.width + MAX_SHIFT + u32::from(ty.signed && !own.signed);
+        let width = if ty.width > MAX_WIDTH { whole } else { ty.width };
         let ty = IntType { signed: ty.signed, width: width.min(MAX_WIDTH) };
         let out = Scalar::Int(ty);
         let signed = count.int_type().signed;

@@ -294,7 +294,10 @@ fn what_constants_leave_out_may_not_fit() {
 
 #[test]
 fn names_hide_those_of_the_actor_only() {
-    accepted("int x := 0; action In:[y] ==> Out:[x] var int x = y end");
+    refused(
+        "int x := 0; action In:[y] ==> Out:[x] var int x = y end",
+        &["?hidden-variable `x` hides a variable of the actor"],
+    );
     refused("action In:[y] ==> Out:[z] var int z = 1, int z = 2 end", &["duplicate-name `z` is declared twice"]);
 }
 

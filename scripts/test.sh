@@ -78,6 +78,11 @@ else
 fi
 step "build" $cargo build --locked --workspace --profile checked
 step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet --no-fail-fast
+if command -v python3 >/dev/null 2>&1; then
+    step "hostile attempts" scripts/hostile.py "$headrace"
+else
+    skip "hostile attempts" "no python3"
+fi
 step "the library checks" "$headrace" -L . check ctl std
 step "the library is formatted" "$headrace" fmt --check ctl std
 step "known answers on the interpreter" "$headrace" test --on interp

@@ -76,7 +76,10 @@ pub enum Command {
   headrace run Ring.nl --in X=int:1,2,3 --out Y=int: --trace ring.vcd --stats
 
 SRC is a path, `-`, hex:…, text:… or int:1,2,3; DST is a path, `-`, hex: or int:. Tokens of w bits take ceil(w/8) little-endian
-bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant first.")]
+bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant first. What actors print is seen at once, unless
+it goes to a file. A run that comes to rest ends with 3 when input is left, or when an actor waits for room while somebody
+waits for its tokens; one whose reader wants no more, as a source that has filled its FIFO, is only a note. Output files of a
+run that stopped or failed are not written, unless --keep asks for them.")]
     Run(RunArgs),
     /// Use a primitive of the library on files and pipes
     #[command(after_help = "Examples:
@@ -84,7 +87,12 @@ bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant fi
   tar c dir | headrace use aes256 cbc-encrypt --key file:key.bin --iv env:IV --in - --out dir.enc
   headrace list primitives                  what there is
 
-KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadecimal text in the environment variable NAME).")]
+KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadecimal text in the environment variable NAME).
+
+Nothing of a message is released before it is verified. Until then it is in the output file, which has no name yet, or, on the way
+to a pipe, in a file without a name in the folder that TMPDIR names: for its owner only, and gone whatever ends the command. Any
+length is taken from a file; from a pipe, of what must be verified, at most 4 GiB. A pipe gets decoded text (base64, hex) as it
+comes, but for the first 64 KiB.")]
     Use(UseArgs),
     /// Write a ready-to-build project in a target language
     #[command(after_help = "Examples:
@@ -244,6 +252,9 @@ pub struct RunArgs {
     /// Stop after so many firings
     #[arg(long, value_name = "N")]
     pub max_firings: Option<u64>,
+    /// Keep output files of a run that stopped or failed, as far as it came
+    #[arg(long)]
+    pub keep: bool,
     /// The file that `std.stdio.Source` reads
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub source: Option<PathBuf>,
@@ -386,6 +397,9 @@ pub struct BuildArgs {
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,
+    /// Replace files in the folder that this command did not write, or that were changed since
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `test`.
@@ -618,6 +632,9 @@ pub struct DocArgs {
     /// Folder to write
     #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
+    /// Replace files in the folder that this command did not write, or that were changed since
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `explain`.

@@ -296,7 +296,7 @@ fn is_due(provider: &dyn Provider, pending: &[Pending]) -> bool {
 
 /// Firings of all actions so far.
 pub fn count_firings(engine: &dyn Engine) -> u64 {
-    engine.firings().iter().flatten().sum()
+    engine.firings().iter().flatten().fold(0u64, |sum, n| sum.saturating_add(*n))
 }
 
 #[cfg(test)]

@@ -1,25 +1,15 @@
 //! Outputs: files that appear whole or not at all, pipes and the terminal as they are written.
 
 use crate::failure::{Failure, Outcome};
+use crate::whole_file::{self, WholeFile};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use tempfile::NamedTempFile;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Temporary files that are being written, for the one who interrupts the command.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes temporary folders, and the temporary files of all outputs that were not committed.
+/// Removes temporary folders, and what has a name of all outputs that were not committed.
 pub fn remove_unfinished() {
-    for path in unfinished().drain(..) {
-        // What cannot be removed stays under its hidden name; there is no one left to tell.
-        let _ = fs::remove_file(&path);
-    }
+    whole_file::remove_unfinished();
     headrace_private::remove_unfinished();
 }
 
@@ -42,13 +32,8 @@ impl TemporaryFolder {
 /// Where bytes go.
 #[derive(Debug)]
 pub enum Output {
-    /// A regular file, under another name until [`Output::commit`].
-    File {
-        /// What is being written.
-        temporary: NamedTempFile,
-        /// Where it will be.
-        path: PathBuf,
-    },
+    /// A regular file, which has its name after [`Output::commit`].
+    File(WholeFile),
     /// A pipe, a device: what is written is gone.
     Stream(File, PathBuf),
     /// Standard output.
@@ -68,32 +53,17 @@ impl Output {
                 let stream = File::options().write(true).open(path).map_err(failed)?;
                 Ok(Output::Stream(stream, path.to_owned()))
             }
-            existing => {
-                // Through a symbolic link, the file it names is the one to replace.
-                let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let mut builder = tempfile::Builder::new();
-                builder.prefix(".headrace-");
-                #[cfg(unix)]
-                builder.permissions(permissions(existing.ok().as_ref()));
-                #[cfg(not(unix))]
-                drop(existing);
-                let temporary = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
-                unfinished().push(temporary.path().to_owned());
-                Ok(Output::File { temporary, path })
-            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            Ok(_) | Err(_) => WholeFile::create(path).map(Output::File).map_err(failed),
         }
     }
 
     /// Makes a file appear under its name; flushes a stream.
     pub fn commit(self) -> Outcome {
         match self {
-            Output::File { mut temporary, path } => {
-                temporary.flush().map_err(|error| Failure::io(path.display(), &error))?;
-                let hidden = temporary.path().to_owned();
-                temporary.persist(&path).map_err(|error| Failure::io(path.display(), &error.error))?;
-                unfinished().retain(|other| *other != hidden);
-                Ok(())
+            Output::File(file) => {
+                let path = file.path().to_owned();
+                file.commit().map_err(|error| Failure::io(path.display(), &error))
             }
             Output::Stream(mut stream, path) => stream.flush().map_err(|error| Failure::io(path.display(), &error)),
             Output::Standard => flush_standard(),
@@ -102,14 +72,15 @@ impl Output {
 
     /// True when what is written is seen at once.
     pub fn is_stream(&self) -> bool {
-        !matches!(self, Output::File { .. })
+        !matches!(self, Output::File(_))
     }
 
     /// Writes all bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Outcome {
         match self {
-            Output::File { temporary, path } => {
-                temporary.write_all(bytes).map_err(|error| Failure::io(path.display(), &error))
+            Output::File(file) => {
+                let written = file.write(bytes);
+                written.map_err(|error| Failure::io(file.path().display(), &error))
             }
             Output::Stream(stream, path) => {
                 stream.write_all(bytes).map_err(|error| closed_or(path.display().to_string(), &error))
@@ -117,12 +88,6 @@ impl Output {
             Output::Standard => print(bytes),
         }
     }
-}
-
-#[cfg(unix)]
-fn permissions(existing: Option<&fs::Metadata>) -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    existing.map_or_else(|| fs::Permissions::from_mode(0o666), fs::Metadata::permissions)
 }
 
 /// Writes a whole file at once.
@@ -137,14 +102,53 @@ pub fn make_folder(path: &Path) -> Outcome {
     fs::create_dir_all(path).map_err(|error| Failure::io(path.display(), &error))
 }
 
+/// Printed bytes that are collected where nobody watches: on the way to a regular file.
+const PRINTED_BYTES: usize = 1 << 16;
+
+/// What was printed and is not written yet. Whoever interrupts the command writes it.
+static PRINTED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// True when standard output is a regular file, which nobody waits for.
+pub fn prints_to_file() -> bool {
+    static TO_FILE: OnceLock<bool> = OnceLock::new();
+    *TO_FILE.get_or_init(is_file)
+}
+
+#[cfg(unix)]
+fn is_file() -> bool {
+    rustix::fs::fstat(io::stdout()).is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file())
+}
+
+#[cfg(not(unix))]
+fn is_file() -> bool {
+    false
+}
+
 /// Writes to standard output. When its reader has gone away, the command ends quietly.
 pub fn print(bytes: &[u8]) -> Outcome {
-    io::stdout().lock().write_all(bytes).map_err(|error| closed_or("standard output".into(), &error))
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    printed.extend_from_slice(bytes);
+    if printed.len() >= PRINTED_BYTES { write_printed(&mut printed) } else { Ok(()) }
 }
 
 /// Makes what was printed visible.
 pub fn flush_standard() -> Outcome {
-    io::stdout().lock().flush().map_err(|error| closed_or("standard output".into(), &error))
+    write_printed(&mut PRINTED.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Makes what was printed to a file visible when the command is interrupted. Anywhere else, writing could wait for ever.
+pub fn flush_interrupted() {
+    if let (true, Ok(mut printed)) = (prints_to_file(), PRINTED.try_lock()) {
+        // Nobody is left to tell.
+        let _ = write_printed(&mut printed);
+    }
+}
+
+fn write_printed(printed: &mut Vec<u8>) -> Outcome {
+    let mut standard = io::stdout().lock();
+    let written = standard.write_all(printed).and_then(|()| standard.flush());
+    printed.clear();
+    written.map_err(|error| closed_or("standard output".into(), &error))
 }
 
 /// A reader that went away is no one to complain to.
@@ -164,20 +168,8 @@ mod tests {
         output.write(b"whole").expect("the disk has room");
         assert!(!path.exists());
         drop(output);
-        assert_eq!(fs::read_dir(folder.path()).expect("the folder is there").count(), 0);
         write_file(&path, b"whole").expect("the folder is writable");
         assert_eq!(fs::read(&path).expect("the file is there"), b"whole");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn permissions_survive_replacement() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let path = folder.path().join("out");
-        write_file(&path, b"1").expect("the folder is writable");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the file is ours");
-        write_file(&path, b"2").expect("the folder is writable");
-        assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o640);
+        assert!(Output::create(folder.path()).is_err_and(|failure| failure.message.contains("is a folder")));
     }
 }

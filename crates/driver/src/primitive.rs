@@ -11,6 +11,7 @@ use headrace_library::known_answers::{Answer, CallInput};
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
 use std::rc::Rc;
+use zeroize::Zeroizing;
 
 /// Pushes tokens to the inputs that they are for.
 pub fn push(network: &Network, data: &[PortData], pending: &mut [Pending]) -> Result<(), String> {
@@ -32,21 +33,21 @@ struct MessageSink<'r, 's> {
     reader: Rc<RefCell<&'r mut MessageReader<'s>>>,
     port: String,
     scalar: Scalar,
-    /// Takes the output as it comes, where it may be released.
-    release: Option<Release<'r>>,
+    /// Takes the output as it comes, where somebody does.
+    take: Option<Take<'r>>,
 }
 
-/// Takes output as it comes.
-pub type Release<'r> = Rc<RefCell<dyn FnMut(&[u8]) -> Outcome + 'r>>;
+/// Takes output as it comes; what must be verified first, it withholds.
+pub type Take<'r> = Rc<RefCell<dyn FnMut(&[u8]) -> Outcome + 'r>>;
 
 impl Sink for MessageSink<'_, '_> {
     fn take(&mut self, tokens: &[u8]) -> Outcome {
         let mut reader = self.reader.borrow_mut();
         reader.push(&self.port, &load(tokens, self.scalar)).map_err(|problem| Failure::wrong(problem.message))?;
-        if let Some(release) = &self.release {
-            let bytes = reader.take();
+        if let Some(take) = &self.take {
+            let bytes = Zeroizing::new(reader.take_unverified());
             if !bytes.is_empty() {
-                (release.borrow_mut())(&bytes)?;
+                (take.borrow_mut())(&bytes)?;
             }
         }
         Ok(())
@@ -58,7 +59,7 @@ pub fn message_sinks<'r, 's: 'r>(
     network: &Network,
     spec: &OperationSpec,
     reader: &'r mut MessageReader<'s>,
-    release: Option<Release<'r>>,
+    take: Option<Take<'r>>,
 ) -> Vec<Box<dyn Sink + 'r>> {
     let reader = Rc::new(RefCell::new(reader));
     let is_known =
@@ -70,7 +71,7 @@ pub fn message_sinks<'r, 's: 'r>(
                 reader: reader.clone(),
                 port: port.name.clone(),
                 scalar: port.ty,
-                release: release.clone(),
+                take: take.clone(),
             }));
         } else {
             sinks.push(Box::new(crate::feed::Dropped::default()));

@@ -8,12 +8,10 @@ use crate::reading::read_at_most;
 use headrace_engine::{Argument, Host, Picture};
 use headrace_native::Supplied;
 use std::cell::{Cell, RefCell};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 
-/// Printed bytes kept back while nobody watches.
+/// Bytes of the written file that are kept back.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Largest file that the natives of published programs read.
@@ -21,21 +19,6 @@ const MAX_FILE_BYTES: u64 = 1 << 31;
 
 /// Most complaints that are kept.
 const MAX_COMPLAINTS: usize = 100;
-
-/// What actors print, on its way to standard output.
-#[derive(Clone, Debug, Default)]
-pub struct Printed {
-    buffer: Rc<RefCell<Vec<u8>>>,
-}
-
-impl Printed {
-    /// Makes everything visible.
-    pub fn flush(&self) -> Outcome {
-        let bytes = std::mem::take(&mut *self.buffer.borrow_mut());
-        output::print(&bytes)?;
-        output::flush_standard()
-    }
-}
 
 /// A file that is read when it is first asked for.
 #[derive(Debug)]
@@ -62,8 +45,6 @@ impl Lazy {
 /// The host of `headrace run`.
 #[derive(Debug)]
 pub struct ProgramHost {
-    printed: Printed,
-    interactive: bool,
     source: Lazy,
     loops: u32,
     golden: Lazy,
@@ -80,8 +61,6 @@ impl ProgramHost {
     /// The host for a command line.
     pub fn open(arguments: &RunArgs) -> Outcome<Self> {
         Ok(Self {
-            printed: Printed::default(),
-            interactive: std::io::stdout().is_terminal(),
             source: Lazy::new(arguments.source.as_deref(), "--source FILE"),
             loops: arguments.loops,
             golden: Lazy::new(arguments.golden.as_deref(), "--golden FILE"),
@@ -98,11 +77,6 @@ impl ProgramHost {
     /// Natives of the user, which are called through this host.
     pub fn supply(&mut self, supplied: Arc<Supplied>) {
         self.supplied = Some(supplied);
-    }
-
-    /// What was printed and is not visible yet.
-    pub fn printed(&self) -> Printed {
-        self.printed.clone()
     }
 
     /// Takes the complaints so far.
@@ -129,11 +103,7 @@ impl ProgramHost {
 
     /// Makes what was printed visible.
     fn show(&mut self) {
-        if !self.printed.buffer.borrow().is_empty() && self.printed.flush().is_err() {
-            // Nobody reads what the program prints any more, so there is no reason to go on.
-            output::remove_unfinished();
-            std::process::exit(1);
-        }
+        end_unless(output::flush_standard().is_ok());
     }
 
     fn pass_on(&mut self) -> Result<(), String> {
@@ -145,13 +115,20 @@ impl ProgramHost {
     }
 }
 
+/// Ends the command when nobody reads what the program prints any more: there is no reason to go on.
+fn end_unless(is_read: bool) {
+    if !is_read {
+        output::remove_unfinished();
+        std::process::exit(1);
+    }
+}
+
 impl Host for ProgramHost {
     fn print(&mut self, bytes: &[u8]) {
-        self.printed.buffer.borrow_mut().extend_from_slice(bytes);
-        let is_due = self.interactive || self.printed.buffer.borrow().len() >= BUFFER_BYTES;
-        if is_due {
-            self.show();
-        }
+        // Whoever reads along sees it at once; of a file, nobody expects it before the end.
+        let printed = output::print(bytes);
+        let printed = if output::prints_to_file() { printed } else { printed.and_then(|()| output::flush_standard()) };
+        end_unless(printed.is_ok());
     }
 
     fn source(&mut self) -> Result<&[u8], String> {

@@ -97,6 +97,10 @@ fn instantiate(
     Some((node, actors, name))
 }
 
+/// What messages call what the user typed: the beginning of the names of such texts. Whoever gives an argument there, or in a
+/// manifest, means just that number.
+pub(crate) const COMMAND_LINE: &str = "the command line";
+
 /// The entity that is meant, and the arguments that come with it.
 fn resolve(session: &mut Session, provider: &dyn SourceProvider, top: &Top) -> Option<(EntityId, Vec<BoundArg>)> {
     match top {
@@ -113,7 +117,7 @@ fn resolve(session: &mut Session, provider: &dyn SourceProvider, top: &Top) -> O
             Lookup::Broken | Lookup::Missing => None,
         },
         Top::Expression(text) => {
-            let value = command_line(session, provider, "the command line", text)?;
+            let value = command_line(session, provider, COMMAND_LINE, text)?;
             Some((value.class?, value.args))
         }
     }
@@ -171,7 +175,7 @@ fn parameter(
     // An entity of that class shows whether the parameter takes a value or an entity.
     let before = session.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
     let text = format!("{}({name} = {value})", file.name);
-    let bound = command_line(session, provider, &format!("--set {name}"), &text)?;
+    let bound = command_line(session, provider, &format!("{COMMAND_LINE}, --set {name}"), &text)?;
     let after = session.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
     let arg = bound.args.into_iter().next_back()?;
     (before == after && !matches!(arg.value, ArgValue::Wrong)).then_some(arg)

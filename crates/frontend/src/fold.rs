@@ -278,6 +278,17 @@ impl Builder<'_> {
             return None;
         }
         let target = to.known()?;
+        if self.session.sources.name(span.file).starts_with(crate::elaborate::COMMAND_LINE)
+            && let Some(wrong) = out_of_range(&value, target.element)
+        {
+            self.error(
+                "type-mismatch",
+                format!("{wrong} does not fit `{to}`"),
+                span,
+                format!("the parameter is `{to}`"),
+            );
+            return None;
+        }
         self.check_value_fits(&value, from, &target, span);
         match value {
             Value::List(values) => {
@@ -289,6 +300,15 @@ impl Builder<'_> {
             }
             scalar => ir::eval::convert_scalar(scalar, target.element),
         }
+    }
+}
+
+/// The first integer of a value that is outside the range of a type.
+fn out_of_range(value: &Value, element: ir::Scalar) -> Option<Int> {
+    match value {
+        Value::List(values) => values.iter().find_map(|value| out_of_range(value, element)),
+        Value::Int(int) => element.as_int().filter(|ty| !int.fits(*ty)).map(|_| int.clone()),
+        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use headrace_source::{Diagnostic, FileId, Slug, Span};
 
+use crate::formula::{BLOCK, Formula, number};
 use crate::instantiation::Instantiation;
 use crate::manifest::{Jca, Manifest, OpensslName, Operation, Set, Shape, is_core};
 use crate::mapping::VectorMapping;
@@ -75,6 +76,12 @@ pub struct OperationSpec {
     pub nonce_and_length_bytes: Option<u64>,
     /// The network parameter that says how many bytes a tag has, and what it may be.
     pub tag_parameter: Option<(String, Sizes)>,
+    /// The most bytes of input that there may be with the arguments of its networks.
+    pub input_limit: Option<Formula>,
+    /// What its input is made of, where it decodes a text; and the set that takes others. Empty where nothing is said.
+    pub alphabet: Vec<u8>,
+    /// See there.
+    pub tolerant: Option<String>,
     /// Whether the input must be one chunk.
     pub single_chunk: bool,
     /// The token for `Decrypt`, where there is that port.
@@ -135,6 +142,23 @@ impl OperationSpec {
         }
     }
 
+    /// The most bytes of input that there may be with the arguments of the default network, where there is a limit.
+    pub fn most_input(&self) -> Option<u64> {
+        let network = &self.variants.first()?.network;
+        self.input_limit.as_ref()?.value(|name| match name {
+            BLOCK => self.block_bytes.map(|bytes| bytes.to_string()),
+            _ => network.arguments.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone()),
+        })
+    }
+
+    /// A parameter that bounds the input and is not given as a plain number, so that nobody knows the bound.
+    pub fn unclear_limit(&self) -> Option<&str> {
+        let network = &self.variants.first()?.network;
+        let names = self.input_limit.as_ref()?.names();
+        let unclear = |(name, value): &&(String, String)| names.contains(&name.as_str()) && number(value).is_none();
+        network.arguments.iter().find(unclear).map(|(name, _)| name.as_str())
+    }
+
     /// The parameter that says how long a tag is and what it may be, where it says something else.
     pub fn forbidden_tag(&self) -> Option<(&str, &Sizes)> {
         let port = self.output(Role::Tag).or(self.input(Role::TagIn))?;
@@ -148,10 +172,9 @@ impl OperationSpec {
             return;
         };
         let argument = variant.network.arguments.iter().find(|(name, _)| name == parameter);
-        let Some(length) = argument.and_then(|(_, value)| value.parse().ok()) else {
-            return;
-        };
-        let settled = if sizes.allows(length) { Sizes::exactly(length) } else { Sizes::OneOf(Vec::new()) };
+        let Some((_, text)) = argument else { return };
+        let length = number(text).and_then(|length| u64::try_from(length).ok()).filter(|length| sizes.allows(*length));
+        let settled = length.map_or(Sizes::OneOf(Vec::new()), Sizes::exactly);
         for port in self.inputs.iter_mut().chain(&mut self.outputs) {
             if matches!(port.role, Role::Tag | Role::TagIn) {
                 port.sizes = settled.clone();
@@ -416,6 +439,9 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         block_bytes: None,
         nonce_and_length_bytes: None,
         tag_parameter: None,
+        input_limit: None,
+        alphabet: Vec::new(),
+        tolerant: None,
         single_chunk: false,
         decrypt: None,
         inverse: None,
@@ -651,6 +677,13 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         block_bytes: set.block_bytes,
         nonce_and_length_bytes: set.nonce_and_length_bytes,
         tag_parameter,
+        alphabet: if verifies { set.alphabet.clone() } else { Vec::new() },
+        tolerant: set.tolerant.clone().filter(|_| verifies),
+        input_limit: if mode {
+            operation.input_limit.clone()
+        } else {
+            operation.input_limit.clone().or(set.input_limit.clone())
+        },
         single_chunk: operation.single_chunk,
         decrypt: operation.decrypt,
         inverse: operation.inverse.clone(),

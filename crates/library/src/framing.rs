@@ -84,12 +84,41 @@ impl Message {
         self.strings.iter().find(|(other, _)| *other == role).map(|(_, bytes)| &**bytes)
     }
 
-    /// The most bytes of input that there can be beside the nonce.
+    /// The most bytes of input that there can be beside the nonce, and that the arguments of the network allow.
     fn most_input_bytes(&self, spec: &OperationSpec) -> u64 {
         let nonce_bytes = self.get(Role::Nonce).map_or(0, |nonce| nonce.len() as u64);
         let length_bytes = spec.nonce_and_length_bytes.map(|shared| shared.saturating_sub(nonce_bytes));
         let length_bytes = length_bytes.and_then(|bytes| u32::try_from(bytes).ok());
-        length_bytes.and_then(|bytes| 256u64.checked_pow(bytes)).map_or(u64::MAX, |beyond| beyond - 1)
+        let beside_nonce =
+            length_bytes.and_then(|bytes| 256u64.checked_pow(bytes)).map_or(u64::MAX, |beyond| beyond - 1);
+        beside_nonce.min(spec.most_input().unwrap_or(u64::MAX))
+    }
+
+    /// What is wrong with an input of `length` bytes, where it is known before anything of it is.
+    ///
+    /// # Errors
+    ///
+    /// The operation takes no such length, not beside this nonce, or not in the one chunk that it needs.
+    pub fn check_input(&self, spec: &OperationSpec, length: u64) -> Result<(), Diagnostic> {
+        let Some(port) = spec.input(Role::Input) else { return Ok(()) };
+        let most = self.most_input_bytes(spec);
+        let wrong = if !port.sizes.allows(length) {
+            size_message(spec, port, length)
+        } else if length > most {
+            too_long(spec, most)
+        } else if spec.single_chunk && length > MAX_CHUNK_BYTES as u64 {
+            one_chunk(spec)
+        } else {
+            return Ok(());
+        };
+        Err(Diagnostic::error(MESSAGE_SIZE, wrong))
+    }
+
+    /// The most bytes of input that can be legal, whatever the length turns out to be.
+    pub fn most_input(&self, spec: &OperationSpec) -> u64 {
+        let own = spec.input(Role::Input).map_or(0, |port| port.sizes.max());
+        let chunk = if spec.single_chunk { MAX_CHUNK_BYTES as u64 } else { u64::MAX };
+        own.min(self.most_input_bytes(spec)).min(chunk)
     }
 
     /// Everything wrong with the sizes of the message; nothing when it may be sent. `Input` is left out when
@@ -145,8 +174,18 @@ fn size_message(spec: &OperationSpec, port: &PortSpec, length: u64) -> String {
     format!("`{}` of `{}` has {length} bytes; it must have {}", port.role.name(), spec.full_name(), port.sizes)
 }
 
+fn one_chunk(spec: &OperationSpec) -> String {
+    format!("`{}` takes its input in one chunk, which has at most {MAX_CHUNK_BYTES} bytes", spec.full_name())
+}
+
 fn too_long(spec: &OperationSpec, most: u64) -> String {
-    format!("`Input` of `{}` must have at most {most} bytes beside a nonce of this size", spec.full_name())
+    let why = match &spec.input_limit {
+        Some(limit) if spec.most_input() == Some(most) => {
+            format!("({limit}): more would use again what may be used once only")
+        }
+        _ => "beside a nonce of this size".into(),
+    };
+    format!("`Input` of `{}` must have at most {most} bytes {why}", spec.full_name())
 }
 
 /// The inputs that are byte strings, in the order of feeding.
@@ -198,6 +237,9 @@ enum State {
         tag: Vec<u8>,
         /// What begins the next burst of a core: the key, once.
         burst: Option<Vec<u8>>,
+        /// How long the input is, where that was announced, and whether its one chunk has begun.
+        announced: Option<u64>,
+        begun: bool,
     },
 }
 
@@ -256,19 +298,35 @@ impl<'s> MessageWriter<'s> {
                 held: Vec::new(),
                 tag: message.get(Role::TagIn).unwrap_or_default().to_vec(),
                 burst: message.rekey.then(|| message.get(Role::Key).unwrap_or_default().to_vec()),
+                announced: None,
+                begun: false,
             };
         }
         Ok(out)
     }
 
+    /// Says how long the input of the message that has begun will be, so that what needs it in one chunk need not keep it.
+    pub fn announce(&mut self, length: u64) {
+        if let State::Open { announced, .. } = &mut self.state {
+            *announced = Some(length);
+        }
+    }
+
+    /// The tag to be verified, where it was not known when the message began.
+    pub fn set_tag(&mut self, bytes: &[u8]) {
+        if let State::Open { tag, .. } = &mut self.state {
+            *tag = bytes.to_vec();
+        }
+    }
+
     /// The tokens of further input, and of what follows it when it is the last. An operation that must have its
-    /// input in one chunk yields nothing before that.
+    /// input in one chunk yields nothing before that, unless its length was announced.
     pub fn chunk(&mut self, bytes: &[u8], last: bool) -> Result<Vec<PortData>, Diagnostic> {
         let spec = self.spec;
         let Some(port) = spec.input(Role::Input) else {
             return Ok(Vec::new());
         };
-        let State::Open { length, most, held, tag, burst } = &mut self.state else {
+        let State::Open { length, most, held, tag, burst, announced, begun } = &mut self.state else {
             return Err(Diagnostic::error(MESSAGE_SIZE, "input was given outside a message"));
         };
         *length = length.saturating_add(bytes.len() as u64);
@@ -294,16 +352,27 @@ impl<'s> MessageWriter<'s> {
             }
         } else if port.companion.is_none() {
             out.push(PortData { port: port.name.clone(), tokens: tokens(port, bytes)? });
+        } else if let (true, Some(whole)) = (spec.single_chunk, *announced) {
+            if whole > MAX_CHUNK_BYTES as u64 || *length > whole || (last && *length != whole) {
+                self.state = State::Idle;
+                let wrong = if whole > MAX_CHUNK_BYTES as u64 {
+                    one_chunk(spec)
+                } else {
+                    format!("the input of `{}` is not as long as it was said to be", spec.full_name())
+                };
+                return Err(Diagnostic::error(MESSAGE_SIZE, wrong));
+            }
+            if let Some(companion) = port.companion.as_deref().filter(|_| !*begun) {
+                out.push(PortData::word(companion, whole | LAST_CHUNK));
+                *begun = true;
+            }
+            if !bytes.is_empty() {
+                out.push(PortData { port: port.name.clone(), tokens: tokens(port, bytes)? });
+            }
         } else if spec.single_chunk {
             if held.len().saturating_add(bytes.len()) > MAX_CHUNK_BYTES {
                 self.state = State::Idle;
-                return Err(Diagnostic::error(
-                    MESSAGE_SIZE,
-                    format!(
-                        "`{}` takes its input in one chunk, which has at most {MAX_CHUNK_BYTES} bytes",
-                        spec.full_name()
-                    ),
-                ));
+                return Err(Diagnostic::error(MESSAGE_SIZE, one_chunk(spec)));
             }
             held.extend_from_slice(bytes);
             if last {

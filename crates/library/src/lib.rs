@@ -16,6 +16,7 @@
 #![allow(clippy::result_large_err)]
 
 pub mod catalog;
+pub mod formula;
 pub mod framing;
 pub mod instantiation;
 pub mod known_answers;

@@ -119,6 +119,13 @@
 //! tag: whoever sends a message does not choose how much of its tag counts. The network's ports are those of a string of
 //! variable length.
 //!
+//! Where more input than so much would bring back what may occur once only, as the blocks of a key stream whose counter comes
+//! round, `input_limit` of a set or an operation says how many bytes there may be, from the parameters of the network:
+//! `input_limit = "64 * (2 ** 32 - COUNTER)"` ([`crate::formula`]). More is refused.
+//!
+//! A codec can say what its texts are made of, so that who gives it other bytes is told where they stand, and which set takes
+//! them: `alphabet = "A-Za-z0-9+/="`, `tolerant = "base64-mime"`.
+//!
 //! What programs ask OpenSSL for stands in `openssl`, by operations without their directions: names with colons between
 //! them, behind them in brackets those of the hash or cipher of which a program says by a parameter that it wants it; or a
 //! table, or a list of these, where the name is for keys of one length or for networks with other arguments, or where
@@ -143,6 +150,7 @@ mod read_vectors;
 
 use headrace_source::{Diagnostic, FileId, Span};
 
+use crate::formula::Formula;
 use crate::instantiation::Instantiation;
 use crate::mapping::VectorMapping;
 use crate::ports::{Class, Role};
@@ -239,6 +247,12 @@ pub struct Set {
     pub nonce_and_length_bytes: Option<u64>,
     /// The network parameter that says how many bytes a tag has; `sizes` says what it may be.
     pub tag_parameter: Option<String>,
+    /// The most bytes of input that there may be with the arguments of a network.
+    pub input_limit: Option<Formula>,
+    /// Of a codec, the bytes that its texts are made of.
+    pub alphabet: Vec<u8>,
+    /// Of a codec, the set that takes texts with other bytes among them.
+    pub tolerant: Option<String>,
     /// Its own operations, in the order of the text.
     pub operations: Vec<Operation>,
     /// What OpenSSL calls its operations, those of modes among them.
@@ -314,6 +328,8 @@ pub struct Operation {
     pub decrypt: Option<bool>,
     /// Whether the input must be sent as one chunk.
     pub single_chunk: bool,
+    /// The most bytes of input that there may be with the arguments of a network; over that of the set.
+    pub input_limit: Option<Formula>,
     /// Legal sizes, by role, over those of the set.
     pub sizes: Vec<(Role, SizeRule)>,
     /// For a mode: the block sizes that it is defined for.

@@ -145,6 +145,11 @@ impl<'t> Table<'t> {
         Table { span, entries, asked: Vec::new() }
     }
 
+    /// Whether a key is there and was not taken yet.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
     /// The value of a key, which is known from now on.
     pub(crate) fn take(&mut self, key: &'static str) -> Option<Item<'t>> {
         self.asked.push(key);

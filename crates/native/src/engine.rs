@@ -515,8 +515,13 @@ impl NativeEngine {
         let status = match self.crew() {
             // SAFETY: the context is initialised and used by nobody else; it is one of this network.
             Some(crew) => unsafe { crew.run(context, limit, feeder) },
-            // SAFETY: as above.
-            None => unsafe { (self.table.run)(context, limit) },
+            None => loop {
+                // SAFETY: as above. A compiler may know what an endless loop counts to; that is no limit of the user's.
+                let status = unsafe { (self.table.run)(context, limit) };
+                if status != 1 || max_firings.is_some() {
+                    break status;
+                }
+            },
         };
         self.bridge.host = None;
         match status {

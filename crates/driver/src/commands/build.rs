@@ -4,8 +4,8 @@ use super::Context;
 use crate::cli::{BuildArgs, ListArgs, Listing};
 use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
-use crate::output::{make_folder, write_file};
 use crate::progress::{Progress, Unit};
+use crate::project_folder::{self, Beside};
 use crate::projects::{answer, answers_of};
 use crate::terminal::plural;
 use crate::workspaces;
@@ -25,7 +25,6 @@ use headrace_targets::automata::NotFused;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
 use headrace_targets::project::{Files, KnownAnswer, Recording};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes a project for a network, or for the operations of a parameter set.
@@ -48,6 +47,8 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         return Err(Failure::usage(format!("--main: target {} makes no programs; c does", target.name)));
     }
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
+    let beside = if arguments.force { Beside::Force } else { Beside::Nothing };
+    project_folder::check(folder, beside)?;
     let library = context.library()?;
     let mut files = match arguments.networks.as_slice() {
         [network] if !is_of_library(&library, network) => {
@@ -72,7 +73,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if let Some(manifest) = files.get_mut("Cargo.toml").filter(|_| workspaces::is_stranger(folder)) {
         manifest.extend_from_slice(workspaces::APART.as_bytes());
     }
-    write_project(folder, &files)?;
+    project_folder::write(folder, &files, beside)?;
     context.terminal.say(&format!(
         "{} in {}; build and test with: {}",
         plural(files.len(), "file"),
@@ -347,15 +348,4 @@ fn recorded_answers(operation: usize, spec: &OperationSpec, network: &Network) -
         answer(operation, spec, &message, strings)
     };
     samples::messages(spec).into_iter().filter_map(record).collect()
-}
-
-fn write_project(folder: &Path, files: &Files) -> Outcome {
-    for (path, bytes) in files {
-        let path = folder.join(path);
-        if let Some(parent) = path.parent() {
-            make_folder(parent)?;
-        }
-        write_file(&path, bytes)?;
-    }
-    Ok(())
 }

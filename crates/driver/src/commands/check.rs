@@ -5,9 +5,13 @@ use crate::cli::CheckArgs;
 use crate::failure::{Failure, Outcome};
 use crate::roots::{MANIFEST, files_below, is_manifest, kind_of, read_source};
 use crate::terminal::plural;
+use headrace_exchange::check_ports;
 use headrace_frontend::Top;
-use headrace_library::catalog::Library;
+use headrace_library::catalog::{Framing, Library, REFERENCE};
+use headrace_library::manifest::{Manifest, Shape};
+use headrace_library::mapping::VectorMapping;
 use headrace_source::{Diagnostic, FileId};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Checks files, folders and networks, and shows all problems at once.
@@ -57,12 +61,13 @@ fn check_manifests(context: &mut Context, folder: &Path) -> Outcome<(usize, usiz
         return Ok((0, 0));
     }
     let mut files = Vec::new();
-    let mut unreadable = 0;
+    let (mut unreadable, mut readable) = (0, Vec::new());
     for file in &found {
         match read_source(file) {
             Ok(text) => {
                 let id = context.session.sources.add(file.display().to_string(), text);
                 files.push((id, context.roots.below(file)));
+                readable.push(file);
             }
             Err(message) => {
                 context.terminal.error(&message);
@@ -79,11 +84,65 @@ fn check_manifests(context: &mut Context, folder: &Path) -> Outcome<(usize, usiz
         }
     }
     let sources = &context.session.sources;
-    let (_, problems) = Library::load(files.iter().map(|(id, path)| (*id, path.as_str(), sources.text(*id))));
+    let (library, problems) = Library::load(files.iter().map(|(id, path)| (*id, path.as_str(), sources.text(*id))));
     let of_own = |problem: &Diagnostic| problem.primary.as_ref().is_none_or(|label| own.contains(&label.span.file));
-    let problems: Vec<Diagnostic> = problems.into_iter().filter(of_own).collect();
+    let mut problems: Vec<Diagnostic> = problems.into_iter().filter(of_own).collect();
+    for manifest in library.manifests() {
+        let Some(at) = own.iter().position(|id| *id == manifest.file) else { continue };
+        let beside = readable[at].parent().unwrap_or(Path::new("."));
+        problems.extend(missing_answers(manifest, beside));
+        if problems.is_empty() {
+            check_networks(context, &library, manifest, beside)?;
+        }
+    }
     context.show(&problems);
     Ok((own.len(), unreadable))
+}
+
+/// The known-answer files that a manifest names and that are not there.
+fn missing_answers(manifest: &Manifest, folder: &Path) -> Vec<Diagnostic> {
+    let is_missing = |mapping: &&VectorMapping| !folder.join("vectors").join(&mapping.file).is_file();
+    let missing = manifest.vectors.iter().filter(is_missing);
+    let problem = |mapping: &VectorMapping| {
+        let file = mapping.file.escape_debug();
+        Diagnostic::error(REFERENCE, format!("there is no known-answer file `vectors/{file}`"))
+            .at(mapping.span, "named here")
+    };
+    missing.map(problem).collect()
+}
+
+/// Checks the networks that a manifest names, with the arguments that stand there: those of a mode with the first cipher that
+/// has it.
+fn check_networks(context: &mut Context, library: &Library, manifest: &Manifest, folder: &Path) -> Outcome {
+    let own = manifest.sets.iter().flat_map(|set| set.operations.iter().map(move |own| (Some(&set.name), own)));
+    let of_mode = manifest.operations.iter().map(|own| (None, own));
+    let mut seen = BTreeSet::new();
+    for (set, operation) in own.chain(of_mode) {
+        let spec = library.operations().iter().find(|spec| {
+            spec.name == operation.name
+                && set.is_none_or(|set| *set == spec.set)
+                && (manifest.shape == Shape::Mode || spec.folder == manifest.folder)
+        });
+        let Some(spec) = spec else { continue };
+        for variant in &spec.variants {
+            let name = variant.network.entity.rsplit('.').next().unwrap_or_default();
+            // Below no source root a package is not what the folders are called; what stands beside is there all the same.
+            let is_beside = ["nl", "cal", "xdf"].iter().any(|ending| folder.join(format!("{name}.{ending}")).is_file());
+            if !seen.insert(variant.network.to_string()) || (is_beside && !context.roots.knows(&variant.network.entity))
+            {
+                continue;
+            }
+            let (roots, top) = (&context.roots, Top::Expression(variant.network.to_string()));
+            let network = headrace_frontend::elaborate(&mut context.session, roots, &top, &[]);
+            if let Some(network) = network
+                && spec.framing != Framing::Bare
+                && let Err(problem) = check_ports(spec, &network)
+            {
+                context.show(&[Diagnostic::error(REFERENCE, problem).at(operation.span, "this operation")]);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Adds a file of a folder; false when it cannot be read, which is said.

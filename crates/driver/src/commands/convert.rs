@@ -3,13 +3,15 @@
 use super::Context;
 use crate::cli::ConvertArgs;
 use crate::failure::{Failure, Outcome};
-use crate::output::{make_folder, write_file};
+use crate::output::write_file;
+use crate::project_folder::{self, Beside};
 use crate::roots::{kind_of, read_source};
 use crate::terminal::plural;
 use headrace_frontend::SourceKind;
 use headrace_source::{Severity, SourceMap, Span};
 use headrace_syntax::ast::{Entity, File, QualifiedName};
 use headrace_syntax::{nl, parse, xdf};
+use headrace_targets::project::Files;
 use std::path::Path;
 
 /// Reads one form of a network and writes the other.
@@ -53,24 +55,20 @@ pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
 /// Writes a network and the copies of inner networks that it needs, each below its package.
 fn expand(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
     let networks = context.expand(&arguments.from.to_string_lossy(), &arguments.parameters)?;
-    let mut files = Vec::new();
+    let mut files = Files::new();
     for expanded in networks {
         let Entity::Network(network) = &expanded.file.entity else { continue };
         match xdf::write(network) {
-            Ok(text) => files.push((format!("{}.xdf", expanded.name.replace('.', "/")), text)),
+            Ok(text) => {
+                files.insert(format!("{}.xdf", expanded.name.replace('.', "/")), text.into_bytes());
+            }
             Err(problems) => {
                 context.show(&problems);
                 return Err(Failure::said());
             }
         }
     }
-    for (path, text) in &files {
-        let path = arguments.to.join(path);
-        if let Some(parent) = path.parent() {
-            make_folder(parent)?;
-        }
-        write_file(&path, text.as_bytes())?;
-    }
+    project_folder::write(&arguments.to, &files, Beside::Others)?;
     context.terminal.say(&format!("{} below {}", plural(files.len(), "file"), arguments.to.display()));
     Ok(())
 }

@@ -36,9 +36,6 @@ use std::sync::Arc;
 /// Exit status when the program itself is wrong; not one that a user's input is meant to bring about.
 pub const INTERNAL_ERROR: u8 = 70;
 
-/// Exit status after an interruption: 128 and the number of the signal.
-const INTERRUPTED: i32 = 130;
-
 /// What every command has at hand.
 pub struct Context {
     /// Standard error.
@@ -228,16 +225,41 @@ pub fn dispatch(cli: Cli) -> u8 {
     }
 }
 
-/// Removes what is half-written when the user interrupts the command.
+/// When a signal ends the command, whoever sends it, what is half-written goes and what was printed is shown first. The exit
+/// status is 128 and the number of the signal then, as shells have it.
+#[cfg(unix)]
 pub fn guard_against_interruption() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU};
+    use signal_hook::iterator::Signals;
     headrace_private::processes::let_long_files_fail();
-    // Without a handler the default action ends the command all the same; only temporary files stay.
-    let _ = ctrlc::set_handler(|| {
-        headrace_private::processes::stop_all();
-        output::remove_unfinished();
-        std::process::exit(INTERRUPTED);
-    });
+    // Without a handler the default action ends the command all the same; only temporary files with names stay.
+    let ignored = ignored_signals();
+    let wanted =
+        [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    let guard = move || {
+        if let Some(signal) = signals.forever().next() {
+            headrace_private::processes::stop_all();
+            output::remove_unfinished();
+            output::flush_interrupted();
+            std::process::exit(128 + signal);
+        }
+    };
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(guard);
 }
+
+/// The signals that whoever started the command wants ignored (`nohup`, a shell in the background), a bit each, the first
+/// lowest; none where the system does not tell.
+#[cfg(unix)]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Where there are no signals, nothing is guarded against.
+#[cfg(not(unix))]
+pub fn guard_against_interruption() {}
 
 /// Tells the user of a mistake in this program.
 pub fn report_internal_error(what: &str) {

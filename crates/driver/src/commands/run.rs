@@ -15,10 +15,11 @@ use crate::program::ProgramHost;
 use crate::progress::{Progress, Unit};
 use crate::silence::Silence;
 use crate::sinks::{ByteSink, LineSink, SharedOutput};
+use crate::stopping;
 use crate::tokens::Encoding;
 use crate::waiting;
 use headrace_analysis::partition::Division;
-use headrace_engine::Engine;
+use headrace_engine::{Blocked, Engine};
 use headrace_exchange::input_named;
 use headrace_interp::Order;
 use headrace_ir::{DEFAULT_FIFO_TOKENS, IntType, Mapping, Network, Port, Scalar};
@@ -113,8 +114,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     if (arguments.threads > 1 || several) && machine.threads() == 1 {
         context.terminal.note(&format!("the {} engine uses one thread", machine.name()));
     }
-    let printed = host.printed();
-    feed.before_waiting = Some(Box::new(move || printed.flush()));
+    feed.before_waiting = Some(Box::new(output::flush_standard));
     let terminal = context.terminal;
     feed.silence = Some(Silence::watch(move |word| terminal.note(word)));
     let began = Instant::now();
@@ -124,7 +124,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     feed.silence = None;
     let seconds = began.elapsed().as_secs_f64();
     let end = end?;
-    host.printed().flush()?;
+    output::flush_standard()?;
     for complaint in host.complaints() {
         context.terminal.warning(&complaint);
     }
@@ -143,7 +143,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         let measured = Measured::of(&network, name, &measured, &firings, fifo_tokens);
         tell_profile(context, arguments, &network, &measured)?;
     }
-    conclude(context, feed, machine.engine(), host, end)
+    conclude(context, feed, &network, machine.engine(), host, end, arguments)
 }
 
 /// What can be said of a run of designs of XLIM, which have an engine of their own.
@@ -248,7 +248,15 @@ fn divided(
 }
 
 /// Says how it ended, makes the outputs appear if it ended well, and gives the exit status.
-fn conclude(context: &Context, feed: Feed, engine: &dyn Engine, host: ProgramHost, end: End) -> Outcome<u8> {
+fn conclude(
+    context: &Context,
+    feed: Feed,
+    network: &Network,
+    engine: &dyn Engine,
+    host: ProgramHost,
+    end: End,
+    arguments: &RunArgs,
+) -> Outcome<u8> {
     let terminal = context.terminal;
     let report = engine.report();
     // An engine that takes more than its FIFOs hold has taken what another would have left.
@@ -256,17 +264,19 @@ fn conclude(context: &Context, feed: Feed, engine: &dyn Engine, host: ProgramHos
     let status = match &end {
         End::Trapped(trap) => {
             context.show_trap(trap);
+            abandon(context, feed, host, arguments)?;
             return Err(Failure::said());
         }
-        End::Idle if undelivered || report.lacks_room() => {
+        End::Idle if undelivered || stopping::lacks(network, &report) => {
             let inputs = if undelivered { "; input was left undelivered" } else { "" };
             terminal.error(&format!("the run stopped{inputs}\n{}", waiting::report(&report)));
-            for sink in feed.sinks {
-                sink.abandon()?;
-            }
+            abandon(context, feed, host, arguments)?;
             return Err(Failure { status: Status::Stopped, message: String::new() });
         }
         End::Idle => {
+            if let Some(full) = report.waits.iter().find(|wait| matches!(wait.blocked, Blocked::Room { .. })) {
+                terminal.note(&format!("{full}, which wants no more: nothing is missing"));
+            }
             let mut left = waiting::leftovers(&report);
             if let Some(first) = left.next() {
                 let more = left.count();
@@ -288,6 +298,24 @@ fn conclude(context: &Context, feed: Feed, engine: &dyn Engine, host: ProgramHos
     }
     let differs = host.finish()?;
     Ok(if differs && status == 0 { Status::Wrong as u8 } else { status })
+}
+
+/// Ends a run that did not end well: streams keep what came, and files, when the user asks for them.
+fn abandon(context: &Context, feed: Feed, host: ProgramHost, arguments: &RunArgs) -> Outcome {
+    if arguments.keep {
+        for sink in feed.sinks {
+            sink.finish()?;
+        }
+        return host.finish().map(|_| ());
+    }
+    let to_file = |text: &String| matches!(ports::output(text), Ok(Binding { end: Destination::Path(path), .. }) if path != Path::new("-"));
+    if arguments.writer.is_some() || arguments.video.is_some() || arguments.outputs.iter().any(to_file) {
+        context.terminal.note("the output files were not written; with --keep, they are as far as the run came");
+    }
+    for sink in feed.sinks {
+        sink.abandon()?;
+    }
+    Ok(())
 }
 
 fn firing_order(text: &str) -> Outcome<Order> {

@@ -236,6 +236,10 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     }
     let (passed, failed, skipped) = tally.counts();
     output::print(format!("{passed} passed, {failed} failed, {skipped} skipped\n").as_bytes())?;
+    if passed + failed + skipped == 0 {
+        let of = if words.is_empty() { "anything that is here".to_owned() } else { format!("`{}`", words.join(" ")) };
+        return Err(Failure::wrong(format!("there are no known answers for {of}: nothing was tested")));
+    }
     super::fail_if(failed > 0 || context.has_errors())
 }
 

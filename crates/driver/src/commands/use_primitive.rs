@@ -6,12 +6,12 @@ use crate::engines::{self, Settings};
 use crate::failure::{Failure, Outcome, Status, describe};
 use crate::feed::{End, Feed, Pending, Provider};
 use crate::fusing::{self, Fusing};
-use crate::output::{self, Output};
-use crate::ports::{self, Destination, Source};
-use crate::primitive::{self, Release, message_sinks, messages};
+use crate::message_input::{MessageInput, Piece, folder_of};
+use crate::ports;
+use crate::primitive::{self, Take, message_sinks, messages};
 use crate::progress::{Progress, Unit};
-use crate::sinks::{SharedOutput, hexadecimal};
-use headrace_exchange::{SilentHost, check_ports, expected_output, why_stuck};
+use crate::release::Release;
+use headrace_exchange::{SilentHost, check_ports, expected_output, input_named, why_stuck};
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
@@ -33,8 +33,9 @@ pub const FIFO_TOKENS: u32 = 4096;
 /// Longest key, nonce, tag or other string of the command line, in bytes.
 const MAX_STRING_BYTES: u64 = 1 << 26;
 
-/// Longest message that is kept until it is verified, in bytes.
-const MAX_WITHHELD_BYTES: u64 = 1 << 30;
+/// Longest message from a pipe that is kept until it is verified, in bytes: what has no end must not fill the disk. Of a
+/// file the length is known, and the disk has room for it or has not.
+const MAX_WITHHELD_BYTES: u64 = 4 << 30;
 
 /// Performs one operation on one message.
 pub fn use_primitive(context: &mut Context, arguments: &UseArgs) -> Outcome {
@@ -50,6 +51,9 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
     if let Some((parameter, sizes)) = spec.forbidden_tag() {
         return Err(Failure::usage(format!("--set: `{parameter}` of `{}` must be {sizes}", spec.full_name())));
     }
+    if let Some(parameter) = spec.unclear_limit() {
+        return Err(Failure::usage(format!("--set: `{parameter}` of `{}` must be a plain number", spec.full_name())));
+    }
     let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
         let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
         Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
@@ -58,19 +62,30 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
         return Err(Failure::usage(format!("`{}` has no messages; `headrace run` runs it", spec.full_name())));
     }
     let mut message = message(arguments)?;
-    let mut input = Input::open(&arguments.input, spec)?;
-    input.cut_off_tag(spec, &mut message)?;
+    let destination =
+        ports::destination(&arguments.output).map_err(|problem| Failure::usage(format!("--out: {problem}")))?;
+    let beside = folder_of(&destination);
+    let mut input = MessageInput::open(&arguments.input, spec)?;
+    // What is wrong with the other strings is said before anything is read.
+    let mut tagged = message.clone();
+    if let Some(port) = spec.input(Role::TagIn).filter(|_| message.get(Role::TagIn).is_none()) {
+        tagged.set(Role::TagIn, vec![0; usize::try_from(port.sizes.max()).unwrap_or(0)]);
+    }
+    let problems = tagged.check(spec, true);
+    if !problems.is_empty() {
+        return Err(Failure::usage(messages(&problems)));
+    }
+    input.prepare(spec, &mut message, beside.as_deref())?;
     let problems = message.check(spec, true);
     if !problems.is_empty() {
         return Err(Failure::usage(messages(&problems)));
     }
-    input.check(spec)?;
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     check_ports(spec, &network).map_err(Failure::wrong)?;
     let settings = Settings { fifo_tokens: FIFO_TOKENS, ..Settings::of(arguments.engine) };
     let fusing = Fusing {
         when: arguments.fused,
-        known_bytes: input.known_bytes(),
+        known_bytes: input.length().unwrap_or(0),
         threads: 1,
         fifo_tokens: FIFO_TOKENS,
         native: fusing::is_native(arguments.fused, settings.choice),
@@ -79,63 +94,58 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
         Some(machine) => machine,
         None => engines::start(context, &network, settings, Path::new(""))?,
     };
-    let destination =
-        ports::destination(&arguments.output).map_err(|problem| Failure::usage(format!("--out: {problem}")))?;
-    let output = open_output(&destination)?;
-    let written = Rc::new(RefCell::new(Writing { output: output.clone(), line: Vec::new() }));
-    let mut progress = Progress::new(context.terminal, input.known_bytes(), Unit::Bytes);
+    let release = Rc::new(RefCell::new(Release::open(&destination, spec, beside.as_deref())?));
+    let mut progress = Progress::new(context.terminal, input.length().unwrap_or(0), Unit::Bytes);
     let began = Instant::now();
-    let came = transfer(spec, &network, machine.engine(), &message, input, written.clone(), &mut progress);
+    let foreign = Rc::new(Cell::new(None));
+    let watch = foreign.clone();
+    let came = transfer(spec, &network, machine.engine(), &message, (input, watch), release.clone(), &mut progress);
     progress.finish();
-    let Came::Accepted(strings) = came? else {
-        let message = match spec.shape {
-            Shape::Codec => "the input is not well-formed; nothing was written",
-            Shape::Generator => "the generator refused the request; nothing was written",
-            _ => "verification failed: the message is not authentic; nothing was written",
+    let came = came?;
+    let Ok(release) = Rc::try_unwrap(release) else { return Err(Failure::wrong("the output is still being written")) };
+    let mut release = release.into_inner();
+    let Came::Accepted(strings) = came else {
+        let why = match spec.shape {
+            Shape::Codec => format!("the input is not well-formed{}", describe_foreign(spec, foreign.get())),
+            Shape::Generator => "the generator refused the request".into(),
+            _ => "verification failed: the message is not authentic".into(),
         };
-        return Err(Failure { status: Status::Wrong, message: message.into() });
+        let end = if release.is_seen() { "what came before that was passed on" } else { "nothing was written" };
+        return Err(Failure::wrong(format!("{why}; {end}")));
     };
-    let mut writing = written.borrow_mut();
-    for role in [Role::SecretNonceOut, Role::Output, Role::Tag] {
-        for (_, bytes) in strings.iter().filter(|(other, _)| *other == role) {
-            writing.write(bytes)?;
-        }
+    let of = |role: Role| strings.iter().filter(move |(other, _)| *other == role).map(|(_, bytes)| bytes);
+    for bytes in of(Role::SecretNonceOut) {
+        release.write_ahead(bytes)?;
     }
-    writing.finish()?;
+    release.release()?;
+    for bytes in of(Role::Output).chain(of(Role::Tag)) {
+        release.write(bytes)?;
+    }
+    release.finish()?;
     Ok(began.elapsed().as_secs_f64())
 }
 
-fn open_output(destination: &Destination) -> Outcome<Option<SharedOutput>> {
-    match destination {
-        Destination::Path(path) => Ok(Some(SharedOutput::new(Output::create(path)?))),
-        Destination::Hexadecimal => Ok(None),
-        Destination::Numbers => Err(Failure::usage("--out: a byte string is written to a path, `-` or hex:")),
-    }
+/// Place and value of the first byte that no text of a codec has.
+type Foreign = Rc<Cell<Option<(u64, u8)>>>;
+
+fn alphabet_of(spec: &OperationSpec) -> Option<Box<[bool; 256]>> {
+    let mut known = Box::new([false; 256]);
+    spec.alphabet.iter().for_each(|byte| known[usize::from(*byte)] = true);
+    (!spec.alphabet.is_empty()).then_some(known)
 }
 
-/// The output: a file, a pipe, or a line of hexadecimal digits.
-struct Writing {
-    output: Option<SharedOutput>,
-    line: Vec<u8>,
-}
-
-impl Writing {
-    fn write(&mut self, bytes: &[u8]) -> Outcome {
-        match &self.output {
-            Some(output) => output.write(bytes),
-            None => {
-                self.line.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(&mut self) -> Outcome {
-        match &self.output {
-            Some(output) => output.commit(),
-            None => output::print(format!("{}\n", hexadecimal(&self.line)).as_bytes()),
-        }
-    }
+fn describe_foreign(spec: &OperationSpec, foreign: Option<(u64, u8)>) -> String {
+    let Some((at, byte)) = foreign else { return String::new() };
+    let shown = match byte {
+        b'\n' => "a line feed".to_owned(),
+        b'\r' => "a carriage return".to_owned(),
+        b' ' => "a blank".to_owned(),
+        0x21..=0x7e => format!("`{}`", char::from(byte)),
+        _ => format!("0x{byte:02x}"),
+    };
+    let other = spec.tolerant.as_ref();
+    let other = other.map_or(String::new(), |set| format!("; `{set}` passes over what is none of its characters"));
+    format!(": byte {} is {shown}, which `{}` does not have{other}", at + 1, spec.set)
 }
 
 /// Sends one message through the engine. Output that may be released goes to `written` as it comes.
@@ -144,8 +154,8 @@ fn transfer(
     network: &Network,
     engine: &mut dyn headrace_engine::Engine,
     message: &Message,
-    input: Input,
-    written: Rc<RefCell<Writing>>,
+    (input, foreign): (MessageInput, Foreign),
+    release: Rc<RefCell<Release>>,
     progress: &mut Progress,
 ) -> Outcome<Came> {
     let mut reader = MessageReader::new(spec);
@@ -159,20 +169,26 @@ fn transfer(
     }
     let released = Rc::new(Cell::new(0));
     let count = released.clone();
-    let release: Release = Rc::new(RefCell::new(move |bytes: &[u8]| {
+    let take: Take = Rc::new(RefCell::new(move |bytes: &[u8]| {
         count.set(count.get() + bytes.len() as u64);
-        written.borrow_mut().write(bytes)
+        release.borrow_mut().write(bytes)
     }));
     let mut feed = Feed::new(network);
-    feed.sinks = message_sinks(network, spec, &mut reader, (!spec.verifies).then_some(release));
+    feed.sinks = message_sinks(network, spec, &mut reader, Some(take));
     feed.providers.push(Box::new(MessageProvider {
         network,
+        spec,
         writer: MessageWriter::new(spec),
         message: Some(message),
         has_input: spec.input(Role::Input).is_some(),
         // What must know its input whole may want to before it takes the strings ahead of it.
-        awaited: if spec.single_chunk { Vec::new() } else { (0..network.inputs.len()).collect() },
+        awaited: match spec.input(Role::Input).filter(|_| spec.single_chunk) {
+            Some(port) => input_named(network, &port.name).into_iter().collect(),
+            None => (0..network.inputs.len()).collect(),
+        },
         input,
+        foreign,
+        alphabet: alphabet_of(spec),
         sent: sent.clone(),
     }));
     let end = feed.drive(engine, &mut SilentHost, &mut |delivered| progress.tell(delivered))?;
@@ -240,108 +256,20 @@ fn string(text: &str) -> Result<Vec<u8>, String> {
     Err("hex:…, text:…, file:PATH or env:NAME is wanted".into())
 }
 
-/// The input of the message.
-struct Input {
-    stream: Box<dyn Read>,
-    name: String,
-    /// Its length, where that is known.
-    length: Option<u64>,
-}
-
-impl Input {
-    fn open(text: &str, spec: &OperationSpec) -> Outcome<Self> {
-        let bytes = |bytes: Vec<u8>| {
-            let length = Some(bytes.len() as u64);
-            Self { stream: Box::new(io::Cursor::new(bytes)), name: "--in".into(), length }
-        };
-        if spec.input(Role::Input).is_none() {
-            return Ok(bytes(Vec::new()));
-        }
-        match ports::source(text).map_err(|problem| Failure::usage(format!("--in: {problem}")))? {
-            Source::Bytes(given) => Ok(bytes(given)),
-            Source::Numbers(_) => Err(Failure::usage("--in: a byte string comes from a path, `-`, hex: or text:")),
-            Source::Standard => Ok(Self { stream: Box::new(io::stdin()), name: "standard input".into(), length: None }),
-            Source::Path(path) => {
-                let failed = |error: io::Error| Failure::io(path.display(), &error);
-                let file = File::open(&path).map_err(failed)?;
-                let metadata = file.metadata().map_err(failed)?;
-                if metadata.is_dir() {
-                    return Err(Failure::wrong(format!("{}: is a folder", path.display())));
-                }
-                let length = (metadata.is_file() && metadata.len() > 0).then_some(metadata.len());
-                Ok(Self { stream: Box::new(file), name: path.display().to_string(), length })
-            }
-        }
-    }
-
-    fn known_bytes(&self) -> u64 {
-        self.length.unwrap_or(0)
-    }
-
-    /// Takes the tag from the end of the input, where the operation wants one that was not given.
-    fn cut_off_tag(&mut self, spec: &OperationSpec, message: &mut Message) -> Outcome {
-        let Some(port) = spec.input(Role::TagIn) else { return Ok(()) };
-        if message.get(Role::TagIn).is_some() {
-            return Ok(());
-        }
-        let tag_bytes = usize::try_from(port.sizes.max()).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        let limited = (&mut self.stream).take(MAX_WITHHELD_BYTES + 1).read_to_end(&mut bytes);
-        limited.map_err(|error| Failure::io(&self.name, &error))?;
-        if bytes.len() as u64 > MAX_WITHHELD_BYTES {
-            let most = MAX_WITHHELD_BYTES;
-            return Err(Failure::wrong(format!(
-                "{}: longer than {most} bytes, which cannot be kept until verified",
-                self.name
-            )));
-        }
-        let Some(at) = bytes.len().checked_sub(tag_bytes) else {
-            return Err(Failure::wrong(format!(
-                "{}: has {} bytes; the tag at its end alone has {}",
-                self.name,
-                bytes.len(),
-                port.sizes
-            )));
-        };
-        message.set(Role::TagIn, bytes.split_off(at));
-        self.length = Some(bytes.len() as u64);
-        self.stream = Box::new(io::Cursor::new(bytes));
-        Ok(())
-    }
-
-    /// Refuses a length that the operation does not take, where it is known before anything is sent.
-    fn check(&self, spec: &OperationSpec) -> Outcome {
-        let (Some(port), Some(length)) = (spec.input(Role::Input), self.length) else { return Ok(()) };
-        if port.sizes.allows(length) {
-            return Ok(());
-        }
-        let name = spec.full_name();
-        Err(Failure::wrong(format!(
-            "{}: has {length} bytes; the input of `{name}` must have {}",
-            self.name, port.sizes
-        )))
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
-        loop {
-            match self.stream.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| Failure::io(&self.name, &error)),
-            }
-        }
-    }
-}
-
 /// Feeds a message as it is read.
 struct MessageProvider<'a> {
     network: &'a Network,
+    spec: &'a OperationSpec,
     writer: MessageWriter<'a>,
     /// The message, until what comes before its input was sent.
     message: Option<&'a Message>,
     has_input: bool,
     /// Network inputs that must be empty before more is sent.
     awaited: Vec<usize>,
-    input: Input,
+    input: MessageInput,
+    foreign: Foreign,
+    /// Which bytes texts are made of, where that is said.
+    alphabet: Option<Box<[bool; 256]>>,
     /// Input bytes so far.
     sent: Rc<Cell<u64>>,
 }
@@ -352,22 +280,37 @@ impl Provider for MessageProvider<'_> {
     }
 
     fn may_wait(&self) -> bool {
-        self.input.length.is_none()
+        self.input.length().is_none()
     }
 
     fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool> {
         if let Some(message) = self.message.take() {
             let data = self.writer.begin(message).map_err(|problems| Failure::usage(messages(&problems)))?;
             primitive::push(self.network, &data, pending).map_err(Failure::wrong)?;
+            if let Some(length) = self.input.length() {
+                self.writer.announce(length);
+            }
             return Ok(self.has_input);
         }
         let mut piece = vec![0; PIECE_BYTES];
-        let n_bytes = self.input.read(&mut piece)?;
+        let Piece { n_bytes, last } = self.input.read(&mut piece)?;
+        if let (None, Some(known)) = (self.foreign.get(), &self.alphabet) {
+            let at = piece[..n_bytes].iter().position(|byte| !known[usize::from(*byte)]);
+            self.foreign.set(at.map(|at| (self.sent.get() + at as u64, piece[at])));
+        }
         self.sent.set(self.sent.get() + n_bytes as u64);
-        let known_end = self.input.length == Some(self.sent.get());
-        let last = n_bytes == 0 || known_end;
-        let data = self.writer.chunk(&piece[..n_bytes], last);
-        let data = data.map_err(|problem| Failure::wrong(format!("{}: {}", self.input.name, problem.message)))?;
+        let withheld = self.spec.verifies && self.spec.shape != Shape::Codec && self.input.length().is_none();
+        if withheld && self.sent.get() > MAX_WITHHELD_BYTES {
+            return Err(Failure::wrong(format!(
+                "{}: is longer than {MAX_WITHHELD_BYTES} bytes, the most that is kept until it is verified of what has no \
+                 known length; from a file, any length is taken; nothing was written",
+                self.input.name
+            )));
+        }
+        if let Some(tag) = self.input.tag().filter(|_| last) {
+            self.writer.set_tag(tag);
+        }
+        let data = self.writer.chunk(&piece[..n_bytes], last).map_err(|problem| self.input.wrong(&problem))?;
         primitive::push(self.network, &data, pending).map_err(Failure::wrong)?;
         Ok(!last)
     }

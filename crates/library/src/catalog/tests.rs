@@ -412,3 +412,37 @@ operations.verify.network = "Verify(Cipher = a.B(N = 1), TAG_BYTES = 16)"
     assert!(!tag(&refused).allows(7) && !tag(&refused).allows(8));
     assert_eq!(refused.forbidden_tag(), Some(("TAG_BYTES", &Sizes::OneOf(vec![4, 8, 16]))));
 }
+
+#[test]
+fn arguments_of_the_network_bound_the_input() {
+    let counted = r#"
+title = "Counted"
+shape = "stream-cipher"
+standard = "S"
+[sets.counted]
+key = 4
+input_limit = "64 * (2 ** 32 - START)"
+operations.stream.network = "Counted"
+"#;
+    let load = |text: &str| Library::load([(FileId(0), "ctl/stream/counted/primitive.toml", text)]);
+    let (library, problems) = load(counted);
+    assert_eq!(problems, []);
+    let spec = library.operation("counted", "stream").unwrap();
+    let with = |start: &str| spec.with_arguments(&[("START".to_owned(), start.to_owned())]);
+    assert_eq!((spec.most_input(), with("0xffffffff").most_input()), (Some(1 << 38), Some(64)));
+    assert_eq!((with("1").unclear_limit(), with("1 + 1").unclear_limit()), (None, Some("START")));
+    let message = crate::framing::Message::new().with(Role::Key, [0; 4]);
+    assert!(message.check_input(&with("0xffffffff"), 64).is_ok());
+    let refused = message.check_input(&with("0xffffffff"), 65).unwrap_err();
+    assert!(refused.message.contains("at most 64 bytes"), "{}", refused.message);
+    assert!(!message.with(Role::Input, [0; 65]).check(&with("0xffffffff"), false).is_empty());
+    let (_, problems) = load(&counted.replace("2 ** 32", "2 **"));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    // What is there and wrong is not called missing.
+    for (wrong, message) in
+        [("\"x\"", "must be a number of bytes"), ("-1", "from 0 to"), ("9223372036854775807", "from 0 to")]
+    {
+        let (_, problems) = load(&counted.replace("key = 4", &format!("key = {wrong}")));
+        assert!(problems.len() == 1 && problems[0].message.contains(message), "{problems:?}");
+    }
+}

@@ -303,3 +303,23 @@ fn other_widths_keep_the_order_of_the_standard() {
     assert_eq!(tokens(&port(32), &[1, 2, 3, 4]), Ok(Tokens::Words(vec![0x0102_0304])));
     assert!(tokens(&port(32), &[1, 2, 3]).is_err());
 }
+
+#[test]
+fn an_announced_length_makes_one_chunk_of_many_pieces() {
+    let library = library_with(&[]);
+    let spec = library.operation("seal", "aead-encrypt").unwrap();
+    let message = Message::new().with(Role::Key, block(4)).with(Role::Nonce, [9]).with(Role::SecretNonce, [7, 7]);
+    let mut writer = MessageWriter::new(spec);
+    writer.begin(&message).unwrap();
+    writer.announce(3);
+    assert_eq!(shown(&writer.chunk(&[1], false).unwrap()), "InputSize=0x80000003 Input=01");
+    assert_eq!(shown(&writer.chunk(&[2, 3], true).unwrap()), "Input=0203");
+    for (pieces, last) in [(&[1u8, 2, 3, 4][..], false), (&[1], true)] {
+        writer.begin(&message).unwrap();
+        writer.announce(3);
+        assert!(writer.chunk(pieces, last).is_err());
+    }
+    writer.begin(&message).unwrap();
+    writer.announce(0);
+    assert_eq!(shown(&writer.chunk(&[], true).unwrap()), "InputSize=0x80000000");
+}

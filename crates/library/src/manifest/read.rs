@@ -5,6 +5,7 @@ use toml::de::DeTable;
 
 use super::{Hardware, Manifest, Operation, PortOverride, Set, Shape, Variant, is_core};
 use super::{read_names, read_vectors};
+use crate::formula::Formula;
 use crate::instantiation::Instantiation;
 use crate::ports::{Class, Role};
 use crate::sizes::{Bound, SizeRule};
@@ -43,6 +44,25 @@ fn strings(shape: Shape) -> &'static [Role] {
         Shape::Codec => &[Role::Input, Role::Output],
         Shape::Part => &[],
     }
+}
+
+/// The bytes that `a-z+/` stands for.
+fn bytes_of(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        match after {
+            [b'-', last, ..] => {
+                bytes.extend(*first..=*last);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 pub(super) fn manifest(file: FileId, path: &str, text: &str) -> (Option<Manifest>, Vec<Diagnostic>) {
@@ -168,6 +188,17 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
+    fn formula(&mut self, table: &mut Table<'_>, key: &'static str) -> Option<Formula> {
+        let item = table.take(key)?;
+        match Formula::parse(item.text(self.problems, key)?) {
+            Ok(formula) => Some(formula),
+            Err(message) => {
+                self.problems.value(item.span, message, "here");
+                None
+            }
+        }
+    }
+
     fn shape(&mut self, root: &mut Table<'_>) -> Option<Shape> {
         let item = root.need("shape", "the manifest", self.problems)?;
         let text = item.text(self.problems, "shape")?;
@@ -200,12 +231,21 @@ impl Reader<'_> {
             let Some(mut table) = entry.item.table(self.problems, entry.key) else {
                 continue;
             };
+            // What is there and wrong is not missing.
+            let given: Vec<&str> =
+                SIZE_KEYS.iter().map(|(key, _)| *key).chain(["block_bytes"]).filter(|key| table.has(key)).collect();
             let block_bytes = table.take("block_bytes").and_then(|item| self.positive(&item, "block_bytes"));
             let sizes = self.sizes(&mut table, strings(self.shape), block_bytes.is_some());
             let nonce_and_length_bytes =
                 table.take("nonce_and_length_bytes").and_then(|item| self.positive(&item, "nonce_and_length_bytes"));
             let tag_parameter = self.text(&mut table, "tag_parameter");
-            self.check_set(entry.key, &table, &sizes, block_bytes);
+            let input_limit = self.formula(&mut table, "input_limit");
+            let (mut alphabet, mut tolerant) = (Vec::new(), None);
+            if self.shape == Shape::Codec {
+                alphabet = self.text(&mut table, "alphabet").map_or(Vec::new(), |text| bytes_of(&text));
+                tolerant = self.text(&mut table, "tolerant");
+            }
+            self.check_set(entry.key, &table, &given);
             let operations = table.need("operations", "a parameter set", self.problems);
             let operations = self.operations(operations, Place::Set);
             let openssl = read_names::openssl(table.take("openssl"), self.problems);
@@ -218,6 +258,9 @@ impl Reader<'_> {
                 block_bytes,
                 nonce_and_length_bytes,
                 tag_parameter,
+                input_limit,
+                alphabet,
+                tolerant,
                 operations,
                 openssl,
                 jca,
@@ -227,25 +270,17 @@ impl Reader<'_> {
     }
 
     /// What each shape cannot do without.
-    fn check_set(&mut self, name: &str, table: &Table<'_>, sizes: &[(Role, SizeRule)], block_bytes: Option<u64>) {
-        let needed: &[(Role, &str)] = match self.shape {
-            Shape::BlockCipher | Shape::StreamCipher => &[(Role::Key, "key")],
-            Shape::Mac => &[(Role::Key, "key"), (Role::Tag, "tag")],
-            Shape::Aead => &[(Role::Key, "key"), (Role::Nonce, "nonce"), (Role::Tag, "tag")],
-            Shape::Hash | Shape::Generator => &[(Role::Output, "output")],
+    fn check_set(&mut self, name: &str, table: &Table<'_>, given: &[&str]) {
+        let needed: &[&str] = match self.shape {
+            Shape::BlockCipher => &["key", "block_bytes"],
+            Shape::StreamCipher => &["key"],
+            Shape::Mac => &["key", "tag"],
+            Shape::Aead => &["key", "nonce", "tag"],
+            Shape::Hash => &["output"],
+            Shape::Generator => &["output", "seed"],
             Shape::Codec | Shape::Mode | Shape::Part => &[],
         };
-        let mut missing: Vec<&str> = needed
-            .iter()
-            .filter(|(role, _)| !sizes.iter().any(|(given, _)| given == role))
-            .map(|(_, key)| *key)
-            .collect();
-        if self.shape == Shape::BlockCipher && block_bytes.is_none() {
-            missing.push("block_bytes");
-        }
-        if self.shape == Shape::Generator && !sizes.iter().any(|(role, _)| *role == Role::Seed) {
-            missing.push("seed");
-        }
+        let missing: Vec<&str> = needed.iter().filter(|key| !given.contains(key)).copied().collect();
         if !missing.is_empty() {
             let message = format!(
                 "the set `{}` of a {} has no {}",
@@ -404,6 +439,7 @@ impl Reader<'_> {
                 inverse: None,
                 decrypt: None,
                 single_chunk: false,
+                input_limit: None,
                 sizes: Vec::new(),
                 block_bytes: None,
                 inputs,
@@ -426,6 +462,7 @@ impl Reader<'_> {
         let decrypt = table.take("decrypt").and_then(|item| item.boolean(self.problems, "decrypt"));
         let single_chunk =
             table.take("single_chunk").and_then(|item| item.boolean(self.problems, "single_chunk")).unwrap_or(false);
+        let input_limit = self.formula(&mut table, "input_limit");
         let block = place == Place::Mode || self.shape == Shape::BlockCipher;
         let roles = match self.shape {
             // The strings of a core are the key and whole blocks.
@@ -445,6 +482,7 @@ impl Reader<'_> {
             inverse,
             decrypt,
             single_chunk,
+            input_limit,
             sizes,
             block_bytes,
             inputs: Vec::new(),

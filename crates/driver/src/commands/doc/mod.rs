@@ -6,11 +6,12 @@ mod sections;
 use super::Context;
 use crate::cli::DocArgs;
 use crate::failure::{Failure, Outcome};
-use crate::output::{make_folder, write_file};
 use crate::picture;
+use crate::project_folder::{self, Beside};
 use crate::terminal::plural;
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::manifest::{Manifest, Shape};
+use headrace_targets::project::Files;
 use page::{document, file_name, markdown, text};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,16 +21,19 @@ const PICTURE_DEPTH: usize = 3;
 
 /// Writes a page for every primitive, one for the parts, and an index.
 pub fn doc(context: &mut Context, arguments: &DocArgs) -> Outcome {
+    let beside = if arguments.force { Beside::Force } else { Beside::Nothing };
+    project_folder::check(&arguments.output, beside)?;
     let library = context.library()?;
-    make_folder(&arguments.output)?;
+    let mut pages = Files::new();
     let n_pages = library.manifests().len() + 1;
     for (at, manifest) in library.manifests().iter().enumerate() {
         context.terminal.status(&format!("{at} of {}", plural(n_pages, "page")));
         let page = primitive_page(context, &library, manifest)?;
-        write_file(&arguments.output.join(file_name(manifest)), page.as_bytes())?;
+        pages.insert(file_name(manifest), page.into_bytes());
     }
-    write_file(&arguments.output.join("index.html"), sections::index(&library).as_bytes())?;
+    pages.insert("index.html".into(), sections::index(&library).into_bytes());
     context.terminal.status("");
+    project_folder::write(&arguments.output, &pages, beside)?;
     context.terminal.say(&format!("{} in {}", plural(n_pages, "page"), arguments.output.display()));
     Ok(())
 }

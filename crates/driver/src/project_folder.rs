@@ -1,0 +1,303 @@
+//! Folders of generated files: written whole or not at all, and never over what somebody else wrote.
+//!
+//! A list beside the files, [`LIST`], says which were written and what was in them (SHA-256). Later, what still is as it
+//! was written is replaced; what has been changed since, and what is not in the list, belongs to the user. All files are
+//! first written into a hidden folder, so that a disk that is full changes nothing, and then renamed; the list knows of both
+//! contents meanwhile, so that whoever is interrupted just there can do the same again.
+
+use crate::failure::{Failure, Outcome, describe};
+use crate::output::{make_folder, write_file};
+use crate::whole_file::{HIDDEN, begun, ended};
+use headrace_targets::project::Files;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// The list of what was written into a folder.
+pub const LIST: &str = ".headrace-files";
+
+/// Longest list that is read, in bytes.
+const MAX_LIST_BYTES: u64 = 1 << 24;
+
+/// Most files that a refusal names.
+const MAX_NAMED: usize = 5;
+
+/// What may be in the folder already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing but what was written before, and what was made of that.
+    Nothing,
+    /// Anything under other names.
+    Others,
+    /// Anything; it is replaced.
+    Force,
+}
+
+/// The contents that each file had when it was written.
+type Written = BTreeMap<String, Vec<String>>;
+
+/// Refuses early what [`write`] would refuse whatever the files are: a folder of somebody else, or none.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn check(folder: &Path, beside: Beside) -> Outcome {
+    match fs::metadata(folder) {
+        Ok(there) if !there.is_dir() => Err(Failure::wrong(format!("{}: is a file, not a folder", folder.display()))),
+        Ok(_) => known(folder, beside).map(|_| ()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.is_symlink() => Ok(()),
+        Err(error) => Err(Failure::io(folder.display(), &error)),
+    }
+}
+
+/// Writes files into a folder, which is made with those above it unless it is there.
+///
+/// # Errors
+///
+/// The folder holds what somebody else wrote, or cannot be written; nothing is changed then.
+pub fn write(folder: &Path, files: &Files, beside: Beside) -> Outcome {
+    let failed = |error: io::Error| Failure::io(folder.display(), &error);
+    check(folder, beside)?;
+    match folder.is_dir() {
+        true => replace(folder, files, beside),
+        false => {
+            let above = crate::whole_file::folder_of(folder);
+            make_folder(above)?;
+            let stage = stage(above, files)?;
+            write_file(&stage.path().join(LIST), list(&hashes(files)).as_bytes())?;
+            fs::rename(stage.path(), folder).map_err(failed)?;
+            ended(stage.path());
+            // It is where it belongs.
+            let _ = stage.keep();
+            Ok(())
+        }
+    }
+}
+
+/// Writes all files into a hidden folder.
+fn stage(above: &Path, files: &Files) -> Outcome<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(HIDDEN);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    let stage = builder.tempdir_in(above).map_err(|error| {
+        Failure::wrong(format!("{}: cannot be written to: {}", above.display(), describe_made(&error)))
+    })?;
+    begun(stage.path());
+    for (path, bytes) in files {
+        let at = stage.path().join(path);
+        let written = at.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&at, bytes));
+        if let Err(error) = written {
+            ended(stage.path());
+            return Err(Failure::wrong(format!("{path}: {}; nothing was written", describe(&error))));
+        }
+    }
+    Ok(stage)
+}
+
+/// What the system said, without the name of a folder that nobody knows.
+fn describe_made(error: &io::Error) -> String {
+    let text = describe(error);
+    text.split(" at path").next().unwrap_or(&text).to_owned()
+}
+
+/// What was written into a folder, which is refused where it is somebody else's.
+fn known(folder: &Path, beside: Beside) -> Outcome<Written> {
+    let failed = |error: io::Error| Failure::io(folder.display(), &error);
+    let mut is_empty = true;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        // What was left by a command that was killed.
+        if !(is_folder && name.to_string_lossy().starts_with(HIDDEN)) {
+            is_empty = false;
+        }
+    }
+    let old = read_list(folder)?;
+    if beside == Beside::Nothing && !is_empty && old.is_none() {
+        return Err(Failure::wrong(format!(
+            "{}: is not empty, and nothing in it was written by this command; nothing was written \
+             (`--force` writes into it)",
+            folder.display()
+        )));
+    }
+    Ok(old.unwrap_or_default())
+}
+
+fn replace(folder: &Path, files: &Files, beside: Beside) -> Outcome {
+    let old = known(folder, beside)?;
+    let new = hashes(files);
+    if beside != Beside::Force {
+        refuse_foreign(folder, files, &old, &new, beside)?;
+    }
+    let stage = stage(folder, files)?;
+    let mut both = old.clone();
+    for (path, hashes) in &new {
+        both.entry(path.clone()).or_default().extend(hashes.iter().cloned());
+    }
+    write_file(&folder.join(LIST), list(&both).as_bytes())?;
+    for path in files.keys() {
+        let to = folder.join(path);
+        let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
+        moved
+            .and_then(|()| fs::rename(stage.path().join(path), &to))
+            .map_err(|error| Failure::io(to.display(), &error))?;
+    }
+    for (path, hashes) in &old {
+        let at = folder.join(path);
+        if !files.contains_key(path) && hash_of(&at).is_some_and(|hash| hashes.contains(&hash)) {
+            // What cannot be removed is only one file too many.
+            let _ = fs::remove_file(&at);
+        }
+    }
+    write_file(&folder.join(LIST), list(&new).as_bytes())?;
+    ended(stage.path());
+    Ok(())
+}
+
+/// Refuses to write over what is not as it was written, or was not written by this command.
+fn refuse_foreign(folder: &Path, files: &Files, old: &Written, new: &Written, beside: Beside) -> Outcome {
+    let mut foreign = Vec::new();
+    for path in files.keys() {
+        let at = folder.join(path);
+        let through_link = at.ancestors().skip(1).take_while(|above| *above != folder).any(Path::is_symlink);
+        let blocked = at.ancestors().skip(1).take_while(|above| *above != folder).any(Path::is_file);
+        if through_link || blocked {
+            foreign.push(path.as_str());
+        } else if fs::symlink_metadata(&at).is_ok() {
+            let hash = hash_of(&at).filter(|_| !at.is_symlink());
+            let known = hash.is_some_and(|hash| {
+                [old, new].iter().any(|list| list.get(path).is_some_and(|hashes| hashes.contains(&hash)))
+            });
+            if !known {
+                foreign.push(path);
+            }
+        }
+    }
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    let more = foreign.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = foreign.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    Err(Failure::wrong(format!(
+        "{}: {named}{more} would be replaced, and this command did not write what is there now; nothing was written \
+         ({})",
+        folder.display(),
+        if beside == Beside::Others { "another folder can be named" } else { "`--force` replaces it" }
+    )))
+}
+
+fn hashes(files: &Files) -> Written {
+    files.iter().map(|(path, bytes)| (path.clone(), vec![hash(bytes)])).collect()
+}
+
+fn hash(bytes: &[u8]) -> String {
+    crate::sinks::hexadecimal(&Sha256::digest(bytes))
+}
+
+/// The hash of a regular file; none where there is none.
+fn hash_of(path: &Path) -> Option<String> {
+    let mut file = fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
+    let mut hash = Sha256::new();
+    io::copy(&mut file, &mut hash).ok()?;
+    Some(crate::sinks::hexadecimal(&hash.finalize()))
+}
+
+fn list(written: &Written) -> String {
+    let mut text = String::from(
+        "# What headrace wrote here (SHA-256); it replaces what has not been changed since, and nothing else.\n",
+    );
+    for (path, hashes) in written {
+        for hash in hashes {
+            let _ = writeln!(text, "{hash}  {path}");
+        }
+    }
+    text
+}
+
+fn read_list(folder: &Path) -> Outcome<Option<Written>> {
+    let path = folder.join(LIST);
+    if fs::symlink_metadata(&path).is_err() {
+        return Ok(None);
+    }
+    let bytes = crate::reading::read_at_most(&path, MAX_LIST_BYTES).map_err(Failure::wrong)?;
+    let mut written = Written::new();
+    for line in String::from_utf8_lossy(&bytes).lines() {
+        // Nothing outside of the folder is ever touched, whatever stands there.
+        if let Some((hash, path)) = line.split_once("  ")
+            && hash.len() == 64
+            && !Path::new(path).is_absolute()
+            && Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+        {
+            written.entry(path.to_owned()).or_default().push(hash.to_owned());
+        }
+    }
+    Ok(Some(written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Files {
+        list.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("the file is there")
+    }
+
+    #[test]
+    fn what_was_written_is_replaced_and_what_was_not_is_kept() {
+        let above = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = above.path().join("new/project");
+        write(&folder, &files(&[("a", "1"), ("src/b", "1"), ("old", "1")]), Beside::Nothing).expect("it is new");
+        fs::create_dir(folder.join("target")).expect("the folder is writable");
+        fs::write(folder.join("target/made"), "by a build").expect("the folder is writable");
+        write(&folder, &files(&[("a", "2"), ("src/b", "1"), ("c", "1")]), Beside::Nothing).expect("it is as written");
+        assert_eq!((text(&folder.join("a")), text(&folder.join("c"))), ("2".into(), "1".into()));
+        assert!(!folder.join("old").exists() && folder.join("target/made").exists());
+        fs::write(folder.join("src/b"), "mine").expect("the folder is writable");
+        let refused =
+            write(&folder, &files(&[("a", "3"), ("src/b", "2")]), Beside::Nothing).expect_err("it was changed");
+        assert!(refused.message.contains("src/b would be replaced"), "{}", refused.message);
+        assert_eq!((text(&folder.join("a")), text(&folder.join("src/b"))), ("2".into(), "mine".into()));
+        write(&folder, &files(&[("a", "3"), ("src/b", "2")]), Beside::Force).expect("it is forced");
+        assert_eq!((text(&folder.join("a")), text(&folder.join("src/b"))), ("3".into(), "2".into()));
+        assert_eq!(fs::read_dir(above.path().join("new")).expect("it is there").count(), 1, "nothing hidden is left");
+    }
+
+    #[test]
+    fn a_folder_of_somebody_else_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let makefile = folder.path().join("Makefile");
+        fs::write(&makefile, "mine").expect("the folder is writable");
+        let made = files(&[("Makefile", "ours"), ("new", "1")]);
+        for beside in [Beside::Nothing, Beside::Others] {
+            assert!(write(folder.path(), &made, beside).is_err());
+            assert_eq!(text(&makefile), "mine");
+            assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
+        }
+        write(folder.path(), &files(&[("new", "1")]), Beside::Others).expect("it stands beside");
+        assert!(write(&makefile, &made, Beside::Force).is_err_and(|refused| refused.message.contains("not a folder")));
+        fs::write(folder.path().join(LIST), format!("{}  ../outside\n", hash(b"x"))).expect("the folder is writable");
+        assert_eq!(read_list(folder.path()).expect("it can be read"), Some(Written::new()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_the_folder_lead_nowhere() {
+        let (folder, other) = (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
+        write(folder.path(), &files(&[("src/b", "1")]), Beside::Nothing).expect("it is empty");
+        fs::remove_dir_all(folder.path().join("src")).expect("it is ours");
+        std::os::unix::fs::symlink(other.path(), folder.path().join("src")).expect("the folder is writable");
+        assert!(write(folder.path(), &files(&[("src/b", "2")]), Beside::Nothing).is_err());
+        assert_eq!(fs::read_dir(other.path()).expect("it is there").count(), 0);
+    }
+}

@@ -83,9 +83,7 @@ pub fn version_of(tool: &str) -> Option<String> {
         "spin" => "-V",
         _ => "--version",
     };
-    let output = Command::new(tool).arg(argument).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+    headrace_private::processes::first_line(Command::new(tool).arg(argument))
 }
 
 fn commit(repository: &Path) -> String {

@@ -3,7 +3,7 @@
 
 use crate::contender::Object;
 use crate::rules::PeerSpec;
-use headrace_private::{PrivateFolder, describe, trust};
+use headrace_private::{PrivateFolder, describe, processes, trust};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,11 +91,7 @@ fn compile(adapter: &str, spec: &PeerSpec, sources: &[(&str, &[u8])], folder: &P
     // Its own copy of a library must not mix with another that is loaded.
     command.args(["-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL"]).args(&spec.flags).args(headers).arg(adapter);
     command.args(libraries).arg("-o").arg(&object);
-    let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;
-    if output.status.success() {
-        return Ok(object);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let Err(said) = processes::compile(&mut command) else { return Ok(object) };
     let line = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next()).unwrap_or_default();
     Err(format!("{adapter} does not compile: {line}"))
 }

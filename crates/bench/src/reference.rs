@@ -1,6 +1,6 @@
 //! The plain C references: compiled with a given compiler and its flags, loaded and called.
 
-use headrace_private::PrivateFolder;
+use headrace_private::{PrivateFolder, processes};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::fs;
@@ -42,10 +42,7 @@ impl Reference {
         let mut command = Command::new(compiler);
         command.current_dir(folder.path()).args(["-std=gnu11", "-fPIC", "-shared"]).args(flags);
         command.arg(name).arg("-o").arg(&object).arg("-ldl");
-        let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("{compiler} {name}: {}", String::from_utf8_lossy(&output.stderr)));
-        }
+        processes::compile(&mut command).map_err(|said| format!("{compiler} {name}: {said}"))?;
         // SAFETY: the object was compiled from the sources just written; it has no initialisers.
         let library = unsafe { Library::new(&object) }.map_err(|error| error.to_string())?;
         // SAFETY: the types are those that reference.h declares, which every reference includes.

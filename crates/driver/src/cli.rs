@@ -28,6 +28,7 @@ Environment:
                             536870912]
   HEADRACE_CACHE_DAYS       days that compiled code is kept without being used [default: 90]
   HEADRACE_COMPILE_SECONDS  seconds that the C compiler may take for one program before it is stopped [default: 600]
+  HEADRACE_PEERS            where implementations lie that `headrace bench` compares with and that were built for it
   TMPDIR, NO_COLOR          as usual")]
 pub struct Cli {
     /// Add a source root, searched before the built-in library; a package is a folder path below a root

@@ -2,25 +2,22 @@
 
 use crate::NativeError;
 use crate::limits::Limits;
-use headrace_private::processes::{self, Ended};
+use headrace_private::processes::{self, ANSWERING, Ended};
 use headrace_private::{PrivateFolder, describe, places};
 use rustix::fs::{Access, access};
 use sha2::{Digest as _, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Where programs are looked for when nobody says.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// Time in which a compiler says its version.
-const ANSWERING: Duration = Duration::from_secs(30);
 
 /// Most bytes that a compiler may say.
 const MOST_SAID: u64 = 1 << 20;
@@ -86,7 +83,7 @@ impl Compiler {
         let mut compiler = Compiler { command, name, version: String::new(), file };
         let limit = Limits::of_environment().map_or(ANSWERING, |limits| limits.compiling.min(ANSWERING));
         let (ended, said) = compiler.run(|command| command.arg("--version"), limit).ok()?;
-        if !matches!(ended, Ended::With(status) if status.success()) {
+        if !ended.is_success() {
             return None;
         }
         compiler.version = said.lines().next().unwrap_or_default().trim().to_owned();
@@ -105,18 +102,13 @@ impl Compiler {
         limit: Duration,
     ) -> io::Result<(Ended, String)> {
         let Some((program, own)) = self.command.split_first() else { return Err(io::ErrorKind::NotFound.into()) };
-        let mut said = scratch()?;
         let mut command = Command::new(program);
-        command.args(own).stdin(Stdio::null()).env("LC_ALL", "C");
+        command.args(own).env("LC_ALL", "C");
         if std::env::var_os("PATH").is_none() {
             // A compiler looks there for assembler and linker.
             command.env("PATH", USUAL_PATH);
         }
-        let ended = processes::run(arguments(&mut command), &said, MOST_SAID, limit)?;
-        let mut bytes = Vec::new();
-        said.rewind()?;
-        said.take(MOST_SAID).read_to_end(&mut bytes)?;
-        Ok((ended, String::from_utf8_lossy(&bytes).into_owned()))
+        processes::output(arguments(&mut command), MOST_SAID, limit)
     }
 
     /// Compiles one source text to a shared library, in a folder that nobody else can enter. Gives its bytes.
@@ -332,15 +324,6 @@ fn located(name: &OsStr) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(is_program)
-}
-
-/// A file without a name.
-fn scratch() -> io::Result<File> {
-    #[cfg(target_os = "linux")]
-    if let Ok(file) = rustix::fs::memfd_create("headrace", rustix::fs::MemfdFlags::CLOEXEC) {
-        return Ok(File::from(file));
-    }
-    tempfile::tempfile()
 }
 
 /// The line that says best why a compiler failed.

@@ -2,9 +2,9 @@
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +22,13 @@ pub enum Ended {
     Lost(io::Error),
 }
 
+impl Ended {
+    /// Whether it ended well.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Ended::With(status) if status.success())
+    }
+}
+
 /// The processes that run now, each the first of a group of its own; `None` when there are to be no more.
 static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
 
@@ -32,7 +39,73 @@ static RUNNING: Mutex<Option<Vec<u32>>> = Mutex::new(Some(Vec::new()));
 ///
 /// Why it cannot be started.
 pub fn run(command: &mut Command, said: &File, most_bytes: u64, limit: Duration) -> io::Result<Ended> {
-    command.stdout(said.try_clone()?).stderr(said.try_clone()?).process_group(0);
+    command.stderr(said.try_clone()?);
+    run_quietly(command, said, most_bytes, limit)
+}
+
+/// Runs a command without an input, as [`run`] does, and gives what it said, on both outputs.
+///
+/// # Errors
+///
+/// Why it cannot be started.
+pub fn output(command: &mut Command, most_bytes: u64, limit: Duration) -> io::Result<(Ended, String)> {
+    let said = scratch()?;
+    let ended = run(command.stdin(Stdio::null()), &said, most_bytes, limit)?;
+    Ok((ended, text_of(said, most_bytes)?))
+}
+
+/// The first line that a command says of itself on standard output, where it ends well and in time.
+pub fn first_line(command: &mut Command) -> Option<String> {
+    let said = scratch().ok()?;
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let ended = run_quietly(command, &said, MOST_OF_ITSELF, ANSWERING).ok()?;
+    if !ended.is_success() {
+        return None;
+    }
+    Some(text_of(said, MOST_OF_ITSELF).ok()?.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// Time in which a compiler makes a program that is measured.
+const COMPILING: Duration = Duration::from_secs(600);
+
+/// Runs a compiler, and gives what it said, also where it failed.
+///
+/// # Errors
+///
+/// What it said, or why it was not started or was stopped.
+pub fn compile(command: &mut Command) -> Result<String, String> {
+    match output(command, MOST_OF_ITSELF, COMPILING) {
+        Ok((ended, said)) if ended.is_success() => Ok(said),
+        Ok((Ended::TooLate, _)) => Err(format!("it took more than {} s", COMPILING.as_secs())),
+        Ok((_, said)) => Err(said),
+        Err(error) => Err(crate::describe(&error)),
+    }
+}
+
+/// Bytes that a command says of itself, at most.
+const MOST_OF_ITSELF: u64 = 1 << 20;
+
+/// Time in which a command says what it is, even on a busy machine.
+pub const ANSWERING: Duration = Duration::from_secs(30);
+
+/// A file without a name.
+fn scratch() -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = rustix::fs::memfd_create("headrace", rustix::fs::MemfdFlags::CLOEXEC) {
+        return Ok(File::from(file));
+    }
+    tempfile::tempfile()
+}
+
+fn text_of(mut said: File, most_bytes: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    said.rewind()?;
+    said.take(most_bytes).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn run_quietly(command: &mut Command, said: &File, most_bytes: u64, limit: Duration) -> io::Result<Ended> {
+    command.stdout(said.try_clone()?).process_group(0);
     let mut child = {
         // Whoever stops all processes sees this one, or it does not start.
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

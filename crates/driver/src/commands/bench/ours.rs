@@ -8,6 +8,7 @@ use crate::toolchains::workshop;
 use headrace_bench::contender::Object;
 use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_native::{Compiler, LocalTrials};
+use headrace_private::processes;
 use headrace_targets::c::Options;
 use headrace_targets::c::contender::{Help, shim};
 use headrace_targets::c::kernel::Trials;
@@ -173,11 +174,7 @@ fn compile_files(files: &Files, shim: &str, folder: &Path, object: &Path, build:
     }
     command.current_dir(folder).args(["-std=c11", "-shared", "-fPIC", "-Wl,-Bsymbolic"]).args(flags);
     command.args(sources).arg("-o").arg(object).args(["-lm", "-pthread"]);
-    let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let Err(said) = processes::compile(&mut command) else { return Ok(()) };
     let lines: Vec<&str> = said.lines().take(10).collect();
     Err(format!("{compiler} did not compile the project:\n{}", lines.join("\n")))
 }

@@ -71,6 +71,11 @@ public final class Services {
         return answer.get("KEY").length > 0 && !answer.isRefused();
     }
 
+    /** No ciphertext at all, which the operation refuses: services of the JDK take it for an empty text. */
+    private static boolean isNothing(Answer answer) {
+        return answer.isRefused() && answer.get("INPUT").length == 0 && answer.find("TAG_IN") == null;
+    }
+
     public void digest(String name, String operation) throws Exception {
         MessageDigest digest = MessageDigest.getInstance(name, provider);
         for (Answer answer : Answer.of(operation)) {
@@ -126,7 +131,7 @@ public final class Services {
             });
         }
         for (Answer answer : Answer.of(inverse)) {
-            if (answer.get("KEY").length > 0) {
+            if (answer.get("KEY").length > 0 && !isNothing(answer)) {
                 answer.judge(name + ", inverse", () -> {
                     Cipher cipher = begun(name, Cipher.DECRYPT_MODE, key(answer, keyName), answer);
                     return new Made().with("OUTPUT", through(cipher, answer, joined(answer.get("INPUT"), answer.get("TAG_IN"))));

@@ -39,6 +39,9 @@ pub const INTERNAL_ERROR: u8 = 70;
 /// Exit status after an interruption: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
 
+/// The environment variable with the mebibytes that the variables of a network may take.
+const STATE_MIB: &str = "HEADRACE_STATE_MIB";
+
 /// What every command has at hand.
 pub struct Context {
     /// Standard error.
@@ -54,7 +57,11 @@ pub struct Context {
 impl Context {
     /// Nothing read yet.
     pub fn new(terminal: Terminal, roots: Roots) -> Self {
-        Self { terminal, roots, session: Session::new(), counts: Cell::default() }
+        let mut session = Session::new();
+        if let Some(mebibytes) = std::env::var(STATE_MIB).ok().and_then(|value| value.trim().parse::<u64>().ok()) {
+            session.set_state_bytes(mebibytes.saturating_mul(1 << 20));
+        }
+        Self { terminal, roots, session, counts: Cell::default() }
     }
 
     /// Draws problems.

@@ -277,7 +277,7 @@ impl Scope<'_> {
     pub(super) fn load_word(&self, place: &Place) -> Compiled<Word> {
         let mut address = self.address(place)?;
         let offset = address.offset;
-        if address.indices.is_empty() {
+        let Some(element) = address.element else {
             return Ok(match address.home {
                 Home::Fixed(at) => {
                     let at = at + offset;
@@ -292,7 +292,7 @@ impl Scope<'_> {
                     Word::Code(code(move |m| Ok(m.memory.words[m.memory.words[m.frame.words + at] as usize + offset])))
                 }
             });
-        }
+        };
         if let Some(index) = address.only_index() {
             let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
             macro_rules! element {
@@ -303,28 +303,28 @@ impl Scope<'_> {
                             if index as u64 >= size {
                                 index = outside($m, index, size as u32, span)?;
                             }
-                            Ok($m.memory.words[$base + offset + index as usize * stride])
+                            Ok($m.memory.element(element, $base + offset + index as usize * stride))
                         }),
                         value => code(move |$m| {
                             let mut index = value.get($m)?;
                             if index as u64 >= size {
                                 index = outside($m, index, size as u32, span)?;
                             }
-                            Ok($m.memory.words[$base + offset + index as usize * stride])
+                            Ok($m.memory.element(element, $base + offset + index as usize * stride))
                         }),
                     }
                 };
             }
             return Ok(Word::Code(match address.home {
                 Home::Fixed(home) => element!(|m| home),
-                Home::State(home) => element!(|m| m.state.words + home),
-                Home::Frame(home) => element!(|m| m.frame.words + home),
+                Home::State(home) => element!(|m| m.state.lists + home),
+                Home::Frame(home) => element!(|m| m.frame.lists + home),
                 Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
             }));
         }
         Ok(Word::Code(code(move |m| {
-            let at = address.locate(m, |extent| extent.words)?;
-            Ok(m.memory.words[at])
+            let at = address.locate(m, |extent| extent.lists)?;
+            Ok(m.memory.element(element, at))
         })))
     }
 

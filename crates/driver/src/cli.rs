@@ -77,7 +77,7 @@ pub enum Command {
 
 SRC is a path, `-`, hex:…, text:… or int:1,2,3; DST is a path, `-`, hex: or int:. Tokens of w bits take ceil(w/8) little-endian
 bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant first. A token of type String is all of a text:…,
-or a line of a file. Variables may take 1 GiB in all; HEADRACE_STATE_MIB in the environment sets another bound.")]
+or a line of a file. Variables may take 4 GiB in all; HEADRACE_STATE_MIB in the environment sets another bound.")]
     Run(RunArgs),
     /// Use a primitive of the library on files and pipes
     #[command(after_help = "Examples:

@@ -1,8 +1,8 @@
 //! Tokens as users give and get them, against tokens as engines store them.
 //!
 //! Outside, a token of w bits takes ceil(w/8) bytes, little-endian unless the user says otherwise, the excess bits zero;
-//! 1-bit tokens are packed into bytes, most significant first. A text is a line. Inside, [`Scalar::storage_bytes`] says how many bytes a
-//! token takes.
+//! 1-bit tokens are packed into bytes, most significant first. A text is a line. Inside, [`Scalar::storage_bytes`] says how
+//! many bytes a token takes.
 
 use headrace_engine::texts;
 use headrace_ir::{Int, RealType, Scalar};

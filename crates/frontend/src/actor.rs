@@ -109,11 +109,15 @@ pub(crate) fn elaborate(
     for problem in scheduled.problems {
         builder.report(problem);
     }
-    let unknown = actor.params.iter().enumerate().filter(|(_, param)| {
-        !parameters.iter().any(|(name, _)| *name == param.name.text.as_str())
-    });
+    let unknown = actor
+        .params
+        .iter()
+        .enumerate()
+        .filter(|(_, param)| !parameters.iter().any(|(name, _)| *name == param.name.text.as_str()));
     let mut unknown = unknown.map(|(at, _)| at as u32);
-    let complete = unknown.all(|at| matches!(builder.params.get(at as usize), Some(Some(ParamValue::Unknown))) && !builder.used_params.contains(&at));
+    let complete = unknown.all(|at| {
+        matches!(builder.params.get(at as usize), Some(Some(ParamValue::Unknown))) && !builder.used_params.contains(&at)
+    });
     let ports = |ports: crate::action::Ports| -> Option<Vec<ir::Port>> {
         let port = |port: crate::action::PortSlot| {
             Some(ir::Port { name: port.name, ty: port.ty.elem.known()?, span: port.span })

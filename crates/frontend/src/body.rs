@@ -334,12 +334,14 @@ impl Builder<'_> {
                         Elem::Int(Bounds { signed, width })
                     }
                     _ => {
-                        self.error(
-                            "width-too-large",
-                            format!("an integer of {} bits is too wide", crate::lists::short(&width)),
-                            size.span,
-                            format!("at most {} bits are possible", ir::MAX_WIDTH),
-                        );
+                        let message = format!("an integer of {} bits is too wide", crate::lists::short(&width));
+                        let mut diagnostic = Diagnostic::error("width-too-large", message)
+                            .at(size.span, format!("at most {} bits are possible", ir::MAX_WIDTH));
+                        if let ast::ExprKind::Binary { op: ast::BinaryOp::Shl | ast::BinaryOp::Pow, .. } = size.kind {
+                            diagnostic =
+                                diagnostic.help("a width is a number of bits: `n` of them hold `1 << n` values");
+                        }
+                        self.report(diagnostic);
                         Elem::Poison
                     }
                 }

@@ -28,7 +28,7 @@ pub fn elaborate(
     parameters: &[(String, String)],
 ) -> Option<Network> {
     let (node, actors, name) = instantiate(session, provider, top, parameters, false)?;
-    let network = flatten(session, &name, &node, actors);
+    let network = flatten(session, &name, &node, actors, true);
     if session.has_errors() { None } else { network }
 }
 
@@ -41,7 +41,7 @@ pub fn hierarchy(
 ) -> Option<Node> {
     let (node, actors, name) = instantiate(session, provider, top, parameters, false)?;
     // For what only the flat network shows.
-    let _ = flatten(session, &name, &node, actors);
+    let _ = flatten(session, &name, &node, actors, true);
     if session.has_errors() { None } else { Some(node) }
 }
 
@@ -60,7 +60,7 @@ pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) ->
     let node = elaborator.instantiate(entity, args, None, true);
     let actors = std::mem::take(&mut elaborator.actors);
     // For what only the flat network shows.
-    flatten(session, &file.name, &node, actors)
+    flatten(session, &file.name, &node, actors, false)
 }
 
 fn instantiate(

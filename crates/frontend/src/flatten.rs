@@ -55,15 +55,27 @@ struct Flattener<'s> {
     instances: Vec<ir::Instance>,
     names: HashSet<String>,
     nodes: Vec<(usize, usize, Rc<ActorNode>)>,
+    to_run: bool,
     failed: bool,
 }
 
-/// Makes the flat network of an elaborated hierarchy; `None` where something in it is unknown.
-pub(crate) fn flatten(session: &mut Session, name: &str, top: &Node, actors: Vec<ir::Actor>) -> Option<Network> {
+/// Makes the flat network of an elaborated hierarchy; `None` where something in it is unknown. Only of what is to run it
+/// is known that its own ports convert: a network that is checked may stand in others.
+pub(crate) fn flatten(
+    session: &mut Session,
+    name: &str,
+    top: &Node,
+    actors: Vec<ir::Actor>,
+    to_run: bool,
+) -> Option<Network> {
     match top {
         Node::Unknown => None,
         Node::Actor(actor) => {
-            check_memory(session, &[(name, actor)], actor.outputs.first().or(actor.inputs.first()).map(|port| port.span));
+            check_memory(
+                session,
+                &[(name, actor)],
+                actor.outputs.first().or(actor.inputs.first()).map(|port| port.span),
+            );
             (!session.has_errors()).then(|| single(name, actor, actors)).flatten()
         }
         Node::Network(network) => {
@@ -73,6 +85,7 @@ pub(crate) fn flatten(session: &mut Session, name: &str, top: &Node, actors: Vec
                 instances: Vec::new(),
                 names: HashSet::new(),
                 nodes: Vec::new(),
+                to_run,
                 failed: false,
             };
             flattener.add(network, None, &mut Vec::new());
@@ -216,8 +229,12 @@ impl Flattener<'_> {
             let way = self.trace(0, End { child: None, port });
             connections.extend(way.map(|way| self.connection(way, Endpoint::Boundary(port), &mut boundary)));
         }
-        let states: Vec<(&str, &ActorNode)> =
-            self.instances.iter().zip(&nodes).map(|(instance, (_, _, actor))| (instance.name.as_str(), &**actor)).collect();
+        let states: Vec<(&str, &ActorNode)> = self
+            .instances
+            .iter()
+            .zip(&nodes)
+            .map(|(instance, (_, _, actor))| (instance.name.as_str(), &**actor))
+            .collect();
         check_memory(self.session, &states, Some(top.span));
         let inputs = ports(&boundary.inputs);
         let outputs = ports(&boundary.outputs);
@@ -319,7 +336,10 @@ impl Flattener<'_> {
                 self.session.report(
                     Diagnostic::warning(
                         "inner-port-type",
-                        format!("`{}` is declared as `{}`, and `{}` tokens pass it", port.name, port.elem, way.source_elem),
+                        format!(
+                            "`{}` is declared as `{}`, and `{}` tokens pass it",
+                            port.name, port.elem, way.source_elem
+                        ),
                     )
                     .at(port.span, "has no effect on them")
                     .note(format!("from `{}` to `{}`: the types of these two decide", way.from, way.to))
@@ -344,7 +364,8 @@ impl Flattener<'_> {
             self.session.report(diagnostic.note(format!("from `{from}` to `{to}`")));
             return;
         }
-        if holds(*target_elem, *source_elem) {
+        let at_boundary = [way.source, target].iter().any(|end| matches!(end, Endpoint::Boundary(_)));
+        if holds(*target_elem, *source_elem) || at_boundary && !self.to_run {
             return;
         }
         let message = format!("`{source_elem}` tokens are cut down to `{target_elem}`");

@@ -31,8 +31,8 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Takes a tree in; `name` is where it was found and `file` what its file is called, if there is one, which must agree with what it
-    /// says of itself.
+    /// Takes a tree in; `name` is where it was found and `file` what its file is called, if there is one, which must
+    /// agree with what it says of itself.
     pub fn new(tree: ast::File, name: Option<&str>, file: Option<&str>, kind: SourceKind) -> (Self, Vec<Diagnostic>) {
         let mut problems = Vec::new();
         let own = tree.entity.name().clone();

@@ -188,13 +188,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Says which parameters have no value; false when one of them is needed.
-    fn report_missing(
-        &mut self,
-        file: &Loaded,
-        missing: &[usize],
-        used: &HashSet<u32>,
-        span: Option<Span>,
-    ) -> bool {
+    fn report_missing(&mut self, file: &Loaded, missing: &[usize], used: &HashSet<u32>, span: Option<Span>) -> bool {
         let names: Vec<&ast::Name> = match (file.actor(), file.network()) {
             (Some(actor), _) => actor.params.iter().map(|param| &param.name).collect(),
             (_, Some(network)) => network.params.iter().map(ast::NetworkParam::name).collect(),
@@ -215,8 +209,10 @@ impl<'a> Elaborator<'a> {
             }
             return true;
         };
-        let mut diagnostic =
-            Diagnostic::error("missing-parameter", format!("`{}` needs a value for its {}", file.name, listed(&needed)));
+        let mut diagnostic = Diagnostic::error(
+            "missing-parameter",
+            format!("`{}` needs a value for its {}", file.name, listed(&needed)),
+        );
         diagnostic = match span {
             Some(_) => diagnostic.also(first.span, "has no default"),
             None => diagnostic
@@ -234,12 +230,7 @@ impl<'a> Elaborator<'a> {
         });
     }
 
-    fn actor(
-        &mut self,
-        class: EntityId,
-        values: Vec<Option<ParamValue>>,
-        file: &Loaded,
-    ) -> (Node, HashSet<u32>) {
+    fn actor(&mut self, class: EntityId, values: Vec<Option<ParamValue>>, file: &Loaded) -> (Node, HashSet<u32>) {
         let Some(elaborated) =
             actor::elaborate(self.session, self.provider, class, values, self.checking, &mut self.room)
         else {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 const TOTAL_STEPS: u64 = 1 << 26;
 
 /// What the variables of all instances of a network may take in memory unless the user says otherwise, in bytes.
-pub const DEFAULT_STATE_BYTES: u64 = 1 << 30;
+pub const DEFAULT_STATE_BYTES: u64 = 1 << 32;
 
 /// How a source text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

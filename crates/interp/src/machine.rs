@@ -101,6 +101,22 @@ impl Element {
     }
 }
 
+/// The expression for each form of elements, which is a constant in it: how an element lies is settled when code is made.
+macro_rules! for_element {
+    ($element:expr, $name:ident => $body:expr) => {
+        for_element!(@ $element, $name => $body; U8 I8 U16 I16 U32 I32 Word)
+    };
+    (@ $element:expr, $name:ident => $body:expr; $($form:ident)*) => {
+        match $element {
+            $($crate::machine::Element::$form => {
+                const $name: $crate::machine::Element = $crate::machine::Element::$form;
+                $body
+            })*
+        }
+    };
+}
+pub(crate) use for_element;
+
 /// Positions in, or sizes of, the memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -165,7 +181,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// The word that an element at an address in the memory of lists stands for.
-    #[inline]
+    #[inline(always)]
     pub fn element(&self, element: Element, at: usize) -> i64 {
         let bytes = &self.lists[at..];
         match element {
@@ -180,7 +196,7 @@ impl Memory {
     }
 
     /// Stores a word of the elements' type at an address in the memory of lists.
-    #[inline]
+    #[inline(always)]
     pub fn set_element(&mut self, element: Element, at: usize, word: i64) {
         match element {
             Element::U8 | Element::I8 => self.lists[at] = word as u8,

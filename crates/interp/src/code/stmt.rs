@@ -4,7 +4,7 @@ use super::integer::Number;
 use super::place::Address;
 use super::{Block, Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{Cell, convert, word_to_int, wrap_word};
-use crate::machine::{Class, Element, Machine};
+use crate::machine::{Class, Element, Machine, for_element};
 use headrace_ir::{Argument, Expr, Int, IntType, LocalId, Place, ProcedureId, Root, Scalar, Stmt, StmtKind, Type};
 use headrace_source::Span;
 
@@ -139,20 +139,38 @@ impl Scope<'_> {
                 }),
             });
         };
+        if address.indices.is_empty() {
+            macro_rules! element {
+                (|$m:ident| $base:expr) => {
+                    for_element!(element, ELEMENT => code(move |$m| {
+                        let value = value.get($m)?;
+                        let at = $base + offset;
+                        $m.memory.set_element(ELEMENT, at, value);
+                        Ok(())
+                    }))
+                };
+            }
+            return Ok(match address.home {
+                Home::Fixed(home) => element!(|m| home),
+                Home::State(home) => element!(|m| m.state.lists + home),
+                Home::Frame(home) => element!(|m| m.frame.lists + home),
+                Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
+            });
+        }
         if let Some(index) = address.only_index() {
             let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
             macro_rules! element {
                 (|$m:ident| $base:expr) => {
-                    code(move |$m| {
+                    for_element!(element, ELEMENT => code(move |$m| {
                         let value = value.get($m)?;
                         let mut index = index.value.get($m)?;
                         if index as u64 >= size {
                             index = super::place::outside($m, index, size as u32, span)?;
                         }
                         let at = $base + offset + index as usize * stride;
-                        $m.memory.set_element(element, at, value);
+                        $m.memory.set_element(ELEMENT, at, value);
                         Ok(())
-                    })
+                    }))
                 };
             }
             return Ok(match address.home {
@@ -184,9 +202,7 @@ impl Scope<'_> {
                 let (from, into) = (from.locate_any(m)?, into.locate_any(m)?);
                 for at in 0..n {
                     let cell = match Class::of(source_type) {
-                        Class::Word => {
-                            Cell::Word(m.memory.element(source_element, from + at * source_element.bytes()))
-                        }
+                        Class::Word => Cell::Word(m.memory.element(source_element, from + at * source_element.bytes())),
                         _ => Cell::Wide(m.memory.wides[from + at].clone()),
                     };
                     match convert(source_type, target_type, cell) {

@@ -24,7 +24,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Looks through a folder; what cannot be read is passed over.
+    /// Looks through a folder; what cannot be read is passed over, as are hidden folders and build outputs.
     pub fn of(folder: &Path) -> Self {
         let mut files = Vec::new();
         collect(folder, 0, &mut files);
@@ -33,8 +33,8 @@ impl Tree {
         Self { files, roots: roots.into_iter().collect() }
     }
 
-    /// The roots for a file, in the order in which they are to be searched: those that it lies below, then the others of
-    /// its project, then the rest. A root that holds another one comes last, or packages would have two names.
+    /// The roots for a file, in the order in which they are to be searched: those that it lies below, then the others, first
+    /// those that are nearest to it.
     pub fn roots_for(&self, file: &Path) -> Vec<&Path> {
         let shared = |root: &Path| root.components().zip(file.components()).take_while(|(a, b)| a == b).count();
         let mut roots: Vec<&Path> = self.roots.iter().map(PathBuf::as_path).collect();
@@ -48,7 +48,9 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     for entry in entries.flatten() {
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            if depth < MAX_DEPTH {
+            let name = entry.file_name();
+            let skipped = name.to_string_lossy().starts_with('.') || path.join("CACHEDIR.TAG").exists();
+            if depth < MAX_DEPTH && !skipped {
                 collect(&path, depth + 1, files);
             }
         } else if kind(&path).is_some() {

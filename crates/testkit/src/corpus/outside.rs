@@ -48,7 +48,9 @@ pub struct Outcome {
 /// # Errors
 /// It cannot be started.
 pub fn run(command: &mut Command, limits: Limits) -> std::io::Result<Outcome> {
-    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // With what it starts itself it is a group of its own, which ends as a whole.
+    let mut process = std::os::unix::process::CommandExt::process_group(command, 0).spawn()?;
     let stderr = process.stderr.take();
     let said = std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -74,7 +76,9 @@ pub fn run(command: &mut Command, limits: Limits) -> std::io::Result<Outcome> {
                 continue;
             }
         };
-        process.kill()?;
+        // All of the group may be gone by now.
+        let _ = process.kill();
+        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", process.id())]).status();
         process.wait()?;
         break over;
     };

@@ -1,7 +1,6 @@
 //! Statements.
 
 use super::integer::Number;
-use super::place::Address;
 use super::{Block, Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{Cell, convert, word_to_int, wrap_word};
 use crate::machine::{Class, Element, Machine, for_element};

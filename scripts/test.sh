@@ -220,6 +220,7 @@ for language in c rust wasm; do
     step "$name" tests/models/$language/run.sh "$headrace" --seed "${MODEL_SEED:-1}" --sequences "${MODEL_SEQUENCES:-2000}" \
         --seconds "$(seconds "$name")"
 done
+step "changed programs" "$testkit" mutate . --cases "${MUTATED_CASES:-60}" --headrace "$headrace" --out "$target/mutated"
 step "differential" "$testkit" differential --cases "${DIFFERENTIAL_CASES:-1000}"
 step "differential on threads" "$testkit" differential --threads --seed 2000000 --cases "${SANITIZED_CASES:-20}"
 step "differential under sanitizers" "$testkit" differential --sanitize --seed 1000000 --cases "${SANITIZED_CASES:-20}"

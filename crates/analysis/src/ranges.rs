@@ -130,7 +130,7 @@ fn of_value(value: &Value, scalar: Scalar) -> Interval {
         Value::Int(int) => Interval::of(int.clone()),
         Value::List(values) => {
             let mut values = values.iter();
-            let Some(first) = values.next() else { return of_scalar(scalar) };
+            let Some(first) = values.next() else { return of_value(&Value::zero(&Type::scalar(scalar)), scalar) };
             let mut all = of_value(first, scalar);
             for value in values {
                 if let Value::Int(int) = value {

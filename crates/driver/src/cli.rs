@@ -77,10 +77,12 @@ pub enum Command {
   headrace run Ring.nl --in X=int:1,2,3 --out Y=int: --trace ring.vcd --stats
 
 SRC is a path, `-`, hex:…, text:… or int:1,2,3; DST is a path, `-`, hex: or int:. Tokens of w bits take ceil(w/8) little-endian
-bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant first. What actors print is seen at once, unless
-it goes to a file. A run that comes to rest ends with 3 when input is left, or when an actor waits for room while somebody
-waits for its tokens; one whose reader wants no more, as a source that has filled its FIFO, is only a note. Output files of a
-run that stopped or failed are not written, unless --keep asks for them.")]
+bytes (`PORT:be=` big-endian); 1-bit ports take packed bits, most significant first. A token of type String is all of a text:…,
+or a line of a file. Variables may take 4 GiB in all; HEADRACE_STATE_MIB in the environment sets another bound.
+
+What actors print is seen at once, unless it goes to a file. A run that comes to rest ends with 3 when input is left, or when an
+actor waits for room while somebody waits for its tokens; one whose reader wants no more, as a source that has filled its FIFO, is
+only a note. Output files of a run that stopped or failed are not written, unless --keep asks for them.")]
     Run(RunArgs),
     /// Use a primitive of the library on files and pipes
     #[command(after_help = "Examples:

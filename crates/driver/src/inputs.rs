@@ -4,7 +4,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::feed::{Pending, Provider};
 use crate::ports::Source;
-use crate::tokens::{Decoder, Encoding, store_number};
+use crate::tokens::{Decoder, Encoding, store_number, store_text};
 use headrace_ir::Scalar;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -56,6 +56,11 @@ pub struct Strings {
 
 fn open(source: &Source, scalar: Scalar) -> Result<Opened, String> {
     match source {
+        Source::Bytes(bytes) if scalar == Scalar::String => {
+            let mut tokens = Vec::new();
+            store_text(bytes, &mut tokens)?;
+            Ok(Opened::Tokens(tokens))
+        }
         Source::Bytes(bytes) => Ok(Opened::Bytes(bytes.clone())),
         Source::Numbers(numbers) => {
             let mut tokens = Vec::new();
@@ -160,7 +165,8 @@ impl Provider for Strings {
                 Opened::Bytes(bytes) => {
                     self.announce(pending, bytes.len() as u64, true);
                     let mut decoder = decoder;
-                    let decoded = decoder.decode(&bytes, pending[input].buffer()).and_then(|()| decoder.finish());
+                    let buffer = pending[input].buffer();
+                    let decoded = decoder.decode(&bytes, buffer).and_then(|()| decoder.finish(buffer));
                     decoded.map_err(|problem| self.wrong(problem))?;
                 }
                 Opened::File { length, .. } => {
@@ -193,7 +199,7 @@ impl Provider for Strings {
         };
         decoder.decode(&self.buffer[..n_bytes], pending[input].buffer()).map_err(|problem| self.wrong(problem))?;
         if ended {
-            decoder.finish().map_err(|problem| self.wrong(problem))?;
+            decoder.finish(pending[input].buffer()).map_err(|problem| self.wrong(problem))?;
             return Ok(!self.sources.is_empty());
         }
         if matches!(opened, Opened::File { .. }) && self.in_chunk == 0 {

@@ -109,7 +109,7 @@ impl<'a> Runner<'a> {
             let mut tokens = Vec::new();
             decoder
                 .decode(bytes, &mut tokens)
-                .and_then(|()| decoder.finish())
+                .and_then(|()| decoder.finish(&mut tokens))
                 .map_err(|problem| format!("{name}: {problem}"))?;
             feed.providers.push(Box::new(crate::inputs::Fixed::new(input, tokens)));
         }

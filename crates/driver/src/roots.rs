@@ -109,6 +109,24 @@ fn is_qualified_name(name: &str) -> bool {
     })
 }
 
+/// True when a name can be that of an entity: parts with dots between them, of which none leads to another folder. Files
+/// are called like much that is no identifier, and networks in XDF are found under any such name.
+fn is_entity_name(name: &str) -> bool {
+    name.split('.').all(|part| !part.is_empty() && !part.contains(|c: char| c.is_control() || "/\\:".contains(c)))
+}
+
+/// Where the entity of a name may lie below a root, without the ending: folders are packages, and the name of a file may
+/// have dots of its own.
+fn stems(name: &str) -> impl Iterator<Item = String> {
+    let parts: Vec<&str> = if is_entity_name(name) { name.split('.').collect() } else { Vec::new() };
+    (0..parts.len()).rev().map(move |file| {
+        let mut folders: Vec<&str> = parts[..file].to_vec();
+        let base = parts[file..].join(".");
+        folders.push(&base);
+        folders.join("/")
+    })
+}
+
 /// What a manifest is called.
 pub const MANIFEST: &str = "primitive.toml";
 
@@ -199,15 +217,19 @@ impl Roots {
 
     /// The file that the entity of that name comes from, unless it is a built-in one.
     fn locate(&self, name: &str) -> Option<PathBuf> {
-        let stem = name.replace('.', "/");
-        let found = self.all().find_map(|root| {
-            let path = ENDINGS.iter().map(|(ending, _)| format!("{stem}.{ending}")).find(|path| root.has(path))?;
-            Some((root, path))
-        });
-        match found? {
-            (Root::Folder(folder) | Root::Library(folder), path) => Some(folder.join(path)),
-            (Root::BuiltIn, _) => None,
+        match self.search(name)? {
+            (Root::Folder(folder) | Root::Library(folder), path, _) => Some(folder.join(path)),
+            (Root::BuiltIn, ..) => None,
         }
+    }
+
+    /// The first root that has an entity of that name, the path of its file below that, and how the file is written.
+    fn search(&self, name: &str) -> Option<(&Root, String, SourceKind)> {
+        let stems: Vec<String> = stems(name).collect();
+        self.all().find_map(|root| {
+            let paths = stems.iter().flat_map(|stem| ENDINGS.map(|(ending, kind)| (format!("{stem}.{ending}"), kind)));
+            paths.into_iter().find(|(path, _)| root.has(path)).map(|(path, kind)| (root, path, kind))
+        })
     }
 
     /// The package of a file below one of the roots of `-L`; none for a file elsewhere or right below a root.
@@ -246,9 +268,7 @@ impl Roots {
 
     /// True when a root has an entity of exactly this name.
     pub fn knows(&self, name: &str) -> bool {
-        let stem = name.replace('.', "/");
-        is_qualified_name(name)
-            && self.all().any(|root| ENDINGS.iter().any(|(ending, _)| root.has(&format!("{stem}.{ending}"))))
+        self.search(name).is_some()
     }
 
     /// The qualified names of all entities below the roots, without those that a file only implies.
@@ -257,7 +277,7 @@ impl Roots {
         let mut add = |path: &str| {
             if let Some((stem, _)) = path.rsplit_once('.') {
                 let name = stem.replace('/', ".");
-                if is_qualified_name(&name) {
+                if is_entity_name(&name) {
                     names.insert(name);
                 }
             }
@@ -355,19 +375,8 @@ impl Root {
 
 impl SourceProvider for Roots {
     fn find(&self, name: &str) -> Result<Option<SourceText>, String> {
-        if !is_qualified_name(name) {
-            return Ok(None);
-        }
-        let stem = name.replace('.', "/");
-        for root in self.all() {
-            for (ending, kind) in ENDINGS {
-                let path = format!("{stem}.{ending}");
-                if root.has(&path) {
-                    return Ok(Some(SourceText { display: root.display(&path), text: root.read(&path)?, kind }));
-                }
-            }
-        }
-        Ok(None)
+        let Some((root, path, kind)) = self.search(name) else { return Ok(None) };
+        Ok(Some(SourceText { display: root.display(&path), text: root.read(&path)?, kind }))
     }
 
     fn similar(&self, name: &str) -> Vec<String> {
@@ -429,8 +438,25 @@ mod tests {
         assert_eq!(found.kind, SourceKind::Cal);
         assert_eq!(roots.named("Copy"), ["a.b.Copy"]);
         assert!(roots.similar("a.b.Cpoy").contains(&"a.b.Copy".to_owned()) || roots.similar("Copi")[0] == "a.b.Copy");
-        for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy"] {
+        for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy", "a\\b", "a.b.Copy.", "a.b.copy"] {
             assert!(roots.find(missing).expect("nothing to read").is_none(), "{missing}");
+        }
+    }
+
+    #[test]
+    fn files_of_any_name_are_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::create_dir_all(folder.path().join("p-q")).expect("the folder is writable");
+        let mut roots =
+            Roots { given: vec![Root::Folder(folder.path().into())], implied: vec![], library: Root::BuiltIn };
+        for stem in ["A-b", "1st", "two words", "ä", "v1.2", "a(b)"] {
+            let file = folder.path().join(format!("p-q/{stem}.xdf"));
+            fs::write(&file, "<XDF/>").expect("the folder is writable");
+            let name = format!("p-q.{stem}");
+            assert!(roots.find(&name).expect("it can be read").is_some(), "{name}");
+            assert!(roots.knows(&name), "{name}");
+            assert_eq!(roots.named(stem), [name.as_str()]);
+            assert_eq!(roots.adopt(&file, "<XDF/>", SourceKind::Xdf).as_deref(), Some(name.as_str()));
         }
     }
 

@@ -1,9 +1,10 @@
 //! Tokens as users give and get them, against tokens as engines store them.
 //!
 //! Outside, a token of w bits takes ceil(w/8) bytes, little-endian unless the user says otherwise, the excess bits zero;
-//! 1-bit tokens are packed into bytes, most significant first. Inside, [`Scalar::storage_bytes`] says how many bytes a
-//! token takes.
+//! 1-bit tokens are packed into bytes, most significant first. A text is a line. Inside, [`Scalar::storage_bytes`] says how
+//! many bytes a token takes.
 
+use headrace_engine::texts;
 use headrace_ir::{Int, RealType, Scalar};
 use num_bigint::BigInt;
 
@@ -54,6 +55,9 @@ impl Encoding {
 
     /// True when bytes outside are the stored tokens already.
     fn is_identity(self) -> bool {
+        if self.scalar == Scalar::String {
+            return false;
+        }
         let whole = self.scalar.width().is_multiple_of(8) && self.token_bytes() == Some(self.scalar.storage_bytes());
         whole && (!self.big_endian || self.scalar.storage_bytes() == 1)
     }
@@ -89,6 +93,16 @@ impl Decoder {
 
     /// Appends the stored tokens that `bytes` complete.
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+        if self.encoding.scalar == Scalar::String {
+            for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+                self.rest.extend_from_slice(line);
+                if line.ends_with(b"\n") {
+                    self.rest.pop();
+                    self.line(out)?;
+                }
+            }
+            return Ok(());
+        }
         if self.encoding.is_identity() && self.encoding.scalar.storage_bytes() == 1 {
             self.n_tokens += bytes.len() as u64;
             out.extend_from_slice(bytes);
@@ -128,8 +142,19 @@ impl Decoder {
         Ok(())
     }
 
-    /// Checks that the stream ended at the end of a token.
-    pub fn finish(&self) -> Result<(), String> {
+    /// A line that has come is a token.
+    fn line(&mut self, out: &mut Vec<u8>) -> Result<(), String> {
+        let stored = store_text(&self.rest, out);
+        self.rest.clear();
+        self.n_tokens += 1;
+        stored.map_err(|problem| format!("line {}: {problem}", self.n_tokens))
+    }
+
+    /// Checks that the stream ended at the end of a token; a last line needs no end.
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), String> {
+        if self.encoding.scalar == Scalar::String {
+            return if self.rest.is_empty() { Ok(()) } else { self.line(out) };
+        }
         match (self.rest.len(), self.encoding.token_bytes()) {
             (0, _) | (_, None) => Ok(()),
             (rest, Some(size)) => {
@@ -152,6 +177,13 @@ impl Encoder {
             return;
         }
         let storage = self.encoding.scalar.storage_bytes();
+        if self.encoding.scalar == Scalar::String {
+            for token in tokens.chunks_exact(storage) {
+                out.extend_from_slice(shown_text(token));
+                out.push(b'\n');
+            }
+            return;
+        }
         let Some(size) = self.encoding.token_bytes() else {
             for token in tokens {
                 self.bits = self.bits << 1 | token & 1;
@@ -188,6 +220,17 @@ impl Encoder {
     }
 }
 
+/// Appends the stored form of a text.
+pub fn store_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    out.extend(texts::number_of(text)?.to_le_bytes());
+    Ok(())
+}
+
+/// The text that a stored token stands for.
+fn shown_text(token: &[u8]) -> &'static [u8] {
+    texts::text_of(u64::from_le_bytes(first_bytes(token))).to_bytes()
+}
+
 /// Appends the stored form of a number (`-3`, `0xff`, `true`, `1.5` for reals).
 pub fn store_number(text: &str, scalar: Scalar, out: &mut Vec<u8>) -> Result<(), String> {
     let text = text.trim();
@@ -215,7 +258,7 @@ pub fn store_number(text: &str, scalar: Scalar, out: &mut Vec<u8>) -> Result<(),
             }
             out.extend(value.to_le_bytes(scalar.storage_bytes()));
         }
-        Scalar::String => return Err("no port carries text".into()),
+        Scalar::String => store_text(text.as_bytes(), out)?,
     }
     Ok(())
 }
@@ -249,7 +292,7 @@ pub fn show_number(token: &[u8], scalar: Scalar) -> String {
         Scalar::Real(RealType::Float) => f32::from_le_bytes(first_bytes(token)).to_string(),
         Scalar::Real(RealType::Half) => half_value(u16::from_le_bytes(first_bytes(token))).to_string(),
         Scalar::Int(int) => Int::from_le_bytes(token, int.signed).to_string(),
-        Scalar::String => String::new(),
+        Scalar::String => String::from_utf8_lossy(shown_text(token)).into_owned(),
     }
 }
 
@@ -310,7 +353,7 @@ mod tests {
             for piece in outside.chunks(step) {
                 decoder.decode(piece, &mut tokens).expect("the bytes are tokens of the type");
             }
-            decoder.finish().expect("the bytes are whole tokens");
+            decoder.finish(&mut tokens).expect("the bytes are whole tokens");
             assert_eq!(tokens, stored, "{scalar} in steps of {step}");
         }
         let (mut encoder, mut bytes) = (Encoder::new(encoding), Vec::new());
@@ -338,13 +381,28 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_texts() {
+        let encoding = Encoding::new(Scalar::String, false);
+        for step in 1..8 {
+            let (mut decoder, mut tokens, mut shown) = (Decoder::new(encoding), Vec::new(), Vec::new());
+            for piece in "one\n\nzwölf".as_bytes().chunks(step) {
+                decoder.decode(piece, &mut tokens).expect("lines are texts");
+            }
+            decoder.finish(&mut tokens).expect("the last line needs no end");
+            assert_eq!(tokens.len(), 3 * Scalar::String.storage_bytes());
+            Encoder::new(encoding).encode(&tokens, &mut shown);
+            assert_eq!(String::from_utf8_lossy(&shown), "one\n\nzwölf\n");
+        }
+    }
+
+    #[test]
     fn excess_bits_and_broken_tokens_are_refused() {
         let mut out = Vec::new();
         let problem = Decoder::new(Encoding::new(uint(5), false)).decode(&[3, 32], &mut out);
         assert_eq!(problem, Err("token 1 has bits set beyond the 5 of its type".into()));
         let mut decoder = Decoder::new(Encoding::new(uint(32), false));
         decoder.decode(&[0; 6], &mut out).expect("any bytes are tokens of 32 bits");
-        assert!(decoder.finish().is_err());
+        assert!(decoder.finish(&mut out).is_err());
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub use host::{Argument, CollectingHost, Host, Layout, Picture};
 pub use profile::Profile;
 pub use report::{Blocked, Leftover, Report, Wait};
 
+pub mod texts;
+
 use headrace_source::Span;
 
 /// A run-time error of the program: an index out of range, a division by zero.

@@ -38,16 +38,10 @@ impl Builder<'_> {
             if ty.is_list() {
                 self.report(
                     Diagnostic::error("port-type", format!("the port `{}` is `{ty}`", decl.name.text))
-                        .at(decl.ty.span, "a port carries numbers or `bool`")
+                        .at(decl.ty.span, "a port carries numbers, `bool` or `String`")
                         .help("send the elements of a list one after the other, with `repeat`"),
                 );
                 ty = Ty::POISON;
-            } else if ty.elem == Elem::String {
-                self.session.report_unsupported(
-                    Diagnostic::error("port-type", format!("the port `{}` is `{ty}`", decl.name.text))
-                        .at(decl.ty.span, "no engine and no target carries text between actors")
-                        .help("send the characters as numbers"),
-                );
             }
             if let Some(&first) = ports.by_name.get(&decl.name.text) {
                 let first_span = ports.list[first].span;
@@ -154,13 +148,13 @@ impl Builder<'_> {
     fn repeat(&mut self, expr: &ast::Expr) -> u32 {
         match self.fold_int(expr, "the count of a `repeat`") {
             Folded::Known(count) => match count.to_u64() {
-                Some(count) if (1..=ir::MAX_LIST_ELEMENTS).contains(&count) => count as u32,
+                Some(count) if (1..=ir::MAX_REPEAT).contains(&count) => count as u32,
                 _ => {
                     self.error(
                         "repeat-out-of-range",
                         format!("`repeat {}`", crate::lists::short(&count)),
                         expr.span,
-                        format!("must lie in 1 .. {}", ir::MAX_LIST_ELEMENTS),
+                        format!("must lie in 1 .. {}", ir::MAX_REPEAT),
                     );
                     UNKNOWN
                 }

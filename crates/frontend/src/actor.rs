@@ -8,10 +8,11 @@ use headrace_ir as ir;
 use headrace_ir::Value;
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Most scalars that the variables of all actors of a network may have together. Each takes 32 bytes while a network is
-/// being made.
+/// Most scalars that initial values of all actors of a network may have together, where they are not zero throughout.
+/// Each takes 32 bytes while a network is being made.
 pub(crate) const MAX_SCALARS: u64 = 1 << 25;
 
 /// Ports of an instantiated entity; a type is absent where it depends on something unknown.
@@ -24,6 +25,10 @@ pub(crate) struct Signature {
 /// An elaborated actor: what it looks like from outside and, when all went well, what it is.
 pub(crate) struct Elaborated {
     pub signature: Signature,
+    /// Positions of the parameters that something needs.
+    pub used_params: HashSet<u32>,
+    /// What the variables of an instance take in memory.
+    pub state_bytes: u64,
     pub actor: Option<ir::Actor>,
 }
 
@@ -41,7 +46,7 @@ pub(crate) fn annotations(annotations: &[ast::Annotation]) -> Vec<ir::Annotation
 }
 
 /// Elaborates an actor with the given parameters, by position. When only `checking`, the actor has its ports and nothing
-/// else. `room` is the number of scalars that the variables of this and later actors may have together.
+/// else. `room` is the number of scalars that initial values of this and later actors may have together.
 pub(crate) fn elaborate(
     session: &mut Session,
     provider: &dyn SourceProvider,
@@ -104,7 +109,15 @@ pub(crate) fn elaborate(
     for problem in scheduled.problems {
         builder.report(problem);
     }
-    let complete = parameters.len() == actor.params.len();
+    let unknown = actor
+        .params
+        .iter()
+        .enumerate()
+        .filter(|(_, param)| !parameters.iter().any(|(name, _)| *name == param.name.text.as_str()));
+    let mut unknown = unknown.map(|(at, _)| at as u32);
+    let complete = unknown.all(|at| {
+        matches!(builder.params.get(at as usize), Some(Some(ParamValue::Unknown))) && !builder.used_params.contains(&at)
+    });
     let ports = |ports: crate::action::Ports| -> Option<Vec<ir::Port>> {
         let port = |port: crate::action::PortSlot| {
             Some(ir::Port { name: port.name, ty: port.ty.elem.known()?, span: port.span })
@@ -112,17 +125,13 @@ pub(crate) fn elaborate(
         ports.list.into_iter().map(port).collect()
     };
     let (inputs, outputs) = (ports(inputs), ports(outputs));
-    let Builder { variables, procedures, natives, .. } = builder;
+    let Builder { variables, procedures, natives, used_params, .. } = builder;
     if !complete || session.has_errors() {
-        return Some(Elaborated { signature, actor: None });
+        return Some(Elaborated { signature, used_params, state_bytes: 0, actor: None });
     }
     let (Some(inputs), Some(outputs)) = (inputs, outputs) else {
-        return Some(Elaborated { signature, actor: None });
+        return Some(Elaborated { signature, used_params, state_bytes: 0, actor: None });
     };
-    if checking {
-        let actor = ports_only(file.name.clone(), inputs, outputs, actor.name.span);
-        return Some(Elaborated { signature, actor: Some(actor) });
-    }
     let variables: Option<Vec<ir::Variable>> = variables
         .into_iter()
         .map(|slot| {
@@ -136,7 +145,7 @@ pub(crate) fn elaborate(
         .collect();
     let procedures: Option<Vec<ir::Procedure>> = procedures.into_iter().map(|slot| slot.ir).collect();
     let (Some(variables), Some(procedures)) = (variables, procedures) else {
-        return Some(Elaborated { signature, actor: None });
+        return Some(Elaborated { signature, used_params, state_bytes: 0, actor: None });
     };
     let mut actor = ir::Actor {
         class: file.name.clone(),
@@ -158,25 +167,36 @@ pub(crate) fn elaborate(
     let actions = actor.initializers.iter().chain(&actor.actions).map(|action| action.span);
     let places = actions.chain(actor.procedures.iter().map(|procedure| procedure.span));
     actor.lines = ir::Lines::of(&session.sources, actor.span, places);
-    let n_scalars: u64 = actor.variables.iter().map(|variable| variable.ty.len() as u64).sum();
+    let is_zero = |variable: &ir::Variable| variable.initial == Value::Bool(false) && variable.mutable;
+    let listed = actor.variables.iter().filter(|variable| !is_zero(variable));
+    let n_scalars: u64 = listed.map(|variable| variable.ty.len() as u64).sum();
     match room.checked_sub(n_scalars) {
         Some(rest) => *room = rest,
         None => {
-            let message = format!("the lists of `{}` and of the actors before it have too many elements", actor.class);
+            let message = format!("the initial values of `{}` and of the actors before it are too long", actor.class);
             session.report(
                 Diagnostic::error("list-too-large", message)
-                    .at(actor.span, format!("{n_scalars} in this actor"))
-                    .note(format!("a network can have {MAX_SCALARS} in all")),
+                    .at(actor.span, format!("{n_scalars} values in this actor"))
+                    .note(format!("a network can have {MAX_SCALARS} in all, besides lists that begin with zeros"))
+                    .help("fill lists in an `initialize` action"),
             );
-            return Some(Elaborated { signature, actor: None });
+            return Some(Elaborated { signature, used_params, state_bytes: 0, actor: None });
         }
+    }
+    let state_bytes = actor.variables.iter().map(|variable| variable.ty.storage_bytes()).fold(0, u64::saturating_add);
+    if checking {
+        let actor = ports_only(actor.class, actor.inputs, actor.outputs, actor.span);
+        return Some(Elaborated { signature, used_params, state_bytes, actor: Some(actor) });
     }
     for variable in &mut actor.variables {
         if variable.initial == Value::Bool(false) {
-            variable.initial = Value::zero(&variable.ty);
+            variable.initial = match variable.mutable && variable.ty.is_list() {
+                true => Value::List(Vec::new()),
+                false => Value::zero(&variable.ty),
+            };
         }
     }
-    Some(Elaborated { signature, actor: Some(actor) })
+    Some(Elaborated { signature, used_params, state_bytes, actor: Some(actor) })
 }
 
 fn ports_only(class: String, inputs: Vec<ir::Port>, outputs: Vec<ir::Port>, span: Span) -> ir::Actor {

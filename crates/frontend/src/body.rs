@@ -11,9 +11,6 @@ use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, Text};
 use std::collections::{HashMap, HashSet};
 
-/// A list of more elements is a mistake.
-const LARGEST_MEANT: u64 = 1 << 30;
-
 /// What a name of the body stands for.
 #[derive(Clone)]
 pub(crate) enum Binding {
@@ -56,6 +53,8 @@ pub(crate) struct Body {
     pub constant_from: Option<usize>,
     /// The initial value of a variable: initial values of others may be used.
     pub initial: bool,
+    /// A width, a size, a count or a bound: of a variable that is assigned to, its initial value counts.
+    pub is_size: bool,
     /// Set in guards, which must be free of effects.
     pub guard: bool,
     /// Number of statements with effects that were hoisted out of expressions.
@@ -73,6 +72,7 @@ impl Body {
             out: Vec::new(),
             constant_from: None,
             initial: false,
+            is_size: false,
             guard: false,
             effects: 0,
         }
@@ -303,17 +303,12 @@ impl Builder<'_> {
             total = total.saturating_mul(u64::from(dim.max(1)));
         }
         if total > ir::MAX_LIST_ELEMENTS {
-            let message = format!("a list of {total} elements is more than any target can hold");
+            let message = format!("a list of {total} elements is more than any engine or target can hold");
             let diagnostic = Diagnostic::error("list-too-large", message)
                 .at(span, "in this type")
                 .note(format!("at most {} elements are possible", ir::MAX_LIST_ELEMENTS));
-            // Pictures of video decoders are that large; such a program means something, though nothing here runs it.
-            if total <= LARGEST_MEANT {
-                self.session.report_unsupported(diagnostic);
-            } else {
-                self.report(diagnostic);
-                *ty = Ty { elem: Elem::Poison, dims: vec![crate::types::UNKNOWN; ty.dims.len()] };
-            }
+            self.report(diagnostic);
+            *ty = Ty { elem: Elem::Poison, dims: vec![crate::types::UNKNOWN; ty.dims.len()] };
         }
     }
 
@@ -339,12 +334,14 @@ impl Builder<'_> {
                         Elem::Int(Bounds { signed, width })
                     }
                     _ => {
-                        self.error(
-                            "width-too-large",
-                            format!("an integer of {} bits is too wide", crate::lists::short(&width)),
-                            size.span,
-                            format!("at most {} bits are possible", ir::MAX_WIDTH),
-                        );
+                        let message = format!("an integer of {} bits is too wide", crate::lists::short(&width));
+                        let mut diagnostic = Diagnostic::error("width-too-large", message)
+                            .at(size.span, format!("at most {} bits are possible", ir::MAX_WIDTH));
+                        if let ast::ExprKind::Binary { op: ast::BinaryOp::Shl | ast::BinaryOp::Pow, .. } = size.kind {
+                            diagnostic =
+                                diagnostic.help("a width is a number of bits: `n` of them hold `1 << n` values");
+                        }
+                        self.report(diagnostic);
                         Elem::Poison
                     }
                 }
@@ -374,7 +371,7 @@ impl Builder<'_> {
                         headrace_source::Diagnostic::error(
                             "list-too-large",
                             format!(
-                                "a list of {} elements is more than any target can hold",
+                                "a list of {} elements is more than any engine or target can hold",
                                 crate::lists::short(&value)
                             ),
                         )

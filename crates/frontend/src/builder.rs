@@ -65,6 +65,8 @@ pub(crate) struct Builder<'a> {
     pub params: Vec<Option<ParamValue>>,
     pub variables: Vec<VarSlot>,
     variable_ids: HashMap<(EntityId, Member), VariableId>,
+    /// Positions of the parameters that something needs.
+    pub used_params: HashSet<u32>,
     pub procedures: Vec<ProcedureSlot>,
     pub procedure_ids: HashMap<ProcedureKey, ir::ProcedureId>,
     pub procedure_names: HashSet<String>,
@@ -110,6 +112,7 @@ impl<'a> Builder<'a> {
             params,
             variables: Vec::new(),
             variable_ids: HashMap::new(),
+            used_params: HashSet::new(),
             procedures: Vec::new(),
             procedure_ids: HashMap::new(),
             procedure_names: HashSet::new(),
@@ -192,6 +195,9 @@ impl<'a> Builder<'a> {
     /// A member, unless it is private to another file.
     fn accessible(&mut self, entity: EntityId, member: Member, name: &QualifiedName) -> Resolved {
         let file = self.file(entity);
+        if let Member::Param(at) | Member::EntityParam(at) = member {
+            self.used_params.insert(at);
+        }
         if entity == self.body.home || file.unit().is_some() {
             return Resolved::Member(entity, member);
         }
@@ -372,7 +378,14 @@ impl<'a> Builder<'a> {
             }
         }
         let Some(value) = &decl.value else {
-            return ty.known().map(|ty| Value::zero(&ty));
+            let ty = ty.known()?;
+            if ty.len() as u64 > crate::actor::MAX_SCALARS {
+                let message = format!("a constant needs a list of {} elements", ty.len());
+                let most = format!("at most {} are possible for that", crate::actor::MAX_SCALARS);
+                self.error("list-too-large", message, decl.name.span, most);
+                return None;
+            }
+            return Some(Value::zero(&ty));
         };
         let mut body = Body::constant(home);
         body.initial = true;

@@ -27,12 +27,8 @@ pub fn elaborate(
     top: &Top,
     parameters: &[(String, String)],
 ) -> Option<Network> {
-    session.to_run = true;
     let (node, actors, name) = instantiate(session, provider, top, parameters, false)?;
-    if session.has_errors() {
-        return None;
-    }
-    let network = flatten(session, &name, &node, actors);
+    let network = flatten(session, &name, &node, actors, true);
     if session.has_errors() { None } else { network }
 }
 
@@ -43,7 +39,9 @@ pub fn hierarchy(
     top: &Top,
     parameters: &[(String, String)],
 ) -> Option<Node> {
-    let (node, _, _) = instantiate(session, provider, top, parameters, false)?;
+    let (node, actors, name) = instantiate(session, provider, top, parameters, false)?;
+    // For what only the flat network shows.
+    let _ = flatten(session, &name, &node, actors, true);
     if session.has_errors() { None } else { Some(node) }
 }
 
@@ -52,7 +50,6 @@ pub fn hierarchy(
 ///
 /// What could be made of it comes back, without actors that depend on parameters that are not known; it is not to run.
 pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) -> Option<Network> {
-    session.to_run = false;
     let (entity, args) = resolve(session, provider, top)?;
     let file = session.file(entity);
     if file.unit().is_some() {
@@ -62,11 +59,8 @@ pub fn check(session: &mut Session, provider: &dyn SourceProvider, top: &Top) ->
     let mut elaborator = Elaborator::new(session, provider, true);
     let node = elaborator.instantiate(entity, args, None, true);
     let actors = std::mem::take(&mut elaborator.actors);
-    if session.has_errors() {
-        return None;
-    }
     // For what only the flat network shows.
-    flatten(session, &file.name, &node, actors)
+    flatten(session, &file.name, &node, actors, false)
 }
 
 fn instantiate(
@@ -174,11 +168,22 @@ fn parameter(
     }
     // An entity of that class shows whether the parameter takes a value or an entity.
     let before = session.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
-    let text = format!("{}({name} = {value})", file.name);
+    let mut class = file.name.as_str();
+    if !class.split('.').all(is_identifier) {
+        // A file is called like much that is no name in a program.
+        class = "TopEntity$";
+        session.alias(class, entity);
+    }
+    let text = format!("{class}({name} = {value})");
     let bound = command_line(session, provider, &format!("{COMMAND_LINE}, --set {name}"), &text)?;
     let after = session.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
     let arg = bound.args.into_iter().next_back()?;
     (before == after && !matches!(arg.value, ArgValue::Wrong)).then_some(arg)
+}
+
+fn is_identifier(part: &str) -> bool {
+    !part.starts_with(|c: char| c.is_ascii_digit())
+        && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
 }
 
 fn check_unit(session: &mut Session, provider: &dyn SourceProvider, entity: EntityId) {

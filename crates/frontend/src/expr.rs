@@ -263,8 +263,15 @@ impl Builder<'_> {
                 let slot = &self.variables[id.index()];
                 let (mutable, ty) = (slot.mutable, slot.ty.clone());
                 if self.body.constant_from.is_some() && mutable && !self.body.initial {
-                    self.not_constant(name, "a variable that the actor assigns to");
-                    return None;
+                    if !self.body.is_size {
+                        self.not_constant(name, "a variable that the actor assigns to");
+                        return None;
+                    }
+                    self.report(
+                        Diagnostic::warning("not-constant", format!("`{}` is assigned to by the actor", name.text))
+                            .at(name.span, "its initial value counts here")
+                            .help("declare a constant with `=` for what must be known before the program runs"),
+                    );
                 }
                 Some((Root::Actor(id), ty))
             }

@@ -40,10 +40,14 @@ impl Constants for Known<'_> {
 
 impl Builder<'_> {
     /// The value of a constant integer expression; `what` it is for stands in messages.
+    ///
+    /// Of a variable that is assigned to, its initial value counts, as it does in Orcc.
     pub fn fold_int(&mut self, expr: &ast::Expr, what: &str) -> Folded<Int> {
+        let is_size = std::mem::replace(&mut self.body.is_size, true);
         let outer = self.used_changed.take();
         let folded = self.fold(expr, what);
         let used = std::mem::replace(&mut self.used_changed, outer);
+        self.body.is_size = is_size;
         if let (Folded::Known(_), Some(changed), 0) = (&folded, used, self.dead) {
             self.report_changed(what, &changed, expr.span);
             return Folded::Wrong;
@@ -161,7 +165,7 @@ impl Builder<'_> {
     pub fn evaluate(&mut self, body: &[Stmt], local: ir::LocalId, span: Span) -> Folded<Value> {
         loop {
             let budget = CONSTANT_STEPS.min(self.session.steps_left()).max(LEAST_STEPS);
-            let initial = self.body.initial;
+            let initial = self.body.initial || self.body.is_size;
             let known = Known { variables: &self.variables, procedures: &self.procedures, initial };
             let mut evaluator = Evaluator::new(&known, budget);
             let outcome = evaluator.run(&self.body.locals, body, local, span);

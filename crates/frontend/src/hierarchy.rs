@@ -46,6 +46,8 @@ pub struct ActorNode {
     pub inputs: Vec<PortType>,
     /// Output ports.
     pub outputs: Vec<PortType>,
+    /// What the variables of an instance take in memory.
+    pub(crate) state_bytes: u64,
     /// Among the elaborated actors, when it has no errors.
     pub(crate) index: Option<ActorId>,
 }
@@ -146,20 +148,20 @@ impl Node {
 }
 
 impl NetworkNode {
-    pub(crate) fn source_elem(&self, end: End) -> Option<Elem> {
+    pub(crate) fn source_port(&self, end: End) -> Option<&PortType> {
         let ports = match end.child {
-            None => &self.inputs,
+            None => self.inputs.as_slice(),
             Some(child) => self.children.get(child)?.node.outputs(),
         };
-        ports.get(end.port).map(|port| port.elem)
+        ports.get(end.port)
     }
 
-    pub(crate) fn target_elem(&self, end: End) -> Option<Elem> {
+    pub(crate) fn target_port(&self, end: End) -> Option<&PortType> {
         let ports = match end.child {
-            None => &self.outputs,
+            None => self.outputs.as_slice(),
             Some(child) => self.children.get(child)?.node.inputs(),
         };
-        ports.get(end.port).map(|port| port.elem)
+        ports.get(end.port)
     }
 
     /// The target of a connection as a user writes it.

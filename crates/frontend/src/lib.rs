@@ -42,4 +42,4 @@ mod visit;
 pub use elaborate::{Top, check, elaborate, hierarchy};
 pub use expand::{Expanded, expand};
 pub use hierarchy::{ActorNode, Child, End, Link, NetworkNode, Node, PortType};
-pub use session::{Session, SourceKind, SourceProvider, SourceText};
+pub use session::{DEFAULT_STATE_BYTES, Session, SourceKind, SourceProvider, SourceText};

@@ -1,6 +1,6 @@
 //! A parsed file and the names that it defines.
 
-use crate::session::SourceKind;
+use crate::session::{SourceKind, split_name};
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, Entity, Text};
 use std::collections::HashMap;
@@ -31,26 +31,30 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Takes a tree in; `name` is where it was found, which must agree with what it says of itself.
-    pub fn new(tree: ast::File, name: Option<&str>, kind: SourceKind) -> (Self, Vec<Diagnostic>) {
+    /// Takes a tree in; `name` is where it was found and `file` what its file is called, if there is one, which must
+    /// agree with what it says of itself.
+    pub fn new(tree: ast::File, name: Option<&str>, file: Option<&str>, kind: SourceKind) -> (Self, Vec<Diagnostic>) {
         let mut problems = Vec::new();
         let own = tree.entity.name().clone();
         let own_package = tree.package.as_ref().map_or("", |package| package.text.as_str());
-        let own_name =
-            if own_package.is_empty() { own.text.to_string() } else { format!("{own_package}.{}", own.text) };
-        let name = match name {
-            None => own_name,
+        let wrong_name = |base: &str| {
+            Diagnostic::error("wrong-entity-name", format!("`{}` stands in a file named for `{base}`", own.text))
+                .at(own.span, format!("must be `{base}`, as the file is"))
+                .help("rename the entity or the file")
+        };
+        let (name, package) = match name {
+            None => {
+                // A text that no file holds may be called anything.
+                if let Some(base) = file.filter(|base| *base != own.text && kind != SourceKind::Xdf) {
+                    problems.push(wrong_name(base));
+                }
+                let dot = if own_package.is_empty() { "" } else { "." };
+                (format!("{own_package}{dot}{}", own.text), own_package.to_string())
+            }
             Some(found) => {
-                let (package, base) = found.rsplit_once('.').unwrap_or(("", found));
+                let (package, base) = split_name(found, file.unwrap_or_default());
                 if base != own.text && kind != SourceKind::Xdf {
-                    problems.push(
-                        Diagnostic::error(
-                            "wrong-entity-name",
-                            format!("`{}` stands in a file named for `{base}`", own.text),
-                        )
-                        .at(own.span, format!("must be `{base}`, as the file is"))
-                        .help("rename the entity or the file"),
-                    );
+                    problems.push(wrong_name(base));
                 }
                 if let Some(stated) = &tree.package
                     && stated.text != package
@@ -63,10 +67,9 @@ impl Loaded {
                             .help("the package is the folder path below the source root"),
                     );
                 }
-                found.to_string()
+                (found.to_string(), package.to_string())
             }
         };
-        let package = name.rsplit_once('.').map_or(String::new(), |(package, _)| package.to_string());
         let (members, callables) = members(&tree, &mut problems);
         (Self { name, package, tree, members, callables }, problems)
     }

@@ -6,12 +6,12 @@ use crate::hierarchy::{ActorNode, Child, End, Link, NetworkNode, Node, PortType}
 use crate::members::{Loaded, Member};
 use crate::network_scope::Scope;
 use crate::session::{EntityId, Lookup, Session, SourceProvider};
-use crate::types::{Elem, Ty};
+use crate::types::Ty;
 use headrace_ir as ir;
 use headrace_ir::Value;
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast::{self, Text};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Most instances and connections that one network may come to.
@@ -58,6 +58,16 @@ pub(crate) enum ArgValue {
 struct Bound {
     values: Vec<Option<ParamValue>>,
     entities: Vec<Option<Rc<EntityValue>>>,
+    /// Positions of those that were given nothing and have no default; they are unknown.
+    missing: Vec<usize>,
+}
+
+/// What a class with its arguments came to.
+#[derive(Clone)]
+struct Instantiated {
+    node: Node,
+    /// Positions of the parameters that something in it needs.
+    used_params: Rc<HashSet<u32>>,
 }
 
 /// An instance that is still to be elaborated.
@@ -99,7 +109,7 @@ pub(crate) struct Elaborator<'a> {
     pub actors: Vec<ir::Actor>,
     /// Parameters without a value are unknown, not missing.
     pub checking: bool,
-    nodes: HashMap<String, Node>,
+    nodes: HashMap<String, Instantiated>,
     in_progress: Vec<EntityId>,
     n_instances: usize,
     /// Scalars that variables may still have.
@@ -129,15 +139,29 @@ impl<'a> Elaborator<'a> {
             self.report_at(diagnostic, span, "cannot be instantiated");
             return Node::Unknown;
         }
-        let Some(bound) = self.bind(&file, args, span, top) else {
+        let Some(bound) = self.bind(&file, args, top) else {
             return Node::Unknown;
         };
+        let missing = bound.missing.clone();
+        let Some(found) = self.instantiate_bound(class, bound, &file, span) else {
+            return Node::Unknown;
+        };
+        if self.report_missing(&file, &missing, &found.used_params, span) { found.node } else { Node::Unknown }
+    }
+
+    fn instantiate_bound(
+        &mut self,
+        class: EntityId,
+        bound: Bound,
+        file: &Loaded,
+        span: Option<Span>,
+    ) -> Option<Instantiated> {
         let key = key(class, &bound);
-        if let Some(node) = self.nodes.get(&key) {
-            return node.clone();
+        if let Some(found) = self.nodes.get(&key) {
+            return Some(found.clone());
         }
-        let node = match file.network() {
-            None => self.actor(class, bound.values, &file),
+        let (node, used_params) = match file.network() {
+            None => self.actor(class, bound.values, file),
             Some(network) => {
                 let depth = self.in_progress.len();
                 let again = self.in_progress.iter().filter(|&&other| other == class).count();
@@ -148,18 +172,55 @@ impl<'a> Elaborator<'a> {
                     )
                     .also(network.name.span, "declared here");
                     self.report_at(diagnostic, span, "instantiated again here");
-                    return Node::Unknown;
+                    return None;
                 }
                 self.in_progress.push(class);
-                let node = stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || {
-                    self.network(class, bound.values, bound.entities, &file)
+                let found = stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || {
+                    self.network(class, bound.values, bound.entities, file)
                 });
                 self.in_progress.pop();
-                node
+                found
             }
         };
-        self.nodes.insert(key, node.clone());
-        node
+        let found = Instantiated { node, used_params: Rc::new(used_params) };
+        self.nodes.insert(key, found.clone());
+        Some(found)
+    }
+
+    /// Says which parameters have no value; false when one of them is needed.
+    fn report_missing(&mut self, file: &Loaded, missing: &[usize], used: &HashSet<u32>, span: Option<Span>) -> bool {
+        let names: Vec<&ast::Name> = match (file.actor(), file.network()) {
+            (Some(actor), _) => actor.params.iter().map(|param| &param.name).collect(),
+            (_, Some(network)) => network.params.iter().map(ast::NetworkParam::name).collect(),
+            _ => Vec::new(),
+        };
+        let is_used = |at: &&usize| used.contains(&(**at as u32));
+        let needed: Vec<&ast::Name> = missing.iter().filter(is_used).map(|&at| names[at]).collect();
+        let listed = |names: &[&ast::Name]| {
+            let plural = if names.len() == 1 { "" } else { "s" };
+            let names: Vec<String> = names.iter().map(|name| format!("`{}`", name.text)).collect();
+            format!("parameter{plural} {}", names.join(", "))
+        };
+        let Some(first) = needed.first() else {
+            let idle: Vec<&ast::Name> = missing.iter().map(|&at| names[at]).collect();
+            if let Some(first) = idle.first() {
+                let message = format!("`{}` has no value for its {}, and no use for it", file.name, listed(&idle));
+                self.session.report(Diagnostic::warning("missing-parameter", message).at(first.span, "never used"));
+            }
+            return true;
+        };
+        let mut diagnostic = Diagnostic::error(
+            "missing-parameter",
+            format!("`{}` needs a value for its {}", file.name, listed(&needed)),
+        );
+        diagnostic = match span {
+            Some(_) => diagnostic.also(first.span, "has no default"),
+            None => diagnostic
+                .at(first.span, "has no default")
+                .help(format!("give a value, as in `--set {}=...`", first.text)),
+        };
+        self.report_at(diagnostic, span, "missing here");
+        false
     }
 
     fn report_at(&mut self, diagnostic: Diagnostic, span: Option<Span>, label: &str) {
@@ -169,11 +230,11 @@ impl<'a> Elaborator<'a> {
         });
     }
 
-    fn actor(&mut self, class: EntityId, values: Vec<Option<ParamValue>>, file: &Loaded) -> Node {
+    fn actor(&mut self, class: EntityId, values: Vec<Option<ParamValue>>, file: &Loaded) -> (Node, HashSet<u32>) {
         let Some(elaborated) =
             actor::elaborate(self.session, self.provider, class, values, self.checking, &mut self.room)
         else {
-            return Node::Unknown;
+            return (Node::Unknown, HashSet::new());
         };
         let index = elaborated.actor.map(|actor| {
             self.actors.push(actor);
@@ -182,17 +243,19 @@ impl<'a> Elaborator<'a> {
         let ports = |ports: Vec<(String, Ty, Span)>| -> Vec<PortType> {
             ports.into_iter().map(|(name, ty, span)| PortType { name, elem: ty.elem, span }).collect()
         };
-        Node::Actor(Rc::new(ActorNode {
+        let node = ActorNode {
             class: file.name.clone(),
             entity: class,
             inputs: ports(elaborated.signature.inputs),
             outputs: ports(elaborated.signature.outputs),
+            state_bytes: elaborated.state_bytes,
             index,
-        }))
+        };
+        (Node::Actor(Rc::new(node)), elaborated.used_params)
     }
 
     /// Matches arguments with parameters; `None` when they do not fit.
-    fn bind(&mut self, file: &Loaded, args: Vec<BoundArg>, span: Option<Span>, top: bool) -> Option<Bound> {
+    fn bind(&mut self, file: &Loaded, args: Vec<BoundArg>, top: bool) -> Option<Bound> {
         // (name, is an entity, has a default, declared at)
         let params: Vec<(&ast::Name, bool, bool)> = match (file.actor(), file.network()) {
             (Some(actor), _) => actor.params.iter().map(|param| (&param.name, false, param.value.is_some())).collect(),
@@ -206,7 +269,8 @@ impl<'a> Elaborator<'a> {
                 .collect(),
             _ => return None,
         };
-        let mut bound = Bound { values: vec![None; params.len()], entities: vec![None; params.len()] };
+        let mut bound =
+            Bound { values: vec![None; params.len()], entities: vec![None; params.len()], missing: Vec::new() };
         let mut given: Vec<Option<Span>> = vec![None; params.len()];
         let mut fine = true;
         for (position, arg) in args.into_iter().enumerate() {
@@ -263,35 +327,18 @@ impl<'a> Elaborator<'a> {
         if !fine {
             return None;
         }
-        let mut missing = Vec::new();
-        for (at, (param, is_entity, has_default)) in params.iter().enumerate() {
+        for (at, (_, is_entity, has_default)) in params.iter().enumerate() {
             if given[at].is_some() || *has_default {
                 continue;
             }
-            if top && self.checking {
-                if *is_entity {
-                    let unknown = EntityValue { class: None, args: Vec::new() };
-                    bound.entities[at] = Some(Rc::new(unknown));
-                } else {
-                    bound.values[at] = Some(ParamValue::Unknown);
-                }
+            if *is_entity {
+                bound.entities[at] = Some(Rc::new(EntityValue { class: None, args: Vec::new() }));
             } else {
-                missing.push(*param);
+                bound.values[at] = Some(ParamValue::Unknown);
             }
-        }
-        if let Some(first) = missing.first() {
-            let names: Vec<String> = missing.iter().map(|param| format!("`{}`", param.text)).collect();
-            let plural = if missing.len() == 1 { "" } else { "s" };
-            let message = format!("`{}` needs a value for its parameter{plural} {}", file.name, names.join(", "));
-            let mut diagnostic = Diagnostic::error("missing-parameter", message);
-            diagnostic = match span {
-                Some(_) => diagnostic.also(first.span, "has no default"),
-                None => diagnostic
-                    .at(first.span, "has no default")
-                    .help(format!("give a value, as in `--set {}=...`", first.text)),
-            };
-            self.report_at(diagnostic, span, "missing here");
-            return None;
+            if !(top && self.checking) {
+                bound.missing.push(at);
+            }
         }
         Some(bound)
     }
@@ -302,8 +349,8 @@ impl<'a> Elaborator<'a> {
         values: Vec<Option<ParamValue>>,
         entities: Vec<Option<Rc<EntityValue>>>,
         file: &Loaded,
-    ) -> Node {
-        let Some(network) = file.network() else { return Node::Unknown };
+    ) -> (Node, HashSet<u32>) {
+        let Some(network) = file.network() else { return (Node::Unknown, HashSet::new()) };
         check_network_imports(self.session, self.provider, file);
         let mut scope = Scope {
             builder: Builder::new(self.session, self.provider, class, values),
@@ -340,9 +387,10 @@ impl<'a> Elaborator<'a> {
         let conditional = scope.conditional_ports(&network.structure);
         inputs.list.retain(|port| !conditional.contains(port.name.as_str()));
         outputs.list.retain(|port| !conditional.contains(port.name.as_str()));
-        let Scope { requests, links, steps, .. } = scope;
+        let Scope { requests, links, steps, builder, .. } = scope;
+        let used_params = builder.used_params;
         if steps > MAX_INSTANCES {
-            return Node::Unknown;
+            return (Node::Unknown, used_params);
         }
         self.n_instances += requests.len() + links.len();
         if self.n_instances > MAX_INSTANCES {
@@ -350,7 +398,7 @@ impl<'a> Elaborator<'a> {
                 Diagnostic::error("network-too-large", format!("more than {MAX_INSTANCES} instances and connections"))
                     .at(network.name.span, "in this network"),
             );
-            return Node::Unknown;
+            return (Node::Unknown, used_params);
         }
         let mut children = Vec::with_capacity(requests.len());
         for request in requests {
@@ -380,7 +428,7 @@ impl<'a> Elaborator<'a> {
             span: network.name.span,
         };
         self.connect(&mut node, links);
-        Node::Network(Rc::new(node))
+        (Node::Network(Rc::new(node)), used_params)
     }
 
     /// Looks up the ports of the connections and checks what they join.
@@ -393,11 +441,6 @@ impl<'a> Elaborator<'a> {
                 incomplete = true;
                 continue;
             };
-            let source = node.source_elem(from);
-            let target = node.target_elem(to);
-            if let (Some(source), Some(target)) = (source, target) {
-                self.check_types(source, target, link.span);
-            }
             let at = node.links.len();
             if let Some(first) = node.by_target.get(&to) {
                 let first = node.links[*first].span;
@@ -419,26 +462,6 @@ impl<'a> Elaborator<'a> {
         }
         if !incomplete {
             self.warn_unconnected(node);
-        }
-    }
-
-    fn check_types(&mut self, source: Elem, target: Elem, span: Span) {
-        if !source.converts_to(target) {
-            self.session.report(
-                Diagnostic::error("type-mismatch", format!("`{source}` tokens cannot become `{target}`"))
-                    .at(span, "the two ports do not go together"),
-            );
-            return;
-        }
-        if let (Elem::Int(from), Elem::Int(to)) = (source, target)
-            && let (true, Some(to)) = (from.is_known(), to.int_type())
-            && !from.fits(to)
-        {
-            self.session.report(
-                Diagnostic::warning("narrowing-connection", format!("`{source}` tokens are cut down to `{target}`"))
-                    .at(span, format!("not every `{source}` is a `{target}`"))
-                    .help("convert in an actor if this is meant"),
-            );
         }
     }
 

@@ -218,6 +218,7 @@ impl Scope<'_, '_> {
         if name.is_simple()
             && let Some(Member::EntityParam(at)) = self.file.members.get(&name.text)
         {
+            self.builder.used_params.insert(*at);
             let value = self.entities.get(*at as usize)?.as_ref()?;
             return Some((value.class, value.args.clone()));
         }

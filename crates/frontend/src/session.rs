@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Steps of the evaluator that all constants of a run may take together.
 const TOTAL_STEPS: u64 = 1 << 26;
 
+/// What the variables of all instances of a network may take in memory unless the user says otherwise, in bytes.
+pub const DEFAULT_STATE_BYTES: u64 = 1 << 32;
+
 /// How a source text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
@@ -76,14 +79,23 @@ pub struct Session {
     steps_spent: u64,
     /// Networks in XDF, in which Orcc takes arguments that no parameter takes.
     xdf: HashSet<headrace_source::FileId>,
-    /// What comes out is to run, so that nothing may be in it that only the language has.
-    pub(crate) to_run: bool,
+    /// What the variables of all instances of a network may take in memory, in bytes, if that is not the default.
+    state_bytes: Option<u64>,
 }
 
 impl Session {
     /// A session that has read nothing.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets what the variables of all instances of a network may take in memory, in bytes.
+    pub fn set_state_bytes(&mut self, bytes: u64) {
+        self.state_bytes = Some(bytes);
+    }
+
+    pub(crate) fn state_bytes(&self) -> u64 {
+        self.state_bytes.unwrap_or(DEFAULT_STATE_BYTES)
     }
 
     /// What was found so far, in the order in which it was found.
@@ -123,14 +135,6 @@ impl Session {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds a problem with what the language has and nothing here can run: a warning until it is to run.
-    pub(crate) fn report_unsupported(&mut self, mut diagnostic: Diagnostic) {
-        if !self.to_run {
-            diagnostic.severity = Severity::Warning;
-        }
-        self.report(diagnostic);
-    }
-
     pub(crate) fn is_xdf(&self, span: Span) -> bool {
         self.xdf.contains(&span.file)
     }
@@ -141,6 +145,11 @@ impl Session {
 
     pub(crate) fn spend_steps(&mut self, steps: u64) {
         self.steps_spent = self.steps_spent.saturating_add(steps);
+    }
+
+    /// A further name for an entity, for texts that cannot have its own.
+    pub(crate) fn alias(&mut self, name: &str, entity: EntityId) {
+        self.by_name.insert(name.to_string(), Lookup::Found(entity));
     }
 
     pub(crate) fn file(&self, id: EntityId) -> Arc<Loaded> {
@@ -176,11 +185,13 @@ impl Session {
             self.xdf.insert(file);
         }
         let text = self.sources.text(file);
+        let display = self.sources.name(file);
+        let base = base_name(display).to_owned();
+        let named = !display.ends_with(&base);
         let (tree, problems) = match source.kind {
             SourceKind::Cal | SourceKind::Nl => headrace_syntax::parse(file, text),
             SourceKind::Xdf => {
-                let base = name.map_or_else(|| base_name(self.sources.name(file)), |name| last_part(name).to_string());
-                headrace_syntax::xdf::read(file, &base, text)
+                headrace_syntax::xdf::read(file, name.map_or(&base, |name| split_name(name, &base).1), text)
             }
         };
         let broken = problems.iter().any(|problem| problem.severity == Severity::Error);
@@ -190,7 +201,7 @@ impl Session {
         let Some(tree) = tree else {
             return Lookup::Broken;
         };
-        let (loaded, problems) = Loaded::new(tree, name, source.kind);
+        let (loaded, problems) = Loaded::new(tree, name, named.then_some(&base), source.kind);
         let own_name = loaded.name.clone();
         let id = EntityId(self.files.len() as u32);
         self.files.push(Arc::new(loaded));
@@ -205,13 +216,35 @@ impl Session {
     }
 }
 
-/// The last part of a qualified name.
-fn last_part(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(_, last)| last)
+/// The package and the last part of a qualified name; the file may have dots in its name `base`.
+pub(crate) fn split_name<'n>(name: &'n str, base: &str) -> (&'n str, &'n str) {
+    if name == base {
+        return ("", name);
+    }
+    let package = name.strip_suffix(base).and_then(|rest| rest.strip_suffix('.')).filter(|_| base.contains('.'));
+    match package {
+        Some(package) => (package, &name[package.len() + 1..]),
+        None => name.rsplit_once('.').unwrap_or(("", name)),
+    }
 }
 
-/// The name of an entity whose file has this path.
-fn base_name(path: &str) -> String {
+/// The name of an entity whose file has this path; all of it where it has no ending.
+fn base_name(path: &str) -> &str {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    file.split('.').next().unwrap_or(file).to_string()
+    file.rsplit_once('.').map_or(file, |(base, _)| base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{base_name, split_name};
+
+    #[test]
+    fn names_of_files() {
+        assert_eq!(base_name("a/b/C-d.xdf"), "C-d");
+        assert_eq!(base_name("v1.2.cal"), "v1.2");
+        assert_eq!(base_name("--set N"), "--set N");
+        assert_eq!(split_name("p.q.A", "A"), ("p.q", "A"));
+        assert_eq!(split_name("p.q.v1.2", "v1.2"), ("p.q", "v1.2"));
+        assert_eq!(split_name("A", "B"), ("", "A"));
+    }
 }

@@ -105,7 +105,7 @@ fn constants_in_any_order_and_initial_values_of_earlier_variables() {
     accepted("int keySize := 32; int Nk := (keySize >> 2); action In:[x] ==> Out:[Nk] do keySize := x; end");
     refused(
         "int a := 4; action In:[x] repeat a ==> do a := 3; end",
-        &["not-constant `a` is a variable that the actor assigns to, not a constant"],
+        &["?not-constant `a` is assigned to by the actor"],
     );
     accepted("int a := 4; action In:[x] repeat a ==> Out:[a] end");
     refused(

@@ -2,7 +2,7 @@
 
 use crate::code::{self, ActionCode, ActorCode, Home};
 use crate::fifo::{Fifo, Outgoing, decode};
-use crate::machine::{Class, Extent, Fault, Machine, Memory, Stop};
+use crate::machine::{Extent, Fault, Machine, Memory, Stop};
 use crate::order::Agenda;
 use crate::setup::{check_positions, distances, initialise};
 use crate::trace::{Firing, PortTokens, TraceSink};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Most scalars that all constants and state variables of a network may have together.
-const MAX_STATE: usize = 1 << 27;
+const MAX_STATE: usize = 1 << 32;
 
 /// Most tokens that all FIFOs of a network may hold together.
 const MAX_TOKENS: u64 = 1 << 28;
@@ -134,7 +134,7 @@ impl Interpreter {
                     "state-too-large",
                     "the constants and variables of all instances need too much memory",
                 )
-                .note(format!("{} scalars, of at most {MAX_STATE}", base.total())),
+                .note(format!("{} words of 64 bits, of at most {MAX_STATE}", base.total())),
             ]);
         }
         let mut memory = Memory::default();
@@ -150,12 +150,7 @@ impl Interpreter {
             let actor = &network.actors[running.actor];
             for (variable, home) in actor.variables.iter().zip(&homes[running.actor]) {
                 if let Home::State(at) = home {
-                    let base = match Class::of(variable.ty.element) {
-                        Class::Word => running.base.words,
-                        Class::Wide => running.base.wides,
-                        Class::Text => running.base.texts,
-                    };
-                    initialise(&mut memory, base + at, variable);
+                    initialise(&mut memory, running.base.of(&variable.ty) + at, variable);
                 }
             }
         }

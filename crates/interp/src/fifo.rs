@@ -33,7 +33,7 @@ pub(crate) fn low_word(value: &Int) -> i64 {
     }
 }
 
-/// A scalar outside the memories. Strings are never tokens.
+/// A scalar outside the memories. A string is the number that stands for it as a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Word(i64),
@@ -172,6 +172,15 @@ impl Fifo {
         }
     }
 
+    /// Every `step`th word from position `from` on.
+    pub fn words(&self, from: usize, step: usize) -> impl Iterator<Item = i64> {
+        let queue = match &self.tokens {
+            Tokens::Words(queue) => Some(queue),
+            Tokens::Wides(_) => None,
+        };
+        queue.into_iter().flat_map(move |queue| queue.iter().copied().skip(from).step_by(step))
+    }
+
     /// The same for tokens wider than a word.
     pub fn peek_wides(&self, from: usize, step: usize, out: &mut [Int]) {
         if let Tokens::Wides(queue) = &self.tokens {
@@ -238,7 +247,7 @@ pub(crate) fn decode(ty: Scalar, tokens: &[u8], out: &mut Outgoing) {
             Scalar::Bool => i64::from(bits != 0),
             Scalar::Int(int) => wrap_word(int, bits as i64),
             Scalar::Real(real_type) => real::from_bits(bits, real_type).to_bits() as i64,
-            Scalar::String => 0,
+            Scalar::String => bits as i64,
         });
     }
 }

@@ -1,8 +1,9 @@
 //! What compiled code runs on: one memory for constants, state and frames, and the way to the world outside.
 //!
 //! Scalars of up to 64 bits, booleans and reals are 64-bit words: signed integers sign-extended, unsigned ones
-//! zero-extended (so `uint(size=64)` is a bit pattern), reals as the bits of a binary64. Wider integers and strings have
-//! memories of their own. A list is contiguous in the memory of its elements, and a reference to it is an address there.
+//! zero-extended (so `uint(size=64)` is a bit pattern), reals as the bits of a binary64. Lists of them take only the bytes
+//! that their elements need ([`Element`]), in a memory of bytes. Wider integers and strings have memories of their own. A
+//! list is contiguous in the memory of its elements, and a reference to it is an address there.
 
 use crate::code::ProcedureCode;
 use headrace_engine::Host;
@@ -59,10 +60,69 @@ impl Class {
     }
 }
 
-/// Positions in, or sizes of, the three memories.
+/// How the words of a list lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    Word,
+}
+
+impl Element {
+    /// The narrowest form that holds all words of a type.
+    pub fn of(scalar: Scalar) -> Element {
+        match scalar {
+            Scalar::Bool => Element::U8,
+            Scalar::Int(int) => match (int.width, int.signed) {
+                (0..=8, false) => Element::U8,
+                (0..=8, true) => Element::I8,
+                (9..=16, false) => Element::U16,
+                (9..=16, true) => Element::I16,
+                (17..=32, false) => Element::U32,
+                (17..=32, true) => Element::I32,
+                _ => Element::Word,
+            },
+            Scalar::Real(_) | Scalar::String => Element::Word,
+        }
+    }
+
+    /// Bytes of an element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Element::U8 | Element::I8 => 1,
+            Element::U16 | Element::I16 => 2,
+            Element::U32 | Element::I32 => 4,
+            Element::Word => 8,
+        }
+    }
+}
+
+/// The expression for each form of elements, which is a constant in it: how an element lies is settled when code is made.
+macro_rules! for_element {
+    ($element:expr, $name:ident => $body:expr) => {
+        for_element!(@ $element, $name => $body; U8 I8 U16 I16 U32 I32 Word)
+    };
+    (@ $element:expr, $name:ident => $body:expr; $($form:ident)*) => {
+        match $element {
+            $($crate::machine::Element::$form => {
+                const $name: $crate::machine::Element = $crate::machine::Element::$form;
+                $body
+            })*
+        }
+    };
+}
+pub(crate) use for_element;
+
+/// Positions in, or sizes of, the memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub words: usize,
+    /// In bytes.
+    pub lists: usize,
     pub wides: usize,
     pub texts: usize,
 }
@@ -70,6 +130,11 @@ pub(crate) struct Extent {
 impl Extent {
     /// Makes room for a variable and returns its position in the memory of its class.
     pub fn allocate(&mut self, ty: &Type) -> usize {
+        if let (Class::Word, true) = (Class::of(ty.element), ty.is_list()) {
+            let position = self.lists;
+            self.lists = position.saturating_add(ty.len().saturating_mul(Element::of(ty.element).bytes()));
+            return position;
+        }
         let memory = match Class::of(ty.element) {
             Class::Word => &mut self.words,
             Class::Wide => &mut self.wides,
@@ -80,17 +145,28 @@ impl Extent {
         position
     }
 
+    /// The position in the memory that variables of a type lie in.
+    pub fn of(&self, ty: &Type) -> usize {
+        match Class::of(ty.element) {
+            Class::Word if ty.is_list() => self.lists,
+            Class::Word => self.words,
+            Class::Wide => self.wides,
+            Class::Text => self.texts,
+        }
+    }
+
     pub fn plus(self, other: Extent) -> Extent {
         Extent {
             words: self.words.saturating_add(other.words),
+            lists: self.lists.saturating_add(other.lists),
             wides: self.wides.saturating_add(other.wides),
             texts: self.texts.saturating_add(other.texts),
         }
     }
 
-    /// All memories together, as a measure of size.
+    /// All memories together in words, as a measure of size.
     pub fn total(self) -> usize {
-        self.words.saturating_add(self.wides).saturating_add(self.texts)
+        self.words.saturating_add(self.lists / 8).saturating_add(self.wides).saturating_add(self.texts)
     }
 }
 
@@ -98,11 +174,38 @@ impl Extent {
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub words: Vec<i64>,
+    pub lists: Vec<u8>,
     pub wides: Vec<Int>,
     pub texts: Vec<String>,
 }
 
 impl Memory {
+    /// The word that an element at an address in the memory of lists stands for.
+    #[inline(always)]
+    pub fn element(&self, element: Element, at: usize) -> i64 {
+        let bytes = &self.lists[at..];
+        match element {
+            Element::U8 => i64::from(bytes[0]),
+            Element::I8 => i64::from(bytes[0] as i8),
+            Element::U16 => bytes.first_chunk().map_or(0, |bytes| i64::from(u16::from_le_bytes(*bytes))),
+            Element::I16 => bytes.first_chunk().map_or(0, |bytes| i64::from(i16::from_le_bytes(*bytes))),
+            Element::U32 => bytes.first_chunk().map_or(0, |bytes| i64::from(u32::from_le_bytes(*bytes))),
+            Element::I32 => bytes.first_chunk().map_or(0, |bytes| i64::from(i32::from_le_bytes(*bytes))),
+            Element::Word => bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes)),
+        }
+    }
+
+    /// Stores a word of the elements' type at an address in the memory of lists.
+    #[inline(always)]
+    pub fn set_element(&mut self, element: Element, at: usize, word: i64) {
+        match element {
+            Element::U8 | Element::I8 => self.lists[at] = word as u8,
+            Element::U16 | Element::I16 => self.lists[at..at + 2].copy_from_slice(&(word as u16).to_le_bytes()),
+            Element::U32 | Element::I32 => self.lists[at..at + 4].copy_from_slice(&(word as u32).to_le_bytes()),
+            Element::Word => self.lists[at..at + 8].copy_from_slice(&word.to_le_bytes()),
+        }
+    }
+
     /// Makes the memories at least this large.
     pub fn reserve(&mut self, extent: Extent) {
         if self.words.is_empty() {
@@ -111,6 +214,12 @@ impl Memory {
         }
         if self.words.len() < extent.words {
             self.words.resize(extent.words, 0);
+        }
+        if self.lists.is_empty() {
+            self.lists = vec![0; extent.lists];
+        }
+        if self.lists.len() < extent.lists {
+            self.lists.resize(extent.lists, 0);
         }
         if self.wides.len() < extent.wides {
             self.wides.resize(extent.wides, Int::ZERO);
@@ -123,6 +232,7 @@ impl Memory {
     /// Sets everything between two positions to zero, false, "".
     pub fn clear(&mut self, from: Extent, to: Extent) {
         self.words[from.words..to.words].fill(0);
+        self.lists[from.lists..to.lists].fill(0);
         self.wides[from.wides..to.wides].fill(Int::ZERO);
         self.texts[from.texts..to.texts].fill(String::new());
     }
@@ -225,6 +335,7 @@ impl<'a> Machine<'a> {
             return Err(trap(format!("more than {MAX_DEPTH} calls are open"), span));
         }
         if top.words > self.memory.words.len()
+            || top.lists > self.memory.lists.len()
             || top.wides > self.memory.wides.len()
             || top.texts > self.memory.texts.len()
         {
@@ -251,6 +362,7 @@ impl<'a> Machine<'a> {
         let ample = |need: usize, there: usize| if need > there { need.max(there + there / 2) } else { need };
         self.memory.reserve(Extent {
             words: ample(top.words, self.memory.words.len()),
+            lists: ample(top.lists, self.memory.lists.len()),
             wides: ample(top.wides, self.memory.wides.len()),
             texts: ample(top.texts, self.memory.texts.len()),
         });

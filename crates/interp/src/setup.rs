@@ -2,7 +2,7 @@
 
 use crate::engine::Running;
 use crate::fifo::low_word;
-use crate::machine::Memory;
+use crate::machine::{Class, Element, Memory};
 use headrace_ir::{Endpoint, Network, Scalar, Value, Variable};
 use std::collections::VecDeque;
 
@@ -13,15 +13,27 @@ pub(crate) fn initialise(memory: &mut Memory, at: usize, variable: &Variable) {
         scalar => std::slice::from_ref(scalar),
     };
     for (offset, value) in values.iter().take(variable.ty.len()).enumerate() {
+        if let (Class::Word, true) = (Class::of(variable.ty.element), variable.ty.is_list()) {
+            let element = Element::of(variable.ty.element);
+            memory.set_element(element, at + offset * element.bytes(), word(variable.ty.element, value));
+            continue;
+        }
         let at = at + offset;
         match (variable.ty.element, value) {
             (Scalar::Int(int), Value::Int(value)) if int.width > 64 => memory.wides[at] = value.clone().wrap(int),
-            (Scalar::Int(int), Value::Int(value)) => memory.words[at] = crate::fifo::wrap_word(int, low_word(value)),
-            (Scalar::Bool, Value::Bool(value)) => memory.words[at] = i64::from(*value),
-            (Scalar::Real(_), Value::Real(value)) => memory.words[at] = value.to_bits() as i64,
             (Scalar::String, Value::String(value)) => memory.texts[at].clone_from(value),
-            _ => {}
+            (scalar, value) => memory.words[at] = word(scalar, value),
         }
+    }
+}
+
+/// The word of a scalar whose class is [`Class::Word`].
+fn word(scalar: Scalar, value: &Value) -> i64 {
+    match (scalar, value) {
+        (Scalar::Int(int), Value::Int(value)) => crate::fifo::wrap_word(int, low_word(value)),
+        (Scalar::Bool, Value::Bool(value)) => i64::from(*value),
+        (Scalar::Real(_), Value::Real(value)) => value.to_bits() as i64,
+        _ => 0,
     }
 }
 

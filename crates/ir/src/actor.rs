@@ -2,6 +2,7 @@
 
 use crate::{Expr, Lines, Place, Scalar, Stmt, Type, Value};
 use headrace_source::Span;
+use std::borrow::Cow;
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -106,10 +107,20 @@ pub struct Variable {
     pub ty: Type,
     /// False for constants, which nothing writes.
     pub mutable: bool,
-    /// Value before the first firing.
+    /// Value before the first firing. A list without elements stands for one of zeros, false or "", however long.
     pub initial: Value,
     /// Where it is declared.
     pub span: Span,
+}
+
+impl Variable {
+    /// The value before the first firing with all elements that it stands for.
+    pub fn whole_initial(&self) -> Cow<'_, Value> {
+        match &self.initial {
+            Value::List(values) if values.is_empty() => Cow::Owned(Value::zero(&self.ty)),
+            whole => Cow::Borrowed(whole),
+        }
+    }
 }
 
 /// How a local gets its value.

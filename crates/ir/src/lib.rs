@@ -38,4 +38,4 @@ pub use lines::Lines;
 pub use mapping::Mapping;
 pub use network::{ActorId, Connection, DEFAULT_FIFO_TOKENS, Endpoint, Instance, InstanceId, Network};
 pub use stmt::{PrintPiece, Stmt, StmtKind};
-pub use types::{IntType, MAX_LIST_ELEMENTS, MAX_WIDTH, RealType, Scalar, Type, Value};
+pub use types::{IntType, MAX_LIST_ELEMENTS, MAX_REPEAT, MAX_WIDTH, RealType, Scalar, Type, Value};

@@ -61,8 +61,8 @@ pub struct Connection {
     pub source: Endpoint,
     /// Who reads.
     pub target: Endpoint,
-    /// Types of network ports that the tokens pass on their way and that change them: converted to each in turn, then
-    /// to the type of the target.
+    /// Types that the tokens take on their way: converted to each in turn, then to the type of the target. Networks of the
+    /// front end have none, since ports of networks inside convert nothing.
     pub via: Vec<Scalar>,
     /// Capacity asked for by the source (`bufferSize`), in tokens.
     pub fifo_tokens: Option<u32>,

@@ -3,7 +3,7 @@
 
 use crate::{
     Action, Actor, Annotation, Argument, BinaryOp, CompareOp, Expr, ExprKind, Guard, Local, LocalId, Network,
-    OutputValue, Place, PrintOperand, RealOp, Root, Scalar, Stmt, StmtKind, Value,
+    OutputValue, Place, PrintOperand, RealOp, Root, Scalar, Stmt, StmtKind, Type, Value, Variable,
 };
 use std::fmt::Write;
 
@@ -59,7 +59,7 @@ pub fn actor(actor: &Actor) -> String {
     );
     for variable in &actor.variables {
         let sign = if variable.mutable { ":=" } else { "=" };
-        line(&mut out, 1, format!("{} {} {sign} {}", variable.ty, variable.name, shown(&variable.initial)));
+        line(&mut out, 1, format!("{} {} {sign} {}", variable.ty, variable.name, initial(variable)));
     }
     for native in &actor.natives {
         let types: Vec<String> = native.parameters.iter().map(ToString::to_string).collect();
@@ -122,6 +122,16 @@ fn annotations(out: &mut String, depth: usize, annotations: &[Annotation]) {
             })
             .collect();
         line(out, depth, format!("@{}({})", annotation.name, arguments.join(", ")));
+    }
+}
+
+fn initial(variable: &Variable) -> String {
+    match &variable.initial {
+        Value::List(values) if values.is_empty() => {
+            let zero = Value::zero(&Type::scalar(variable.ty.element));
+            format!("[{} times {}]", variable.ty.len(), shown(&zero))
+        }
+        value => shown(value),
     }
 }
 

@@ -6,8 +6,11 @@ use std::fmt;
 /// Widest integer that every engine and target takes, in bits.
 pub const MAX_WIDTH: u32 = 4096;
 
-/// Most elements that one list may have, all dimensions together.
-pub const MAX_LIST_ELEMENTS: u64 = 1 << 26;
+/// Most elements that one list may have, all dimensions together: every engine and target counts them in 31 bits.
+pub const MAX_LIST_ELEMENTS: u64 = (1 << 31) - 1;
+
+/// Most tokens that a firing may read from or write to one port.
+pub const MAX_REPEAT: u64 = 1 << 26;
 
 /// `int(size=width)` or `uint(size=width)`; `1 <= width <= MAX_WIDTH` for everything that is stored. The type of an
 /// intermediate [`crate::ExprKind::ShiftLeft`] may be wider.
@@ -67,12 +70,12 @@ pub enum Scalar {
     Int(IntType),
     /// A floating-point number.
     Real(RealType),
-    /// Text; only for printing and for parameters.
+    /// Text.
     String,
 }
 
 impl Scalar {
-    /// Bits of a token of this type: 1 for `bool`, 0 for `String`, which no port carries.
+    /// Bits of a token of this type: 1 for `bool`, 0 for `String`, which is of any length.
     pub fn width(self) -> u32 {
         match self {
             Scalar::Bool => 1,
@@ -86,10 +89,11 @@ impl Scalar {
 
     /// Bytes that one token takes in memory, in a FIFO and at the boundary of an engine: 1, 2, 4 or 8 up to 64 bits,
     /// else whole 32-bit words. Little-endian; signed values are sign-extended to fill, unsigned ones zero-extended;
-    /// `bool` is 0 or 1; reals are their IEEE bit pattern.
+    /// `bool` is 0 or 1; reals are their IEEE bit pattern; a `String` is a number of 8 bytes that stands for it.
     pub fn storage_bytes(self) -> usize {
         match self.width() {
-            0..=8 => 1,
+            0 => 8,
+            1..=8 => 1,
             9..=16 => 2,
             17..=32 => 4,
             33..=64 => 8,
@@ -145,6 +149,11 @@ impl Type {
     /// Number of scalars stored: 1 for a scalar.
     pub fn len(&self) -> usize {
         self.dims.iter().map(|&size| size as usize).product()
+    }
+
+    /// Bytes that a variable of this type takes, as generated programs store it.
+    pub fn storage_bytes(&self) -> u64 {
+        (self.len() as u64).saturating_mul(self.element.storage_bytes().max(1) as u64)
     }
 
     /// Never true: sizes are at least 1.

@@ -157,7 +157,6 @@ impl<'a> Checker<'a> {
             let mut names = HashSet::new();
             for port in ports {
                 self.require(names.insert(&port.name), "a name occurs twice");
-                self.require(port.ty != Scalar::String, "a port is a String");
                 self.proper(&Type::scalar(port.ty));
             }
         }
@@ -338,7 +337,9 @@ impl<'a> Checker<'a> {
             _ => false,
         };
         let fine = match value {
-            Value::List(values) => ty.is_list() && values.len() == ty.len() && values.iter().all(scalar),
+            Value::List(values) => {
+                ty.is_list() && (values.is_empty() || values.len() == ty.len()) && values.iter().all(scalar)
+            }
             single => !ty.is_list() && scalar(single),
         };
         self.require(fine, "the initial value is not of the type");

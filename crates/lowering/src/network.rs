@@ -10,7 +10,7 @@ use crate::plan::{Home, Lowered, Need, Plan, array_length};
 use crate::ring::{Ring, ring_record};
 use crate::scheduler::scheduler;
 use headrace_analysis::topology;
-use headrace_ir::{Connection, Endpoint, InstanceId, Network};
+use headrace_ir::{Connection, Endpoint, InstanceId, Network, Scalar};
 use headrace_program::{
     Argument, CompareOp, Expr, ExprKind, FieldType, FunctionId, Interface, Module, Place, RecordId, Root, Stmt, Type,
     VariableId,
@@ -58,6 +58,10 @@ pub(crate) fn scheduled<'a>(
     options: &Options,
     building: &mut Building,
 ) -> Result<Scheduled<'a>, Vec<Diagnostic>> {
+    let ports = network.actors.iter().flat_map(|actor| actor.inputs.iter().chain(&actor.outputs));
+    for port in ports.chain(&network.inputs).chain(&network.outputs).filter(|port| port.ty == Scalar::String) {
+        building.unsupported(port.span, "ports of type String; C and the engines can");
+    }
     let rings: Vec<Ring> =
         network.connections.iter().map(|connection| ring(network, connection, options, building)).collect();
     if !building.diagnostics.is_empty() {

@@ -95,7 +95,7 @@ impl<'a> Plan<'a> {
                 if let FieldType::Scalar(_) = ty
                     && !variable.mutable
                 {
-                    return Home::Constant(variable.initial.clone());
+                    return Home::Constant(variable.whole_initial().into_owned());
                 }
                 if array_length(&variable.ty).is_some_and(|length| length > MAX_ELEMENTS) {
                     building.unsupported(variable.span, "a list as large as this");
@@ -105,7 +105,7 @@ impl<'a> Plan<'a> {
                     return Home::Field(building.field(state, name, ty, &variable.ty.to_string()));
                 }
                 let scalar = variable.ty.element;
-                let values = elements(&variable.initial, scalar, &mut |text| building.text(text));
+                let values = elements(&variable.whole_initial(), scalar, &mut |text| building.text(text));
                 Home::Table(building.table(&format!("{prefix}_{name}"), machine(scalar), values))
             })
             .collect();

@@ -8,10 +8,11 @@ use crate::fused::Streaming;
 use crate::host::{self, Bridge};
 use crate::library::Loaded;
 use crate::supplied::Supplied;
+use headrace_engine::texts;
 use headrace_engine::{
     Blocked, Boundary, Engine, Fed, Host as EngineHost, Leftover, Outcome, Profile, Report, Trap, Wait,
 };
-use headrace_ir::{Action, ArithmeticError, Endpoint, InstanceId, Mapping, Network};
+use headrace_ir::{Action, ArithmeticError, Endpoint, InstanceId, Mapping, Network, Scalar};
 use headrace_natives::Session;
 use headrace_source::Diagnostic;
 pub use headrace_targets::c::Member;
@@ -465,6 +466,13 @@ impl Boundary for Ports<'_> {
         {
             return taken;
         }
+        let mut pointers;
+        let mut tokens = tokens;
+        if port.ty == Scalar::String {
+            pointers = tokens.to_vec();
+            texts::to_pointers(&mut pointers);
+            tokens = &pointers;
+        }
         // SAFETY: the function reads bytes, as many as the tokens have, from any alignment.
         unsafe { (self.table.write)(self.context, input as u32, tokens.as_ptr().cast(), n) }
     }
@@ -483,6 +491,10 @@ impl Boundary for Ports<'_> {
                 tokens.set_len(start + n * bytes);
                 n
             };
+            if port.ty == Scalar::String {
+                // SAFETY: what the program writes to such a port are texts, its own or those that were given to it.
+                unsafe { texts::from_pointers(&mut tokens[start..]) };
+            }
             total += n;
             if n < READ_TOKENS {
                 return total;

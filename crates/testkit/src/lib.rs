@@ -8,6 +8,7 @@
 //! judges all of them alike.
 
 pub mod benchmark_source;
+pub mod corpus;
 pub mod differential;
 pub mod generate;
 pub mod lowered;

@@ -136,7 +136,7 @@ impl Builder<'_> {
             ExprKind::Load(place) => match place.root {
                 Root::Actor(id) if !self.actor.variables[id.index()].mutable => {
                     let variable = &self.actor.variables[id.index()];
-                    scalar(element(&variable.initial, &variable.ty.dims, &place.indices, &known)?)?
+                    scalar(element(&variable.whole_initial(), &variable.ty.dims, &place.indices, &known)?)?
                 }
                 root if place.indices.is_empty() => {
                     let view = self.root(root);

@@ -38,7 +38,16 @@ pub fn convert(context: &mut Context, arguments: &ConvertArgs) -> Outcome {
         };
         let written = match to_kind {
             SourceKind::Xdf => xdf::write(network),
-            SourceKind::Nl | SourceKind::Cal => Ok(nl::write(&with_package(context, tree, to))),
+            SourceKind::Nl | SourceKind::Cal => {
+                let text = nl::write(&with_package(context, tree, to));
+                // Classes in XDF have names that no text can have.
+                let id = sources.add(to.display().to_string(), text.clone());
+                let (_, found) = parse(id, &text);
+                match found.iter().any(|problem| problem.severity == Severity::Error) {
+                    true => Err(found),
+                    false => Ok(text),
+                }
+            }
         };
         match written {
             Ok(text) => converted = Some(text),

@@ -36,6 +36,9 @@ use std::sync::Arc;
 /// Exit status when the program itself is wrong; not one that a user's input is meant to bring about.
 pub const INTERNAL_ERROR: u8 = 70;
 
+/// The environment variable with the mebibytes that the variables of a network may take.
+const STATE_MIB: &str = "HEADRACE_STATE_MIB";
+
 /// What every command has at hand.
 pub struct Context {
     /// Standard error.
@@ -51,7 +54,11 @@ pub struct Context {
 impl Context {
     /// Nothing read yet.
     pub fn new(terminal: Terminal, roots: Roots) -> Self {
-        Self { terminal, roots, session: Session::new(), counts: Cell::default() }
+        let mut session = Session::new();
+        if let Some(mebibytes) = std::env::var(STATE_MIB).ok().and_then(|value| value.trim().parse::<u64>().ok()) {
+            session.set_state_bytes(mebibytes.saturating_mul(1 << 20));
+        }
+        Self { terminal, roots, session, counts: Cell::default() }
     }
 
     /// Draws problems.

@@ -3,8 +3,10 @@
 use super::place::Address;
 use super::{Block, Compiled, Context, Frame, Home, Run, Scope, Word, malformed};
 use crate::fifo::{Cell, Fifo, convert};
-use crate::machine::{Class, Extent, Fault, Machine};
-use headrace_ir::{Action, Int, LocalKind, OutputValue, Scalar};
+use crate::machine::{Class, Element, Extent, Fault, Machine, trap};
+use headrace_engine::texts;
+use headrace_ir::{Action, Int, LocalKind, OutputValue, Scalar, Type};
+use headrace_source::Span;
 
 /// What an action takes from one port.
 pub(crate) struct ConsumeCode {
@@ -13,7 +15,28 @@ pub(crate) struct ConsumeCode {
     /// Tokens that each name takes.
     repeat: usize,
     /// Class of the tokens and position in the frame of each name, in order.
-    names: Vec<(Class, usize)>,
+    names: Vec<(Name, usize)>,
+}
+
+/// Which memory the tokens of a name go to.
+#[derive(Clone, Copy)]
+enum Name {
+    Word,
+    /// A list of words.
+    List(Element),
+    Wide,
+    Text,
+}
+
+impl Name {
+    fn of(ty: &Type) -> Self {
+        match Class::of(ty.element) {
+            Class::Word if ty.is_list() => Name::List(Element::of(ty.element)),
+            Class::Word => Name::Word,
+            Class::Wide => Name::Wide,
+            Class::Text => Name::Text,
+        }
+    }
 }
 
 impl ConsumeCode {
@@ -21,15 +44,30 @@ impl ConsumeCode {
     #[inline]
     pub fn bind(&self, m: &mut Machine<'_>, fifo: &Fifo) {
         let n_names = self.names.len();
-        for (position, &(class, at)) in self.names.iter().enumerate() {
-            match class {
-                Class::Wide => {
+        for (position, &(name, at)) in self.names.iter().enumerate() {
+            match name {
+                Name::Text => {
+                    let at = m.frame.texts + at;
+                    let mut numbers = vec![0; self.repeat];
+                    fifo.peek_words(position, n_names, &mut numbers);
+                    for (text, number) in m.memory.texts[at..at + self.repeat].iter_mut().zip(numbers) {
+                        *text = texts::text_of(number as u64).to_string_lossy().into_owned();
+                    }
+                }
+                Name::Wide => {
                     let at = m.frame.wides + at;
                     fifo.peek_wides(position, n_names, &mut m.memory.wides[at..at + self.repeat]);
                 }
-                _ => {
+                Name::Word => {
                     let at = m.frame.words + at;
-                    fifo.peek_words(position, n_names, &mut m.memory.words[at..at + self.repeat]);
+                    fifo.peek_words(position, n_names, &mut m.memory.words[at..=at]);
+                }
+                Name::List(element) => {
+                    let at = m.frame.lists + at;
+                    let words = fifo.words(position, n_names).take(self.repeat);
+                    for (n, word) in words.enumerate() {
+                        m.memory.set_element(element, at + n * element.bytes(), word);
+                    }
                 }
             }
         }
@@ -63,11 +101,13 @@ pub(crate) struct ProduceCode {
     pub tokens: u64,
     class: Class,
     values: Vec<Emitted>,
+    span: Span,
 }
 
 enum Emitted {
     Word(Word),
     Wide(Run<Int>),
+    Text(Run<String>, Span),
     List(Address, Scalar, usize),
 }
 
@@ -93,6 +133,10 @@ impl ProduceCode {
                     let wide = run(m)?;
                     m.outgoing.wides.push(wide);
                 }
+                Emitted::Text(run, span) => {
+                    let text = run(m)?;
+                    m.outgoing.words.push(token(&text, *span)?);
+                }
                 Emitted::List(..) => {}
             }
         }
@@ -104,11 +148,7 @@ impl ProduceCode {
         let mut n = 0;
         for value in &self.values {
             if let Emitted::List(address, to, repeat) = value {
-                let at = match Class::of(address.ty.element) {
-                    Class::Wide => address.locate(m, |extent| extent.wides)?,
-                    _ => address.locate(m, |extent| extent.words)?,
-                };
-                lists.push((at, address.ty.element, *to));
+                lists.push((address.locate_any(m)?, address.ty.element, *to));
                 n = *repeat;
             }
         }
@@ -116,7 +156,16 @@ impl ProduceCode {
             [(at, from, to)] if from == to => {
                 match Class::of(from) {
                     Class::Wide => m.outgoing.wides.extend_from_slice(&m.memory.wides[at..at + n]),
-                    _ => m.outgoing.words.extend_from_slice(&m.memory.words[at..at + n]),
+                    Class::Text => {
+                        for text in &m.memory.texts[at..at + n] {
+                            m.outgoing.words.push(token(text, self.span)?);
+                        }
+                    }
+                    Class::Word => {
+                        let element = Element::of(from);
+                        let places = (0..n).map(|n| at + n * element.bytes());
+                        m.outgoing.words.extend(places.map(|at| m.memory.element(element, at)));
+                    }
                 }
                 return Ok(());
             }
@@ -126,7 +175,11 @@ impl ProduceCode {
             for &(at, from, to) in &lists {
                 let cell = match Class::of(from) {
                     Class::Wide => Cell::Wide(m.memory.wides[at + element].clone()),
-                    _ => Cell::Word(m.memory.words[at + element]),
+                    Class::Text => Cell::Word(token(&m.memory.texts[at + element], self.span)?),
+                    Class::Word => {
+                        let packed = Element::of(from);
+                        Cell::Word(m.memory.element(packed, at + element * packed.bytes()))
+                    }
                 };
                 match convert(from, to, cell) {
                     Cell::Word(word) => m.outgoing.words.push(word),
@@ -136,6 +189,11 @@ impl ProduceCode {
         }
         Ok(())
     }
+}
+
+/// A text as a token.
+fn token(text: &str, span: Span) -> Result<i64, Fault> {
+    texts::number_of(text.as_bytes()).map(|number| number as i64).map_err(|problem| trap(problem, span))
 }
 
 /// A compiled action.
@@ -166,7 +224,7 @@ impl Context<'_> {
                     Some((Home::Frame(at), ty))
                         if ty.element == port.ty && ty.len() == repeat && local.index() < n_patterns =>
                     {
-                        names.push((Class::of(ty.element), *at));
+                        names.push((Name::of(ty), *at));
                     }
                     _ => return malformed("a pattern that does not fit its port", span),
                 }
@@ -196,13 +254,15 @@ impl Context<'_> {
                 values.push(match value {
                     OutputValue::Scalar(expr) if output.repeat.is_none() => match Class::of(port.ty) {
                         Class::Wide => Emitted::Wide(scope.stored_wide(port.ty, expr)?),
-                        _ => Emitted::Word(scope.stored_word(port.ty, expr)?),
+                        Class::Text => Emitted::Text(scope.text(expr)?, expr.span),
+                        Class::Word => Emitted::Word(scope.stored_word(port.ty, expr)?),
                     },
                     OutputValue::List { place, .. } if output.repeat.is_some() => {
                         let address = scope.address(place)?;
+                        let is_text = |scalar: Scalar| Class::of(scalar) == Class::Text;
                         if address.ty.dims.len() != 1
                             || address.ty.len() < repeat
-                            || address.ty.element == Scalar::String
+                            || is_text(address.ty.element) != is_text(port.ty)
                         {
                             return malformed("an output list that is too short", span);
                         }
@@ -212,7 +272,7 @@ impl Context<'_> {
                 });
             }
             let class = Class::of(port.ty);
-            produces.push(ProduceCode { port: output.port, tokens: output.tokens(), class, values });
+            produces.push(ProduceCode { port: output.port, tokens: output.tokens(), class, values, span });
         }
         let body = scope.block(&action.body)?;
         Ok(ActionCode { consumes, guard, produces, body, size: frame.size, filled: frame.filled })

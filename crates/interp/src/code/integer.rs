@@ -4,7 +4,7 @@ use super::operators::{arithmetic, big_operator, double_operator, on_words, word
 use super::place::outside;
 use super::{Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{low_word, word_to_int, wrap_word};
-use crate::machine::{Class, Fault, Machine, trap};
+use crate::machine::{Class, Fault, Machine, for_element, trap};
 use crate::range::{Range, Tier};
 use headrace_ir::{ArithmeticError, BinaryOp, Expr, ExprKind, Int, IntType, MAX_SHIFT, MAX_WIDTH, Place, Scalar};
 use headrace_source::Span;
@@ -277,7 +277,7 @@ impl Scope<'_> {
     pub(super) fn load_word(&self, place: &Place) -> Compiled<Word> {
         let mut address = self.address(place)?;
         let offset = address.offset;
-        if address.indices.is_empty() {
+        let Some(element) = address.element else {
             return Ok(match address.home {
                 Home::Fixed(at) => {
                     let at = at + offset;
@@ -292,40 +292,59 @@ impl Scope<'_> {
                     Word::Code(code(move |m| Ok(m.memory.words[m.memory.words[m.frame.words + at] as usize + offset])))
                 }
             });
+        };
+        if address.indices.is_empty() {
+            return Ok(Word::Code(match address.home {
+                Home::Fixed(at) => {
+                    let at = at + offset;
+                    for_element!(element, ELEMENT => code(move |m| Ok(m.memory.element(ELEMENT, at))))
+                }
+                Home::State(at) => {
+                    let at = at + offset;
+                    for_element!(element, ELEMENT => code(move |m| Ok(m.memory.element(ELEMENT, m.state.lists + at))))
+                }
+                Home::Frame(at) => {
+                    let at = at + offset;
+                    for_element!(element, ELEMENT => code(move |m| Ok(m.memory.element(ELEMENT, m.frame.lists + at))))
+                }
+                Home::Reference(at) => for_element!(element, ELEMENT => code(move |m| {
+                    Ok(m.memory.element(ELEMENT, m.memory.words[m.frame.words + at] as usize + offset))
+                })),
+            }));
         }
         if let Some(index) = address.only_index() {
             let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
             macro_rules! element {
                 (|$m:ident| $base:expr) => {
                     match index.value {
-                        Word::Frame(at) => code(move |$m| {
+                        Word::Frame(at) => for_element!(element, ELEMENT => code(move |$m| {
                             let mut index = $m.memory.words[$m.frame.words + at];
                             if index as u64 >= size {
                                 index = outside($m, index, size as u32, span)?;
                             }
-                            Ok($m.memory.words[$base + offset + index as usize * stride])
-                        }),
-                        value => code(move |$m| {
+                            Ok($m.memory.element(ELEMENT, $base + offset + index as usize * stride))
+                        })),
+                        value => for_element!(element, ELEMENT => code(move |$m| {
                             let mut index = value.get($m)?;
                             if index as u64 >= size {
                                 index = outside($m, index, size as u32, span)?;
                             }
-                            Ok($m.memory.words[$base + offset + index as usize * stride])
-                        }),
+                            Ok($m.memory.element(ELEMENT, $base + offset + index as usize * stride))
+                        })),
                     }
                 };
             }
             return Ok(Word::Code(match address.home {
                 Home::Fixed(home) => element!(|m| home),
-                Home::State(home) => element!(|m| m.state.words + home),
-                Home::Frame(home) => element!(|m| m.frame.words + home),
+                Home::State(home) => element!(|m| m.state.lists + home),
+                Home::Frame(home) => element!(|m| m.frame.lists + home),
                 Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
             }));
         }
-        Ok(Word::Code(code(move |m| {
-            let at = address.locate(m, |extent| extent.words)?;
-            Ok(m.memory.words[at])
-        })))
+        Ok(Word::Code(for_element!(element, ELEMENT => code(move |m| {
+            let at = address.locate(m, |extent| extent.lists)?;
+            Ok(m.memory.element(ELEMENT, at))
+        }))))
     }
 
     fn binary(&self, op: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Compiled<Integer> {

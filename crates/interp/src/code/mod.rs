@@ -180,9 +180,6 @@ fn lay_out(actor: &Actor, fixed: &mut Extent) -> (Vec<(Home, Type)>, Extent) {
 
 /// Compiles an actor whose constants are to lie at `fixed`, which grows by them.
 pub(crate) fn compile(actor: &Actor, fixed: &mut Extent, widest: bool, supplied: &[String]) -> Compiled<ActorCode> {
-    if let Some(port) = actor.inputs.iter().chain(&actor.outputs).find(|port| port.ty == Scalar::String) {
-        return malformed("a port that carries text", port.span);
-    }
     let (variables, state) = lay_out(actor, fixed);
     let frames = actor
         .procedures

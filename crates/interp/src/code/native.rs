@@ -3,7 +3,7 @@
 use super::place::Address;
 use super::{Compiled, Run, Scope, Word, code, malformed};
 use crate::fifo::{self, Outgoing, wrap_word};
-use crate::machine::{Class, Fault, Machine, Stop, trap};
+use crate::machine::{Class, Element, Fault, Machine, Stop, trap};
 use headrace_engine::Argument as Given;
 use headrace_ir::{Argument, LocalId, NativeId, Scalar};
 use headrace_natives::{self as natives, Parameter};
@@ -40,9 +40,11 @@ impl Passed {
                     let at = address.locate(m, |extent| extent.texts)?;
                     return Ok(Held::Texts(m.memory.texts[at..at + n].to_vec(), at));
                 }
-                let at = address.locate(m, |extent| extent.words)?;
+                let (at, element) = (address.locate_any(m)?, Element::of(ty));
                 let mut bytes = Vec::with_capacity(n * ty.storage_bytes());
-                m.memory.words[at..at + n].iter().for_each(|&word| fifo::encode_word(ty, word, &mut bytes));
+                for n in 0..n {
+                    fifo::encode_word(ty, m.memory.element(element, at + n * element.bytes()), &mut bytes);
+                }
                 Held::Bytes(bytes, is_written.then_some((at, ty)))
             }
         })
@@ -65,7 +67,10 @@ impl Held {
             Held::Bytes(bytes, Some((at, ty))) => {
                 let mut words = Outgoing::default();
                 fifo::decode(ty, &bytes, &mut words);
-                m.memory.words[at..at + words.words.len()].copy_from_slice(&words.words);
+                let element = Element::of(ty);
+                for (n, word) in words.words.into_iter().enumerate() {
+                    m.memory.set_element(element, at + n * element.bytes(), word);
+                }
             }
             Held::Texts(texts, at) => m.memory.texts[at..at + texts.len()].clone_from_slice(&texts),
             _ => {}

@@ -1,7 +1,7 @@
 //! Places: where a variable, element or sub-list lies when the code runs.
 
 use super::{Compiled, Home, Scope, Word, malformed};
-use crate::machine::{Fault, Machine, trap};
+use crate::machine::{Class, Element, Extent, Fault, Machine, trap};
 use headrace_ir::{Place, Root, Type};
 use headrace_source::Span;
 
@@ -35,6 +35,8 @@ pub(super) struct Address {
     pub offset: usize,
     pub indices: Vec<Index>,
     pub ty: Type,
+    /// How elements lie, when the root is a list of words: offsets and strides are in bytes then.
+    pub element: Option<Element>,
 }
 
 impl Address {
@@ -43,9 +45,20 @@ impl Address {
         if self.indices.len() == 1 { self.indices.pop() } else { None }
     }
 
+    /// The address in the memory that the root lies in.
+    #[inline]
+    pub fn locate_any(&self, m: &mut Machine<'_>) -> Result<usize, Fault> {
+        match (self.element, Class::of(self.ty.element)) {
+            (Some(_), _) => self.locate(m, |extent| extent.lists),
+            (None, Class::Word) => self.locate(m, |extent| extent.words),
+            (None, Class::Wide) => self.locate(m, |extent| extent.wides),
+            (None, Class::Text) => self.locate(m, |extent| extent.texts),
+        }
+    }
+
     /// The address in the memory of the elements' class; `base` picks the part of an extent that belongs to it.
     #[inline]
-    pub fn locate(&self, m: &mut Machine<'_>, base: fn(&crate::machine::Extent) -> usize) -> Result<usize, Fault> {
+    pub fn locate(&self, m: &mut Machine<'_>, base: fn(&Extent) -> usize) -> Result<usize, Fault> {
         let mut at = self.offset;
         for index in &self.indices {
             at += index.offset(m)?;
@@ -85,8 +98,10 @@ impl Scope<'_> {
     pub(super) fn address(&self, place: &Place) -> Compiled<Address> {
         let (home, root) = self.root(place)?;
         let ty = self.place_type(place)?;
-        let mut address = Address { home, offset: 0, indices: Vec::new(), ty };
-        let mut stride = root.len();
+        let is_packed = root.is_list() && Class::of(root.element) == Class::Word;
+        let element = is_packed.then(|| Element::of(root.element));
+        let mut address = Address { home, offset: 0, indices: Vec::new(), ty, element };
+        let mut stride = root.len() * element.map_or(1, Element::bytes);
         for (index, &size) in place.indices.iter().zip(&root.dims) {
             stride /= (size as usize).max(1);
             match self.index(index)? {

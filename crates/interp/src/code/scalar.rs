@@ -77,11 +77,7 @@ impl Call {
                     m.memory.texts[frame.texts + at] = value;
                 }
                 Passed::Reference(at, address) => {
-                    let value = match Class::of(address.ty.element) {
-                        Class::Word => address.locate(m, |extent| extent.words)?,
-                        Class::Wide => address.locate(m, |extent| extent.wides)?,
-                        Class::Text => address.locate(m, |extent| extent.texts)?,
-                    };
+                    let value = address.locate_any(m)?;
                     m.memory.words[frame.words + at] = value as i64;
                 }
             }

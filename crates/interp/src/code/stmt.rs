@@ -1,10 +1,9 @@
 //! Statements.
 
 use super::integer::Number;
-use super::place::Address;
 use super::{Block, Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{Cell, convert, word_to_int, wrap_word};
-use crate::machine::{Class, Fault, Machine};
+use crate::machine::{Class, Element, Machine, for_element};
 use headrace_ir::{Argument, Expr, Int, IntType, LocalId, Place, ProcedureId, Root, Scalar, Stmt, StmtKind, Type};
 use headrace_source::Span;
 
@@ -106,7 +105,7 @@ impl Scope<'_> {
     fn store_word(&self, place: &Place, value: Word) -> Compiled<Run<()>> {
         let mut address = self.address(place)?;
         let offset = address.offset;
-        if address.indices.is_empty() {
+        let Some(element) = address.element else {
             return Ok(match address.home {
                 Home::Frame(at) => {
                     let at = at + offset;
@@ -138,34 +137,52 @@ impl Scope<'_> {
                     Ok(())
                 }),
             });
+        };
+        if address.indices.is_empty() {
+            macro_rules! element {
+                (|$m:ident| $base:expr) => {
+                    for_element!(element, ELEMENT => code(move |$m| {
+                        let value = value.get($m)?;
+                        let at = $base + offset;
+                        $m.memory.set_element(ELEMENT, at, value);
+                        Ok(())
+                    }))
+                };
+            }
+            return Ok(match address.home {
+                Home::Fixed(home) => element!(|m| home),
+                Home::State(home) => element!(|m| m.state.lists + home),
+                Home::Frame(home) => element!(|m| m.frame.lists + home),
+                Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
+            });
         }
         if let Some(index) = address.only_index() {
             let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
             macro_rules! element {
                 (|$m:ident| $base:expr) => {
-                    code(move |$m| {
+                    for_element!(element, ELEMENT => code(move |$m| {
                         let value = value.get($m)?;
                         let mut index = index.value.get($m)?;
                         if index as u64 >= size {
                             index = super::place::outside($m, index, size as u32, span)?;
                         }
                         let at = $base + offset + index as usize * stride;
-                        $m.memory.words[at] = value;
+                        $m.memory.set_element(ELEMENT, at, value);
                         Ok(())
-                    })
+                    }))
                 };
             }
             return Ok(match address.home {
                 Home::Fixed(home) => element!(|m| home),
-                Home::State(home) => element!(|m| m.state.words + home),
-                Home::Frame(home) => element!(|m| m.frame.words + home),
+                Home::State(home) => element!(|m| m.state.lists + home),
+                Home::Frame(home) => element!(|m| m.frame.lists + home),
                 Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
             });
         }
         Ok(code(move |m: &mut Machine<'_>| {
             let value = value.get(m)?;
-            let at = address.locate(m, |extent| extent.words)?;
-            m.memory.words[at] = value;
+            let at = address.locate(m, |extent| extent.lists)?;
+            m.memory.set_element(element, at, value);
             Ok(())
         }))
     }
@@ -179,15 +196,18 @@ impl Scope<'_> {
             return malformed("a copy between lists of different elements", target.span);
         }
         if to.is_some() || source_type != target_type {
+            let (source_element, target_element) = (Element::of(source_type), Element::of(target_type));
             return Ok(code(move |m: &mut Machine<'_>| {
-                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                let (from, into) = (from.locate_any(m)?, into.locate_any(m)?);
                 for at in 0..n {
                     let cell = match Class::of(source_type) {
-                        Class::Word => Cell::Word(m.memory.words[from + at]),
+                        Class::Word => Cell::Word(m.memory.element(source_element, from + at * source_element.bytes())),
                         _ => Cell::Wide(m.memory.wides[from + at].clone()),
                     };
                     match convert(source_type, target_type, cell) {
-                        Cell::Word(word) => m.memory.words[into + at] = word,
+                        Cell::Word(word) => {
+                            m.memory.set_element(target_element, into + at * target_element.bytes(), word);
+                        }
                         Cell::Wide(wide) => m.memory.wides[into + at] = wide,
                     }
                 }
@@ -195,20 +215,23 @@ impl Scope<'_> {
             }));
         }
         Ok(match Class::of(source_type) {
-            Class::Word => code(move |m: &mut Machine<'_>| {
-                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
-                m.memory.words.copy_within(from..from + n, into);
-                Ok(())
-            }),
+            Class::Word => {
+                let n_bytes = n * Element::of(source_type).bytes();
+                code(move |m: &mut Machine<'_>| {
+                    let (from, into) = (from.locate_any(m)?, into.locate_any(m)?);
+                    m.memory.lists.copy_within(from..from + n_bytes, into);
+                    Ok(())
+                })
+            }
             Class::Wide => code(move |m: &mut Machine<'_>| {
-                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                let (from, into) = (from.locate_any(m)?, into.locate_any(m)?);
                 for at in 0..n {
                     m.memory.wides[into + at] = m.memory.wides[from + at].clone();
                 }
                 Ok(())
             }),
             Class::Text => code(move |m: &mut Machine<'_>| {
-                let (from, into) = (locate(&from, m)?, locate(&into, m)?);
+                let (from, into) = (from.locate_any(m)?, into.locate_any(m)?);
                 for at in 0..n {
                     m.memory.texts[into + at] = m.memory.texts[from + at].clone();
                 }
@@ -321,14 +344,6 @@ impl Scope<'_> {
                 })
             }
         })
-    }
-}
-
-fn locate(address: &Address, m: &mut Machine<'_>) -> Result<usize, Fault> {
-    match Class::of(address.ty.element) {
-        Class::Word => address.locate(m, |extent| extent.words),
-        Class::Wide => address.locate(m, |extent| extent.wides),
-        Class::Text => address.locate(m, |extent| extent.texts),
     }
 }
 

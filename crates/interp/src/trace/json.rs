@@ -37,6 +37,7 @@ impl<W: Write + Send> JsonLines<W> {
                     TokenValue::Bool(value) => write!(self.out, "{value}")?,
                     TokenValue::Int(value) => write!(self.out, "{value}")?,
                     TokenValue::Real(value, text) if value.is_finite() => self.out.write_all(text.as_bytes())?,
+                    TokenValue::Text(text) => write!(self.out, "{}", Value::from(text.as_str()))?,
                     TokenValue::Real(_, text) => write!(self.out, "\"{text}\"")?,
                 }
             }

@@ -18,6 +18,8 @@ pub enum TokenValue {
     Int(Int),
     /// Of a `half`, `float` or `double` port, with its text.
     Real(f64, String),
+    /// Of a `String` port.
+    Text(String),
 }
 
 /// Tokens of one port, in order.
@@ -68,6 +70,9 @@ pub(crate) fn value(ty: Scalar, cell: &crate::fifo::Cell) -> TokenValue {
         (Scalar::Real(real), Cell::Word(word)) => {
             TokenValue::Real(f64::from_bits(*word as u64), show_real(real, *word))
         }
-        (Scalar::Bool | Scalar::String, Cell::Word(word)) => TokenValue::Bool(*word != 0),
+        (Scalar::String, Cell::Word(word)) => {
+            TokenValue::Text(headrace_engine::texts::text_of(*word as u64).to_string_lossy().into_owned())
+        }
+        (Scalar::Bool, Cell::Word(word)) => TokenValue::Bool(*word != 0),
     }
 }

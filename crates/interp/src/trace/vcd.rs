@@ -41,6 +41,7 @@ impl<W: Write + Send> ValueChangeDump<W> {
             .iter()
             .map(|port| {
                 let token = match port.ty {
+                    Scalar::String => self.writer.add_var(VarType::String, 1, &port.name, None)?,
                     Scalar::Real(_) => self.writer.add_var(VarType::Real, 64, &port.name, None)?,
                     ty => self.writer.add_var(VarType::Wire, ty.width().max(1), &port.name, None)?,
                 };
@@ -60,7 +61,7 @@ fn bits(value: &TokenValue, width: u32) -> Vec<Value> {
             let bit = |at: u32| bytes.get(at as usize / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
             (0..width).rev().map(|at| Value::from(bit(at))).collect()
         }
-        TokenValue::Real(..) => Vec::new(),
+        TokenValue::Real(..) | TokenValue::Text(_) => Vec::new(),
     }
 }
 
@@ -78,6 +79,7 @@ fn change<W: Write>(
         let (Some(value), Some(port)) = (entry.values.get(step), signals.get_mut(entry.port)) else { continue };
         match value {
             TokenValue::Real(value, _) => writer.change_real(port.token, *value)?,
+            TokenValue::Text(text) => writer.change_string(port.token, &word(text))?,
             value => writer.change_vector(port.token, bits(value, port.ty.width()))?,
         }
         port.tokens += 1;

@@ -117,6 +117,10 @@ impl Parser<'_> {
 
     fn postfix(&mut self) -> Parsed<Expr> {
         let start = self.span();
+        if self.is(Kind::At) {
+            // As in `@inline f(x)`: hints for other compilers, which say nothing about the value.
+            self.annotations()?;
+        }
         self.height = 1;
         let kind = match self.kind() {
             Kind::Ident => self.named()?,

@@ -199,8 +199,9 @@ impl Reader<'_> {
     fn class(&mut self, node: Node) -> QualifiedName {
         let span = self.tag_span(node);
         let text = node.attribute("name").unwrap_or("");
-        let good = text.split('.').all(|part| is_identifier(part) && keyword(part) == Kind::Ident);
-        if !good {
+        // A class is found by the name of its file, which need not be an identifier.
+        let wrong = |c: char| c.is_control() || "/\\:".contains(c);
+        if text.split('.').any(|part| part.is_empty() || part.contains(wrong)) {
             self.structure_error(node, format!("`{text}` is not a qualified name"));
         }
         QualifiedName { text: text.into(), span }

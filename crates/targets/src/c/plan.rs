@@ -175,14 +175,14 @@ impl<'a> Plan<'a> {
                 let nested = n_dims > 1 && by_rows && !ctype::is_wide(element);
                 let (size, content) = if nested {
                     let sizes = variable.ty.dims.iter().map(|size| format!("[{size}]")).collect();
-                    (sizes, nested_initializer(&variable.initial, &variable.ty))
+                    (sizes, nested_initializer(&variable.whole_initial(), &variable.ty))
                 } else {
-                    (format!("[{length}]"), initializer(&variable.initial, &variable.ty))
+                    (format!("[{length}]"), initializer(&variable.whole_initial(), &variable.ty))
                 };
                 let name = tables.intern(names, &like, ctype::element(element), &size, content);
                 if nested { Spelling::Grid(name) } else { Spelling::Table(name) }
             } else {
-                folded = Some(variable.initial.clone());
+                folded = Some(variable.whole_initial().into_owned());
                 Spelling::Constant(String::new())
             };
             self.spellings.push(spelling);

@@ -226,7 +226,7 @@ pub fn analyse(network: &Network, environment: &Environment, fifo_tokens: u32) -
             .collect();
         let fixed = actor.variables.iter().map(|variable| {
             let n = variable.ty.len();
-            Rc::new(if variable.mutable { vec![None; n] } else { known_elements(&variable.initial, n) })
+            Rc::new(if variable.mutable { vec![None; n] } else { known_elements(&variable.whole_initial(), n) })
         });
         let fixed = fixed.collect();
         instances.push(Instance { actor, wires, tracked, fixed, memo: FxHashMap::default() });
@@ -320,7 +320,7 @@ impl Explorer<'_> {
         let instance = &self.instances[at];
         let elements = |variable: usize| {
             let variable = &instance.actor.variables[variable];
-            known_elements(&variable.initial, variable.ty.len())
+            known_elements(&variable.whole_initial(), variable.ty.len())
         };
         let initial = LocalState {
             initialised: 0,

@@ -94,7 +94,7 @@ fn state(out: &mut String, printer: &Printer<'_>, key: StateKey, name: &str) {
     let (ty, value) = match key {
         StateKey::Variable(id) => {
             let variable = &printer.actor.variables[id.index()];
-            (variable.ty.clone(), variable.initial.clone())
+            (variable.ty.clone(), variable.whole_initial().into_owned())
         }
         StateKey::Local(owner, local) => {
             let actor = printer.actor;

@@ -87,7 +87,8 @@ impl<'a> Printer<'a> {
 
     fn initial(&self, id: VariableId, at: usize) -> Option<Val> {
         let variable = &self.actor.variables[id.index()];
-        let value = match &variable.initial {
+        let initial = variable.whole_initial();
+        let value = match &*initial {
             Value::List(values) => values.get(at)?,
             scalar => scalar,
         };

@@ -3,6 +3,8 @@
 use headrace_driver::toolchains;
 use headrace_targets::toolchain;
 use headrace_testkit::benchmark_source;
+use headrace_testkit::corpus::mutate;
+use headrace_testkit::corpus::survey::Survey;
 use headrace_testkit::differential::judge::{self, Work};
 use headrace_testkit::differential::native::Native;
 use headrace_testkit::differential::program;
@@ -62,6 +64,17 @@ usage: headrace-testkit COMMAND
     --json                 the findings as data
   names --on T[,T]         everything in networks is called by all words of all languages, on these targets, or on all
   names --write DIR        the sources of such networks, a folder for each role and every 60 words
+  corpus DIR [OPTIONS]     what `headrace check` says of every program of a tree: a line of JSON each, and a table
+    --headrace PATH        the command (default: beside this one)
+    --results FILE         where the lines go; what it has already is not asked for again (default corpus.jsonl)
+    --seconds S            time for one file (default 60)
+    --with OPTION          an option of `headrace check`; repeats
+  mutate DIR [OPTIONS]     programs of a tree, changed at random, through check and run: no panic, no hang, bounded memory
+    --headrace PATH        the command (default: beside this one)
+    --cases N              number of programs (default 2000)
+    --seed S               of the first one (default 0)
+    --seconds S            time for one command (default 60)
+    --out DIR              where programs go on which a command failed (default mutated)
   judge [OPTIONS]          the same for one batch in this process: --seed, --cases, --cuts FILE, --interp, --cc, --sanitize, --strict, --threads,
                            --work DIR (compiled code goes there and stays)";
 
@@ -80,6 +93,8 @@ fn main() -> ExitCode {
         ["differential", rest @ ..] => Options::parse(rest).and_then(|options| options.differential()),
         ["peers", rest @ ..] => compare_with_peers(rest),
         ["taint", file, rest @ ..] => walk_machine_code(file, rest),
+        ["corpus", dir, rest @ ..] => survey(dir, rest),
+        ["mutate", dir, rest @ ..] => mutated(dir, rest),
         ["judge", rest @ ..] => Options::parse(rest).and_then(|options| options.judge()),
         _ => Err(USAGE.to_owned()),
     };
@@ -94,6 +109,72 @@ fn main() -> ExitCode {
 
 fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("`{text}` is not a number\n{USAGE}"))
+}
+
+/// The command beside this one, as cargo and installations put them.
+fn beside() -> PathBuf {
+    std::env::current_exe().map_or_else(|_| "headrace".into(), |own| own.with_file_name("headrace"))
+}
+
+/// Where a command finds itself when it runs in another folder.
+fn absolute(path: &str) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|error| format!("{path}: {error}"))
+}
+
+fn survey(dir: &str, words: &[&str]) -> Result<ExitCode, String> {
+    let mut survey = Survey {
+        headrace: beside(),
+        folder: absolute(dir)?,
+        options: Vec::new(),
+        results: "corpus.jsonl".into(),
+        time: mutate::LIMITS.time,
+    };
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--headrace" => survey.headrace = absolute(value()?)?,
+            "--results" => survey.results = value()?.into(),
+            "--seconds" => survey.time = time(value()?, 1.0)?,
+            "--with" => survey.options.push(value()?.to_owned()),
+            _ => return Err(format!("unknown option {word}\n{USAGE}")),
+        }
+    }
+    print!("{}", headrace_testkit::corpus::survey::survey(&survey)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn mutated(dir: &str, words: &[&str]) -> Result<ExitCode, String> {
+    let mut campaign = mutate::Campaign {
+        headrace: beside(),
+        folder: absolute(dir)?,
+        seed: 0,
+        cases: 2000,
+        limits: mutate::LIMITS,
+        out: absolute("mutated")?,
+    };
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--headrace" => campaign.headrace = absolute(value()?)?,
+            "--cases" => campaign.cases = number(value()?)?,
+            "--seed" => campaign.seed = number(value()?)?,
+            "--seconds" => campaign.limits.time = time(value()?, 1.0)?,
+            "--out" => campaign.out = absolute(value()?)?,
+            _ => return Err(format!("unknown option {word}\n{USAGE}")),
+        }
+    }
+    let summary = mutate::campaign(&campaign)?;
+    let statuses: Vec<String> = summary.statuses.iter().map(|(status, n)| format!("{n} of status {status}")).collect();
+    println!(
+        "{} programs: {}; {} failed; at most {} MiB",
+        campaign.cases,
+        statuses.join(", "),
+        summary.failures.len(),
+        summary.memory >> 20
+    );
+    Ok(if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn show(seed: &str) -> Result<ExitCode, String> {

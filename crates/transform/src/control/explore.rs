@@ -19,6 +19,9 @@ use headrace_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
+/// Most elements of a list of state.
+const MAX_ELEMENTS: usize = 1 << 22;
+
 /// How far an exploration goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -259,7 +262,11 @@ impl<'a> Explorer<'a> {
             if width == 0 || width > MAX_BITS || matches!(variable.ty.element, Scalar::Real(_)) {
                 return Err(NotFused::new("a variable is of a type that kernels do not have", variable.span));
             }
+            if variable.ty.len() > MAX_ELEMENTS {
+                return Err(NotFused::new("a list is larger than kernels take", variable.span));
+            }
             let initial: Vec<u128> = match &variable.initial {
+                Value::List(elements) if elements.is_empty() => vec![0; variable.ty.len()],
                 Value::List(elements) => elements.iter().map(|value| bits_of_value(value) & mask(width)).collect(),
                 value => vec![bits_of_value(value) & mask(width)],
             };

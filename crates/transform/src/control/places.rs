@@ -40,7 +40,8 @@ impl Walk<'_, '_> {
                     return Ok((Part { list, start: 0 }, ty));
                 }
                 // A constant list as a whole: a copy.
-                let Value::List(elements) = &declared.initial else {
+                let initial = declared.whole_initial();
+                let Value::List(elements) = &*initial else {
                     return Err(NotFused::new("a constant is used as a list", span));
                 };
                 let (width, _) = self.zero(&ty, span)?;
@@ -149,7 +150,7 @@ impl Walk<'_, '_> {
         if let Root::Actor(variable) = place.root {
             let declared = &self.actor(frame).variables[variable.index()];
             if !declared.mutable {
-                return self.constant_element(state, frame, place, &declared.initial, &declared.ty);
+                return self.constant_element(state, frame, place, &declared.whole_initial(), &declared.ty);
             }
         }
         if let (Root::Local(local), true) = (place.root, place.indices.is_empty())

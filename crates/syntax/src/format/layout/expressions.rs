@@ -42,6 +42,7 @@ impl Layout<'_> {
     }
 
     pub(super) fn postfix(&mut self) {
+        self.annotations(Mark::Space);
         match self.kind() {
             Kind::Ident => {
                 self.dotted();

@@ -39,10 +39,11 @@ impl Writer<'_> {
         definitions: &mut String,
     ) -> String {
         let prefix = self.prefix;
-        let PortFunction { element, words, own, core } = self.port_function("write", name, scalar);
+        let PortFunction { words, own, core, .. } = self.port_function("write", name, scalar);
+        let tokens = ctype::pointer(boundary_scalar(scalar), true, false, "tokens");
         let note = if words > 1 { format!(" of {words} words each") } else { String::new() };
         declarations.push_str(&format!(
-            "/* Writes up to `n_tokens` tokens{note} to the input `{name}` and returns how many there was room for. */\nsize_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens);\n\n"
+            "/* Writes up to `n_tokens` tokens{note} to the input `{name}` and returns how many there was room for. */\nsize_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens);\n\n"
         ));
         let targets: Vec<(&Connection, &Fifo)> = self
             .network
@@ -53,13 +54,13 @@ impl Writer<'_> {
             .collect();
         let mut code = match plans.first() {
             Some(plan) => Code::new(plan, Unit::Procedure(0), "", &[], "return 0;"),
-            None => return self.write_nothing(&own, &core, element, definitions),
+            None => return self.write_nothing(&own, &core, &tokens, definitions),
         };
         for taken in ["context", "bytes", "n_tokens", "at", "room", "token", "first", "n_wanted"] {
             code.names.fresh(taken);
         }
         if targets.is_empty() {
-            return self.write_nothing(&own, &core, element, definitions);
+            return self.write_nothing(&own, &core, &tokens, definitions);
         }
         let any_shared = targets.iter().any(|(_, fifo)| fifo.ring.shared.is_some());
         if any_shared {
@@ -137,18 +138,18 @@ impl Writer<'_> {
             "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n{body}}}\n\n"
         ));
         definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
+            "size_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
         ));
         core
     }
 
-    fn write_nothing(&self, own: &str, core: &str, element: &str, definitions: &mut String) -> String {
+    fn write_nothing(&self, own: &str, core: &str, tokens: &str, definitions: &mut String) -> String {
         let prefix = self.prefix;
         definitions.push_str(&format!(
             "static size_t {core}(struct {prefix} *context, const unsigned char *bytes, size_t n_tokens) {{\n    (void)context;\n    (void)bytes;\n    return n_tokens;\n}}\n\n"
         ));
         definitions.push_str(&format!(
-            "size_t {own}(struct {prefix} *context, const {element} *tokens, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
+            "size_t {own}(struct {prefix} *context, {tokens}, size_t n_tokens) {{\n    return {core}(context, (const unsigned char *)tokens, n_tokens);\n}}\n\n"
         ));
         core.to_owned()
     }

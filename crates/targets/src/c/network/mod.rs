@@ -14,7 +14,7 @@ use crate::c::scheduler::{Reader, Ring, Wiring, comment, scheduler};
 use crate::c::{Options, PlaceTable};
 use actors::{actor_functions, actor_init, actor_types, has_init};
 use headrace_analysis::topology;
-use headrace_ir::{Connection, Endpoint, InstanceId, Mapping, Network};
+use headrace_ir::{Connection, Endpoint, InstanceId, Mapping, Network, Scalar};
 use headrace_program::names::identifier;
 use headrace_source::Diagnostic;
 pub use profile::is_profiled;
@@ -229,7 +229,7 @@ impl Writer<'_> {
                 }
             }
             let element = ctype::element(scalar);
-            let short = element.trim_end_matches("_t");
+            let short = if scalar == Scalar::String { "text" } else { element.trim_end_matches("_t") };
             let wide = if words > 1 { format!("x{words}") } else { String::new() };
             let more = if tail > 0 { format!("_{tail}") } else { String::new() };
             let apart = if shared.is_some() { "_shared" } else { "" };

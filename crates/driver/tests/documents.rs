@@ -166,3 +166,26 @@ fn the_walk_through_of_the_readme_works() {
     }
     assert!(n_commands >= 6, "only {n_commands} commands were found");
 }
+
+#[test]
+fn a_library_that_runs_no_tests_has_none() {
+    let crates = std::fs::read_dir(root().join("crates")).expect("the crates are there");
+    for part in crates.map(|entry| entry.expect("an entry").path()).filter(|path| path.join("Cargo.toml").is_file()) {
+        let manifest = std::fs::read_to_string(part.join("Cargo.toml")).expect("it can be read");
+        let has_none = |line: &str| manifest.lines().any(|it| it.split('#').next().is_some_and(|it| it.trim() == line));
+        for (line, mark) in [("test = false", "#[test]"), ("doctest = false", "/// ```rust")] {
+            if has_none(line) {
+                let with = sources(&part.join("src"))
+                    .into_iter()
+                    .find(|path| std::fs::read_to_string(path).expect("it can be read").contains(mark));
+                assert_eq!(with, None, "{}: `{line}`", part.display());
+            }
+        }
+    }
+}
+
+/// All files of Rust below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+}

@@ -115,7 +115,7 @@ fn check_memory(session: &mut Session, instances: &[(&str, &ActorNode)], span: O
         diagnostic = diagnostic.at(span, "all instances together");
     }
     let mut largest: Vec<_> = instances.iter().map(|(name, actor)| (actor.state_bytes, name)).collect();
-    largest.sort_by(|a, b| b.0.cmp(&a.0));
+    largest.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
     for (bytes, name) in largest.iter().take(3) {
         diagnostic = diagnostic.note(format!("{} MiB in `{name}`", mebibytes(*bytes)));
     }

@@ -47,7 +47,7 @@ impl Writer<'_> {
                 _ => {}
             }
         }
-        let _ = write!(before, "            const uint64_t began{instance} = {}_now();\n", self.prefix);
+        let _ = writeln!(before, "            const uint64_t began{instance} = {}_now();", self.prefix);
         let time =
             format!("            context->nanoseconds[{instance}] += {}_now() - began{instance};\n", self.prefix);
         (before, time + &after)

@@ -157,7 +157,14 @@ fn without_name(error: io::Error) -> io::Error {
         let inner = error.get_ref().and_then(|inner| inner.source());
         inner.and_then(|inner| inner.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error)
     });
-    code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+    code.map_or_else(
+        || {
+            let text = error.to_string();
+            let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
+            io::Error::new(error.kind(), reason.to_owned())
+        },
+        io::Error::from_raw_os_error,
+    )
 }
 
 #[cfg(target_os = "linux")]

@@ -17,18 +17,21 @@ use std::path::Path;
 /// Checks files, folders and networks, and shows all problems at once.
 pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
     let mut tops = Vec::new();
-    let (mut unreadable, mut beside) = (0, 0);
+    let (mut unreadable, mut beside, mut below) = (0, 0, 0);
+    let only_folders = arguments.inputs.iter().all(|input| Path::new(input).is_dir());
     for input in &arguments.inputs {
         let path = Path::new(input);
         if path.is_dir() {
             let files =
                 files_below(path, &["cal", "nl", "xdf"]).map_err(|error| Failure::io(path.display(), &error))?;
+            below += files.len();
             for file in files {
                 unreadable += usize::from(!add_file(context, &file, &mut tops));
             }
             let read = context.session.sources.len();
             let (own, failed) = check_manifests(context, path)?;
             beside += context.session.sources.len() - read - own;
+            below += own;
             unreadable += failed;
         } else {
             tops.push(context.top(input)?);
@@ -46,7 +49,9 @@ pub fn check(context: &mut Context, arguments: &CheckArgs) -> Outcome {
     if !arguments.quiet || counts.errors > 0 {
         let found = counts.describe();
         let found = if found.is_empty() { "no problems".to_owned() } else { found };
-        context.terminal.say(&format!("{found} in {}", plural(context.session.sources.len() - beside, "file")));
+        // What files of folders need from elsewhere was looked at for them only.
+        let looked_at = if only_folders { below } else { context.session.sources.len() - beside };
+        context.terminal.say(&format!("{found} in {}", plural(looked_at, "file")));
     }
     super::fail_if(counts.errors + unreadable > 0)
 }

@@ -171,7 +171,7 @@ fn parameter(
     let mut class = file.name.as_str();
     if !class.split('.').all(is_identifier) {
         // A file is called like much that is no name in a program.
-        class = "TopEntity$";
+        class = "TopEntityOfCommandLine";
         session.alias(class, entity);
     }
     let text = format!("{class}({name} = {value})");

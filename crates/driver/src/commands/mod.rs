@@ -221,7 +221,9 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Explain(arguments) => explain::explain(context, &arguments).map(|()| 0),
         Command::Man(arguments) => man::man(&arguments).map(|()| 0),
     };
-    match outcome.and_then(|status| output::flush_standard().map(|()| status)) {
+    // What was printed before a failure is seen, too.
+    let flushed = output::flush_standard();
+    match outcome.and_then(|status| flushed.map(|()| status)) {
         Ok(status) => status,
         Err(failure) => {
             if !failure.message.is_empty() {

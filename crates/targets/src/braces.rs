@@ -137,10 +137,10 @@ pub(crate) trait Braces {
     }
 }
 
-/// A name like this for the class around what is printed, which no record in it has.
-pub(crate) fn free_of_records(module: &Module, like: &str) -> String {
+/// A name like this for the class around what is printed, which no record in it has as its language spells them.
+pub(crate) fn free_of_records(module: &Module, like: &str, spelled: fn(&str) -> String) -> String {
     let mut own = like.to_owned();
-    while module.records.iter().any(|record| record.name == own) {
+    while module.records.iter().any(|record| spelled(&record.name) == own) {
         own.push('_');
     }
     own

@@ -136,7 +136,7 @@ pub fn of_network(
     let about = format!("The network `{}` as a class.", network.name);
     let head = head(options);
     let mut project = Project::new(short);
-    let class = free_of_records(&lowered, "Context");
+    let class = free_of_records(&lowered, "Context", super::name);
     project.header("network.hpp", &network::network(&head, &lowered, &class, false));
     project.whole(&head, &about, &["network".to_owned()]);
     let space = format!("headrace::{}", project.space);
@@ -166,7 +166,7 @@ pub fn of_operations(
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.map(|module| {
-            let class = free_of_records(&module, &format!("{}Network", class_name(spec)));
+            let class = free_of_records(&module, &format!("{}Network", class_name(spec)), super::name);
             (network::network(&head, &module, &class, true), class)
         })
     });

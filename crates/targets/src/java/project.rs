@@ -144,7 +144,7 @@ pub fn of_network_in_methods(
     let about = format!("The network `{}` as a class.", network.name);
     let head = head(options);
     let mut project = Project::new(short);
-    let class = free_of_records(&lowered, "Context");
+    let class = free_of_records(&lowered, "Context", super::name);
     project.main(&format!("{class}.java"), &network::network(&head, &lowered, &class, false, most));
     project.test("RecordedTest.java", &answers::of_network(&head, &lowered, &class, recording));
     OF_RECORDINGS.iter().for_each(|(path, text)| project.test(path, text));
@@ -173,7 +173,7 @@ pub fn of_operations(
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.map(|module| {
-            let class = free_of_records(&module, &format!("{}Network", class_name(spec)));
+            let class = free_of_records(&module, &format!("{}Network", class_name(spec)), super::name);
             (network::network(&head, &module, &class, true, METHOD_BYTES), class)
         })
     });

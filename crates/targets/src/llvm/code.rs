@@ -4,6 +4,7 @@
 //! variable has.
 
 use super::alias::{Access, BOOL_RANGE, Tags};
+use super::module::table_name;
 use super::types::{Structure, memory, value};
 use crate::layout::Layouts;
 use headrace_program::{Expr, Field, FieldType, Function, FunctionId, Label, Module, Place, Root, Type, VariableKind};
@@ -108,7 +109,8 @@ impl<'a> Code<'a> {
             Root::Table(table) => {
                 let table = &module.tables[table.index()];
                 let ty = format!("[{} x {}]", table.values.len(), memory(table.element));
-                return (ty, format!("@{prefix}.{}", table.name), vec!["i32 0".to_owned()], None, None);
+                let name = format!("@{}", table_name(module, prefix, table));
+                return (ty, name, vec!["i32 0".to_owned()], None, None);
             }
             Root::Variable(variable) => &self.function.variables[variable.index()],
         };

@@ -6,7 +6,7 @@ use super::statement::calls_native;
 use super::types::{Structure, bytes, constant, given, memory, result, structure_of, value};
 use crate::layout::{Layouts, array_bytes};
 use headrace_program::{
-    ByteOrder, Function, FunctionId, Interface, Module, RecordId, Type, VariableId, VariableKind, effects,
+    ByteOrder, Function, FunctionId, Interface, Module, RecordId, Table, Type, VariableId, VariableKind, effects,
 };
 use std::fmt::Write as _;
 
@@ -123,6 +123,12 @@ fn orders(text: &mut String, prefix: &str) {
     text.push_str("attributes #1 = { alwaysinline nounwind }\n\n");
 }
 
+/// What a table is called, after `@`: here it must have another name than functions.
+pub(super) fn table_name(module: &Module, prefix: &str, table: &Table) -> String {
+    let is_taken = module.functions.iter().any(|function| function.name == table.name);
+    format!("{prefix}.{}{}", if is_taken { "table." } else { "" }, table.name)
+}
+
 /// Tables, texts, and the names of natives.
 fn constants(text: &mut String, module: &Module, prefix: &str) {
     for table in &module.tables {
@@ -136,8 +142,8 @@ fn constants(text: &mut String, module: &Module, prefix: &str) {
         };
         let _ = write!(
             text,
-            "@{prefix}.{} = private unnamed_addr constant [{} x {}] {values}, align {}\n\n",
-            table.name,
+            "@{} = private unnamed_addr constant [{} x {}] {values}, align {}\n\n",
+            table_name(module, prefix, table),
             table.values.len(),
             memory(table.element),
             table.element.bytes()

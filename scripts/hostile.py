@@ -74,6 +74,9 @@ def limited(row):
     limits = row.get("limits", {})
 
     def apply():
+        # Who runs this in the background may have interruptions ignored.
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
         kinds = {"memory": resource.RLIMIT_AS, "file": resource.RLIMIT_FSIZE, "cpu": resource.RLIMIT_CPU,
                  "open": resource.RLIMIT_NOFILE}
         for name, value in limits.items():

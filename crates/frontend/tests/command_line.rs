@@ -57,13 +57,13 @@ fn n(parameters: &[(String, Value)]) -> &Value {
 
 #[test]
 fn parameters_are_set_by_name() {
-    let actors = run(name("p.Add"), &[("N", "3 + 4"), ("T", "[1, 300]"), ("NEG", "true")]).expect("no errors");
+    let actors = run(name("p.Add"), &[("N", "3 + 4"), ("T", "[1, 30]"), ("NEG", "true")]).expect("no errors");
     let int = |value: i64| Value::Int(value.into());
     assert_eq!(
         actors[0],
         [
             ("N".to_string(), int(7)),
-            ("T".to_string(), Value::List(vec![int(1), int(44)])),
+            ("T".to_string(), Value::List(vec![int(1), int(30)])),
             ("NEG".to_string(), Value::Bool(true))
         ]
     );

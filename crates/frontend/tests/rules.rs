@@ -108,10 +108,7 @@ fn constants_in_any_order_and_initial_values_of_earlier_variables() {
         &["?not-constant `a` is assigned to by the actor"],
     );
     accepted("int a := 4; action In:[x] repeat a ==> Out:[a] end");
-    refused(
-        "int a := 4; function f() --> int : a end action In:[x] repeat f() ==> do a := 3; end",
-        &["not-constant this depends on `a`, which the actor assigns to"],
-    );
+    accepted("int a := 4; function f() --> int : a end action In:[x] repeat f() ==> do a := 3; end");
 }
 
 #[test]
@@ -359,7 +356,7 @@ fn nothing_to_type_takes_long_or_overflows_the_stack() {
     let branches: String = (0..900).map(|n| format!("elsif x = {n} then t := {n};\n")).collect();
     accepted(&format!("int t := 0; action In:[x] ==> do if x = 1000 then t := 1; {branches} end end"));
     let chain: String = (0..900).map(|n| format!("int C{n} = C{} + 1;\n", n + 1)).collect();
-    accepted(&format!("{chain} int C900 = 0; action In:[x] ==> Out:[C0] end"));
+    accepted(&format!("{chain} int C900 = -800; action In:[x] ==> Out:[C0] end"));
     let calls: String = (0..900).map(|n| format!("function f{n}(int a) --> int : f{}(a) end\n", n + 1)).collect();
     accepted(&format!("{calls} function f900(int a) --> int : a end action In:[x] ==> Out:[f0(x)] end"));
     let lists = format!("{}1{}", "[".repeat(60), "]".repeat(60));

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(names.fresh("A_init"), "A_init_2");
         assert_eq!(names.fresh("B_lists"), "B_lists");
         assert_eq!(names.fresh_with("B", &["_init", "_lists"]), "B_2");
-        assert_eq!(names.fresh_with("A", &["_init"]), "A_3");
+        assert_eq!(names.fresh_with("A", &["_init"]), "A_2");
     }
 
     #[test]

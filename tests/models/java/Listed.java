@@ -15,7 +15,7 @@ import java.util.Set;
  * is, with bars between them.
  */
 final class Listed {
-    private record Line(String slug, String services, int since, int until) {
+    private record Line(String slug, String services, int since, int until, boolean isSeldom) {
         boolean applies(Subject subject) {
             int version = Runtime.version().feature();
             return since <= version && version <= until && subject.isOne(services);
@@ -23,7 +23,7 @@ final class Listed {
 
         /** Of what is mended in a later version it is not known here in which. */
         boolean mustShow() {
-            return until == EVER || Runtime.version().feature() == since;
+            return !isSeldom && (until == EVER || Runtime.version().feature() == since);
         }
     }
 
@@ -45,8 +45,10 @@ final class Listed {
         KNOWN.put("less-than-a-tag", (subject, step, steps) -> step.ours("AEADBadTagException")
                         && (step.theirs("ProviderException") || step.theirs("ShortBufferException"))
                 || step.ours("InvalidKeyException") && step.theirs("ProviderException"));
-        KNOWN.put("overlap", (subject, step, steps) -> step.isOfForm()
-                && steps.stream().anyMatch(before -> before.call().text().matches(".*(\\(all, |same buffer).*")));
+        Recognised overlap = (subject, step, steps) -> step.isOfForm()
+                && steps.stream().anyMatch(before -> before.call().text().matches(".*(\\(all, |same buffer).*"));
+        KNOWN.put("overlap", overlap);
+        KNOWN.put("overlap-of-blocks", overlap);
         KNOWN.put("associated-data-in-buffers", (subject, step, steps) -> step.isOfForm()
                 && steps.stream().anyMatch(before -> before.call().text().matches("cipher.updateAAD\\([A-Z].*")));
         KNOWN.put("two-reasons", (subject, step, steps) -> step.ours("ShortBufferException") && step.theirs("AEADBadTagException"));
@@ -71,9 +73,11 @@ final class Listed {
                 continue;
             }
             String[] parts = text.split(" *\\| *", 4);
-            String[] versions = parts[2].split("-");
-            Line line = new Line(parts[0], parts[1], Integer.parseInt(versions[0]),
-                    versions.length > 1 ? Integer.parseInt(versions[1]) : parts[2].endsWith("-") ? EVER : Integer.parseInt(versions[0]));
+            String range = parts[2].split(" ")[0];
+            String[] versions = range.split("-");
+            int since = Integer.parseInt(versions[0]);
+            int until = versions.length > 1 ? Integer.parseInt(versions[1]) : range.endsWith("-") ? EVER : since;
+            Line line = new Line(parts[0], parts[1], since, until, parts[2].endsWith(" seldom"));
             if (!KNOWN.containsKey(line.slug)) {
                 throw new IllegalArgumentException("nothing recognises `" + line.slug + "`");
             }

@@ -173,15 +173,33 @@ fn a_library_that_runs_no_tests_has_none() {
     for part in crates.map(|entry| entry.expect("an entry").path()).filter(|path| path.join("Cargo.toml").is_file()) {
         let manifest = std::fs::read_to_string(part.join("Cargo.toml")).expect("it can be read");
         let has_none = |line: &str| manifest.lines().any(|it| it.split('#').next().is_some_and(|it| it.trim() == line));
-        for (line, mark) in [("test = false", "#[test]"), ("doctest = false", "/// ```rust")] {
+        for (line, shows) in [("test = false", has_unit_test as fn(&str) -> bool), ("doctest = false", has_example)] {
             if has_none(line) {
                 let with = sources(&part.join("src"))
                     .into_iter()
-                    .find(|path| std::fs::read_to_string(path).expect("it can be read").contains(mark));
+                    .find(|path| shows(&std::fs::read_to_string(path).expect("it can be read")));
                 assert_eq!(with, None, "{}: `{line}`", part.display());
             }
         }
     }
+    assert!(has_example("//! ```\n//! run()\n//! ```\n") && has_example("    /// ```rust,no_run\n"));
+    assert!(!has_example("/// ```text\n/// picture\n/// ```\n"));
+}
+
+fn has_unit_test(text: &str) -> bool {
+    text.contains("#[test]")
+}
+
+/// Whether a comment has a block that rustdoc would run: one without a language, or of Rust.
+fn has_example(text: &str) -> bool {
+    let mut inside = false;
+    text.lines().any(|line| {
+        let line = line.trim_start();
+        let Some(comment) = line.strip_prefix("//!").or_else(|| line.strip_prefix("///")) else { return false };
+        let Some(language) = comment.trim_start().strip_prefix("```") else { return false };
+        inside = !inside;
+        inside && (language.is_empty() || language.starts_with("rust"))
+    })
 }
 
 /// All files of Rust below a folder.

@@ -30,7 +30,9 @@ impl Expansion<'_> {
             ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Real(..) | ExprKind::String(_) => expr.kind.clone(),
             ExprKind::Load(place) => match (place.root, arguments) {
                 (Root::Local(parameter), Some(arguments)) if place.indices.is_empty() => {
-                    return arguments[parameter.index()].clone();
+                    let argument = &arguments[parameter.index()];
+                    self.nodes += size(argument);
+                    return argument.clone();
                 }
                 _ => ExprKind::Load(Place {
                     root: place.root,
@@ -79,6 +81,22 @@ impl Expansion<'_> {
         };
         Expr { kind, span: expr.span }
     }
+}
+
+/// Nodes of an expression: a function that uses its argument twice doubles it.
+fn size(expr: &Expr) -> usize {
+    let within: Vec<&Expr> = match &expr.kind {
+        ExprKind::Load(place) => place.indices.iter().collect(),
+        ExprKind::Call(_, arguments) => arguments
+            .iter()
+            .flat_map(|argument| match argument {
+                Argument::Value(value) => std::slice::from_ref(value),
+                Argument::List(place) => &place.indices,
+            })
+            .collect(),
+        _ => expr.parts(),
+    };
+    within.into_iter().fold(1, |sum, expr| sum + size(expr))
 }
 
 /// The expression that a function is, if it is one over scalars.

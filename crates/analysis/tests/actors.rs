@@ -319,3 +319,15 @@ impl SourceProvider for One {
         Vec::new()
     }
 }
+
+#[test]
+fn functions_that_double_their_arguments_are_looked_into_in_bounds() {
+    let nested = format!("{}x{}", "twice(".repeat(60), ")".repeat(60));
+    let body = format!(
+        "function twice(int(size=64) v) --> int(size=64) : v + v end
+         a: action A:[x], B:[y] ==> Out:[y] guard {nested} = 0 end b: action A:[x] ==> Out:[x] guard {nested} != 0 end"
+    );
+    let began = std::time::Instant::now();
+    found(&body);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5));
+}

@@ -1,16 +1,16 @@
 //! Predicate abstraction over the states of an FSM: where a term of a guard can hold between two firings.
 //!
 //! For each term (a conjunction over state variables alone) one bit is kept for each state of the FSM: whether the term may
-//! hold while the actor waits there. It is the least solution of: the term holds at first if the initial values allow it; it
-//! holds after a firing if that may have written what the term reads, or if it held before and the guard of what fired did
-//! not rule it out. Example: with `take: action In:[x] ==> guard left > 0 do left := left - 1; end` outside of the FSM and
-//! `done: action ==> guard left = 0 end` on every way into state `t`, `left > 0` never holds in `t`, unless something in `t`
-//! sets `left`.
+//! hold while the actor waits there. It is the least solution, found by a work list, of: the term holds at first if the
+//! initial values allow it; it holds after a firing if that may have written what the term reads, or if it held before and the
+//! guard of what fired did not rule it out. Example: with `take: action In:[x] ==> guard left > 0 do left := left - 1; end`
+//! outside of the FSM and `done: action ==> guard left = 0 end` on every way into state `t`, `left > 0` never holds in `t`,
+//! unless something in `t` sets `left`.
 
 use super::guards::{Atom, Term, contradicts, equals, terms};
 use crate::effects::{self, Effects, written};
 use crate::rates::reachable_states;
-use headrace_ir::{Action, ActionId, Actor, Expr, ExprKind, Root, Stmt, StmtKind, Value, VariableId};
+use headrace_ir::{Action, ActionId, Actor, Expr, ExprKind, Root, Stmt, StmtKind, Test, Value, VariableId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of the guards of an actor.
@@ -68,29 +68,24 @@ impl<'a> Invariants<'a> {
         if reads.is_empty() {
             return reachable.into_iter().collect();
         }
-        let mut holding = BTreeSet::new();
         let first: Term = (reads.iter().filter(|variable| !self.initialised.contains(variable)))
             .filter_map(|&variable| equals(variable, &self.actor.variables.get(variable.index())?.initial))
             .collect();
+        let mut todo = Vec::new();
         if !contradicts(&first, &term) {
-            holding.insert(self.actor.schedule.initial.index());
+            todo.push(self.actor.schedule.initial.index());
         }
-        loop {
-            let before = holding.len();
-            for &state in &reachable {
-                for test in &self.actor.schedule.states[state].tests {
-                    let next = test.next.index();
-                    if !holding.contains(&next)
-                        && self.holds_after(test.action, &term, &reads, holding.contains(&state))
-                    {
-                        holding.insert(next);
-                    }
-                }
-            }
-            if holding.len() == before {
-                return holding;
+        let tests = |state: usize| &self.actor.schedule.states[state].tests;
+        let made = |test: &&Test| self.holds_after(test.action, &term, &reads, false);
+        todo.extend(reachable.iter().flat_map(|&state| tests(state).iter().filter(made).map(|test| test.next.index())));
+        let mut holding = BTreeSet::new();
+        while let Some(state) = todo.pop() {
+            if holding.insert(state) {
+                let kept = |test: &&Test| self.holds_after(test.action, &term, &reads, true);
+                todo.extend(tests(state).iter().filter(kept).map(|test| test.next.index()));
             }
         }
+        holding
     }
 
     /// Whether a term may hold after a firing, before which it `held` or not.

@@ -80,10 +80,9 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
         traced,
         profile,
         mapping: None,
-        lenient_indices: false,
+        lenient_indices: arguments.lenient_indices,
         supplied,
     };
-    settings.lenient_indices = arguments.lenient_indices;
     // Firings are counted by schedulers; who maps instances wants them apart.
     let counts = profile || arguments.stats || arguments.max_firings.is_some() || arguments.mapping.is_some();
     let fusing = Fusing {
@@ -153,6 +152,8 @@ fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
         (arguments.engine.is_some(), "--engine: designs of XLIM have an engine of their own; leave it out"),
         (arguments.trace.is_some() || order != Order::RoundRobin, "traces and firing orders are the interpreter's"),
         (arguments.mapping.is_some(), "--mapping: designs of XLIM run in one thread"),
+        (arguments.profile.is_some(), "--profile: designs of XLIM are not measured"),
+        (!arguments.natives.is_empty(), "--natives: designs of XLIM call none"),
     ];
     match refused.into_iter().find(|(asked, _)| *asked) {
         Some((_, why)) => Err(Failure::usage(why)),
@@ -182,7 +183,7 @@ fn traced(network: &Network, patterns: &[String]) -> Outcome<Option<Vec<bool>>> 
     for pattern in patterns {
         let mut any = false;
         for (instance, traced) in network.instances.iter().zip(&mut traced) {
-            let fits = fits(pattern.as_bytes(), instance.name.as_bytes());
+            let fits = fits(pattern, &instance.name);
             *traced |= fits;
             any |= fits;
         }
@@ -194,29 +195,13 @@ fn traced(network: &Network, patterns: &[String]) -> Outcome<Option<Vec<bool>>> 
     Ok((!patterns.is_empty()).then_some(traced))
 }
 
-/// Whether a name is what a pattern with `*` says: the text between stars is found from left to right.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut here) = (0, 0);
-    let mut star = None;
-    while here < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, here));
-                at += 1;
-            }
-            Some(byte) if *byte == name[here] => {
-                at += 1;
-                here += 1;
-            }
-            _ => {
-                // The last star takes one byte more.
-                let Some((star_at, taken)) = star else { return false };
-                star = Some((star_at, taken + 1));
-                (at, here) = (star_at + 1, taken + 1);
-            }
-        }
-    }
-    pattern[at..].iter().all(|byte| *byte == b'*')
+/// Whether a name is what a pattern says, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    // The earliest place of each piece leaves most for those behind it.
+    pieces.all(|piece| rest.find(piece).map(|at| rest = &rest[at + piece.len()..]).is_some()) && rest.ends_with(last)
 }
 
 /// Threads of those that may be used which can be of use: each beyond the cores only waits, and costs its start.

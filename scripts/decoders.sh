@@ -15,6 +15,11 @@ shift 3
 mkdir -p "$folder"
 seconds=${DECODER_SECONDS:-600}
 corpus=$(cd "$corpus" && pwd)
+# What is named by a path is found from elsewhere, too; a name alone is looked for in PATH.
+case $headrace in
+/*) ;;
+*/*) headrace=$(pwd)/$headrace ;;
+esac
 cd "$folder"
 
 # --- bitstreams --------------------------------------------------------------------------------------------------------
@@ -140,7 +145,7 @@ for engine in "$@"; do
     decode "JPEG" "$engine" pic.jpg 1 1 --orcc-widths -L "$corpus/JPEG/src" -L "$corpus/System/src" jpeg.decoder.Top_Decoder
     decode "AVC CBP (RVC)" "$engine" cbp.264 6 0 --orcc-widths -L "$corpus/RVC/src" -L "$corpus/System/src" \
         org.sc29.wg11.mpeg4.part10.cbp.Top_mpeg4_part10_CBP_decoder
-    # It reads beside its lists and does not use what it gets.
+    # It reads beside its lists.
     decode "HEVC intra (RVC)" "$engine" intra.265 2 0 --orcc-widths --lenient-indices -L "$corpus/RVC/src" \
         -L "$corpus/System/src" org.sc29.wg11.mpegh.part2.Top_mpegh_part2_still_picture
 done

@@ -31,21 +31,19 @@ step() { # step NAME COMMAND…
     echo
     echo "=== $name"
     began=$(date +%s)
-    if "$@"; then
-        passed=$((passed + 1))
-        result=passed
-    else
-        failed=$((failed + 1))
-        result="FAILED; repeat with: $*"
-    fi
+    counts=passed result=passed
+    "$@" || counts=failed result="FAILED; repeat with: $*"
     took=$(($(date +%s) - began))
     budget=$(column 1 "$name")
     if [ -z "$budget" ]; then
-        failed=$((failed + 1))
-        result="$result; it has no line in scripts/budgets.txt"
+        counts=failed result="$result; FAILED for want of a line in scripts/budgets.txt"
     elif [ "$took" -gt "$budget" ]; then
         result="$result, over its budget"
     fi
+    case $counts in
+    passed) passed=$((passed + 1)) ;;
+    failed) failed=$((failed + 1)) ;;
+    esac
     printf '%6s s of %5s s  %s: %s\n' "$took" "$budget" "$name" "$result" >>"$report"
 }
 
@@ -136,6 +134,10 @@ print(*sorted({operation["set"] + "/" + operation["operation"] for operations in
 ' | shuffled "${TARGET_SEED:-1}" | while read -r operation; do
         [ "$(date +%s)" -lt "$until" ] || break
         said=$("$headrace" test "${operation%/*}" "${operation#*/}" --on "$1" --variant all </dev/null 2>&1) || {
+            case $said in
+            # A cipher that is given in many sizes has records for some of them.
+            *"there are no known answers for"*) continue ;;
+            esac
             echo "$said"
             exit 1
         }

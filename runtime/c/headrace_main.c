@@ -4,7 +4,6 @@
 #include "headrace_main.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 
 struct run {
@@ -12,9 +11,11 @@ struct run {
     struct headrace_world world;
     struct headrace_input *inputs;
     struct headrace_output *outputs;
-    const char *error;
     bool ended; /* by itself */
 };
+
+/* Room for the name of an option. */
+enum { NAME_ROOM = 16 };
 
 static const size_t TOKENS_AT_A_TIME = 4096;
 
@@ -49,7 +50,6 @@ static int64_t native(void *user, const char *name, struct headrace_argument *ar
     } else if (error != NULL) {
         fflush(stdout);
         fprintf(stderr, "error: native `%s`: %s\n", name, error);
-        run->error = error;
         control->stopped = HEADRACE_TRAPPED;
         control->trap.code = HEADRACE_TRAP_NATIVE;
     }
@@ -76,6 +76,31 @@ static void help(const struct headrace_main *program, const char *name) {
     }
     puts("\nExit status: 0 done; 1 the input is wrong, a check failed or the program stopped with an error; 2 wrong usage; 3 it\n"
          "stopped with input undelivered.");
+}
+
+/* The value behind the equals sign of an option, whose name goes to `name`; null: it is the next argument. */
+static const char *value_of(const char *option, char name[NAME_ROOM]) {
+    const char *equals = strchr(option, '=');
+    if (option[0] != '-' || equals == NULL || equals - option >= NAME_ROOM) {
+        return NULL;
+    }
+    memcpy(name, option, (size_t)(equals - option));
+    name[equals - option] = 0;
+    return equals + 1;
+}
+
+/* Whether help is wanted, which comes before any file is looked at. */
+static bool wants_help(int argc, char **argv) {
+    char name[NAME_ROOM];
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+        if (argv[i][0] == '-' && value_of(argv[i], name) == NULL) {
+            i++;
+        }
+    }
+    return false;
 }
 
 /* Splits PORT[:be]=REST. Gives the position of the port, or -1. */
@@ -232,8 +257,7 @@ static int option(struct run *run, const char *name, const char *value) {
 
 /* --- running ----------------------------------------------------------------------------------------------------- */
 
-static void tell_trap(const struct run *run, const struct headrace_control *control) {
-    const struct headrace_main *program = run->program;
+static void tell_trap(const struct headrace_main *program, const struct headrace_control *control) {
     const struct headrace_trap *trap = &control->trap;
     fflush(stdout);
     fputs("error: ", stderr);
@@ -248,13 +272,13 @@ static void tell_trap(const struct run *run, const struct headrace_control *cont
         fputs("`mod` needs a positive modulus", stderr);
         break;
     case HEADRACE_TRAP_SHIFT:
-        fputs("shift by a negative count", stderr);
+        fputs(trap->a < 0 ? "shift by a negative count" : "left shift by more than 2048 where the value is not stored", stderr);
         break;
     case HEADRACE_TRAP_DEPTH:
         fprintf(stderr, "more than %" PRId64 " calls are open", trap->a);
         break;
     default:
-        fputs(run->error == NULL ? "a native could not do its work" : run->error, stderr);
+        fputs("the program stopped", stderr);
     }
     if (control->instance < program->n_instances) {
         fprintf(stderr, " (in `%s`", program->instances[control->instance]);
@@ -272,7 +296,8 @@ static uint32_t drive(struct run *run, void *context, uint8_t *buffer) {
             struct headrace_input *input = &run->inputs[i];
             const size_t storage = program->inputs[i].storage;
             const size_t left = (input->n - input->taken) / storage;
-            const size_t n = program->network->write(context, i, input->tokens + input->taken, left);
+            /* Where no token is, there is no memory either. */
+            const size_t n = left == 0 ? 0 : program->network->write(context, i, input->tokens + input->taken, left);
             input->taken += n * storage;
             moved += n;
         }
@@ -295,8 +320,9 @@ static int conclude(struct run *run, void *context, uint32_t status) {
     const struct headrace_control *control = program->network->control(context);
     int result = HEADRACE_DONE;
     if (status == HEADRACE_TRAPPED) {
+        /* Of a native it was told at once. */
         if (control->trap.code != HEADRACE_TRAP_NATIVE) {
-            tell_trap(run, control);
+            tell_trap(program, control);
         }
         return HEADRACE_WRONG;
     }
@@ -321,16 +347,15 @@ static int run_program(struct run *run, int argc, char **argv) {
     const char *only = NULL;
     size_t widest = 8;
     int result = HEADRACE_DONE;
+    if (wants_help(argc, argv)) {
+        help(program, argv[0]);
+        return HEADRACE_DONE;
+    }
     for (int i = 1; i < argc; i++) {
-        char name[16];
-        const char *equals = strchr(argv[i], '=');
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            help(program, argv[0]);
-            return HEADRACE_DONE;
-        }
-        if (equals != NULL && (size_t)(equals - argv[i]) < sizeof name && argv[i][0] == '-') {
-            snprintf(name, sizeof name, "%.*s", (int)(equals - argv[i]), argv[i]);
-            result = option(run, name, equals + 1);
+        char name[NAME_ROOM];
+        const char *value = value_of(argv[i], name);
+        if (value != NULL) {
+            result = option(run, name, value);
         } else if (i + 1 == argc || argv[i][0] != '-') {
             return usage("what is this? --help tells what there is: ", argv[i]);
         } else {
@@ -342,9 +367,6 @@ static int run_program(struct run *run, int argc, char **argv) {
         }
     }
     fill_in_rekey(run);
-    for (uint32_t i = 0; i < program->n_inputs; i++) {
-        run->inputs[i].taken = 0;
-    }
     /* The only output of which nothing is said goes to standard output. */
     for (uint32_t i = 0; i < program->n_outputs; i++) {
         widest = widest < program->outputs[i].storage ? program->outputs[i].storage : widest;
@@ -379,8 +401,7 @@ int headrace_main(int argc, char **argv, const struct headrace_main *program) {
     if (run.inputs == NULL || run.outputs == NULL) {
         return HEADRACE_WRONG;
     }
-    signal(SIGINT, headrace_remove_unfinished);
-    signal(SIGTERM, headrace_remove_unfinished);
+    headrace_watch_files();
     result = run_program(&run, argc, argv);
     if (result == HEADRACE_DONE && run.world.complaints != 0) {
         result = HEADRACE_WRONG;
@@ -397,8 +418,9 @@ int headrace_main(int argc, char **argv, const struct headrace_main *program) {
     }
     free(run.inputs);
     free(run.outputs);
-    if (fflush(stdout) != 0) {
-        good = headrace_told("standard output");
+    if (good) {
+        struct headrace_file standard = {stdout, NULL, NULL};
+        good = headrace_finish(&standard, keep);
     }
     return good || result != HEADRACE_DONE ? result : HEADRACE_WRONG;
 }

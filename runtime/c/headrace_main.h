@@ -28,8 +28,7 @@ struct headrace_main {
     uint32_t n_outputs;
     const char *const *instances; /* their names */
     uint32_t n_instances;
-    uint32_t n_fifos;
-    const char *const *places;    /* of run-time errors: the action or procedure */
+    const char *const *places; /* of run-time errors: the action or procedure */
     uint32_t n_places;
     /* Natives that are linked to the program; null: all are those of the runtime. Sets `known` to whether it is one. */
     int64_t (*native)(const char *name, struct headrace_argument *arguments, bool *known);
@@ -52,9 +51,10 @@ struct headrace_file {
 
 /* Tokens of one port on their way in. */
 struct headrace_input {
-    uint8_t *tokens;
-    size_t n;     /* bytes */
-    size_t taken; /* bytes */
+    uint8_t *tokens; /* null: none yet */
+    size_t n;        /* their bytes */
+    size_t room;     /* bytes that there is memory for */
+    size_t taken;    /* bytes that the network has */
     size_t strings;
     bool given;
 };
@@ -90,8 +90,8 @@ bool headrace_finish(struct headrace_file *file, bool keep);
 uint8_t *headrace_read(const char *path, size_t *bytes);
 /* Says what the system said of a file; false. */
 bool headrace_told(const char *path);
-/* Removes files that are not complete, and ends the program with the signal. */
-void headrace_remove_unfinished(int number);
+/* Has files that are not complete removed when the program ends before they are, by itself or by a signal. */
+void headrace_watch_files(void);
 /* Adds a token, whose bytes stand least significant first. */
 void headrace_push(struct headrace_input *input, const uint8_t *token, size_t storage);
 /* Adds the tokens of a source: a path, `-`, hex:, text: or int:. False: it was told what is wrong with it. */

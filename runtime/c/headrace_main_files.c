@@ -19,7 +19,7 @@ void *headrace_memory(void *old, size_t bytes) {
     return memory;
 }
 
-/* Names of unfinished files, for signals. */
+/* Names of unfinished files, for whoever ends the program. */
 static char *volatile unfinished[64];
 
 static void note_unfinished(char *hidden, char *instead) {
@@ -31,14 +31,31 @@ static void note_unfinished(char *hidden, char *instead) {
     }
 }
 
-void headrace_remove_unfinished(int number) {
+/* In a signal handler, too: no other function of the library is called. */
+static void remove_unfinished(void) {
     for (size_t i = 0; i < sizeof unfinished / sizeof *unfinished; i++) {
         if (unfinished[i] != NULL) {
-            remove(unfinished[i]);
+            unlink(unfinished[i]);
         }
     }
+}
+
+static void interrupted(int number) {
+    remove_unfinished();
     signal(number, SIG_DFL);
     raise(number);
+}
+
+void headrace_watch_files(void) {
+    static const int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+    /* Natives may call `exit`, and so does who finds no memory. */
+    atexit(remove_unfinished);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (signal(signals[i], interrupted) == SIG_IGN) {
+            /* As `nohup` wants it. */
+            signal(signals[i], SIG_IGN);
+        }
+    }
 }
 
 bool headrace_told(const char *path) {
@@ -73,24 +90,24 @@ bool headrace_create(struct headrace_file *file, const char *path) {
 
 bool headrace_finish(struct headrace_file *file, bool keep) {
     bool good = true;
-    if (file->file == NULL) {
-        return true;
-    }
-    if (file->path == NULL) {
-        good = fflush(stdout) == 0;
-    } else {
-        good = fclose(file->file) == 0;
-    }
-    if (file->hidden != NULL) {
-        if (keep && good) {
+    if (file->file != NULL) {
+        /* Writing may have failed before, of which closing says nothing. */
+        good = ferror(file->file) == 0;
+        errno = 0;
+        good = (file->path == NULL ? fflush(file->file) : fclose(file->file)) == 0 && good;
+        if (file->hidden != NULL && keep && good) {
             good = rename(file->hidden, file->path) == 0;
-        } else {
-            remove(file->hidden);
         }
-        note_unfinished(file->hidden, NULL);
-    }
-    if (!good) {
-        headrace_told(file->path == NULL ? "standard output" : file->path);
+        if (!good) {
+            errno = errno == 0 ? EIO : errno;
+            headrace_told(file->path == NULL ? "standard output" : file->path);
+        }
+        if (file->hidden != NULL) {
+            if (!keep || !good) {
+                unlink(file->hidden);
+            }
+            note_unfinished(file->hidden, NULL);
+        }
     }
     free(file->hidden);
     free(file->path);

@@ -24,9 +24,9 @@ static void swap_words(uint8_t *token, size_t storage) {
 }
 
 void headrace_push(struct headrace_input *input, const uint8_t *token, size_t storage) {
-    if (input->n + storage > input->taken) {
-        input->taken = 2 * (input->n + storage);
-        input->tokens = headrace_memory(input->tokens, input->taken);
+    if (input->n + storage > input->room) {
+        input->room = 2 * (input->n + storage);
+        input->tokens = headrace_memory(input->tokens, input->room);
     }
     memcpy(input->tokens + input->n, token, storage);
     swap_words(input->tokens + input->n, storage);
@@ -75,6 +75,8 @@ static bool number(const char *text, const char *end, const struct headrace_main
     const bool negative = text < end && *text == '-';
     const char *first = text + (negative ? 1 : 0);
     const size_t n = (size_t)(end - first);
+    const char *at = digits, *allowed = "0123456789";
+    int base = 10;
     uint64_t value;
     if (port->kind == HEADRACE_BOOL && n == 4 && memcmp(first, "true", 4) == 0) {
         token[0] = 1;
@@ -90,6 +92,9 @@ static bool number(const char *text, const char *end, const struct headrace_main
     digits[n] = 0;
     if (port->kind == HEADRACE_REAL) {
         double real = strtod(digits, &stop);
+        if (negative && (digits[0] == '-' || digits[0] == '+')) {
+            return false;
+        }
         const float single = (float)(negative ? -real : real);
         const uint16_t half = hr_half_bits(negative ? -real : real);
         real = negative ? -real : real;
@@ -98,13 +103,22 @@ static bool number(const char *text, const char *end, const struct headrace_main
         swap_words(token, port->storage);
         return *stop == 0;
     }
-    errno = 0;
     if (digits[0] == '0' && (digits[1] == 'b' || digits[1] == 'B')) {
-        value = strtoull(digits + 2, &stop, 2);
-    } else {
-        value = strtoull(digits, &stop, digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10);
+        at += 2;
+        allowed = "01";
+        base = 2;
+    } else if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
+        at += 2;
+        allowed = "0123456789abcdefABCDEF";
+        base = 16;
     }
-    if (*stop != 0 || errno != 0 || digits[0] == '-' || digits[0] == '+' || digits[0] == ' ') {
+    /* `strtoull` takes more: signs, blanks, further prefixes, and nothing at all. */
+    if (*at == 0 || at[strspn(at, allowed)] != 0) {
+        return false;
+    }
+    errno = 0;
+    value = strtoull(at, NULL, base);
+    if (errno != 0) {
         return false;
     }
     if (port->width < 64 || port->kind == HEADRACE_SIGNED) {
@@ -157,8 +171,12 @@ bool headrace_take(struct headrace_input *input, const struct headrace_main_port
                 free(bytes);
                 return false;
             }
-            bytes[n] = (uint8_t)(bytes[n] << 4 | ((digit - DIGITS) & 15));
-            n += nibbles++ % 2;
+            if (nibbles % 2 == 0) {
+                bytes[n] = (uint8_t)(((digit - DIGITS) & 15) << 4);
+            } else {
+                bytes[n++] |= (uint8_t)((digit - DIGITS) & 15);
+            }
+            nibbles++;
         }
         if (nibbles % 2 != 0) {
             fprintf(stderr, "error: --in %s: %u hexadecimal digits do not make whole bytes\n", port->name, nibbles);

@@ -226,6 +226,17 @@ final class CipherMessage {
             } else if (!nothing) {
                 rest(in, from, count, room);
             }
+            if (room.used > left) {
+                int wanted = room.used;
+                room.clearAll();
+                flow.destroy();
+                flow = before;
+                before = null;
+                inside = insideBefore;
+                taken = takenBefore;
+                open = openBefore;
+                sureOfRoom(left, wanted);
+            }
         } catch (MessageException error) {
             room.clearAll();
             if (error.reason() == Reason.REFUSED) {
@@ -237,19 +248,10 @@ final class CipherMessage {
                 throw new IllegalBlockSizeException(error.getMessage());
             }
             throw new ProviderException(error);
-        }
-        if (room.used > left) {
-            int wanted = room.used;
-            room.clearAll();
-            flow.destroy();
-            flow = before;
-            inside = insideBefore;
-            taken = takenBefore;
-            open = openBefore;
-            sureOfRoom(left, wanted);
-        }
-        if (before != null) {
-            before.destroy();
+        } finally {
+            if (before != null) {
+                before.destroy();
+            }
         }
         forget();
         over = encrypts && !kind.isBlockCipher() && kind.hasIv();

@@ -203,9 +203,12 @@ final class CipherService extends CipherSpi {
 
     @Override
     protected void engineUpdateAAD(ByteBuffer bytes) {
-        byte[] copy = new byte[bytes.remaining()];
-        bytes.duplicate().get(copy);
-        engineUpdateAAD(copy, 0, copy.length);
+        Span given = given(bytes);
+        try {
+            engineUpdateAAD(given.bytes(), given.from(), given.count());
+        } finally {
+            forget(bytes, given.bytes());
+        }
         bytes.position(bytes.limit());
     }
 
@@ -311,7 +314,12 @@ final class CipherService extends CipherSpi {
         }
         Span given = given(in);
         byte[] to = to(out);
-        return taken(in, out, to, update(given.bytes(), given.from(), count, to, at(out), out.remaining()));
+        try {
+            return taken(in, out, to, update(given.bytes(), given.from(), count, to, at(out), out.remaining()));
+        } finally {
+            forget(in, given.bytes());
+            forget(out, to);
+        }
     }
 
     @Override
@@ -323,7 +331,12 @@ final class CipherService extends CipherSpi {
         }
         Span given = given(in);
         byte[] to = to(out);
-        return taken(in, out, to, end(given.bytes(), given.from(), count, to, at(out), out.remaining()));
+        try {
+            return taken(in, out, to, end(given.bytes(), given.from(), count, to, at(out), out.remaining()));
+        } finally {
+            forget(in, given.bytes());
+            forget(out, to);
+        }
     }
 
     /** What is left of a buffer, whose position stays. */
@@ -341,6 +354,13 @@ final class CipherService extends CipherSpi {
         return out.hasArray() ? out.array() : new byte[out.remaining()];
     }
 
+    /** Overwrites the copy of a buffer whose own bytes are not at hand. */
+    private static void forget(ByteBuffer buffer, byte[] bytes) {
+        if (!buffer.hasArray()) {
+            Arrays.fill(bytes, (byte) 0);
+        }
+    }
+
     private static int at(ByteBuffer out) {
         return out.hasArray() ? out.arrayOffset() + out.position() : 0;
     }
@@ -351,7 +371,6 @@ final class CipherService extends CipherSpi {
             out.position(out.position() + count);
         } else {
             out.put(came, 0, count);
-            Arrays.fill(came, 0, count, (byte) 0);
         }
         return count;
     }

@@ -51,7 +51,6 @@ void *headrace_cipher_dup(void *context) {
         return NULL;
     }
     *c = *from;
-    c->tls_mac = from->tls_mac == from->tls_held ? c->tls_held : from->tls_mac;
     if (!headrace_running_copy(&c->running, &from->running)) {
         headrace_cipher_free(c);
         return NULL;
@@ -169,6 +168,7 @@ int headrace_cipher_feed(struct cipher *c, const uint8_t *in, size_t in_bytes, u
     struct headrace_fed fed;
     size_t made = 0;
     uint32_t result;
+    bool good;
     if (in_bytes == 0) {
         return 1;
     }
@@ -177,11 +177,13 @@ int headrace_cipher_feed(struct cipher *c, const uint8_t *in, size_t in_bytes, u
     }
     headrace_feedback_before(c, in, in_bytes, &fed);
     result = headrace_running_update(&c->running, in, in_bytes, (struct headrace_room){out, in_bytes, &made});
-    if (result != HEADRACE_OK || made != in_bytes) {
-        return headrace_running_failed(&c->running, result);
+    good = result == HEADRACE_OK && made == in_bytes;
+    if (good) {
+        headrace_feedback_after(c, out, in_bytes, &fed);
     }
-    headrace_feedback_after(c, out, in_bytes, &fed);
-    return 1;
+    /* It may be text. */
+    c->running.provider->cleanse(&fed, sizeof fed);
+    return good ? 1 : headrace_running_failed(&c->running, result);
 }
 
 /* Blocks of which the first bytes are held, in their own place: each is read before the one that is written over it. */
@@ -255,7 +257,7 @@ static int update_one_piece(struct cipher *c, uint8_t *out, size_t *out_bytes, s
     struct headrace_room rooms[HEADRACE_ROLES] = {{0}};
     size_t made = 0, rest = 0;
     uint32_t result;
-    struct cipher stolen = {.row = c->row, .iv_bytes = c->iv_bytes};
+    uint8_t now[BLOCK_MOST] = {0};
     if (c->is_over) {
         return headrace_raise(running->provider, HEADRACE_REASON_ONE_PIECE);
     }
@@ -268,7 +270,10 @@ static int update_one_piece(struct cipher *c, uint8_t *out, size_t *out_bytes, s
     if (!begin(c)) {
         return 0;
     }
-    headrace_feedback_stolen(&stolen, in, in_bytes);
+    if (c->decrypts) {
+        /* Before it is overwritten in its own place. */
+        headrace_feedback_stolen(c, in, in_bytes, now);
+    }
     result = headrace_running_update(running, in, in_bytes, (struct headrace_room){out, in_bytes, &made});
     if (result == HEADRACE_OK) {
         rooms[HEADRACE_OUTPUT] = (struct headrace_room){out + made, in_bytes - made, &rest};
@@ -278,9 +283,9 @@ static int update_one_piece(struct cipher *c, uint8_t *out, size_t *out_bytes, s
         return headrace_running_failed(running, result);
     }
     if (c->decrypts) {
-        memcpy(c->now, stolen.now, sizeof c->now);
+        memcpy(c->now, now, c->iv_bytes);
     } else {
-        headrace_feedback_stolen(c, out, in_bytes);
+        headrace_feedback_stolen(c, out, in_bytes, c->now);
     }
     c->is_open = false;
     c->is_over = true;

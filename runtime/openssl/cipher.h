@@ -36,7 +36,7 @@ struct cipher {
     size_t number; /* `num` of OpenSSL: bytes of the current block that are used up */
     unsigned tls_version; /* 0: no records of TLS */
     size_t tls_mac_bytes;
-    const uint8_t *tls_mac; /* of the last record, behind its text or in `tls_held` */
+    bool has_tls_mac; /* `tls_held` has the code of the last record */
     uint8_t key[KEY_MOST];
     uint8_t iv[BLOCK_MOST];  /* as it was given */
     uint8_t now[BLOCK_MOST]; /* with which a message would go on; see feedback.c */
@@ -67,7 +67,7 @@ void headrace_feedback_after(struct cipher *c, const uint8_t *out, size_t bytes,
    the key stream. Takes memory; returns 0 where there is none. */
 int headrace_feedback_now(const struct cipher *c, uint8_t now[BLOCK_MOST]);
 /* Of text that was stolen from: its last whole block of ciphertext. */
-void headrace_feedback_stolen(struct cipher *c, const uint8_t *ciphertext, size_t bytes);
+void headrace_feedback_stolen(const struct cipher *c, const uint8_t *ciphertext, size_t bytes, uint8_t now[BLOCK_MOST]);
 
 /* Ends a message, so that the key is good for the next one. */
 void headrace_cipher_close(struct cipher *c);
@@ -76,6 +76,6 @@ int headrace_cipher_feed(struct cipher *c, const uint8_t *in, size_t in_bytes, u
 /* A record of TLS, in its own place; `room` has what padding adds. */
 int headrace_cipher_record(struct cipher *c, uint8_t *record, size_t *out_bytes, size_t room, size_t bytes);
 /* Takes the code from behind the text of a decrypted record of a stream cipher. */
-int headrace_cipher_split(struct cipher *c, uint8_t *record, size_t *bytes);
+int headrace_cipher_split(struct cipher *c, const uint8_t *record, size_t *bytes);
 
 #endif

@@ -35,6 +35,11 @@ static unsigned mode(const struct headrace_algorithm *algorithm) {
     return 0;
 }
 
+/* A stream cipher of its own, with an initial block: ChaCha20. */
+static bool is_stream_with_iv(const struct headrace_algorithm *algorithm) {
+    return algorithm->kind == HEADRACE_STREAM && mode(algorithm) == 0 && headrace_usual_iv(algorithm) != 0;
+}
+
 int headrace_cipher_get_params(const struct headrace_algorithm *algorithm, OSSL_PARAM params[]) {
     const bool seals = algorithm->kind == HEADRACE_AEAD;
     return headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_MODE), mode(algorithm)) &&
@@ -64,23 +69,24 @@ int headrace_cipher_get(void *context, OSSL_PARAM params[]) {
     const struct cipher *const c = context;
     OSSL_PARAM *const updated = headrace_find(params, OSSL_CIPHER_PARAM_UPDATED_IV);
     OSSL_PARAM *const mac = headrace_find(params, OSSL_CIPHER_PARAM_TLS_MAC);
-    uint8_t now[BLOCK_MOST];
+    uint8_t now[BLOCK_MOST] = {0};
+    bool good;
     if (updated != NULL && !headrace_feedback_now(c, now)) {
         return 0;
     }
-    if (!headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_KEYLEN), c->key_bytes) ||
-        !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_IVLEN), c->iv_bytes) ||
-        !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_PADDING), c->is_padded) ||
-        !headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_NUM), c->number) ||
-        !headrace_write_bytes(headrace_find(params, OSSL_CIPHER_PARAM_IV), c->iv, c->iv_bytes) ||
-        /* A pointer is to what lasts as long as the context does. */
-        !headrace_write_bytes(updated, updated != NULL && updated->data_type == OSSL_PARAM_OCTET_PTR ? c->now : now, c->iv_bytes) ||
-        !headrace_write_bytes(mac, c->tls_mac, c->tls_mac_bytes) ||
-        (c->running.algorithm->kind == HEADRACE_ONE_PIECE &&
-         !headrace_write_text(headrace_find(params, OSSL_CIPHER_PARAM_CTS_MODE), c->row->of))) {
-        return headrace_raise(c->running.provider, HEADRACE_REASON_PARAMETER);
-    }
-    return 1;
+    good = headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_KEYLEN), c->key_bytes) &&
+           headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_IVLEN), c->iv_bytes) &&
+           headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_PADDING), c->is_padded) &&
+           headrace_write_number(headrace_find(params, OSSL_CIPHER_PARAM_NUM), c->number) &&
+           headrace_write_bytes(headrace_find(params, OSSL_CIPHER_PARAM_IV), c->iv, c->iv_bytes) &&
+           /* Pointers are to what lasts as long as the context does. */
+           headrace_write_bytes(updated, updated != NULL && updated->data_type == OSSL_PARAM_OCTET_PTR ? c->now : now, c->iv_bytes) &&
+           headrace_write_bytes(mac, c->has_tls_mac ? c->tls_held : NULL, c->has_tls_mac ? c->tls_mac_bytes : 0) &&
+           (c->running.algorithm->kind != HEADRACE_ONE_PIECE ||
+            headrace_write_text(headrace_find(params, OSSL_CIPHER_PARAM_CTS_MODE), c->row->of));
+    /* What is left of a block may be key stream. */
+    c->running.provider->cleanse(now, sizeof now);
+    return good ? 1 : headrace_raise(c->running.provider, HEADRACE_REASON_PARAMETER);
 }
 
 static bool set_form(struct cipher *c, const OSSL_PARAM *form) {
@@ -112,6 +118,7 @@ static int set_number(struct cipher *c, size_t number) {
         }
         headrace_cipher_close(c);
         memcpy(c->now, now, sizeof now);
+        c->running.provider->cleanse(now, sizeof now);
     }
     c->number = number;
     return 1;
@@ -155,6 +162,7 @@ int headrace_cipher_set(void *context, const OSSL_PARAM params[]) {
     struct headrace_provider *const provider = c->running.provider;
     const OSSL_PARAM *const padding = headrace_given(params, OSSL_CIPHER_PARAM_PADDING);
     const OSSL_PARAM *const key_bytes = headrace_given(params, OSSL_CIPHER_PARAM_KEYLEN);
+    const OSSL_PARAM *const iv_bytes = headrace_given(params, OSSL_CIPHER_PARAM_IVLEN);
     const OSSL_PARAM *const form = headrace_given(params, OSSL_CIPHER_PARAM_CTS_MODE);
     const OSSL_PARAM *const in_bits = headrace_given(params, OSSL_CIPHER_PARAM_USE_BITS);
     const OSSL_PARAM *const given = headrace_given(params, OSSL_CIPHER_PARAM_NUM);
@@ -165,6 +173,10 @@ int headrace_cipher_set(void *context, const OSSL_PARAM params[]) {
         (in_bits != NULL && (!headrace_read_number(in_bits, &number) || number != 0))) {
         return headrace_raise(provider, HEADRACE_REASON_PARAMETER);
     }
+    if (iv_bytes != NULL && is_stream_with_iv(c->running.algorithm) &&
+        (!headrace_read_number(iv_bytes, &number) || number != c->iv_bytes)) {
+        return headrace_raise(provider, HEADRACE_REASON_IV_BYTES);
+    }
     if (padding != NULL) {
         if (!headrace_read_number(padding, &number)) {
             return headrace_raise(provider, HEADRACE_REASON_PARAMETER);
@@ -174,10 +186,11 @@ int headrace_cipher_set(void *context, const OSSL_PARAM params[]) {
     if (form != NULL && (c->running.algorithm->kind != HEADRACE_ONE_PIECE || !set_form(c, form))) {
         return headrace_raise(provider, HEADRACE_REASON_CHOICE);
     }
-    if (given != NULL && (!headrace_read_number(given, &number) || !set_number(c, number))) {
+    if (given != NULL && !headrace_read_number(given, &number)) {
         return headrace_raise(provider, HEADRACE_REASON_PARAMETER);
     }
-    return ((version == NULL && mac_bytes == NULL) || set_tls(c, version, mac_bytes)) && (key_bytes == NULL || set_key_bytes(c, key_bytes));
+    return (given == NULL || set_number(c, number)) &&
+           ((version == NULL && mac_bytes == NULL) || set_tls(c, version, mac_bytes)) && (key_bytes == NULL || set_key_bytes(c, key_bytes));
 }
 
 const OSSL_PARAM *headrace_cipher_gettable_here(const struct headrace_algorithm *algorithm) {
@@ -192,16 +205,18 @@ const OSSL_PARAM *headrace_cipher_gettable_here(const struct headrace_algorithm 
     return list;
 }
 
-/* libcrypto looks here whether keys have any length. */
+/* libcrypto looks here whether keys have any length. As OpenSSL has it, ChaCha20 takes both of its lengths, though each is the
+   only one. */
 const OSSL_PARAM *headrace_cipher_settable(const struct headrace_algorithm *algorithm) {
     static const OSSL_PARAM list[] = {
-        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_KEYLEN),      HEADRACE_NUMBER(OSSL_CIPHER_PARAM_PADDING),
-        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_NUM),         HEADRACE_NUMBER(OSSL_CIPHER_PARAM_USE_BITS),
-        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_TLS_VERSION), HEADRACE_NUMBER(OSSL_CIPHER_PARAM_TLS_MAC_SIZE),
-        HEADRACE_TEXT(OSSL_CIPHER_PARAM_CTS_MODE),      HEADRACE_LAST,
+        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_IVLEN),        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_KEYLEN),
+        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_PADDING),      HEADRACE_NUMBER(OSSL_CIPHER_PARAM_NUM),
+        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_USE_BITS),     HEADRACE_NUMBER(OSSL_CIPHER_PARAM_TLS_VERSION),
+        HEADRACE_NUMBER(OSSL_CIPHER_PARAM_TLS_MAC_SIZE), HEADRACE_TEXT(OSSL_CIPHER_PARAM_CTS_MODE),
+        HEADRACE_LAST,
     };
     const struct headrace_row *const row = algorithm->rows;
     size_t least, most;
     headrace_bounds(headrace_any(row), HEADRACE_KEY, KEY_MOST, &least, &most);
-    return row->key_bytes == 0 && least < most ? list : list + 1;
+    return is_stream_with_iv(algorithm) ? list : row->key_bytes == 0 && least < most ? list + 1 : list + 2;
 }

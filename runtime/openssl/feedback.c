@@ -71,10 +71,10 @@ int headrace_feedback_now(const struct cipher *c, uint8_t now[BLOCK_MOST]) {
     return 1;
 }
 
-void headrace_feedback_stolen(struct cipher *c, const uint8_t *ciphertext, size_t bytes) {
+void headrace_feedback_stolen(const struct cipher *c, const uint8_t *ciphertext, size_t bytes, uint8_t now[BLOCK_MOST]) {
     const size_t block = block_of(c), rest = bytes % block == 0 ? block : bytes % block;
     /* CS1 ends in it; CS3 swaps the last two, and CS2 does where they are not whole. */
     const char form = c->row->of == NULL ? '1' : c->row->of[strlen(c->row->of) - 1];
     const bool is_swapped = bytes > block && (form == '3' || (form == '2' && rest != block));
-    memcpy(c->now, ciphertext + bytes - block - (is_swapped ? rest : 0), block);
+    memcpy(now, ciphertext + bytes - block - (is_swapped ? rest : 0), block);
 }

@@ -15,6 +15,9 @@ struct kept {
 
 /* What libssl gives before the text of a record. */
 #define RECORD_HEAD 13
+/* Of a record as many blocks are hashed as the length has that a program tells, so that length has a bound, well above those of
+   TLS (2^14 + 2048 bytes: RFC 5246, section 6.2.3). */
+#define RECORD_MOST ((size_t)1 << 20)
 /* As many as OpenSSL makes: a length of 24 bits. */
 #define MOST_BYTES (0xffffffu / 8)
 
@@ -422,7 +425,8 @@ int headrace_mac_set(void *context, const OSSL_PARAM params[]) {
             return 0;
         }
     }
-    if (record != NULL && (!headrace_read_number(record, &c->record_bytes) || c->row == NULL || c->row->block_bytes <= 1)) {
+    if (record != NULL && (!headrace_read_number(record, &c->record_bytes) || c->record_bytes > RECORD_MOST || c->row == NULL ||
+                           c->row->block_bytes <= 1)) {
         c->record_bytes = 0;
         return headrace_raise(provider, HEADRACE_REASON_TLS);
     }

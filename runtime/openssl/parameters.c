@@ -123,6 +123,8 @@ bool headrace_write_bytes(OSSL_PARAM *parameter, const uint8_t *bytes, size_t n_
     if (parameter->data_type != OSSL_PARAM_OCTET_STRING || parameter->data_size < n_bytes) {
         return false;
     }
-    memcpy(parameter->data, bytes, n_bytes);
+    if (n_bytes != 0) {
+        memcpy(parameter->data, bytes, n_bytes);
+    }
     return true;
 }

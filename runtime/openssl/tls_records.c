@@ -46,7 +46,8 @@ static int take_code(struct cipher *c, const uint8_t *record, size_t *bytes, siz
     for (size_t k = 0; k < n; k++) {
         c->tls_held[k] = (uint8_t)((c->tls_held[k] & good) | (other[k] & ~good));
     }
-    c->tls_mac = c->tls_held;
+    c->running.provider->cleanse(other, sizeof other);
+    c->has_tls_mac = true;
     *bytes = at;
     return 1;
 }
@@ -89,7 +90,7 @@ int headrace_cipher_record(struct cipher *c, uint8_t *record, size_t *out_bytes,
     if (bytes % block != 0) {
         return headrace_raise(c->running.provider, HEADRACE_REASON_BLOCKS);
     }
-    c->tls_mac = NULL;
+    c->has_tls_mac = false;
     if (!headrace_cipher_feed(c, record, bytes, record)) {
         return 0;
     }
@@ -108,11 +109,17 @@ int headrace_cipher_record(struct cipher *c, uint8_t *record, size_t *out_bytes,
     return 1;
 }
 
-int headrace_cipher_split(struct cipher *c, uint8_t *record, size_t *bytes) {
+int headrace_cipher_split(struct cipher *c, const uint8_t *record, size_t *bytes) {
+    c->has_tls_mac = false;
     if (*bytes < c->tls_mac_bytes) {
         return headrace_raise(c->running.provider, HEADRACE_REASON_LENGTH);
     }
     *bytes -= c->tls_mac_bytes;
-    c->tls_mac = c->tls_mac_bytes == 0 ? NULL : record + *bytes;
+    if (c->tls_mac_bytes != 0) {
+        /* The record is the program's, which may be done with it when it asks for the code. */
+        memset(c->tls_held, 0, sizeof c->tls_held);
+        memcpy(c->tls_held, record + *bytes, c->tls_mac_bytes);
+        c->has_tls_mac = true;
+    }
     return 1;
 }

@@ -67,6 +67,19 @@ output = {}
 [sets.tt.operations.hash]
 network = "{}"
 """
+MARK = """title = "Mark"
+shape = "mac"
+standard = "S"
+[sets.mark]
+key = 4
+tag = { min = 1 }
+operations.mac.network = "Mark"
+operations.verify.network = "Verify"
+"""
+LINES = """actor Lines() String T ==> uint(size=8) O :
+    action T:[t] ==> O:[1] end
+end
+"""
 
 # --- use: strings that are wrong
 for option, value in [
@@ -163,6 +176,10 @@ row(f"{CCM.format('aead-decrypt')} --in - --out x", 1, "nothing was written", st
 row(f"{CCM.format('aead-decrypt')} --in - --out -", 1, "nothing was written", stdin=bytes(17))
 row(f"{HMAC} --tag {K32} --in text:abc", 1, "not authentic")
 row(f"{HMAC} --in text:abc", (1, 2))
+row("-L . use mark verify --engine interp --key hex:00000000 --in text:abc --out x", 2, "may have any length",
+    files={"own/mark/primitive.toml": MARK}, limits=SMALL)
+row("-L . use mark verify --engine interp --key hex:00000000 --in - --out x", 2, "--tag gives it", stdin="zero",
+    files={"own/mark/primitive.toml": MARK}, limits=SMALL)
 row(f"{B64} --in text:AAA= --out x", 0, makes={"x": b"\0\0"})
 row(f"{B64} --in text:AAA --out x", 1, "not well-formed")
 row(f"{B64} --in - --out -", 1, "nothing was written", stdin=b"AAAA\n")
@@ -229,6 +246,10 @@ row("run Pass.cal --engine interp --in I=- --out O=x", 1, "File too large", file
     limits={"file": 100_000})
 row("run Pass.cal --engine interp --in I=- --out O=x", 143, files={"Pass.cal": PASS}, stdin="zero", limits=SMALL,
     signal=(1.5, signal.SIGTERM))
+row("run Lines.cal --engine interp --in T=/dev/zero --out O=x", 1, "at most 65536 bytes", files={"Lines.cal": LINES}, limits=SMALL)
+row("run Lines.cal --engine interp --in T=- --out O=x", 1, "at most 65536 bytes", files={"Lines.cal": LINES}, stdin="text",
+    limits=SMALL)
+row("run Lines.cal --engine interp --in T=- --out O=x", 0, files={"Lines.cal": LINES}, stdin=b"one\n\ntwo", makes={"x": b"\1\1\1"})
 row("run Pass.cal --engine interp --order backwards", 2, files={"Pass.cal": PASS})
 row("run Pass.cal --engine interp --fifo 0", 2, files={"Pass.cal": PASS})
 row("run Pass.cal --engine interp --mapping /dev/zero", 1, "larger", files={"Pass.cal": PASS}, limits=SMALL)
@@ -275,6 +296,22 @@ row("build Pass.cal --target c -o new/folder", 0, files={"Pass.cal": PASS}, make
 row("build Pass.cal --target c -o empty", 0, files={"Pass.cal": PASS}, folders=["empty"], makes={"empty/Makefile": None})
 row("build Pass.cal --target c -o full --force", 0, files={"Pass.cal": PASS, "full/Makefile": "mine"},
     makes={"full/Makefile": None})
+row("build Pass.cal --target c -o full --force", 1, "`Makefile` is a folder", files={"Pass.cal": PASS},
+    folders=["full/Makefile"])
+for name in ["Makefile", "src"]:
+    row("build Pass.cal --target c -o full --force", 1, f"`{name}` is a pipe or a device", files={"Pass.cal": PASS},
+        folders=["full"], fifos=[f"full/{name}"])
+    row("build Pass.cal --target c -o full --force", 1, f"`{name}` is a symbolic link", files={"Pass.cal": PASS},
+        folders=["full", "other"], links={f"full/{name}": "../other"})
+row("build Pass.cal --target c -o full --force", 1, "no regular file", files={"Pass.cal": PASS}, folders=["full"],
+    fifos=["full/.headrace-files"])
+row("build Pass.cal --target c -o full --force", 1, "no regular file", files={"Pass.cal": PASS, "mine": "mine"}, folders=["full"],
+    links={"full/.headrace-files": "../mine"})
+row("check .", 0, files={"Pass.cal": PASS}, fifos=["Gone.cal", "primitive.toml", "Net.nl", "Net.xdf"])
+row("build Pass.cal --target rust -o a/p", 0, files={"Pass.cal": PASS}, folders=["a"], fifos=["Cargo.toml", "a/Cargo.toml"],
+    makes={"a/p/Cargo.toml": None})
+row("build Pass.cal --target rust -o a/p", 0, files={"Pass.cal": PASS}, folders=["a"], links={"a/Cargo.toml": "/dev/zero"},
+    makes={"a/p/Cargo.toml": None}, limits=SMALL)
 row("build Pass.cal --target c -o file/x", 1, "", files={"Pass.cal": PASS, "file": ""})
 row("build Pass.cal --target c -o link", 1, "", files={"Pass.cal": PASS}, links={"link": "none"})
 row("build Pass.cal --target c -o link", 0, files={"Pass.cal": PASS}, folders=["real"], links={"link": "real"},

@@ -1,5 +1,5 @@
-//! A division of a network among threads: instances to partitions, so that no partition has much more to do than
-//! another and few tokens go from one to another.
+//! Balanced graph partitioning. Instances of a network are divided among threads, so that no partition has much more to do
+//! than another and few tokens go from one to another.
 //!
 //! What is one thing for this purpose: instances on a feedback cycle (a token would go back and forth between threads in
 //! each round), and all that print or call natives (what they do outside has an order). These *groups* are found first.

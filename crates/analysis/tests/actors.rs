@@ -287,7 +287,9 @@ fn what_a_parameter_cannot_hold_is_told() {
 fn tokens_of_its_own_depend_on_no_time() {
     let source = "actor X() uint(size=8) A, uint(size=8) B ==> uint(size=8) Out :
         a: action A:[x] ==> Out:[x] end b: action B:[x] ==> end priority b > a; end end";
-    let looped = |connections: &str| {
+    let unrelated = "actor X() uint(size=8) A, uint(size=8) B ==> uint(size=8) Out :
+        a: action A:[x] ==> Out:[x] end b: action B:[x] ==> end end";
+    let looped = |source: &'static str, connections: &str| {
         let text =
             format!("network N() uint(size=8) In ==> uint(size=8) O : entities x = X(); structure {connections} end");
         let mut session = Session::new();
@@ -295,11 +297,15 @@ fn tokens_of_its_own_depend_on_no_time() {
         let network = elaborate(&mut session, &One(source), &top, &[]);
         network.unwrap_or_else(|| panic!("{:?}", session.take_diagnostics()))
     };
-    let own = looped("In --> x.A; x.Out --> x.B; x.Out --> O;");
+    let own = looped(source, "In --> x.A; x.Out --> x.B; x.Out --> O;");
     assert_eq!(diagnostics(&own), []);
     assert!(!matches!(classify_in(&own, 0), Class::Dynamic { reason: Reason::Time(_), .. }));
-    let foreign = looped("In --> x.B; x.Out --> x.A; x.Out --> O;");
+    let foreign = looped(source, "In --> x.B; x.Out --> x.A; x.Out --> O;");
     assert_eq!(diagnostics(&foreign)[0].slug, "time-dependent");
+    // Which of two goes first when both can is a question of priorities all the same.
+    let open = looped(unrelated, "In --> x.B; x.Out --> x.A; x.Out --> O;");
+    assert_eq!(diagnostics(&open)[0].slug, "overlapping-actions");
+    assert!(!matches!(classify_in(&open, 0), Class::Dynamic { reason: Reason::Time(_), .. }));
 }
 
 /// One actor to instantiate.

@@ -33,14 +33,9 @@ pub struct Peer {
 ///
 /// There is no such place, or others could have put something there: what lies in it is executed.
 pub fn built_folder() -> Result<PathBuf, String> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = match std::env::var_os("HEADRACE_PEERS").filter(|value| !value.is_empty()) {
         Some(folder) => std::path::absolute(folder).map_err(|error| describe(&error))?,
-        None => {
-            let home = || named("HOME").filter(|home| trust::is_owner(home)).map(|home| home.join(".cache"));
-            let cache = named("XDG_CACHE_HOME").or_else(home).ok_or("not built: no folder of the user is named")?;
-            cache.join("headrace").join("peers")
-        }
+        None => trust::user_cache().map_err(|why| format!("not built: {why}"))?.join("headrace").join("peers"),
     };
     if !folder.is_dir() {
         return Err("not built".into());

@@ -28,6 +28,7 @@ Environment:
                             536870912]
   HEADRACE_CACHE_DAYS       days that compiled code is kept without being used [default: 90]
   HEADRACE_COMPILE_SECONDS  seconds that the C compiler may take for one program before it is stopped [default: 600]
+  HEADRACE_STATE_MIB        mebibytes that the variables of a network may take [default: 4096]
   HEADRACE_PEERS            where implementations lie that `headrace bench` compares with and that were built for it
   TMPDIR, NO_COLOR          as usual")]
 pub struct Cli {
@@ -234,7 +235,7 @@ pub struct RunArgs {
     /// Write every firing and token, as JSON lines (.json, .jsonl) or as VCD (.vcd); implies the interpreter
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub trace: Option<PathBuf>,
-    /// Only the firings of these instances in the trace; `*` stands for any text; may be repeated
+    /// Only the firings of these instances in the trace; `*` stands for any text, `?` for a character; may be repeated
     #[arg(long, value_name = "INSTANCE", requires = "trace")]
     pub trace_only: Vec<String>,
     /// Print firings per instance and action, and the time taken
@@ -280,8 +281,8 @@ pub struct RunArgs {
     /// are built in. Repeat it for several files. This runs what is in the files
     #[arg(long, value_name = "FILE.c|FILE.so", value_hint = ValueHint::FilePath)]
     pub natives: Vec<PathBuf>,
-    /// Let an index outside its list stand for the first element, instead of ending the run with an error: for programs that
-    /// read beside their lists and do not use what they get
+    /// Let an index outside its list stand for what lies there in the whole list, row after row as in C, and beside that for the
+    /// first element, instead of ending the run with an error: for programs that read beside their lists
     #[arg(long)]
     pub lenient_indices: bool,
     /// Print the C header of the natives that the network declares, and run nothing
@@ -334,7 +335,7 @@ pub struct UseArgs {
     /// Associated data
     #[arg(long, value_name = "DATA")]
     pub ad: Option<String>,
-    /// The tag to verify; without it, the input ends with the tag
+    /// The tag to verify; without it, the input ends with the tag; needed where a tag may have any length
     #[arg(long, value_name = "TAG")]
     pub tag: Option<String>,
     /// The seed of a generator

@@ -32,5 +32,6 @@ pub mod tokens;
 pub mod toolchains;
 pub mod waiting;
 pub mod whole_file;
+pub mod wildcards;
 pub mod workspaces;
 pub mod xlim;

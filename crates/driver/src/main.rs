@@ -1,4 +1,4 @@
-//! The command `headrace`.
+//! The command `headrace`: its stack, its allocator and what it says of its own mistakes; all else is in the library.
 
 use clap::Parser;
 use headrace_driver::cli::Cli;
@@ -64,7 +64,7 @@ fn there(pointer: *mut u8, size: usize) -> *mut u8 {
     pointer
 }
 
-/// Says that there is no memory, without any, and ends. Files that are being written have no names yet.
+/// Says that there is no memory, without any, and ends. Files that are being written do not have their own names yet.
 #[cold]
 fn no_memory(size: usize) -> ! {
     let mut digits = [0; 20];

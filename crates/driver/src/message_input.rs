@@ -14,6 +14,7 @@ use headrace_source::Diagnostic;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// What is read at once while a whole input is kept.
 const PIECE_BYTES: usize = 1 << 16;
@@ -27,7 +28,7 @@ pub struct MessageInput {
     length: Option<u64>,
     /// Bytes at the end of a pipe that are the tag, and the last ones that came.
     tag_bytes: usize,
-    held: Vec<u8>,
+    held: Zeroizing<Vec<u8>>,
     /// Bytes handed out.
     taken: u64,
 }
@@ -52,11 +53,17 @@ pub struct Piece {
 impl MessageInput {
     /// Opens what `--in` says; an operation without an input has an empty one.
     pub fn open(text: &str, spec: &OperationSpec) -> Outcome<Self> {
-        let new =
-            |stream, name: String, length| Self { stream, name, length, tag_bytes: 0, held: Vec::new(), taken: 0 };
+        let new = |stream, name: String, length| Self {
+            stream,
+            name,
+            length,
+            tag_bytes: 0,
+            held: Zeroizing::new(Vec::new()),
+            taken: 0,
+        };
         let bytes = |bytes: Vec<u8>| {
             let length = Some(bytes.len() as u64);
-            new(Stream::Known(Box::new(io::Cursor::new(bytes))), "--in".into(), length)
+            new(Stream::Known(Box::new(io::Cursor::new(Zeroizing::new(bytes)))), "--in".into(), length)
         };
         if spec.input(Role::Input).is_none() {
             return Ok(bytes(Vec::new()));
@@ -109,7 +116,7 @@ impl MessageInput {
     /// Keeps all of it, so that its length is known.
     fn keep(&mut self, most: u64, beside: Option<&Path>) -> Outcome {
         let mut spool = Spool::new(beside);
-        let mut piece = vec![0; PIECE_BYTES];
+        let mut piece = Zeroizing::new(vec![0; PIECE_BYTES]);
         loop {
             let n_bytes = self.fill(&mut piece)?;
             if n_bytes == 0 {
@@ -197,6 +204,12 @@ impl MessageInput {
         if last && self.held.len() < self.tag_bytes {
             return Err(self.too_short(self.held.len() as u64, self.tag_bytes as u64));
         }
+        if self.held.capacity() < self.held.len() + n_bytes {
+            // Growing would leave copies that are not wiped.
+            let mut larger = Zeroizing::new(Vec::with_capacity(self.tag_bytes + room));
+            larger.extend_from_slice(&self.held);
+            self.held = larger;
+        }
         self.held.extend_from_slice(&piece[..n_bytes]);
         let ready = self.held.len().saturating_sub(self.tag_bytes);
         piece.clear();
@@ -207,7 +220,7 @@ impl MessageInput {
 
     /// The tag that stood at the end, after the last piece; nothing where it was known before.
     pub fn tag(&self) -> Option<&[u8]> {
-        (self.tag_bytes > 0).then_some(&self.held)
+        (self.tag_bytes > 0).then_some(self.held.as_slice())
     }
 }
 

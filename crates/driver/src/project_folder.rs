@@ -4,10 +4,13 @@
 //! was written is replaced; what has been changed since, and what is not in the list, belongs to the user. All files are
 //! first written into a hidden folder, so that a disk that is full changes nothing, and then renamed; the list knows of both
 //! contents meanwhile, so that whoever is interrupted just there can do the same again.
+//!
+//! Symbolic links inside the folder are not followed, for they may lead anywhere, and what is no regular file is not opened,
+//! for a pipe would wait for its other end. The folder itself may be named through a link.
 
 use crate::failure::{Failure, Outcome, describe};
 use crate::output::{make_folder, write_file};
-use crate::whole_file::{HIDDEN, begun, ended};
+use crate::whole_file::{HIDDEN, begun, ended, without_name};
 use headrace_targets::project::Files;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -85,7 +88,7 @@ fn stage(above: &Path, files: &Files) -> Outcome<TempDir> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
     let stage = builder.tempdir_in(above).map_err(|error| {
-        Failure::wrong(format!("{}: cannot be written to: {}", above.display(), describe_made(&error)))
+        Failure::wrong(format!("{}: cannot be written to: {}", above.display(), describe(&without_name(error))))
     })?;
     begun(stage.path());
     for (path, bytes) in files {
@@ -97,12 +100,6 @@ fn stage(above: &Path, files: &Files) -> Outcome<TempDir> {
         }
     }
     Ok(stage)
-}
-
-/// What the system said, without the name of a folder that nobody knows.
-fn describe_made(error: &io::Error) -> String {
-    let text = describe(error);
-    text.split(" at path").next().unwrap_or(&text).to_owned()
 }
 
 /// What was written into a folder, which is refused where it is somebody else's.
@@ -132,6 +129,8 @@ fn known(folder: &Path, beside: Beside) -> Outcome<Written> {
 fn replace(folder: &Path, files: &Files, beside: Beside) -> Outcome {
     let old = known(folder, beside)?;
     let new = hashes(files);
+    // First, for `--force`, which the other refusal speaks of, does not help here.
+    refuse_blocked(folder, files)?;
     if beside != Beside::Force {
         refuse_foreign(folder, files, &old, &new, beside)?;
     }
@@ -140,7 +139,7 @@ fn replace(folder: &Path, files: &Files, beside: Beside) -> Outcome {
     for (path, hashes) in &new {
         both.entry(path.clone()).or_default().extend(hashes.iter().cloned());
     }
-    write_file(&folder.join(LIST), list(&both).as_bytes())?;
+    put_list(folder, stage.path(), &both)?;
     for path in files.keys() {
         let to = folder.join(path);
         let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
@@ -150,14 +149,65 @@ fn replace(folder: &Path, files: &Files, beside: Beside) -> Outcome {
     }
     for (path, hashes) in &old {
         let at = folder.join(path);
-        if !files.contains_key(path) && hash_of(&at).is_some_and(|hash| hashes.contains(&hash)) {
+        let is_ours = || hash_of(&at).is_some_and(|hash| hashes.contains(&hash));
+        if !files.contains_key(path) && !leads_out(folder, &at) && is_ours() {
             // What cannot be removed is only one file too many.
             let _ = fs::remove_file(&at);
         }
     }
-    write_file(&folder.join(LIST), list(&new).as_bytes())?;
+    put_list(folder, stage.path(), &new)?;
     ended(stage.path());
     Ok(())
+}
+
+/// The folders between a folder and what lies in it, the innermost first.
+fn between<'p>(folder: &'p Path, at: &'p Path) -> impl Iterator<Item = &'p Path> {
+    at.ancestors().skip(1).take_while(move |above| *above != folder)
+}
+
+/// Whether the way from a folder to what lies in it goes through a symbolic link.
+fn leads_out(folder: &Path, at: &Path) -> bool {
+    between(folder, at).any(Path::is_symlink)
+}
+
+/// What kind of thing lies at a path; that of a link itself.
+fn kind_of(path: &Path) -> Option<fs::FileType> {
+    fs::symlink_metadata(path).ok().map(|there| there.file_type())
+}
+
+/// What is in the way of a file that is to be written: something that is no folder where its folder is to be, or no file
+/// where it is to be itself.
+fn obstacle(folder: &Path, path: &str) -> Option<String> {
+    let at = folder.join(path);
+    let mut above: Vec<&Path> = between(folder, &at).collect();
+    above.reverse();
+    let blocks = |above: &&Path| kind_of(above).is_some_and(|kind| !kind.is_dir());
+    let in_way = above.into_iter().find(blocks).or_else(|| {
+        let is_blocked = kind_of(&at).is_some_and(|kind| !kind.is_file());
+        is_blocked.then_some(at.as_path())
+    })?;
+    let kind = match kind_of(in_way)? {
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_symlink() => "a symbolic link",
+        kind if kind.is_file() => "a file",
+        _ => "a pipe or a device",
+    };
+    let name = in_way.strip_prefix(folder).unwrap_or(in_way);
+    Some(format!("`{}` is {kind}", name.display()))
+}
+
+/// Refuses to write where something is in the way that no file can take the place of, or that leads out of the folder.
+fn refuse_blocked(folder: &Path, files: &Files) -> Outcome {
+    let mut blocked: Vec<String> = files.keys().filter_map(|path| obstacle(folder, path)).collect();
+    blocked.dedup();
+    if blocked.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::wrong(format!(
+        "{}: {}, where files are to be written; nothing was written (move that away, or name another folder)",
+        folder.display(),
+        named(&blocked)
+    )))
 }
 
 /// Refuses to write over what is not as it was written, or was not written by this command.
@@ -165,32 +215,29 @@ fn refuse_foreign(folder: &Path, files: &Files, old: &Written, new: &Written, be
     let mut foreign = Vec::new();
     for path in files.keys() {
         let at = folder.join(path);
-        let through_link = at.ancestors().skip(1).take_while(|above| *above != folder).any(Path::is_symlink);
-        let blocked = at.ancestors().skip(1).take_while(|above| *above != folder).any(Path::is_file);
-        if through_link || blocked {
+        let is_known =
+            |hash: String| [old, new].iter().any(|list| list.get(path).is_some_and(|hashes| hashes.contains(&hash)));
+        if fs::symlink_metadata(&at).is_ok() && !hash_of(&at).is_some_and(is_known) {
             foreign.push(path.as_str());
-        } else if fs::symlink_metadata(&at).is_ok() {
-            let hash = hash_of(&at).filter(|_| !at.is_symlink());
-            let known = hash.is_some_and(|hash| {
-                [old, new].iter().any(|list| list.get(path).is_some_and(|hashes| hashes.contains(&hash)))
-            });
-            if !known {
-                foreign.push(path);
-            }
         }
     }
     if foreign.is_empty() {
         return Ok(());
     }
-    let more = foreign.len().saturating_sub(MAX_NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let named = foreign.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
     Err(Failure::wrong(format!(
-        "{}: {named}{more} would be replaced, and this command did not write what is there now; nothing was written \
-         ({})",
+        "{}: {} would be replaced, and this command did not write what is there now; nothing was written ({})",
         folder.display(),
+        named(&foreign),
         if beside == Beside::Others { "another folder can be named" } else { "`--force` replaces it" }
     )))
+}
+
+/// The first few of a list, and how many more there are.
+fn named<T: AsRef<str>>(all: &[T]) -> String {
+    let first: Vec<&str> = all.iter().take(MAX_NAMED).map(AsRef::as_ref).collect();
+    let more = all.len() - first.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", first.join(", "))
 }
 
 fn hashes(files: &Files) -> Written {
@@ -201,9 +248,10 @@ fn hash(bytes: &[u8]) -> String {
     crate::sinks::hexadecimal(&Sha256::digest(bytes))
 }
 
-/// The hash of a regular file; none where there is none.
+/// The hash of a regular file; none where there is none, or a link to one.
 fn hash_of(path: &Path) -> Option<String> {
-    let mut file = fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut file = fs::File::open(path).ok()?;
     let mut hash = Sha256::new();
     io::copy(&mut file, &mut hash).ok()?;
     Some(crate::sinks::hexadecimal(&hash.finalize()))
@@ -221,10 +269,24 @@ fn list(written: &Written) -> String {
     text
 }
 
+/// Puts the list into a folder, from a hidden one in it: renaming replaces even a link, whatever that leads to.
+fn put_list(folder: &Path, stage: &Path, written: &Written) -> Outcome {
+    let (made, at) = (stage.join(LIST), folder.join(LIST));
+    let put = fs::write(&made, list(written)).and_then(|()| fs::rename(&made, &at));
+    put.map_err(|error| Failure::io(at.display(), &error))
+}
+
 fn read_list(folder: &Path) -> Outcome<Option<Written>> {
     let path = folder.join(LIST);
-    if fs::symlink_metadata(&path).is_err() {
-        return Ok(None);
+    match fs::symlink_metadata(&path) {
+        Err(_) => return Ok(None),
+        Ok(there) if !there.is_file() => {
+            return Err(Failure::wrong(format!(
+                "{}: is no regular file, as the list of what was written here is; nothing was written",
+                path.display()
+            )));
+        }
+        Ok(_) => {}
     }
     let bytes = crate::reading::read_at_most(&path, MAX_LIST_BYTES).map_err(Failure::wrong)?;
     let mut written = Written::new();
@@ -293,11 +355,62 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_in_the_folder_lead_nowhere() {
+        use std::os::unix::fs::symlink;
         let (folder, other) = (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
-        write(folder.path(), &files(&[("src/b", "1")]), Beside::Nothing).expect("it is empty");
-        fs::remove_dir_all(folder.path().join("src")).expect("it is ours");
-        std::os::unix::fs::symlink(other.path(), folder.path().join("src")).expect("the folder is writable");
-        assert!(write(folder.path(), &files(&[("src/b", "2")]), Beside::Nothing).is_err());
-        assert_eq!(fs::read_dir(other.path()).expect("it is there").count(), 0);
+        let at = |name: &str| folder.path().join(name);
+        write(folder.path(), &files(&[("a", "1"), ("src/b", "1")]), Beside::Nothing).expect("it is empty");
+        fs::remove_dir_all(at("src")).expect("it is ours");
+        symlink(other.path(), at("src")).expect("the folder is writable");
+        fs::write(other.path().join("b"), "1").expect("the folder is writable");
+        let untouched = || {
+            assert_eq!(text(&other.path().join("b")), "1");
+            assert_eq!(fs::read_dir(other.path()).expect("it is there").count(), 1);
+        };
+        for beside in [Beside::Nothing, Beside::Others, Beside::Force] {
+            for path in ["src/b", "src/new", "src/new/deep"] {
+                let refused = write(folder.path(), &files(&[(path, "2")]), beside).expect_err("it leads out");
+                assert!(refused.message.contains("`src` is a symbolic link"), "{}", refused.message);
+                untouched();
+            }
+        }
+        // What stands in the list, and is the same behind the link, is not removed there.
+        write(folder.path(), &files(&[("a", "2")]), Beside::Nothing).expect("it is as written");
+        assert_eq!(text(&at("a")), "2");
+        untouched();
+        fs::remove_file(at("a")).expect("it is ours");
+        symlink(other.path().join("b"), at("a")).expect("the folder is writable");
+        assert!(write(folder.path(), &files(&[("a", "3")]), Beside::Force).is_err());
+        untouched();
+        fs::remove_file(at(LIST)).expect("it is ours");
+        symlink(other.path().join("b"), at(LIST)).expect("the folder is writable");
+        let refused = write(folder.path(), &files(&[("new", "1")]), Beside::Force).expect_err("the list is a link");
+        assert!(refused.message.contains("no regular file"), "{}", refused.message);
+        untouched();
+        // A list that became a link after it was read is replaced, and not what it leads to.
+        let stage = tempfile::tempdir_in(folder.path()).expect("the folder is writable");
+        put_list(folder.path(), stage.path(), &Written::new()).expect("the folder is writable");
+        assert!(!at(LIST).is_symlink());
+        untouched();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_no_file_can_replace_is_told_before_anything_is_written() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("Makefile")).expect("the folder is writable");
+        fs::write(at("src"), "mine").expect("the folder is writable");
+        let _socket = std::os::unix::net::UnixListener::bind(at("main.c")).expect("the path is short");
+        for (path, what) in [
+            ("Makefile", "`Makefile` is a folder"),
+            ("src/b", "`src` is a file"),
+            ("src/deep/b", "`src` is a file"),
+            ("main.c", "`main.c` is a pipe or a device"),
+        ] {
+            let refused = write(folder.path(), &files(&[("a", "1"), (path, "1")]), Beside::Force);
+            let message = refused.expect_err("it is in the way").message;
+            assert!(message.contains(what) && message.contains("nothing was written"), "{message}");
+            assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 3, "{path}");
+        }
     }
 }

@@ -18,6 +18,10 @@ const ENDINGS: [(&str, SourceKind); 3] = [("cal", SourceKind::Cal), ("nl", Sourc
 /// Largest source file that is read.
 const MAX_SOURCE_BYTES: u64 = 1 << 28;
 
+/// Longest name of an entity, in bytes, as long as a path can be: what is looked for takes time and memory with the square of
+/// the number of its parts, and names stand in files.
+const MAX_NAME_BYTES: usize = 4096;
+
 /// Deepest folder that is searched, against links that go round in circles.
 const MAX_FOLDER_DEPTH: usize = 64;
 
@@ -71,7 +75,7 @@ pub fn kind_of(path: &Path) -> Option<SourceKind> {
     ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
 }
 
-/// All files below a folder that have one of the endings, sorted; hidden folders and build outputs (`target`) are left out.
+/// All regular files below a folder that have one of the endings, sorted; hidden folders and build outputs (`target`) are left out.
 pub fn files_below(folder: &Path, endings: &[&str]) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     collect(folder, endings, 0, &mut found)?;
@@ -93,7 +97,10 @@ fn collect(folder: &Path, endings: &[&str], depth: usize, found: &mut Vec<PathBu
             if !name.starts_with('.') && (name != "target" || !path.join("CACHEDIR.TAG").exists()) {
                 collect(&path, endings, depth + 1, found)?;
             }
-        } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) {
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted))
+            && path.is_file()
+        {
+            // A pipe would wait for its other end.
             found.push(path);
         }
     }
@@ -112,7 +119,10 @@ fn is_qualified_name(name: &str) -> bool {
 /// True when a name can be that of an entity: parts with dots between them, of which none leads to another folder. Files
 /// are called like much that is no identifier, and networks in XDF are found under any such name.
 fn is_entity_name(name: &str) -> bool {
-    name.split('.').all(|part| !part.is_empty() && !part.contains(|c: char| c.is_control() || "/\\:".contains(c)))
+    name.len() <= MAX_NAME_BYTES
+        && name
+            .split('.')
+            .all(|part| !part.is_empty() && !part.contains(|c: char| c.is_control() || "/\\:".contains(c)))
 }
 
 /// Where the entity of a name may lie below a root, without the ending: folders are packages, and the name of a file may
@@ -296,8 +306,8 @@ impl Roots {
         self.names().into_iter().filter(|known| known == name || known.ends_with(&ending)).collect()
     }
 
-    /// All files below the roots that end in `.ending` (or are called so), as path below their root and text; a file of an earlier root
-    /// hides one of the same path. What cannot be read is a message.
+    /// All files below the roots that end in `.ending` (or are called so), as path below their root and text; a file of an
+    /// earlier root hides one of the same path. What cannot be read is a message.
     pub fn texts(
         &self,
         is_wanted: impl Fn(&str) -> bool,
@@ -441,6 +451,8 @@ mod tests {
         for missing in ["a.b.Other", "a..b", "", "..a", "a/b/Copy", "a\\b", "a.b.Copy.", "a.b.copy"] {
             assert!(roots.find(missing).expect("nothing to read").is_none(), "{missing}");
         }
+        let long = format!("{}Copy", "a.".repeat(1 << 20));
+        assert!(roots.find(&long).expect("nothing to read").is_none() && !roots.knows(&long));
     }
 
     #[test]

@@ -87,14 +87,14 @@ impl Spool {
         )))
     }
 
-    /// What is in it, from the beginning.
+    /// What is in it, from the beginning. What was kept in memory is wiped with the reader.
     ///
     /// # Errors
     ///
     /// The file cannot be read.
     pub fn into_reader(mut self) -> io::Result<Box<dyn Seekable>> {
         match self.file.take() {
-            None => Ok(Box::new(io::Cursor::new(std::mem::take(&mut *self.memory)))),
+            None => Ok(Box::new(io::Cursor::new(self.memory))),
             Some(mut file) => {
                 file.rewind()?;
                 Ok(Box::new(file))

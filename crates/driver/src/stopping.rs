@@ -1,4 +1,5 @@
-//! Whether a run that came to rest has stopped short: whether something is missing that larger FIFOs would have brought.
+//! Artificial deadlock (Parks 1995): a network that stops because its FIFOs are bounded. Whether a run that came to rest has
+//! stopped so: whether something is missing that larger FIFOs would have brought.
 //!
 //! An actor that waits for room because its reader wants nothing more is no loss by itself: a source without input fills its
 //! FIFO whenever what it is combined with ends. It is a loss where somebody waits for its further tokens: a reader that has

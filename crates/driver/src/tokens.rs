@@ -95,9 +95,14 @@ impl Decoder {
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         if self.encoding.scalar == Scalar::String {
             for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-                self.rest.extend_from_slice(line);
-                if line.ends_with(b"\n") {
-                    self.rest.pop();
+                let text = line.strip_suffix(b"\n").unwrap_or(line);
+                // What has no lines may have no end, either.
+                if self.rest.len() + text.len() > texts::MAX_TEXT_BYTES {
+                    let (number, most) = (self.n_tokens + 1, texts::MAX_TEXT_BYTES);
+                    return Err(format!("line {number}: a token of type String has at most {most} bytes"));
+                }
+                self.rest.extend_from_slice(text);
+                if text.len() < line.len() {
                     self.line(out)?;
                 }
             }
@@ -393,6 +398,12 @@ mod tests {
             Encoder::new(encoding).encode(&tokens, &mut shown);
             assert_eq!(String::from_utf8_lossy(&shown), "one\n\nzwölf\n");
         }
+        let longest = [&vec![b'x'; texts::MAX_TEXT_BYTES][..], b"\n"].concat();
+        assert_eq!(Decoder::new(encoding).decode(&longest, &mut Vec::new()), Ok(()));
+        let (mut decoder, mut out) = (Decoder::new(encoding), Vec::new());
+        let refused = (0..100).find_map(|_| decoder.decode(&[0; 1 << 14], &mut out).err());
+        assert!(refused.is_some_and(|problem| problem.starts_with("line 1: ") && problem.contains("at most")));
+        assert!(decoder.rest.len() <= texts::MAX_TEXT_BYTES && out.is_empty());
     }
 
     #[test]

@@ -151,8 +151,8 @@ impl Content {
     }
 }
 
-/// The error without the name of a file that the user does not know.
-fn without_name(error: io::Error) -> io::Error {
+/// The error without the name of a temporary file or folder, which the user does not know.
+pub fn without_name(error: io::Error) -> io::Error {
     let code = error.raw_os_error().or_else(|| {
         let inner = error.get_ref().and_then(|inner| inner.source());
         inner.and_then(|inner| inner.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error)

@@ -2,6 +2,8 @@
 //!
 //! Such a crate must say that it belongs to none, or cargo builds neither; a member must not.
 
+use crate::roots::read_source;
+use crate::wildcards::fits;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -15,14 +17,19 @@ pub fn is_stranger(folder: &Path) -> bool {
     let there = folder.ancestors().find_map(|part| Some((part.canonicalize().ok()?, folder.strip_prefix(part).ok()?)));
     let folder = there.map_or(folder.clone(), |(real, rest)| real.join(rest));
     for root in folder.ancestors().skip(1) {
-        let manifest =
-            std::fs::read_to_string(root.join("Cargo.toml")).ok().and_then(|text| text.parse::<Table>().ok());
-        let Some(workspace) = manifest.and_then(|mut manifest| manifest.remove("workspace")) else { continue };
+        let Some(mut manifest) = manifest_of(root) else { continue };
+        let Some(workspace) = manifest.remove("workspace") else { continue };
         let Ok(within) = folder.strip_prefix(root) else { continue };
         return !lists(&workspace, "members", |listed| is_like(listed, within))
             && !lists(&workspace, "exclude", |listed| within.starts_with(PathBuf::from(listed)));
     }
     false
+}
+
+/// The manifest in a folder. What is no regular file is none: a pipe under that name would wait for its other end.
+fn manifest_of(folder: &Path) -> Option<Table> {
+    let path = folder.join("Cargo.toml");
+    if path.is_file() { read_source(&path).ok()?.parse().ok() } else { None }
 }
 
 fn lists(workspace: &Value, key: &str, has: impl Fn(&str) -> bool) -> bool {
@@ -34,16 +41,7 @@ fn lists(workspace: &Value, key: &str, has: impl Fn(&str) -> bool) -> bool {
 fn is_like(pattern: &str, path: &Path) -> bool {
     let parts: Vec<&str> = pattern.trim_start_matches("./").split('/').filter(|part| !part.is_empty()).collect();
     let own: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    parts.len() == own.len() && parts.iter().zip(&own).all(|(pattern, part)| is_like_part(pattern, part))
-}
-
-fn is_like_part(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((before, rest)) => text.strip_prefix(before).is_some_and(|text| {
-            (0..=text.len()).filter(|&at| text.is_char_boundary(at)).any(|at| is_like_part(rest, &text[at..]))
-        }),
-    }
+    parts.len() == own.len() && parts.iter().zip(&own).all(|(pattern, part)| fits(pattern, part))
 }
 
 #[cfg(test)]
@@ -63,5 +61,7 @@ mod tests {
         assert!(strangers.iter().all(|path| within(path)), "{strangers:?}");
         let others = ["app", "crates/a", "made", "made/a"];
         assert!(!others.iter().any(|path| within(path)), "{others:?}");
+        write("[workspace]\nmembers = [\"part-?\"]\n");
+        assert!(!within("part-1") && within("part-12"));
     }
 }

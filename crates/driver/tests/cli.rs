@@ -1,53 +1,13 @@
 //! The command from outside: what it prints, which files it leaves, and how it exits.
 
+mod outcomes;
+
+use outcomes::{folder, headrace, status, stderr, stdout, write};
 use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
+use std::process::{Command, Stdio};
 
 const KEY: &str = "hex:2b7e151628aed2a6abf7158809cf4f3c";
 const IV: &str = "hex:f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
-
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a temporary folder can be made")
-}
-
-fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
-    fs::write(folder.path().join(name), text).expect("the folder is writable");
-}
-
-fn headrace(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_headrace"))
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let mut stdin = child.stdin.take().expect("it was asked for");
-    let input = input.to_vec();
-    let feeder = std::thread::spawn(move || {
-        // A command that does not want the input closes it.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("it ends");
-    feeder.join().expect("feeding does not panic");
-    output
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap_or(-1)
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 const SHOUT: &str = "actor Shout() uint(size=8) In ==> uint(size=8) Out : action In:[c] ==> Out:[c - 32] end end";
 const PAIRS: &str = "actor Pairs() uint(size=16) In ==> uint(size=16) Sum, bool Odd :
@@ -297,6 +257,24 @@ fn the_receiver_says_how_long_a_tag_is() {
     let refused = gcm("aead-encrypt", &["--set", "TAG_BYTES=5"], b"abc");
     assert_eq!((status(&refused), refused.stdout.len()), (2, 0));
     assert!(stderr(&refused).contains("must be 4, 8, 12"), "{}", stderr(&refused));
+}
+
+#[test]
+fn a_tag_of_any_length_must_be_given() {
+    let folder = folder();
+    let manifest = "title = \"Mark\"\nshape = \"mac\"\nstandard = \"own\"\n[sets.mark]\nkey = 4\ntag = { min = 1 }\n\
+                    operations.mac.network = \"Mark\"\noperations.verify.network = \"Verify\"\n";
+    fs::create_dir_all(folder.path().join("own/mark")).expect("the folder is writable");
+    write(&folder, "own/mark/primitive.toml", manifest);
+    let verify =
+        ["-L", ".", "use", "mark", "verify", "--engine", "interp", "--key", "hex:00000000", "--in", "text:abc"];
+    let refused = headrace(folder.path(), &verify, b"");
+    assert_eq!((status(&refused), refused.stdout.len()), (2, 0), "{}", stderr(&refused));
+    let said = stderr(&refused);
+    assert!(said.contains("`mark-verify` may have any length") && said.contains("--tag gives it"), "{said}");
+    // With a tag, it is looked for what verifies it.
+    let given = headrace(folder.path(), &[&verify[..], &["--tag", "hex:00"]].concat(), b"");
+    assert!(status(&given) == 1 && stderr(&given).contains("own.mark.Verify"), "{}", stderr(&given));
 }
 
 #[test]

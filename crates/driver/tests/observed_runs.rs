@@ -109,7 +109,7 @@ fn a_trace_has_the_instances_that_it_is_asked_for() {
         let lines = std::fs::read_to_string(folder.path().join("t.jsonl")).unwrap_or_default();
         (status, lines.lines().count(), error)
     };
-    for (pattern, lines) in [("two", 4), ("*", 8), ("a*n", 2), ("*o*", 6), ("again", 2)] {
+    for (pattern, lines) in [("two", 4), ("*", 8), ("a*n", 2), ("*o*", 6), ("again", 2), ("t??", 4)] {
         let (status, found, error) = traced(pattern);
         assert_eq!((status, found), (Some(0), lines), "{pattern}: {error}");
     }

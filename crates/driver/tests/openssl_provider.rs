@@ -181,6 +181,9 @@ fn configurations(project: &Path) -> [PathBuf; 2] {
     [ours, theirs]
 }
 
+/// Where providers tell what they have served under TLS.
+const SERVED_TLS: &str = "served-tls";
+
 /// A process that does not outlive the test.
 struct Ended(Child);
 
@@ -198,6 +201,7 @@ fn answered(project: &Path, [server, client]: [&Path; 2], arguments: &[&str]) ->
     let openssl = |what: &str, configuration: &Path| {
         let mut command = Command::new("openssl");
         command.arg(what).args(["-quiet"]).args(arguments).env("OPENSSL_CONF", configuration).current_dir(project);
+        command.env("HEADRACE_SERVED", project.join(SERVED_TLS));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command
     };
@@ -242,27 +246,39 @@ fn tls_works_on_one_side_and_on_both(folder: &Folder, project: &Path) {
     folder.run_in(project, &mut certify);
     let [ours, theirs] = configurations(project);
     let wanted = "kcolb a naht regnol si enil siht dna ,dnuor denrut si tnes si tahw\n".repeat(300);
-    let suites: [&[&str]; 12] = [
-        &["-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256"],
-        &["-tls1_3", "-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"],
-        &["-tls1_3", "-ciphersuites", "TLS_AES_128_CCM_SHA256"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-CHACHA20-POLY1305"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-CCM"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-CCM8"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA256"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA", "-no_etm"],
+    // Each with what the provider must have served under it.
+    let suites: [(&[&str], &[&str]); 12] = [
+        (&["-tls1_3", "-ciphersuites", "TLS_AES_128_GCM_SHA256"], &["AES-128-GCM"]),
+        (&["-tls1_3", "-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256"], &["ChaCha20-Poly1305"]),
+        (&["-tls1_3", "-ciphersuites", "TLS_AES_128_CCM_SHA256"], &["AES-128-CCM"]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256"], &["AES-128-GCM"]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-CHACHA20-POLY1305"], &["ChaCha20-Poly1305"]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-CCM"], &["AES-128-CCM"]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-CCM8"], &["AES-128-CCM"]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA256"], &["AES-128-CBC", "HMAC"]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA"], &["AES-128-CBC", "HMAC"]),
+        // OpenSSL may have this cipher and its code in one.
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA", "-no_etm"], &["HMAC"]),
         // Of hashes that are not built in: another provider's, though the name of the code is here.
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES256-SHA384", "-no_etm"],
-        &["-tls1_2", "-cipher", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES256-SHA384", "-no_etm"], &[]),
+        (&["-tls1_2", "-cipher", "ECDHE-ECDSA-AES256-GCM-SHA384"], &[]),
     ];
-    for (number, suite) in suites.into_iter().enumerate() {
+    let served = project.join(SERVED_TLS);
+    for (number, (suite, names)) in suites.into_iter().enumerate() {
         // Each suite with the provider on both sides, and on one of them.
         let alone = if number % 2 == 0 { [&ours, &theirs] } else { [&theirs, &ours] };
         for [server, client] in [[&ours, &ours], alone] {
+            let _ = std::fs::remove_file(&served);
             let said = answered(project, [server, client], suite);
             assert!(said == wanted, "{server:?} {client:?} {suite:?}: {said}");
+            // The client has ended by itself; the server may have been ended before it told anything.
+            if client == &ours {
+                let told = std::fs::read_to_string(&served).unwrap_or_default();
+                for name in names {
+                    let is_served = told.lines().any(|line| line.split(' ').next() == Some(*name));
+                    assert!(is_served, "{name} under {suite:?} in\n{told}");
+                }
+            }
         }
     }
 }

@@ -1,37 +1,10 @@
 //! Programs written for other tools, run as they are: natives of the platform and of the user, pictures, programs of projects.
 
+mod outcomes;
+
+use outcomes::{folder, headrace, status, stderr, stdout, write};
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-use tempfile::TempDir;
-
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a temporary folder can be made")
-}
-
-fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
-    fs::write(folder.path().join(name), text).expect("the folder is writable");
-}
-
-fn headrace(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_headrace"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the command starts")
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap_or(-1)
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use std::process::Command;
 
 /// Natives of all kinds of types.
 const KINDS: &str = r#"actor Kinds() ==> int(size=32) O :
@@ -110,7 +83,7 @@ fn natives_of_the_user_take_and_give_all_kinds_of_types_on_both_engines() {
     write(&folder, "kinds.c", KINDS_IN_C);
     for engine in ["interp", "native"] {
         let arguments = ["run", "Kinds.cal", "--natives", "kinds.c", "--engine", engine, "--out", "O=o"];
-        let output = headrace(folder.path(), &arguments);
+        let output = headrace(folder.path(), &arguments, b"");
         assert_eq!((status(&output), stdout(&output).as_str()), (0, KINDS_SAY), "{engine}: {}", stderr(&output));
     }
     let shared = folder.path().join("kinds.so");
@@ -118,7 +91,7 @@ fn natives_of_the_user_take_and_give_all_kinds_of_types_on_both_engines() {
     let made = made.args(["-shared", "-fPIC", "kinds.c", "-lm", "-o"]).arg(&shared);
     let made = made.current_dir(folder.path()).status().expect("a C compiler is there");
     assert!(made.success());
-    let output = headrace(folder.path(), &["run", "Kinds.cal", "--natives", "kinds.so", "--out", "O=o"]);
+    let output = headrace(folder.path(), &["run", "Kinds.cal", "--natives", "kinds.so", "--out", "O=o"], b"");
     assert_eq!((status(&output), stdout(&output).as_str()), (0, KINDS_SAY), "{}", stderr(&output));
 }
 
@@ -126,11 +99,11 @@ fn natives_of_the_user_take_and_give_all_kinds_of_types_on_both_engines() {
 fn the_header_of_natives_fits_what_a_user_writes() {
     let folder = folder();
     write(&folder, "Kinds.cal", KINDS);
-    let header = headrace(folder.path(), &["run", "Kinds.cal", "--natives-header"]);
+    let header = headrace(folder.path(), &["run", "Kinds.cal", "--natives-header"], b"");
     assert_eq!(status(&header), 0, "{}", stderr(&header));
     let whole = format!("{}\n{KINDS_IN_C}", stdout(&header));
     write(&folder, "whole.c", whole);
-    let output = headrace(folder.path(), &["run", "Kinds.cal", "--natives", "whole.c", "--out", "O=o"]);
+    let output = headrace(folder.path(), &["run", "Kinds.cal", "--natives", "whole.c", "--out", "O=o"], b"");
     assert_eq!((status(&output), stdout(&output).as_str()), (0, KINDS_SAY), "{}", stderr(&output));
 }
 
@@ -149,7 +122,7 @@ fn what_is_wrong_with_natives_is_said_before_anything_runs() {
     write(&folder, "unbound.c", "int nowhere(void);\nint read(int x) { return x + nowhere(); }\n");
     write(&folder, "none.so", "no library");
     write(&folder, "notes.txt", "");
-    let good = headrace(folder.path(), &["run", "One.cal", "--natives", "good.c"]);
+    let good = headrace(folder.path(), &["run", "One.cal", "--natives", "good.c"], b"");
     assert_eq!((status(&good), stdout(&good).as_str()), (0, "4\n"), "{}", stderr(&good));
     // `read` of the system is none of the user's.
     for (arguments, wanted) in [
@@ -162,7 +135,7 @@ fn what_is_wrong_with_natives_is_said_before_anything_runs() {
         (&["run", "One.cal", "--natives", "notes.txt"], "natives come in C files"),
         (&["run", "One.cal", "--natives", "missing.c"], "missing.c: there is no such file"),
     ] {
-        let output = headrace(folder.path(), arguments);
+        let output = headrace(folder.path(), arguments, b"");
         assert_eq!(status(&output), 1, "{arguments:?}");
         assert!(stderr(&output).contains(wanted), "{arguments:?}: {}", stderr(&output));
     }
@@ -206,21 +179,21 @@ fn pictures_that_a_program_shows_are_written() {
                 .concat(),
             ),
         ] {
-            let output = headrace(folder.path(), &["run", "Shows.cal", "--video", file, "--engine", engine]);
+            let output = headrace(folder.path(), &["run", "Shows.cal", "--video", file, "--engine", engine], b"");
             assert_eq!(status(&output), 0, "{engine}: {}", stderr(&output));
             assert_eq!(fs::read(folder.path().join(file)).expect("it was written"), wanted, "{engine} {file}");
         }
     }
-    let output = headrace(folder.path(), &["run", "Shows.cal", "--video", "two.yuv", "--frames", "2"]);
+    let output = headrace(folder.path(), &["run", "Shows.cal", "--video", "two.yuv", "--frames", "2"], b"");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(fs::read(folder.path().join("two.yuv")).expect("it was written"), planes[..24]);
-    let output = headrace(folder.path(), &["run", "Shows.cal", "--video", "out.avi"]);
+    let output = headrace(folder.path(), &["run", "Shows.cal", "--video", "out.avi"], b"");
     assert_eq!(status(&output), 2);
     // Differences say where they are.
     let mut golden = planes;
     golden[12 + 8 + 1] ^= 1;
     write(&folder, "golden.yuv", golden);
-    let output = headrace(folder.path(), &["run", "Shows.cal", "--golden", "golden.yuv"]);
+    let output = headrace(folder.path(), &["run", "Shows.cal", "--golden", "golden.yuv"], b"");
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("picture 1, plane U, column 1, row 0"), "{}", stderr(&output));
 }
@@ -250,7 +223,7 @@ fn a_program_of_a_project_does_what_run_does() {
     );
     write(&folder, "natives.c", "float twice(float x);\nfloat twice(float x) { return 2 * x; }\n");
     write(&folder, "source", [7, 8, 9]);
-    let built = headrace(folder.path(), &["build", "Mixed.cal", "--target", "c", "--main", "-o", "project"]);
+    let built = headrace(folder.path(), &["build", "Mixed.cal", "--target", "c", "--main", "-o", "project"], b"");
     assert_eq!(status(&built), 0, "{}", stderr(&built));
     let natives = folder.path().join("natives.c");
     let made = Command::new("make")
@@ -265,6 +238,7 @@ fn a_program_of_a_project_does_what_run_does() {
         let [inputs, bits] = line;
         vec!["--in", inputs, "--in", bits, "--out", "Out:be=out", "--out", "R=real", "--out", "W=wide"]
     };
+    let mut statuses = Vec::new();
     for line in [
         ["In=int:1,2,0x7", "B=int:1,false,1"],
         ["In=hex:010203000500", "B=hex:a0"],
@@ -287,7 +261,7 @@ fn a_program_of_a_project_does_what_run_does() {
                     .expect("the program starts")
             } else {
                 let run = ["run", "Mixed.cal", "--natives", "natives.c", "--engine", "interp", "--fifo", "1"];
-                headrace(folder.path(), &[&run[..], &ports(line), &files].concat())
+                headrace(folder.path(), &[&run[..], &ports(line), &files].concat(), b"")
             };
             let left =
                 ["out", "real", "wide", "written", "shown.y4m"].map(|name| fs::read(folder.path().join(name)).ok());
@@ -297,7 +271,10 @@ fn a_program_of_a_project_does_what_run_does() {
         assert_eq!(by_run.0, by_program.0, "{line:?}");
         assert_eq!(by_run.2, by_program.2, "{line:?}");
         assert_eq!(by_run.1, by_program.1, "{line:?}");
+        statuses.push(by_run.0);
     }
+    // Both may fail alike: what ends well does so, and what ends itself with its own status.
+    assert_eq!((statuses[0], statuses[3]), (0, 5), "{statuses:?}");
 }
 
 #[test]
@@ -307,27 +284,50 @@ fn programs_are_made_of_networks_in_c() {
         &["build", "aes128", "--target", "c", "--main", "-o", "x"][..],
         &["build", "ctl.block.aes.AesEncrypt(NK = 4)", "--target", "wasm", "--main", "-o", "x"],
     ] {
-        let output = headrace(folder.path(), arguments);
+        let output = headrace(folder.path(), arguments, b"");
         assert_eq!(status(&output), 2, "{arguments:?}: {}", stderr(&output));
         assert!(!folder.path().join("x").exists());
     }
 }
 
 #[test]
-fn an_index_outside_stands_for_the_first_element_where_the_user_wants_that() {
+fn an_index_outside_is_none_where_the_user_wants_that() {
     let folder = folder();
     write(
         &folder,
         "Beside.cal",
         "actor Beside() int(size=8) I ==> int(size=8) O : int(size=8) l[3] := [7, 8, 9]; int(size=8) m[4][2];
-           action I:[i] ==> O:[l[i], l[i + 1], m[i][0]] do m[i][i - 1] := 5; m[1][0] := 6; end end",
+           action I:[i] ==> O:[l[i], l[i + 1], m[i][0], m[i - 1][2]] do m[i][i - 1] := 5; m[1][0] := 6; end end",
     );
     for engine in ["interp", "native"] {
         let arguments = ["run", "Beside.cal", "--engine", engine, "--in", "I=int:2,-1,1", "--out", "O=int:"];
-        let output = headrace(folder.path(), &arguments);
+        let output = headrace(folder.path(), &arguments, b"");
         assert_eq!(status(&output), 1, "{engine}");
         assert!(stderr(&output).contains("index 3 is outside 0..2"), "{engine}: {}", stderr(&output));
-        let output = headrace(folder.path(), &[&arguments[..], &["--lenient-indices"]].concat());
-        assert_eq!((status(&output), stdout(&output).as_str()), (0, "9,7,0,7,7,5,8,9,6\n"), "{engine}");
+        let output = headrace(folder.path(), &[&arguments[..], &["--lenient-indices"]].concat(), b"");
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "9,7,0,0,7,7,5,5,8,9,6,6\n"), "{engine}");
+    }
+}
+
+#[test]
+fn what_fits_machine_widths_alone_runs_with_them() {
+    let folder = folder();
+    write(
+        &folder,
+        "Wide.cal",
+        "actor Wide() uint(size=5) I ==> int(size=16) O : int(size=5) SIZE = 16; uint(size=4) kept := 0; uint(size=8) all[6];
+           procedure fill(uint(size=8) l[4], uint(size=4) v) begin foreach int i in 0 .. 5 do l[i] := l[i] + v; end end
+           action I:[i] ==> O:[kept, SIZE, all[5]] do kept := i * 2 + 200; fill(all, 16); end end",
+    );
+    let plain = headrace(folder.path(), &["check", "Wide.cal"], b"");
+    assert_eq!(status(&plain), 1);
+    let said = stderr(&plain) + &stdout(&plain);
+    assert!(said.contains("error[list-too-long]") && said.contains("--orcc-widths"), "{said}");
+    for engine in ["interp", "native"] {
+        let arguments =
+            ["run", "Wide.cal", "--orcc-widths", "--engine", engine, "--in", "I=int:5,40", "--out", "O=int:"];
+        let output = headrace(folder.path(), &arguments, b"");
+        assert!(stderr(&output).contains("warning[list-too-long]"), "{engine}: {}", stderr(&output));
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "210,16,16,24,16,32\n"), "{engine}");
     }
 }

@@ -3,10 +3,14 @@
 //! nothing is left behind.
 #![cfg(unix)]
 
+#[expect(dead_code, reason = "each test uses a part of it")]
+mod outcomes;
+
+use outcomes::{stderr, stdout};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -107,10 +111,6 @@ impl Place {
 fn listed(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries.map(|entry| entry.expect("it can be listed").path()).collect()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Runs a command that does what it should; gives what it notes.
@@ -338,7 +338,7 @@ fn known_answers_that_cannot_be_compiled_are_not_failures() {
         command.output().expect("the command starts")
     };
     let output = test(&[]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
     assert!(said.contains(" 0 failed"), "{said}");
     assert!(stderr(&output).contains("native: not run: "), "{}", stderr(&output));

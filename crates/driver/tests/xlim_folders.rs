@@ -77,3 +77,23 @@ fn designs_run_and_wrong_ones_are_shown_with_their_place() {
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("Missing.xlim"), "{said}");
 }
+
+#[test]
+fn options_that_mean_nothing_to_designs_are_refused() {
+    let folder = Folder::new();
+    for (option, named) in [
+        (&["--profile"][..], "--profile"),
+        (&["--natives", "mine.c"], "--natives"),
+        (&["--write-fifos", "sizes.xcf"], "--write-fifos"),
+        (&["--lenient-indices"], "--lenient-indices"),
+        (&["--set", "N=1"], "--set"),
+        (&["--engine", "interp"], "--engine"),
+    ] {
+        let mut run = headrace();
+        run.args(["run", &sums(), "--in", "Count=int:2", "--in", "In=int:5,6", "--out", "Out=int:"]).args(option);
+        let output = run.current_dir(folder.path()).output().expect("the command starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{option:?}: {said}");
+        assert!(said.contains(named) && said.contains("designs of XLIM"), "{option:?}: {said}");
+    }
+}

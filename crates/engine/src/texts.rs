@@ -47,10 +47,12 @@ pub fn number_of(text: &[u8]) -> Result<u64, String> {
     if let Some(&number) = texts.numbers.get(text.as_c_str()) {
         return Ok(number);
     }
-    texts.bytes += text.as_bytes().len() + OVERHEAD;
-    if texts.bytes > MAX_TEXTS_BYTES {
+    let bytes = texts.bytes + text.as_bytes().len() + OVERHEAD;
+    if bytes > MAX_TEXTS_BYTES {
         return Err(format!("different tokens of type String take more than {} MiB", MAX_TEXTS_BYTES >> 20));
     }
+    // A text that is refused takes nothing from those that come later.
+    texts.bytes = bytes;
     let kept: &'static CStr = Box::leak(text.into_boxed_c_str());
     texts.texts.push(kept);
     let number = texts.texts.len() as u64;

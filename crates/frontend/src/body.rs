@@ -55,6 +55,8 @@ pub(crate) struct Body {
     pub initial: bool,
     /// A width, a size, a count or a bound: of a variable that is assigned to, its initial value counts.
     pub is_size: bool,
+    /// Variables that are assigned to and that the size names itself, which was told where it does.
+    pub told: Vec<VariableId>,
     /// Set in guards, which must be free of effects.
     pub guard: bool,
     /// Number of statements with effects that were hoisted out of expressions.
@@ -73,6 +75,7 @@ impl Body {
             constant_from: None,
             initial: false,
             is_size: false,
+            told: Vec::new(),
             guard: false,
             effects: 0,
         }

@@ -274,7 +274,7 @@ impl Builder<'_> {
                     return None;
                 }
                 let own = Ty { elem: ty.elem, dims: dims.clone() };
-                if !self.check_list_fits(&own, ty, span) {
+                if !self.check_argument_fits(&own, ty, span) {
                     return None;
                 }
                 let local = self.temporary(own.clone());
@@ -291,7 +291,7 @@ impl Builder<'_> {
             self.check_list_fits(&typed.ty, ty, span);
             return None;
         };
-        if !self.check_list_fits(&typed.ty, ty, span) {
+        if !self.check_argument_fits(&typed.ty, ty, span) {
             return None;
         }
         let same = same_elements(typed.ty.elem, ty.elem);

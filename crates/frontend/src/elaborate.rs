@@ -169,7 +169,7 @@ fn parameter(
     // An entity of that class shows whether the parameter takes a value or an entity.
     let before = session.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
     let mut class = file.name.as_str();
-    if !class.split('.').all(is_identifier) {
+    if !class.split('.').all(headrace_syntax::is_name) {
         // A file is called like much that is no name in a program.
         class = "TopEntityOfCommandLine";
         session.alias(class, entity);
@@ -179,11 +179,6 @@ fn parameter(
     let after = session.diagnostics().iter().filter(|d| d.severity == Severity::Error).count();
     let arg = bound.args.into_iter().next_back()?;
     (before == after && !matches!(arg.value, ArgValue::Wrong)).then_some(arg)
-}
-
-fn is_identifier(part: &str) -> bool {
-    !part.starts_with(|c: char| c.is_ascii_digit())
-        && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
 }
 
 fn check_unit(session: &mut Session, provider: &dyn SourceProvider, entity: EntityId) {

@@ -267,11 +267,8 @@ impl Builder<'_> {
                         self.not_constant(name, "a variable that the actor assigns to");
                         return None;
                     }
-                    self.report(
-                        Diagnostic::warning("not-constant", format!("`{}` is assigned to by the actor", name.text))
-                            .at(name.span, "its initial value counts here")
-                            .help("declare a constant with `=` for what must be known before the program runs"),
-                    );
+                    self.body.told.push(id);
+                    self.warn_initial(&name.text, name.span);
                 }
                 Some((Root::Actor(id), ty))
             }
@@ -285,6 +282,15 @@ impl Builder<'_> {
                 None
             }
         }
+    }
+
+    /// Warns that the initial value of a variable counts, which the actor assigns to.
+    pub fn warn_initial(&mut self, name: &str, span: Span) {
+        self.report(
+            Diagnostic::warning("not-constant", format!("`{name}` is assigned to by the actor"))
+                .at(span, "its initial value counts here")
+                .help("declare a constant with `=` for what must be known before the program runs"),
+        );
     }
 
     fn not_constant(&mut self, name: &ast::QualifiedName, what: &str) {

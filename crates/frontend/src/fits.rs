@@ -19,7 +19,7 @@ pub(crate) struct Changed {
 impl Builder<'_> {
     /// Warns of a constant that the type does not hold; `from` is the type that its value has where it comes from.
     pub fn check_fits(&mut self, value: &Int, ty: IntType, from: Option<Bounds>, span: Span) {
-        if self.dead > 0 || value.fits(ty) || self.is_pattern(value, ty, from, span) {
+        if self.dead > 0 || value.fits(ty) || fits_other_sign(value, ty) && self.is_written_as_pattern(ty, from, span) {
             return;
         }
         self.n_changed += 1;
@@ -45,11 +45,8 @@ impl Builder<'_> {
         self.report(diagnostic);
     }
 
-    fn is_pattern(&self, value: &Int, ty: IntType, from: Option<Bounds>, span: Span) -> bool {
-        let other = IntType { signed: !ty.signed, width: ty.width };
-        if !value.fits(other) {
-            return false;
-        }
+    /// True when what is written there may use all bits of a type; `from` is the type that it has by itself.
+    fn is_written_as_pattern(&self, ty: IntType, from: Option<Bounds>, span: Span) -> bool {
         let text = self.session.sources.text(span.file);
         let text = text.get(span.start as usize..span.end as usize).unwrap_or("");
         if text.contains('~') || numbers(text).any(|number| number.len() > 1 && number.starts_with('0')) {
@@ -71,8 +68,14 @@ impl Builder<'_> {
         match value {
             Value::Int(value) => self.check_fits(value, ty, from, span),
             Value::List(values) => {
+                // All elements are written in one place, which is looked at once.
+                let mut is_pattern = None;
                 let first = values.iter().find_map(|value| match value {
-                    Value::Int(value) if !value.fits(ty) && !self.is_pattern(value, ty, from, span) => Some(value),
+                    Value::Int(value) if !value.fits(ty) => {
+                        let excused = fits_other_sign(value, ty)
+                            && *is_pattern.get_or_insert_with(|| self.is_written_as_pattern(ty, from, span));
+                        (!excused).then_some(value)
+                    }
                     _ => None,
                 });
                 if let Some(value) = first.cloned() {
@@ -115,6 +118,11 @@ impl Builder<'_> {
                 ),
         );
     }
+}
+
+/// True when the bits of a type hold the value if they are read with the other signedness.
+fn fits_other_sign(value: &Int, ty: IntType) -> bool {
+    value.fits(IntType { signed: !ty.signed, width: ty.width })
 }
 
 /// The width in which Orcc's C code keeps an integer.

@@ -328,7 +328,12 @@ impl Flattener<'_> {
         if let Endpoint::Boundary(port) = way.source {
             way.source_elem = boundary.inputs[port].elem;
         }
-        if !way.source_elem.converts_to(way.target_elem) {
+        // What the first reader of an input was promised stays true for those behind it.
+        let decides = match way.source {
+            Endpoint::Boundary(port) => boundary.read.insert(port),
+            Endpoint::Instance(..) => true,
+        };
+        if decides && !way.source_elem.converts_to(way.target_elem) {
             boundary.adopt(self.session, &mut way, target);
         }
         for port in &way.passed {
@@ -389,20 +394,20 @@ impl Flattener<'_> {
 struct Boundary {
     inputs: Vec<PortType>,
     outputs: Vec<PortType>,
-    /// Inputs that took the type of a port inside.
-    adopted: HashSet<usize>,
+    /// Inputs that something reads, whose types are settled by that.
+    read: HashSet<usize>,
 }
 
 impl Boundary {
     fn of(top: &NetworkNode) -> Self {
-        Self { inputs: top.inputs.clone(), outputs: top.outputs.clone(), adopted: HashSet::new() }
+        Self { inputs: top.inputs.clone(), outputs: top.outputs.clone(), read: HashSet::new() }
     }
 
     /// Where a port of the network does not go together with the actor's inside, as `bool` and `int`, tokens have the
-    /// type that the actor has for them. An input does so once.
+    /// type that the actor has for them. Of an input the first reader decides.
     fn adopt(&mut self, session: &mut Session, way: &mut Way, target: Endpoint) {
         let (port, elem, end) = match (way.source, target) {
-            (Endpoint::Boundary(at), Endpoint::Instance(..)) if self.adopted.insert(at) => {
+            (Endpoint::Boundary(at), Endpoint::Instance(..)) => {
                 way.source_elem = way.target_elem;
                 (&mut self.inputs[at], way.target_elem, &way.to)
             }

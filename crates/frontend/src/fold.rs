@@ -9,6 +9,7 @@ use headrace_ir::eval::{Constants, EvalError, Evaluator};
 use headrace_ir::{Int, LocalKind, ProcedureId, Stmt, StmtKind, Type, Value, VariableId};
 use headrace_source::{Diagnostic, Span};
 use headrace_syntax::ast;
+use std::cell::Cell;
 
 /// Steps that one constant may take.
 const CONSTANT_STEPS: u64 = 1 << 24;
@@ -22,13 +23,22 @@ struct Known<'b> {
     procedures: &'b [ProcedureSlot],
     /// Variables count with their initial values.
     initial: bool,
+    /// Variables whose reading was told already.
+    told: &'b [VariableId],
+    /// Another one that was read although it is assigned to.
+    assigned: Cell<Option<VariableId>>,
 }
 
 impl Constants for Known<'_> {
     fn variable(&self, id: VariableId) -> Option<(&Type, &Value)> {
         let slot = self.variables.get(id.index())?;
         match &slot.value {
-            VarValue::Known(value) if self.initial || !slot.mutable => Some((&slot.ir_ty, value)),
+            VarValue::Known(value) if self.initial || !slot.mutable => {
+                if slot.mutable && !self.told.contains(&id) {
+                    self.assigned.set(Some(id));
+                }
+                Some((&slot.ir_ty, value))
+            }
             _ => None,
         }
     }
@@ -44,9 +54,11 @@ impl Builder<'_> {
     /// Of a variable that is assigned to, its initial value counts, as it does in Orcc.
     pub fn fold_int(&mut self, expr: &ast::Expr, what: &str) -> Folded<Int> {
         let is_size = std::mem::replace(&mut self.body.is_size, true);
+        let told = std::mem::take(&mut self.body.told);
         let outer = self.used_changed.take();
         let folded = self.fold(expr, what);
         let used = std::mem::replace(&mut self.used_changed, outer);
+        self.body.told = told;
         self.body.is_size = is_size;
         if let (Folded::Known(_), Some(changed), 0) = (&folded, used, self.dead) {
             self.report_changed(what, &changed, expr.span);
@@ -166,14 +178,26 @@ impl Builder<'_> {
         loop {
             let budget = CONSTANT_STEPS.min(self.session.steps_left()).max(LEAST_STEPS);
             let initial = self.body.initial || self.body.is_size;
-            let known = Known { variables: &self.variables, procedures: &self.procedures, initial };
+            let known = Known {
+                variables: &self.variables,
+                procedures: &self.procedures,
+                initial,
+                told: &self.body.told,
+                assigned: Cell::new(None),
+            };
             let mut evaluator = Evaluator::new(&known, budget);
             let outcome = evaluator.run(&self.body.locals, body, local, span);
             let spent = budget - evaluator.steps_left();
             let lost = evaluator.lost().filter(|_| outcome.is_ok()).cloned();
+            let assigned = known.assigned.get().filter(|_| outcome.is_ok() && !self.body.initial);
             self.session.spend_steps(spent);
             if let Some(lost) = lost {
                 self.check_fits(&lost.value, lost.ty, None, lost.span);
+            }
+            // A size that names the variable was told of it there; one by way of functions is told here.
+            if let Some(id) = assigned {
+                let name = self.variables[id.index()].name.clone();
+                self.warn_initial(&name, span);
             }
             let error = match outcome {
                 Ok(value) => return Folded::Known(value),

@@ -297,6 +297,34 @@ impl Builder<'_> {
         true
     }
 
+    /// Reports a list that a parameter does not take. Orcc passes lists as they are, whatever size the parameter has: with its
+    /// widths, the procedure gets the whole list.
+    pub fn check_argument_fits(&mut self, from: &Ty, to: &Ty, span: Span) -> bool {
+        let longer = from.dims.len() == to.dims.len()
+            && from.dims.iter().zip(&to.dims).any(|(&a, &b)| a != UNKNOWN && b != UNKNOWN && a > b);
+        if !longer {
+            return self.check_list_fits(from, to, span);
+        }
+        if self.session.orcc_widths {
+            if self.dead == 0 {
+                self.report(
+                    Diagnostic::warning("list-too-long", "a list that is longer than the parameter")
+                        .at(span, format!("this is `{from}`, declared is `{to}`: all of it is passed")),
+                );
+            }
+            return true;
+        }
+        self.taint += 1;
+        if self.dead == 0 {
+            self.report(
+                Diagnostic::error("list-too-long", "a list that is longer than the parameter")
+                    .at(span, format!("this is `{from}`, needed is `{to}`"))
+                    .help("a program written for Orcc, which passes lists whole: add the option --orcc-widths"),
+            );
+        }
+        false
+    }
+
     fn copy_places(
         &mut self,
         target: Place,

@@ -20,6 +20,8 @@ pub(crate) struct ProcedureSlot {
     pub in_progress: bool,
     /// It depends on something unknown or wrong.
     pub tainted: bool,
+    /// A constant that it uses and whose value is not what was written.
+    pub changed: Option<crate::fits::Changed>,
     pub span: Span,
 }
 
@@ -129,8 +131,12 @@ impl Builder<'_> {
     ) -> Option<ProcedureId> {
         let key = (entity, member, shapes);
         if let Some(&id) = self.procedure_ids.get(&key) {
-            if self.procedures[id.index()].tainted {
+            let slot = &self.procedures[id.index()];
+            if slot.tainted {
                 self.taint += 1;
+            }
+            if let Some(changed) = &slot.changed {
+                self.used_changed = Some(changed.clone());
             }
             return Some(id);
         }
@@ -142,11 +148,12 @@ impl Builder<'_> {
             ir: None,
             in_progress: true,
             tainted: false,
+            changed: None,
             span: signature.span,
         });
         let shapes = key.2.clone();
         self.procedure_ids.insert(key, id);
-        let taint = self.taint;
+        let (taint, outer) = (self.taint, self.used_changed.take());
         let lowered = self.nested(used_at, |this| {
             this.in_body(Body::new(entity), |this| this.lower_procedure(entity, member, &signature, &shapes, name))
         });
@@ -154,6 +161,8 @@ impl Builder<'_> {
         slot.in_progress = false;
         slot.tainted = self.taint != taint;
         slot.ir = lowered.flatten();
+        slot.changed = self.used_changed.clone();
+        self.used_changed = self.used_changed.take().or(outer);
         Some(id)
     }
 

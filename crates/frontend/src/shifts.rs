@@ -1,4 +1,4 @@
-//! Left shifts as wide as their values are needed.
+//! Demanded-bits narrowing of left shifts. Each is made only as wide as its value is needed.
 //!
 //! A shift is exact. What is stored keeps only the lowest bits of it, whatever the count is; so a shift under sums, products
 //! and logic that go to a store is made as wide as that store. Everywhere else the value as a whole counts, and a count above
@@ -12,9 +12,10 @@ use headrace_source::{Diagnostic, Span};
 /// Bits by which the language's table of result types widens a left shift at most.
 const TABLE_BITS: u32 = 63;
 
-/// The type of a shift whose value as a whole counts. Its width tells how wide the shifted value is.
+/// The type of a shift whose value as a whole counts. Its width tells how wide the shifted value is, which can be negative where
+/// the table's type cannot: a quotient has the type of what is divided.
 pub(crate) fn whole(table: IntType, shifted: Bounds) -> IntType {
-    IntType { signed: table.signed, width: MAX_WIDTH.saturating_add(shifted.width) }
+    IntType { signed: table.signed || shifted.signed, width: MAX_WIDTH.saturating_add(shifted.width) }
 }
 
 impl Builder<'_> {

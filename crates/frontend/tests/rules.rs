@@ -1,6 +1,5 @@
 //! The rules of the language, one by one: what is accepted, what is refused, and with which words.
 
-#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use support::{Texts, checked, elaborated};
@@ -108,7 +107,41 @@ fn constants_in_any_order_and_initial_values_of_earlier_variables() {
         &["?not-constant `a` is assigned to by the actor"],
     );
     accepted("int a := 4; action In:[x] repeat a ==> Out:[a] end");
-    accepted("int a := 4; function f() --> int : a end action In:[x] repeat f() ==> do a := 3; end");
+    // By way of a function it is the same.
+    refused(
+        "int a := 4; function f() --> int : a end action In:[x] repeat f() ==> do a := 3; end",
+        &["?not-constant `a` is assigned to by the actor"],
+    );
+    accepted("int a := 4; function f() --> int : a end action In:[x] repeat f() ==> Out:[a] end");
+}
+
+#[test]
+fn sizes_that_come_of_wrong_constants_are_refused_by_way_of_functions_too() {
+    let wrong = [
+        "?constant-does-not-fit 16 does not fit into `int(size=5)`",
+        "constant-does-not-fit the count of a `repeat` comes of `SZ`, whose value does not fit into its type",
+    ];
+    let direct = "int(size=5) SZ = 16; action In:[x] repeat SZ ==> end";
+    let function = "int(size=5) SZ = 16; function f() --> int : SZ end";
+    refused(direct, &wrong);
+    refused(&format!("{function} action In:[x] repeat f() ==> end"), &wrong);
+    // Also where the function was called before.
+    refused(&format!("{function} action Flag:[b] ==> Out:[f()] end action In:[x] repeat f() ==> end"), &wrong);
+}
+
+#[test]
+fn the_first_reader_of_an_input_of_a_network_decides_its_type() {
+    let texts = Texts::default()
+        .cal("Flag", "actor Flag() bool In ==> : action In:[x] ==> end end")
+        .cal("Number", "actor Number() uint(size=8) In ==> : action In:[x] ==> end end")
+        .nl(
+            "Both",
+            "network Both() bool In ==> : entities f = Flag(); n = Number(); structure In --> f.In; In --> n.In; end",
+        );
+    let problems = checked(&texts, "Both");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].starts_with("type-mismatch"), "{problems:?}");
+    assert!(problems[0].contains("`bool` tokens cannot become `uint(size=8)`"), "{problems:?}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Setting a network up and running it.
+//! Dynamic scheduling of a dataflow network. It is set up, and its instances are tried one after the other and fire what is
+//! enabled, until nothing can fire.
 
 use crate::code::{self, ActionCode, ActorCode, Home};
 use crate::fifo::{Fifo, Outgoing, decode};

@@ -44,7 +44,8 @@ pub struct Options {
     pub step_limit: Option<u64>,
     /// Computes every integer in arbitrary precision, far slower: a check of the interpreter on itself.
     pub arbitrary_precision: bool,
-    /// An index outside its list stands for the first element instead of ending the run.
+    /// An index outside its list stands for what lies there in the whole list, row after row, and beside that for the first
+    /// element, instead of ending the run.
     pub lenient_indices: bool,
     /// Bare names of the natives that the host supplies ([`headrace_engine::Host::call_supplied`]), before those of the table.
     pub supplied: Vec<String>,

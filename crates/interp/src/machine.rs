@@ -253,7 +253,7 @@ pub(crate) struct Machine<'a> {
     pub session: Session,
     /// Outgoing tokens of the firing.
     pub outgoing: crate::fifo::Outgoing,
-    /// An index outside its list stands for the first element.
+    /// An index outside its list is no error.
     pub lenient_indices: bool,
     depth: u32,
     fuel: u32,

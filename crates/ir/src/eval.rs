@@ -1,4 +1,4 @@
-//! An exact tree-walking evaluator of expressions and statements, for folding constants.
+//! Constant folding by a tree-walking interpreter. Expressions and statements are evaluated exactly.
 //!
 //! It computes what the program would compute, or says why it cannot: something is not a constant, an operator has no
 //! result, an index is outside its list, or the budget of steps is spent. It neither prints nor calls natives nor writes

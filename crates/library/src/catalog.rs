@@ -70,17 +70,17 @@ pub struct OperationSpec {
     pub outputs: Vec<PortSpec>,
     /// Names of input and output ports of a part.
     pub bare: (Vec<String>, Vec<String>),
-    /// Size of a block of the cipher below.
+    /// Size of a block of the cipher below, in bytes, where there is a cipher.
     pub block_bytes: Option<u64>,
     /// How many bytes the nonce and the number of input bytes share.
     pub nonce_and_length_bytes: Option<u64>,
     /// The network parameter that says how many bytes a tag has, and what it may be.
     pub tag_parameter: Option<(String, Sizes)>,
-    /// The most bytes of input that there may be with the arguments of its networks.
+    /// The most bytes of input that there may be with the arguments of its networks; `None`: as many as one likes.
     pub input_limit: Option<Formula>,
-    /// What its input is made of, where it decodes a text; and the set that takes others. Empty where nothing is said.
+    /// The bytes that its input is made of, where it decodes a text; empty where nothing is said.
     pub alphabet: Vec<u8>,
-    /// See there.
+    /// The parameter set that passes over all other bytes, where there is one.
     pub tolerant: Option<String>,
     /// Whether the input must be one chunk.
     pub single_chunk: bool,

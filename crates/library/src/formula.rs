@@ -15,8 +15,9 @@ use std::fmt;
 /// The name of the bytes of a block.
 pub const BLOCK: &str = "block";
 
-/// Greatest exponent, and greatest number of steps of a text: more than any bound needs.
+/// Greatest exponent: more than any bound needs.
 const MAX_EXPONENT: u32 = 4096;
+/// Most parentheses in each other.
 const MAX_DEPTH: usize = 32;
 
 /// An expression with its text.
@@ -34,7 +35,11 @@ enum Tree {
 }
 
 impl Formula {
-    /// Reads one; the error says what is wrong.
+    /// Reads one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text, for the user to read.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > 1000 {
             return Err("the formula is longer than 1000 characters".into());

@@ -38,8 +38,23 @@ const LEFT_BEHIND: Duration = Duration::from_secs(600);
 /// Folders of an earlier version, in which compilers that were killed have worked.
 const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 
-/// Kinds of entries, as their names end.
-const KINDS: [&str; 3] = ["so", "unfused", "trial"];
+/// Kinds of entries, as their names end: libraries.
+pub(crate) const LIBRARY: &str = "so";
+
+/// That a network is not fused.
+pub(crate) const UNFUSED: &str = "unfused";
+
+/// What came of a trial.
+pub(crate) const TRIAL: &str = "trial";
+
+/// All kinds of entries.
+const KINDS: [&str; 3] = [LIBRARY, UNFUSED, TRIAL];
+
+/// What the names of locks end in.
+const LOCK: &str = "lock";
+
+/// What the names of files end in that are being written.
+const NEW: &str = "new";
 
 /// An open cache.
 #[derive(Debug)]
@@ -104,7 +119,7 @@ impl Cache {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("{key}.{kind}");
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let new = format!("{name}.{}.{number}.new", std::process::id());
+        let new = format!("{name}.{}.{number}.{NEW}", std::process::id());
         remove_when_interrupted(self.path.join(&new));
         let kept = self.write(&new, &name, bytes);
         if kept.is_err() {
@@ -140,7 +155,7 @@ impl Cache {
     /// The right to make an entry, when those who make it already have ended or the time is over; then, and where there are no
     /// locks, `None`: several make it.
     pub(crate) fn turn(&self, key: &str, limit: Duration) -> Option<Turn<'_>> {
-        let name = format!("{key}.lock");
+        let name = format!("{key}.{LOCK}");
         let began = Instant::now();
         let mut pause = Duration::from_millis(5);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -173,25 +188,33 @@ impl Cache {
             let age = about.modified().ok().and_then(|then| SystemTime::now().duration_since(then).ok());
             let age = age.unwrap_or_default();
             let Some((key, rest)) = name.split_once('.').filter(|(key, _)| is_key(key)) else { continue };
-            let too_old = match rest {
-                kind if KINDS.contains(&kind) => age > self.limits.most_age,
-                "lock" => age > LEFT_BEHIND && self.turn(key, Duration::ZERO).is_some(),
-                rest if rest.ends_with(".new") => age > LEFT_BEHIND,
+            let is_entry = KINDS.contains(&rest);
+            if rest == LOCK {
+                // Nobody holds a lock that is to be had. It goes when it is let go: removed by its name afterwards it could be
+                // that of somebody who has made one meanwhile.
+                if age > LEFT_BEHIND {
+                    drop(self.turn(key, Duration::ZERO));
+                }
+                continue;
+            }
+            let too_old = match rest.rsplit_once('.') {
+                _ if is_entry => age > self.limits.most_age,
+                Some((_, NEW)) => age > LEFT_BEHIND,
                 _ => about.is_dir() && age > FORGOTTEN,
             };
             if too_old {
                 self.remove(&name);
             } else if about.is_file() {
-                entries.push((age, about.len(), name));
+                entries.push((age, about.len(), is_entry, name));
             }
         }
-        let mut total: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
+        let mut total: u64 = entries.iter().map(|(_, bytes, ..)| bytes).sum();
         entries.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
-        for (_, bytes, name) in entries {
+        for (_, bytes, is_entry, name) in entries {
             if total <= self.limits.most_bytes {
                 break;
             }
-            if KINDS.iter().any(|kind| name.ends_with(&format!(".{kind}"))) {
+            if is_entry {
                 self.remove(&name);
                 total -= bytes;
             }
@@ -238,17 +261,7 @@ fn whole(mut file: File, name: &str) -> Option<Vec<u8>> {
 ///
 /// There is no place for one that is the user's.
 pub(crate) fn default_place() -> Result<PathBuf, String> {
-    // A relative path means nothing here (XDG Base Directory Specification).
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if let Some(caches) = absolute("XDG_CACHE_HOME") {
-        return Ok(caches.join("headrace"));
-    }
-    let home = absolute("HOME").ok_or("neither XDG_CACHE_HOME nor HOME names a folder")?;
-    // `sudo` may keep the HOME of who calls it.
-    if !trust::is_owner(&home) {
-        return Err(format!("HOME is {}, which is not a folder of this user", home.display()));
-    }
-    Ok(home.join(".cache").join("headrace"))
+    Ok(trust::user_cache()?.join("headrace"))
 }
 
 #[cfg(test)]

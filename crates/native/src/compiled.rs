@@ -1,14 +1,11 @@
 //! Compiled libraries: found in the cache, else made, loaded and kept.
 
 use crate::NativeError;
-use crate::cache::{Cache, default_place};
+use crate::cache::{Cache, LIBRARY, default_place};
 use crate::compiler::Compiler;
 use crate::library::Loaded;
 use crate::limits::Limits;
 use std::path::Path;
-
-/// The kind of entries that are libraries.
-const LIBRARY: &str = "so";
 
 /// A library, and why it was not kept for the next run if it was not.
 #[derive(Debug)]

@@ -56,6 +56,20 @@ enum Refused {
     Anywhere(NativeError),
 }
 
+/// What comes of an attempt in the first place for temporary files that does.
+fn in_some_place<T>(attempt: impl Fn(&Path) -> Result<T, Refused>) -> Result<T, NativeError> {
+    let mut first = None;
+    for place in places() {
+        match attempt(&place) {
+            Ok(made) => return Ok(made),
+            Err(Refused::Anywhere(error)) => return Err(error),
+            Err(Refused::Place(why)) => first = first.or(Some(why)),
+        }
+    }
+    let why = first.unwrap_or_default();
+    Err(NativeError::Unable(format!("there is no place for temporary files: {why} (TMPDIR names one)")))
+}
+
 impl Compiler {
     /// The compiler that `CC` names, else the first of `gcc`, `clang`, `cc` that is there. It is looked for once.
     pub fn find() -> Option<Compiler> {
@@ -123,16 +137,7 @@ impl Compiler {
         flags: &[String],
         limit: Duration,
     ) -> Result<Vec<u8>, NativeError> {
-        let mut first = None;
-        for place in places() {
-            match self.compile_in(&place, source, headers, flags, limit) {
-                Ok(bytes) => return Ok(bytes),
-                Err(Refused::Anywhere(error)) => return Err(error),
-                Err(Refused::Place(why)) => first = first.or(Some(why)),
-            }
-        }
-        let why = first.unwrap_or_default();
-        Err(NativeError::Unable(format!("there is no place for temporary files: {why} (TMPDIR names one)")))
+        in_some_place(|place| self.compile_in(place, source, headers, flags, limit))
     }
 
     /// A C file with everything that it includes, as the compiler sees it.
@@ -141,30 +146,18 @@ impl Compiler {
     ///
     /// What the file system or the compiler said.
     pub(crate) fn preprocessed(&self, file: &Path, flags: &[String], limit: Duration) -> Result<String, NativeError> {
-        let name = &self.name;
-        let mut why = String::new();
-        for place in places() {
-            let folder = match PrivateFolder::new_in(&place) {
-                Ok(folder) => folder,
-                Err(problem) => {
-                    why = problem;
-                    continue;
-                }
-            };
+        in_some_place(|place| {
+            let folder = PrivateFolder::new_in(place).map_err(Refused::Place)?;
             let output = folder.path().join("whole.c");
-            let ran = self.run(
-                |command| command.args(flags).arg("-E").arg(file).arg("-o").arg(&output).env("TMPDIR", folder.path()),
+            self.run_in(
+                &folder,
+                place,
+                |command| command.args(flags).arg("-E").arg(file).arg("-o").arg(&output),
                 limit,
-            );
-            let told = |error: io::Error| NativeError::Unable(format!("{name}: {}", describe(&error)));
-            let (ended, said) = ran.map_err(told)?;
-            if matches!(ended, Ended::With(status) if status.success()) {
-                return fs::read_to_string(&output).map_err(told);
-            }
-            let lines: Vec<&str> = said.lines().take(LINES).collect();
-            return Err(NativeError::Failed(format!("{name} did not take it:\n{}", lines.join("\n"))));
-        }
-        Err(NativeError::Unable(format!("there is no place for temporary files: {why} (TMPDIR names one)")))
+            )?;
+            fs::read_to_string(&output)
+                .map_err(|error| Refused::Anywhere(NativeError::Unable(format!("{}: {}", self.name, describe(&error)))))
+        })
     }
 
     fn compile_in(
@@ -182,30 +175,48 @@ impl Compiler {
             fs::write(&path, text).map_err(|error| Refused::Place(told(&path, error)))?;
         }
         let output = folder.path().join("network.so");
-        let arguments = |command: &mut Command| {
-            command.args(flags).args(["-shared", "-fPIC", "-o"]).arg(&output).arg(folder.path().join("network.c"));
-            // What a compiler that is stopped leaves behind goes with the folder.
-            command.env("TMPDIR", folder.path());
-        };
-        let ran = self.run(
-            |command| {
-                arguments(command);
-                command
-            },
+        let input = folder.path().join("network.c");
+        self.run_in(
+            &folder,
+            place,
+            |command| command.args(flags).args(["-shared", "-fPIC", "-o"]).arg(&output).arg(&input),
             limit,
-        );
+        )?;
+        let bytes = File::open(&output).and_then(|file| {
+            let mut bytes = Vec::new();
+            file.take(MOST_LIBRARY_BYTES).read_to_end(&mut bytes).map(|_| bytes)
+        });
+        match bytes {
+            Ok(bytes) if !bytes.is_empty() => Ok(bytes),
+            _ => Err(Refused::Anywhere(NativeError::Failed(format!(
+                "{} says that it compiled the generated program, but has written nothing",
+                self.name
+            )))),
+        }
+    }
+
+    /// Runs it on what is in a folder, in this place, where its own temporary files go, too.
+    fn run_in(
+        &self,
+        folder: &PrivateFolder,
+        place: &Path,
+        arguments: impl FnOnce(&mut Command) -> &mut Command,
+        limit: Duration,
+    ) -> Result<(), Refused> {
+        // What a compiler that is stopped leaves behind goes with the folder.
+        let ran = self.run(|command| arguments(command).env("TMPDIR", folder.path()), limit);
         let name = &self.name;
         let unable = |why: String| Refused::Anywhere(NativeError::Unable(why));
         let failed = |why: String| Refused::Anywhere(NativeError::Failed(why));
         let (ended, said) = ran.map_err(|error| unable(format!("{name} cannot be started: {}", describe(&error))))?;
         let said = said.replace(&format!("{}/", folder.path().display()), "");
+        let why = first_error(&said);
         match ended {
-            Ended::With(status) if status.success() => {}
+            Ended::With(status) if status.success() => Ok(()),
             Ended::With(status) => {
                 if let Some(signal) = status.signal() {
                     return Err(unable(format!("{name} was ended by signal {signal}")));
                 }
-                let why = first_error(&said);
                 if said.contains("signal terminated program") {
                     return Err(unable(format!("{name}: {why}")));
                 }
@@ -214,28 +225,17 @@ impl Compiler {
                 }
                 let lines: Vec<&str> = said.lines().filter(|line| *line != why).take(LINES).collect();
                 let rest = lines.iter().map(|line| format!("\n{line}")).collect::<String>();
-                return Err(failed(format!("{name} did not compile the generated program: {why}{rest}")));
+                Err(failed(format!("{name} did not compile the generated program: {why}{rest}")))
             }
             Ended::TooLate => {
                 let seconds = limit.as_secs();
-                return Err(unable(format!("{name} took more than {seconds} s (HEADRACE_COMPILE_SECONDS)")));
+                Err(unable(format!("{name} took more than {seconds} s (HEADRACE_COMPILE_SECONDS)")))
             }
-            Ended::TooMuch => {
-                let why = first_error(&said);
-                return Err(failed(format!(
-                    "{name} did not compile the generated program: {why} (and more than {} MiB more)",
-                    MOST_SAID >> 20
-                )));
-            }
-            Ended::Lost(error) => return Err(unable(format!("{name}: {}", describe(&error)))),
-        }
-        let bytes = File::open(&output).and_then(|file| {
-            let mut bytes = Vec::new();
-            file.take(MOST_LIBRARY_BYTES).read_to_end(&mut bytes).map(|_| bytes)
-        });
-        match bytes {
-            Ok(bytes) if !bytes.is_empty() => Ok(bytes),
-            _ => Err(failed(format!("{name} says that it compiled the generated program, but has written nothing"))),
+            Ended::TooMuch => Err(failed(format!(
+                "{name} did not compile the generated program: {why} (and more than {} MiB more)",
+                MOST_SAID >> 20
+            ))),
+            Ended::Lost(error) => Err(unable(format!("{name}: {}", describe(&error)))),
         }
     }
 
@@ -337,6 +337,15 @@ fn first_error(said: &str) -> &str {
 fn lacks_room(place: &Path, said: &str) -> bool {
     let free = rustix::fs::statvfs(place).map_or(u64::MAX, |about| about.f_bavail.saturating_mul(about.f_frsize));
     free < ROOM_BYTES || said.contains("No space left") || said.contains("quota exceeded")
+}
+
+#[cfg(test)]
+impl Compiler {
+    /// The same, whose program was removed since it was found.
+    pub(crate) fn gone(mut self) -> Self {
+        self.command = vec!["/nowhere/cc".into()];
+        self
+    }
 }
 
 #[cfg(test)]

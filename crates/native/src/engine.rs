@@ -31,7 +31,7 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Report run-time errors of the program, as the interpreter does.
     pub checked: bool,
-    /// An index outside its list stands for the first element instead of ending the run.
+    /// An index outside its list is none (`headrace_targets::c::Options::lenient_indices`).
     pub lenient_indices: bool,
     /// Count firings; without it `firings` gives zeros and a limit of firings is only approximate.
     pub count_firings: bool,
@@ -530,7 +530,7 @@ impl NativeEngine {
             None => loop {
                 // SAFETY: as above. A compiler may know what an endless loop counts to; that is no limit of the user's.
                 let status = unsafe { (self.table.run)(context, limit) };
-                if status != 1 || max_firings.is_some() {
+                if status != host::LIMIT || max_firings.is_some() {
                     break status;
                 }
             },
@@ -543,7 +543,7 @@ impl NativeEngine {
                 self.trap = Some(trap.clone());
                 Err(trap)
             }
-            1 => Ok(Outcome::FiringLimit),
+            host::LIMIT => Ok(Outcome::FiringLimit),
             _ => Ok(Outcome::Idle),
         }
     }

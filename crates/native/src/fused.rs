@@ -1,6 +1,7 @@
 //! Networks as their control automata: compiled once, found again by what their scheduler is printed as, and fed from the
 //! memory of whoever has the tokens.
 
+use crate::cache::UNFUSED;
 use crate::compiled::{self, Compiled, Job};
 use crate::compiler::Compiler;
 use crate::context::{Helpers, Memory, Network as Table, Stream};
@@ -32,9 +33,6 @@ pub struct Fused {
     /// What was compiled before, once it was looked for.
     ready: OnceCell<Option<Loaded>>,
 }
-
-/// The kind of entries that say that a network is not fused.
-const REFUSAL: &str = "unfused";
 
 impl Fused {
     /// Finds out under which name it is kept.
@@ -75,7 +73,7 @@ impl Fused {
             Some(loaded) => Compiled { loaded, not_kept: None },
             None => {
                 let cache = compiled::cache(self.options.cache.as_deref()).ok();
-                if cache.as_ref().is_some_and(|cache| cache.get(&self.key, REFUSAL).is_some()) {
+                if cache.as_ref().is_some_and(|cache| cache.get(&self.key, UNFUSED).is_some()) {
                     return Ok(None);
                 }
                 let emission =
@@ -83,7 +81,7 @@ impl Fused {
                 let emission = emission.transpose().map_err(NativeError::Unsupported)?;
                 let Some(made) = emission.filter(|made| made.fused) else {
                     // Where it cannot be written down, the next run looks again.
-                    let _ = cache.map(|cache| cache.put(&self.key, REFUSAL, &[]));
+                    let _ = cache.map(|cache| cache.put(&self.key, UNFUSED, &[]));
                     return Ok(None);
                 };
                 let (source, headers) = sources(&made);

@@ -4,12 +4,13 @@ use crate::context::{Argument, Control, Host};
 use crate::supplied::Supplied;
 use headrace_engine::Host as EngineHost;
 use headrace_ir::{RealType, Scalar};
-use headrace_natives::{Argument as NativeArgument, Session, Stop, format_real};
+use headrace_natives::{Argument as NativeArgument, Parameter, Session, Stop, format_real};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
 
 /// Status values and trap codes of the runtime's header.
+pub(crate) const LIMIT: u32 = 1;
 pub(crate) const EXITED: u32 = 2;
 pub(crate) const TRAPPED: u32 = 3;
 pub(crate) const TRAP_NATIVE: u32 = 6;
@@ -125,25 +126,88 @@ unsafe extern "C" fn native(
     }
 }
 
+/// Whether two lists have bytes in common.
+fn overlap(one: &Argument, other: &Argument) -> bool {
+    let (a, b) = (one.bytes.addr(), other.bytes.addr());
+    a < b + other.n_bytes as usize && b < a + one.n_bytes as usize
+}
+
+/// Copies of the lists that a native only reads and that have bytes in common with another of its lists, each at the place of
+/// its argument. With these in their place no two lists overlap, for no native writes two of them.
+///
+/// # Safety
+///
+/// Lists are of as many bytes as they say.
+unsafe fn copies(given: &[Argument], parameters: &[Parameter]) -> Vec<Vec<u8>> {
+    let is_shared = |at: usize, argument: &Argument| {
+        given.iter().enumerate().any(|(other, list)| other != at && overlap(list, argument))
+    };
+    let copy = |(at, (argument, parameter)): (usize, (&Argument, &Parameter))| {
+        if parameter.is_written() || !is_shared(at, argument) {
+            return Vec::new();
+        }
+        // SAFETY: by the contract of this function; what overlaps another list is not null.
+        unsafe { std::slice::from_raw_parts(argument.bytes, argument.n_bytes as usize) }.to_vec()
+    };
+    given.iter().zip(parameters).enumerate().map(copy).collect()
+}
+
 fn call(bridge: &mut Bridge, name: &str, given: &[Argument]) -> Result<i64, Stop> {
     let row = headrace_natives::find(name).ok_or_else(|| format!("no platform supplies the native `{name}`"))?;
     let Some(host) = bridge.host else { return Err(Stop::Error("there is no host".to_owned())) };
+    // SAFETY: generated code passes lists of as many bytes as it says.
+    let mut copies = unsafe { copies(given, row.parameters) };
     let mut arguments: Vec<NativeArgument<'_>> = given
         .iter()
         .zip(row.parameters)
-        .map(|(argument, parameter)| match parameter {
-            headrace_natives::Parameter::Scalar(_, word) => NativeArgument::Scalar(word.convert(argument.scalar)),
+        .zip(&mut copies)
+        .map(|((argument, parameter), copy)| match parameter {
+            Parameter::Scalar(_, word) => NativeArgument::Scalar(word.convert(argument.scalar)),
+            _ if !copy.is_empty() => NativeArgument::Bytes(copy),
             _ if argument.bytes.is_null() => NativeArgument::Bytes(&mut []),
-            _ => {
-                // SAFETY: generated code passes a list of that many bytes, which nothing else uses now. A list that is passed
-                // twice is only read: no native of the table has two that it writes.
-                NativeArgument::Bytes(unsafe {
-                    std::slice::from_raw_parts_mut(argument.bytes, argument.n_bytes as usize)
-                })
-            }
+            // SAFETY: generated code passes a list of that many bytes, which nothing else uses now: what overlaps it was copied.
+            _ => NativeArgument::Bytes(unsafe {
+                std::slice::from_raw_parts_mut(argument.bytes, argument.n_bytes as usize)
+            }),
         })
         .collect();
     // SAFETY: set for the duration of the run that calls this, from a reference that outlives it.
     let host = unsafe { &mut *host };
     (row.call)(&mut bridge.session, host, &mut arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_natives::Word;
+
+    #[test]
+    fn lists_that_overlap_are_copied() {
+        let mut bytes = [1, 2, 3, 4];
+        let pointer = bytes.as_mut_ptr();
+        let list =
+            |from: usize, n_bytes: u32| Argument { bytes: pointer.wrapping_add(from), n_bytes, ..Argument::NONE };
+        let copied = |given: &[Argument], parameters: &[Parameter]| {
+            // SAFETY: all of these lie in `bytes`.
+            unsafe { copies(given, parameters) }
+        };
+        let none: Vec<u8> = Vec::new();
+        let (read, written) = (Parameter::Bytes("read"), Parameter::Room("written"));
+        let scalar = (Argument { scalar: 4, ..Argument::NONE }, Parameter::Scalar("n", Word::Int32));
+        assert_eq!(
+            copied(&[list(0, 2), list(2, 2), scalar.0], &[read, read, scalar.1]),
+            [none.clone(), vec![], vec![]]
+        );
+        assert_eq!(copied(&[list(0, 3), list(2, 2)], &[read, read]), [vec![1, 2, 3], vec![3, 4]]);
+        assert_eq!(copied(&[list(0, 4), list(1, 1)], &[written, read]), [none, vec![2]]);
+    }
+
+    /// Two that overlap could not both be handed over.
+    #[test]
+    fn no_native_writes_two_lists() {
+        let written = |native: &headrace_natives::Native| {
+            native.parameters.iter().filter(|parameter| parameter.is_written()).count()
+        };
+        assert!(headrace_natives::table().all(|native| written(native) < 2));
+    }
 }

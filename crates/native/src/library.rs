@@ -100,8 +100,10 @@ fn head(path: &Path) -> Option<Vec<u8>> {
 
 fn open(path: &Path) -> Result<Library, String> {
     // SAFETY: the library was made from our own source and has no initialisers.
-    unsafe { Library::new(path) }.map_err(|error| match std::error::Error::source(&error) {
-        Some(source) => format!("it cannot be loaded: {source}"),
-        None => format!("it cannot be loaded: {error}"),
-    })
+    unsafe { Library::new(path) }.map_err(|error| format!("it cannot be loaded: {}", reason(&error)))
+}
+
+/// What the system says of a library that cannot be loaded.
+pub(crate) fn reason(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -4,7 +4,7 @@ use crate::compiled::{self, Job};
 use crate::compiler::Compiler;
 use crate::context::Argument;
 use crate::engine::NativeError;
-use crate::library::Loaded;
+use crate::library::{Loaded, reason};
 use crate::limits::Limits;
 use headrace_engine::Argument as Given;
 use headrace_ir::{Network, Scalar, Type};
@@ -259,9 +259,4 @@ fn library_of(file: &Path, compiler: &Compiler, cache: Option<&Path>) -> Result<
     library
         .map(|library| Kept::Given(library.into()))
         .map_err(|error| told(format!("it cannot be loaded here, on {}: {}", std::env::consts::ARCH, reason(&error))))
-}
-
-/// What the system says of a library that cannot be loaded.
-fn reason(error: &libloading::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

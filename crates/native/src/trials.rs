@@ -1,6 +1,7 @@
 //! Programs on trial: compiled, run once, and what came of it remembered.
 
-use crate::cache::{Cache, default_place};
+use crate::NativeError;
+use crate::cache::{Cache, TRIAL, default_place};
 use crate::compiler::{Compiler, processor};
 use crate::library::Loaded;
 use crate::limits::Limits;
@@ -30,9 +31,15 @@ impl LocalTrials {
         Self { compiler, folder: Some(folder.to_owned()), processor: processor() }
     }
 
+    /// What comes of a program: a number that is negative where the compiler refuses it, or the program itself does. `None`: it
+    /// could not be tried now, which says nothing of another time.
     fn measure(&self, source: &str, flags: &[String]) -> Option<f64> {
         let limits = Limits::of_environment().ok()?;
-        let bytes = self.compiler.compile(source, &[], flags, limits.compiling).ok()?;
+        let bytes = match self.compiler.compile(source, &[], flags, limits.compiling) {
+            Ok(bytes) => bytes,
+            Err(NativeError::Failed(_)) => return Some(REFUSED),
+            Err(_) => return None,
+        };
         let library = Loaded::from_bytes(&bytes).ok()?;
         // SAFETY: the text that was compiled defines the function with this type, and it returns.
         unsafe {
@@ -42,8 +49,8 @@ impl LocalTrials {
     }
 }
 
-/// The kind of entries that are what came of trials.
-const KIND: &str = "trial";
+/// What is remembered of a program that the compiler refuses.
+const REFUSED: f64 = -1.0;
 
 impl Trials for LocalTrials {
     fn run(&self, source: &str) -> Option<f64> {
@@ -51,14 +58,13 @@ impl Trials for LocalTrials {
         let key = self.compiler.key(&format!("{}\n{source}", self.processor), &[], &flags);
         let cache = || Cache::open(self.folder.as_deref()?, Limits::of_environment().ok()?).ok();
         let cache = cache();
-        let text = cache.as_ref().and_then(|cache| String::from_utf8(cache.get(&key, KIND)?).ok());
+        let text = cache.as_ref().and_then(|cache| String::from_utf8(cache.get(&key, TRIAL)?).ok());
         let came = match text.and_then(|text| text.trim().parse().ok()) {
             Some(came) => came,
-            // Compilers and processors may refuse; that is remembered too.
             None => {
-                let came = self.measure(source, &flags).unwrap_or(-1.0);
+                let came = self.measure(source, &flags)?;
                 // A number that cannot be kept is measured again.
-                let _ = cache.map(|cache| cache.put(&key, KIND, format!("{came}\n").as_bytes()));
+                let _ = cache.map(|cache| cache.put(&key, TRIAL, format!("{came}\n").as_bytes()));
                 came
             }
         };
@@ -86,8 +92,18 @@ mod tests {
         let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         assert_eq!(names.len(), 3);
         for name in &names {
-            cache.put(name.strip_suffix(".trial").unwrap(), KIND, b"7\n").unwrap();
+            cache.put(name.strip_suffix(".trial").unwrap(), TRIAL, b"7\n").unwrap();
         }
         assert_eq!(trials.run(&program("12.5")), Some(7.0));
+    }
+
+    #[test]
+    fn what_could_not_be_tried_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(compiler) = Compiler::find() else { panic!("not run: no C compiler") };
+        // Who took away the compiler may bring it back.
+        let trials = LocalTrials::remembered_in(compiler.gone(), folder.path());
+        assert_eq!(trials.run("double headrace_trial(void);\ndouble headrace_trial(void) { return 1; }\n"), None);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -150,8 +150,8 @@ pub fn let_long_files_fail() {
         unsafe { nix::sys::signal::signal(nix::sys::signal::Signal::SIGXFSZ, nix::sys::signal::SigHandler::SigIgn) };
 }
 
-/// Ends a process with what it started.
-fn stop(group: u32) {
+/// Ends a process that leads a group of its own, with what it started.
+pub fn stop(group: u32) {
     if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
         // It may have ended by itself.
         let _ = kill_process_group(group, Signal::KILL);

@@ -29,7 +29,7 @@ const PASS: OFlags = OFlags::PATH;
 const PASS: OFlags = OFlags::RDONLY;
 
 /// Opens a folder of the user, which only the user may enter. What is missing on the way is made; the folder itself, where
-/// others may enter it, is closed to them.
+/// others may enter it, is closed to them, but not one that is there for everybody, such as /tmp: root owns that, too.
 ///
 /// # Errors
 ///
@@ -39,8 +39,12 @@ pub fn own_folder(path: &Path) -> Result<OwnedFd, String> {
     let told = |error: Errno| told(path, error);
     let folder =
         openat(&passed, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(told)?;
-    if fstat(&folder).map_err(told)?.st_uid != geteuid().as_raw() {
+    let about = fstat(&folder).map_err(told)?;
+    if about.st_uid != geteuid().as_raw() {
         return Err(format!("{} belongs to another user", path.display()));
+    }
+    if mode(&about).contains(Mode::SVTX) && mode(&about).intersects(WRITE_OF_OTHERS) {
+        return Err(format!("{} is shared by several users (name a folder in it)", path.display()));
     }
     let others = |folder: &OwnedFd| fstat(folder).map(|about| mode(&about).intersects(OF_OTHERS)).map_err(told);
     if others(&folder)? {
@@ -82,8 +86,28 @@ pub fn is_own_file(about: &Stat) -> bool {
         && !mode(about).intersects(WRITE_OF_OTHERS)
 }
 
+/// The folder for what programs of the user can make again: the one that `XDG_CACHE_HOME` names, else `.cache` in that of the
+/// user.
+///
+/// # Errors
+///
+/// There is none that is the user's.
+pub fn user_cache() -> Result<PathBuf, String> {
+    // A relative path means nothing here (XDG Base Directory Specification).
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(caches) = absolute("XDG_CACHE_HOME") {
+        return Ok(caches);
+    }
+    let home = absolute("HOME").ok_or("neither XDG_CACHE_HOME nor HOME names a folder")?;
+    // `sudo` may keep the HOME of who calls it.
+    if !is_owner(&home) {
+        return Err(format!("HOME is {}, which is not a folder of this user", home.display()));
+    }
+    Ok(home.join(".cache"))
+}
+
 /// Whether what a path leads to is the user's.
-pub fn is_owner(path: &Path) -> bool {
+fn is_owner(path: &Path) -> bool {
     rustix::fs::stat(path).is_ok_and(|about| about.st_uid == geteuid().as_raw())
 }
 
@@ -206,6 +230,11 @@ mod tests {
             assert_eq!(is_safe(&at("a/b")).is_ok(), is_safe_to_pass, "{mode:o}");
             assert_eq!(is_unshared(&at("a/b")).is_ok(), mode == 0o755, "{mode:o}");
         }
+        // What is there for everybody is nobody's own, and is left open.
+        set("a/b", 0o1777);
+        refused("a/b", "shared by several users");
+        assert_eq!(fs::metadata(at("a/b")).unwrap().permissions().mode() & 0o7777, 0o1777);
+        set("a/b", 0o755);
         symlink("b/../b/c", at("a/link")).unwrap();
         own_folder(&at("a/link/d")).unwrap();
         symlink(at("a"), at("absolute")).unwrap();

@@ -474,6 +474,11 @@ impl Lexer<'_> {
     }
 }
 
+/// True for what can be a name in a program: a word that is no keyword.
+pub fn is_name(text: &str) -> bool {
+    is_identifier(text) && keyword(text) == Kind::Ident
+}
+
 /// True for a word, be it a keyword or not.
 pub(crate) fn is_identifier(text: &str) -> bool {
     text.bytes().all(|byte| WORD[byte as usize]) && text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())

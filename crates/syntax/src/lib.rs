@@ -24,6 +24,6 @@ pub mod xcf;
 pub mod xdf;
 pub mod xml;
 
-pub use lexer::MAX_FILE_BYTES;
+pub use lexer::{MAX_FILE_BYTES, is_name};
 pub use parser::{MAX_NESTING, parse};
 pub use spans::erase_spans;

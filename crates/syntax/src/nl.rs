@@ -4,7 +4,7 @@ use headrace_source::FileId;
 
 use crate::ast::*;
 use crate::format;
-use crate::lexer::{Kind, escaped, is_identifier, keyword};
+use crate::lexer::{escaped, is_name};
 
 /// Writes the tree of a network as NL, laid out as [`format::format`] does. Reading the text gives the same tree, except
 /// that parts which could not be read ([`EntityExprKind::Error`] and its like) stay unreadable.
@@ -40,7 +40,7 @@ impl Writer {
 
     /// A name, in quotes where it is a keyword.
     fn name(&mut self, name: &Name) {
-        if is_identifier(&name.text) && keyword(&name.text) == Kind::Ident {
+        if is_name(&name.text) {
             self.push(&name.text);
         } else {
             self.push(&escaped(&name.text));

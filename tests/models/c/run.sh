@@ -19,6 +19,10 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ "$sequences" -gt 0 ] 2>/dev/null || {
+    echo "--sequences takes a number from 1: what was not run proves nothing" >&2
+    exit 2
+}
 folder=$(mktemp -d) || exit 4
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 3' INT TERM

@@ -1,6 +1,5 @@
 package models;
 
-import java.nio.ByteBuffer;
 import java.security.Key;
 import java.security.Provider;
 import java.security.PublicKey;
@@ -15,6 +14,9 @@ import javax.crypto.spec.SecretKeySpec;
 
 /** A `Mac`. */
 final class MacSubject extends Subject {
+    private static final Pieces<Mac> PIECES =
+            new Pieces<>(Mac.class, "mac", Mac::update, Mac::update, Mac::update, Mac::reset, Mac::clone);
+
     MacSubject(String name, Provider ours, Provider theirs) {
         super(name, ours, theirs);
     }
@@ -84,7 +86,7 @@ final class MacSubject extends Subject {
 
     private static Call init(Random random, int slot, int wrong) {
         byte[] key = Bytes.random(random, 1 + random.nextInt(200));
-        return of("mac" + slot + ".init(" + (wrong == 0 ? "key [" + key.length + "]" : "wrong " + wrong) + ")", slot, mac -> {
+        return PIECES.call(slot, ".init(" + (wrong == 0 ? "key [" + key.length + "]" : "wrong " + wrong) + ")", mac -> {
             switch (wrong) {
                 case 0 -> mac.init(new SecretKeySpec(key, "any"));
                 case 1 -> mac.init(null);
@@ -98,67 +100,25 @@ final class MacSubject extends Subject {
     private static Call call(Random random) {
         int slot = random.nextInt(Objects.SLOTS);
         byte[] bytes = Bytes.random(random, Bytes.length(random));
-        String in = "[" + bytes.length + "]";
-        String object = "mac" + slot;
-        switch (random.nextInt(12)) {
-            case 0:
-                return of(object + ".update(one byte)", slot, mac -> {
-                    mac.update((byte) bytes.length);
-                    return "done";
-                });
-            case 1, 2: {
-                int from = random.nextInt(8) - 1;
-                int count = Math.max(0, bytes.length - 5) + random.nextInt(7) - 1;
-                return of(object + ".update(" + in + ", " + from + ", " + count + ")", slot, mac -> {
-                    mac.update(bytes, from, count);
-                    return "done";
-                });
-            }
-            case 3, 4: {
-                Bytes.Form form = Bytes.Form.any(random);
-                return of(object + ".update(" + form + in + ")", slot, mac -> {
-                    ByteBuffer buffer = form.of(bytes);
-                    mac.update(buffer);
-                    return "left " + buffer.remaining();
-                });
-            }
-            case 5:
-                return of(object + ".doFinal()", slot, mac -> Bytes.hex(mac.doFinal()));
-            case 6:
-                return of(object + ".doFinal(" + in + ")", slot, mac -> Bytes.hex(mac.doFinal(bytes)));
-            case 7: {
+        return switch (random.nextInt(12)) {
+            case 0 -> PIECES.oneByte(slot, bytes);
+            case 1, 2 -> PIECES.part(random, slot, bytes);
+            case 3, 4 -> PIECES.buffer(random, slot, bytes);
+            case 5 -> PIECES.call(slot, ".doFinal()", mac -> Bytes.hex(mac.doFinal()));
+            case 6 -> PIECES.call(slot, ".doFinal([" + bytes.length + "])", mac -> Bytes.hex(mac.doFinal(bytes)));
+            case 7 -> {
                 int size = random.nextInt(100);
                 int at = random.nextInt(9);
-                return of(object + ".doFinal(new byte[" + size + "], " + at + ")", slot, mac -> {
+                yield PIECES.call(slot, ".doFinal(new byte[" + size + "], " + at + ")", mac -> {
                     byte[] out = new byte[size];
                     mac.doFinal(out, at);
                     return Bytes.hex(out);
                 });
             }
-            case 8:
-                return of(object + ".reset()", slot, mac -> {
-                    mac.reset();
-                    return "done";
-                });
-            case 9:
-                return init(random, slot, random.nextInt(5));
-            case 10:
-                return of(object + ".getMacLength()", slot, mac -> "" + mac.getMacLength());
-            default: {
-                int to = random.nextInt(Objects.SLOTS);
-                return new Call("mac" + to + " = " + object + ".clone()", false, objects -> {
-                    objects.put(to, objects.get(slot, Mac.class).clone());
-                    return "done";
-                });
-            }
-        }
-    }
-
-    private interface OnMac {
-        String on(Mac mac) throws Exception;
-    }
-
-    private static Call of(String text, int slot, OnMac action) {
-        return new Call(text, false, objects -> action.on(objects.get(slot, Mac.class)));
+            case 8 -> PIECES.anew(slot);
+            case 9 -> init(random, slot, random.nextInt(5));
+            case 10 -> PIECES.call(slot, ".getMacLength()", mac -> "" + mac.getMacLength());
+            default -> PIECES.copy(random, slot);
+        };
     }
 }

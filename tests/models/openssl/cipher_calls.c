@@ -34,7 +34,7 @@ static size_t given(const struct seen *seen, const struct call *call, uint8_t *i
     const uint8_t *const from = is_ad ? prepared.ad : seen->encrypts ? prepared.text : prepared.sealed;
     const size_t all = is_ad ? running->lengths[3] : seen->encrypts ? running->lengths[2] : prepared.n_sealed;
     const size_t at = is_ad ? seen->ad_at : seen->text_at;
-    size_t n = call->a < TEXT_MOST ? call->a : TEXT_MOST;
+    size_t n = n_of(call);
     bytes_of(400 + call->a, in, TEXT_MOST);
     if ((call->b & 1) == 0 && at < all) {
         /* To the end, where a decryption has more than the text of a message. */
@@ -86,16 +86,13 @@ static void look_at_lists(EVP_CIPHER_CTX *context, EVP_CIPHER_CTX *other, struct
     const OSSL_PARAM *const own[] = {EVP_CIPHER_CTX_gettable_params(context), EVP_CIPHER_CTX_settable_params(context)};
     const OSSL_PARAM *const wanted[] = {EVP_CIPHER_CTX_gettable_params(other), EVP_CIPHER_CTX_settable_params(other)};
     for (size_t i = 0; i < 2; i++) {
-        for (const OSSL_PARAM *p = wanted[i]; p != NULL && p->key != NULL; p++) {
-            const OSSL_PARAM *const same = OSSL_PARAM_locate_const(own[i], p->key);
-            o->bytes[o->n++] = (uint8_t)(same == NULL ? 0 : same->data_type);
-        }
+        put_list(o, own[i], wanted[i], true);
     }
     end_outcome(o, true);
 }
 
 static void record(const struct slot *slot, enum side side, const EVP_CIPHER *cipher, const struct call *call, struct outcome *o) {
-    const size_t before = record_front(cipher), text = call->a < TEXT_MOST ? call->a : TEXT_MOST;
+    const size_t before = record_front(cipher), text = n_of(call);
     size_t n = before + text + (does_seal(cipher) ? record_tag(cipher) : running->lengths[0]);
     int made = 0;
     bool good;
@@ -245,16 +242,14 @@ static void act(const struct slot *slot, enum side side, EVP_CIPHER *cipher, con
     }
 }
 
-static bool copy(struct slot *slots, size_t from, struct difference *difference) {
+static void copy(struct slot *slots, size_t from, struct difference *difference) {
     struct slot *const to = &slots[1 - from];
-    bool good[2];
     for (size_t side = 0; side < 2; side++) {
-        begin_outcome(side == OURS ? &difference->mine : &difference->other);
-        good[side] = EVP_CIPHER_CTX_copy(to->context[side], slots[from].context[side]) > 0;
-        end_outcome(side == OURS ? &difference->mine : &difference->other, good[side]);
+        struct outcome *const outcome = side == OURS ? &difference->mine : &difference->other;
+        begin_outcome(outcome);
+        end_outcome(outcome, EVP_CIPHER_CTX_copy(to->context[side], slots[from].context[side]) > 0);
     }
     to->seen = slots[from].seen;
-    return good[OURS] == good[THEIRS];
 }
 
 /* Whether a program could mean a call, and OpenSSL's own neither crashes nor does what nobody can want. */
@@ -296,7 +291,6 @@ void run_cipher(const struct sequence *s, EVP_CIPHER *mine, EVP_CIPHER *other, s
         const struct seen before = slot->seen;
         static uint8_t in[ROOM];
         size_t n = 0;
-        bool alike = true;
         if (call->kind == SWAP) {
             current = 1 - current;
             continue;
@@ -319,19 +313,17 @@ void run_cipher(const struct sequence *s, EVP_CIPHER *mine, EVP_CIPHER *other, s
             slot->seen.has_iv = true;
         }
         if (call->kind == COPY) {
-            alike = copy(slots, current, difference);
+            copy(slots, current, difference);
         } else {
             act(slot, OURS, mine, call, &difference->mine);
             act(slot, THEIRS, other, call, &difference->other);
-            alike = are_alike(&difference->mine, &difference->other);
             learn_cipher(&slot->seen, call, other, difference->other.good, n);
         }
         if (call->kind == FIXED && is_mode(other, EVP_CIPH_GCM_MODE) && difference->other.good && slot->seen.encrypts) {
             settle_iv(slot);
         }
-        if (!alike) {
-            difference->is_there = true;
-            difference->at = i;
+        compare(difference, i);
+        if (difference->is_there) {
             difference->known = known_cipher(s, other, call, &before, &difference->mine, &difference->other);
         }
     }

@@ -42,7 +42,7 @@ static void some_call(struct sequence *s, const EVP_CIPHER *cipher) {
     static const unsigned of_all[] = {INIT, INIT, INIT,    UPDATE, UPDATE, FINAL,  GET,   GET,
                                       COPY, SWAP, PADDING, KEYLEN, NUM,    DIRECT, LISTS, RESET};
     static const unsigned of_sealing[] = {AD, AD, SET_TAG, GET_TAG, IVLEN, LENGTH, FIXED, IV_GEN, IV_INV, TLS_AD, RECORD};
-    const bool seals = (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
+    const bool seals = does_seal(cipher);
     const unsigned all = sizeof of_all / sizeof of_all[0], sealing = sizeof of_sealing / sizeof of_sealing[0];
     const unsigned kind = seals && below(2) == 0 ? of_sealing[below(sealing)] : of_all[below(all)];
     static const unsigned lengths[] = {0, 1, 4, 5, 7, 8, 12, 13, 15, 16, 17, 24, 32};
@@ -192,7 +192,7 @@ static void plain(struct sequence *s, const EVP_CIPHER *cipher) {
 static void make(struct sequence *s) {
     const EVP_CIPHER *const cipher = list[OURS][s->algorithm];
     const unsigned mode = (unsigned)EVP_CIPHER_get_mode(cipher);
-    const bool seals = (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
+    const bool seals = does_seal(cipher);
     static const unsigned of_ccm[] = {16, 16, 12, 8, 4, 6, 10, 14}, of_gcm[] = {16, 16, 16, 12, 13, 4, 8, 3};
     s->lengths[0] = mode == EVP_CIPH_CCM_MODE ? of_ccm[below(8)] : mode == EVP_CIPH_GCM_MODE ? of_gcm[below(8)] : 16;
     if (mode == EVP_CIPH_OCB_MODE && below(3) == 0) {

@@ -40,11 +40,11 @@ static const char *refused(const EVP_CIPHER *cipher, const struct call *call, co
 
 const char *known_cipher(const struct sequence *sequence, const EVP_CIPHER *cipher, const struct call *call, const struct seen *before,
                          const struct outcome *mine, const struct outcome *other) {
-    const bool seals = (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
+    const bool seals = does_seal(cipher);
     const int mode = EVP_CIPHER_get_mode(cipher);
     const bool is_refused = !mine->good && other->good;
     if (call->kind == LISTS) {
-        return "random-key";
+        return strncmp(EVP_CIPHER_get0_name(cipher), "DES-", 4) == 0 ? "random-key" : NULL;
     }
     if (call->kind == GET && mode == EVP_CIPH_STREAM_CIPHER) {
         return "tells-more";

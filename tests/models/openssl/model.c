@@ -73,10 +73,26 @@ void put_number(struct outcome *outcome, uint64_t number) {
     outcome->n += sizeof number;
 }
 
-bool are_alike(const struct outcome *mine, const struct outcome *other) {
+void put_list(struct outcome *outcome, const OSSL_PARAM *own, const OSSL_PARAM *wanted, bool has_types) {
+    for (const OSSL_PARAM *p = wanted; p != NULL && p->key != NULL; p++) {
+        const OSSL_PARAM *const same = own == NULL ? NULL : OSSL_PARAM_locate_const(own, p->key);
+        outcome->bytes[outcome->n++] = (uint8_t)(same == NULL ? 0 : has_types ? same->data_type : 1);
+    }
+}
+
+void refuse(struct outcome *outcome) {
+    begin_outcome(outcome);
+    end_outcome(outcome, false);
+}
+
+void compare(struct difference *difference, size_t at) {
+    const struct outcome *const mine = &difference->mine, *const other = &difference->other;
     /* Who fails says why; OpenSSL's own does not always. */
-    return mine->good == other->good && mine->n == other->n && memcmp(mine->bytes, other->bytes, mine->n) == 0 &&
-           (mine->good || mine->has_reason || !other->has_reason);
+    const bool are_alike = mine->good == other->good && mine->n == other->n && memcmp(mine->bytes, other->bytes, mine->n) == 0 &&
+                           (mine->good || mine->has_reason || !other->has_reason);
+    difference->is_there = !are_alike;
+    difference->at = at;
+    difference->known = NULL;
 }
 
 static const struct family *const families[] = {&ciphers, &digests, &macs};
@@ -239,7 +255,8 @@ static bool read_options(int n, char **arguments, struct options *o) {
             return false;
         }
     }
-    return n >= 3;
+    /* What was not run proves nothing. */
+    return n >= 3 && o->sequences != 0;
 }
 
 int main(int n_arguments, char **arguments) {

@@ -78,6 +78,15 @@ void add_call(struct sequence *sequence, unsigned kind, unsigned a, unsigned b, 
 void begin_outcome(struct outcome *outcome);
 void end_outcome(struct outcome *outcome, bool good);
 void put_number(struct outcome *outcome, uint64_t number);
-bool are_alike(const struct outcome *mine, const struct outcome *other);
+/* For each parameter of the list that is wanted whether the other one has it, and its type there, if types count. */
+void put_list(struct outcome *outcome, const OSSL_PARAM *own, const OSSL_PARAM *wanted, bool has_types);
+/* The outcome of a call that no program may make, and with which OpenSSL's own crashes: it is refused. */
+void refuse(struct outcome *outcome);
+/* Notes whether both did the same in the call of that number. */
+void compare(struct difference *difference, size_t at);
+/* Bytes of text that a call gives. */
+static inline size_t n_of(const struct call *call) {
+    return call->a < TEXT_MOST ? call->a : TEXT_MOST;
+}
 
 #endif

@@ -19,6 +19,10 @@ while [ $# -gt 1 ]; do
     esac
     shift 2
 done
+[ "$sequences" -gt 0 ] 2>/dev/null || {
+    echo "--sequences takes a number from 1: what was not run proves nothing" >&2
+    exit 2
+}
 command -v node >/dev/null 2>&1 || {
     echo "not run: no node"
     exit 4

@@ -88,35 +88,35 @@ fn may_lack(actor: &Actor, first: &Action, second: &Action) -> Vec<usize> {
 }
 
 /// Input ports of an actor at which every instance gets tokens from itself only: when they come is its own doing.
-pub fn own_ports(network: &Network, actor: usize) -> Vec<usize> {
-    let n_ports = network.actors.get(actor).map_or(0, |actor| actor.inputs.len());
-    let foreign = |port: usize| {
-        network.connections.iter().any(|connection| match connection.target {
-            Endpoint::Instance(to, at) if at == port && network.instances[to.index()].actor.index() == actor => {
-                !matches!(connection.source, Endpoint::Instance(from, _) if from == to)
-            }
-            _ => false,
-        })
-    };
-    let fed = |port: usize| {
-        network.connections.iter().any(|connection| {
-            matches!(connection.target, Endpoint::Instance(to, at)
-                if at == port && network.instances[to.index()].actor.index() == actor)
-        })
-    };
-    (0..n_ports).filter(|&port| fed(port) && !foreign(port)).collect()
+fn own_ports(network: &Network, actor: usize) -> Vec<usize> {
+    // For each port whether all connections to it, if there are any, come from the instances that they go to.
+    let mut own: Vec<Option<bool>> = vec![None; network.actors[actor].inputs.len()];
+    for connection in &network.connections {
+        if let Endpoint::Instance(to, port) = connection.target
+            && network.instances[to.index()].actor.index() == actor
+        {
+            let from_itself = matches!(connection.source, Endpoint::Instance(from, _) if from == to);
+            own[port] = Some(from_itself && own[port] != Some(false));
+        }
+    }
+    (0..own.len()).filter(|&port| own[port] == Some(true)).collect()
 }
 
 /// [`findings`] of an actor of a network, whose tokens from itself are there as soon as they are made.
 pub fn findings_in(network: &Network, actor: usize) -> Vec<Finding> {
     let own = own_ports(network, actor);
-    let mut found = findings(&network.actors[actor]);
-    found.retain_mut(|finding| match &mut finding.dependence {
-        Dependence::Time { ports } => {
+    let actor = &network.actors[actor];
+    let mut found = findings(actor);
+    found.retain_mut(|finding| {
+        if let Dependence::Time { ports } = &mut finding.dependence {
             ports.retain(|port| !own.contains(port));
-            !ports.is_empty()
+            if ports.is_empty() {
+                // Time decides nothing here; once the tokens are there, both can be enabled by them.
+                finding.dependence = Dependence::Overlap;
+                return !actor.priorities.contains(&(finding.first, finding.second));
+            }
         }
-        Dependence::Overlap => true,
+        true
     });
     found
 }

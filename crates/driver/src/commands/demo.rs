@@ -68,7 +68,7 @@ pub fn demo(context: &mut Context, arguments: &DemoArgs) -> Outcome {
                         }
                         // The others are shown all the same.
                         Err(failure) if failure.status == Status::MissingTool => {
-                            trial.note = failure.message.lines().next().unwrap_or_default().to_owned();
+                            trial.note = engines::first_line(&failure.message).to_owned();
                         }
                         Err(failure) => return Err(failure),
                     }

@@ -18,6 +18,7 @@ use crate::sinks::{ByteSink, LineSink, SharedOutput};
 use crate::stopping;
 use crate::tokens::Encoding;
 use crate::waiting;
+use crate::wildcards::fits;
 use headrace_analysis::partition::Division;
 use headrace_engine::{Blocked, Engine};
 use headrace_exchange::input_named;
@@ -88,7 +89,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let fusing = Fusing {
         when: if counts { FuseWhen::Never } else { arguments.fused },
         known_bytes: n_bytes,
-        threads: sensible(arguments.threads),
+        threads: useful_threads(arguments.threads),
         fifo_tokens,
         native: fusing::is_native(arguments.fused, choice),
     };
@@ -148,12 +149,14 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
 /// What can be said of a run of designs of XLIM, which have an engine of their own.
 fn check_designs(arguments: &RunArgs, order: Order) -> Outcome {
     let refused = [
+        (arguments.write_fifos.is_some(), "--write-fifos: designs of XLIM are not measured"),
         (!arguments.parameters.is_empty(), "--set: designs of XLIM have no parameters"),
         (arguments.engine.is_some(), "--engine: designs of XLIM have an engine of their own; leave it out"),
         (arguments.trace.is_some() || order != Order::RoundRobin, "traces and firing orders are the interpreter's"),
         (arguments.mapping.is_some(), "--mapping: designs of XLIM run in one thread"),
         (arguments.profile.is_some(), "--profile: designs of XLIM are not measured"),
         (!arguments.natives.is_empty(), "--natives: designs of XLIM call none"),
+        (arguments.lenient_indices, "--lenient-indices: an index outside a list always ends designs of XLIM"),
     ];
     match refused.into_iter().find(|(asked, _)| *asked) {
         Some((_, why)) => Err(Failure::usage(why)),
@@ -195,17 +198,8 @@ fn traced(network: &Network, patterns: &[String]) -> Outcome<Option<Vec<bool>>> 
     Ok((!patterns.is_empty()).then_some(traced))
 }
 
-/// Whether a name is what a pattern says, in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(mut rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let Some(last) = pieces.next_back() else { return rest.is_empty() };
-    // The earliest place of each piece leaves most for those behind it.
-    pieces.all(|piece| rest.find(piece).map(|at| rest = &rest[at + piece.len()..]).is_some()) && rest.ends_with(last)
-}
-
 /// Threads of those that may be used which can be of use: each beyond the cores only waits, and costs its start.
-fn sensible(threads: u32) -> u32 {
+fn useful_threads(threads: u32) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     threads.min(cores.max(FEW_THREADS))
 }
@@ -224,7 +218,7 @@ fn divided(
     if arguments.threads < 2 || !native {
         return Ok((network, None));
     }
-    let division = mapping::automatic(&network, sensible(arguments.threads), arguments.weights.as_deref())?;
+    let division = mapping::automatic(&network, useful_threads(arguments.threads), arguments.weights.as_deref())?;
     if division.mapping.partitions.len() < 2 {
         return Ok((network, None));
     }

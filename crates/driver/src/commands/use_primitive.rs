@@ -23,6 +23,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
+use zeroize::Zeroizing;
 
 /// What is read at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -69,17 +70,20 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
     // What is wrong with the other strings is said before anything is read.
     let mut tagged = message.clone();
     if let Some(port) = spec.input(Role::TagIn).filter(|_| message.get(Role::TagIn).is_none()) {
-        tagged.set(Role::TagIn, vec![0; usize::try_from(port.sizes.max()).unwrap_or(0)]);
+        let most = port.sizes.max();
+        if most > MAX_STRING_BYTES {
+            return Err(Failure::usage(format!(
+                "the tag of `{}` may have any length, so that what of the input would be the tag is not known; --tag gives it",
+                spec.full_name()
+            )));
+        }
+        tagged.set(Role::TagIn, vec![0; usize::try_from(most).unwrap_or(0)]);
     }
     let problems = tagged.check(spec, true);
     if !problems.is_empty() {
         return Err(Failure::usage(messages(&problems)));
     }
     input.prepare(spec, &mut message, beside.as_deref())?;
-    let problems = message.check(spec, true);
-    if !problems.is_empty() {
-        return Err(Failure::usage(messages(&problems)));
-    }
     let network = context.elaborate(&variant.network.to_string(), &[])?;
     check_ports(spec, &network).map_err(Failure::wrong)?;
     let settings = Settings { fifo_tokens: FIFO_TOKENS, ..Settings::of(arguments.engine) };
@@ -292,7 +296,7 @@ impl Provider for MessageProvider<'_> {
             }
             return Ok(self.has_input);
         }
-        let mut piece = vec![0; PIECE_BYTES];
+        let mut piece = Zeroizing::new(vec![0; PIECE_BYTES]);
         let Piece { n_bytes, last } = self.input.read(&mut piece)?;
         if let (None, Some(known)) = (self.foreign.get(), &self.alphabet) {
             let at = piece[..n_bytes].iter().position(|byte| !known[usize::from(*byte)]);

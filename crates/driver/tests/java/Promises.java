@@ -224,6 +224,8 @@ public final class Promises {
         sure("RAW".equals(service.getAttribute("SupportedKeyFormats")), "formats of keys");
         sure(service.supportsParameter(key), "secret keys are taken");
         sure(!service.supportsParameter(KeyPairGenerator.getInstance("EC").generateKeyPair().getPublic()), "public keys are not");
-        Cipher.getInstance("ChaCha20/None/NoPadding").init(Cipher.ENCRYPT_MODE, new SecretKeySpec(new byte[32], "ChaCha20"));
+        Cipher named = Cipher.getInstance("ChaCha20/None/NoPadding");
+        named.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(new byte[32], "ChaCha20"));
+        sureOurs(named.getProvider());
     }
 }

@@ -1,7 +1,6 @@
 //! Integer expressions.
 
 use super::operators::{arithmetic, big_operator, double_operator, on_words, word_operator};
-use super::place::outside;
 use super::{Compiled, Home, Run, Scope, Word, code, malformed};
 use crate::fifo::{low_word, word_to_int, wrap_word};
 use crate::machine::{Class, Fault, Machine, for_element, trap};
@@ -312,24 +311,18 @@ impl Scope<'_> {
                 })),
             }));
         }
-        if let Some(index) = address.only_index() {
-            let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
+        if let Some((index, reach)) = address.only_index() {
             macro_rules! element {
                 (|$m:ident| $base:expr) => {
-                    match index.value {
+                    match index {
                         Word::Frame(at) => for_element!(element, ELEMENT => code(move |$m| {
-                            let mut index = $m.memory.words[$m.frame.words + at];
-                            if index as u64 >= size {
-                                index = outside($m, index, size as u32, span)?;
-                            }
-                            Ok($m.memory.element(ELEMENT, $base + offset + index as usize * stride))
+                            let at = reach.at($m, $m.memory.words[$m.frame.words + at])?;
+                            Ok($m.memory.element(ELEMENT, $base + at))
                         })),
-                        value => for_element!(element, ELEMENT => code(move |$m| {
-                            let mut index = value.get($m)?;
-                            if index as u64 >= size {
-                                index = outside($m, index, size as u32, span)?;
-                            }
-                            Ok($m.memory.element(ELEMENT, $base + offset + index as usize * stride))
+                        index => for_element!(element, ELEMENT => code(move |$m| {
+                            let index = index.get($m)?;
+                            let at = reach.at($m, index)?;
+                            Ok($m.memory.element(ELEMENT, $base + at))
                         })),
                     }
                 };

@@ -13,20 +13,43 @@ pub(super) struct Index {
     pub span: Span,
 }
 
-impl Index {
+/// The elements that one index that is not constant reaches, in the units of [`Address`].
+pub(super) struct Reach {
+    offset: usize,
+    size: u64,
+    stride: usize,
+    room: usize,
+    span: Span,
+}
+
+impl Reach {
+    /// How far from the root the element lies.
     #[inline]
-    fn offset(&self, m: &mut Machine<'_>) -> Result<usize, Fault> {
-        let value = self.value.get(m)?;
-        let index =
-            if (value as u64) < u64::from(self.size) { value } else { outside(m, value, self.size, self.span)? };
-        Ok(index as usize * self.stride)
+    pub fn at(&self, m: &Machine<'_>, index: i64) -> Result<usize, Fault> {
+        if (index as u64) < self.size {
+            return Ok(self.offset + index as usize * self.stride);
+        }
+        self.beside(m, index)
+    }
+
+    #[cold]
+    fn beside(&self, m: &Machine<'_>, index: i64) -> Result<usize, Fault> {
+        may_be_outside(m, index, self.size, self.span)?;
+        let at = (self.offset as i64).wrapping_add(index.wrapping_mul(self.stride as i64));
+        Ok(within(at, self.room))
     }
 }
 
-/// What an index outside its list stands for: nothing, or its first element where the user wants that.
+/// An index outside its list is an error unless the user wants none.
 #[cold]
-pub(super) fn outside(m: &Machine<'_>, index: i64, size: u32, span: Span) -> Result<i64, Fault> {
-    if m.lenient_indices { Ok(0) } else { Err(trap(format!("index {index} is outside 0..{}", size - 1), span)) }
+fn may_be_outside(m: &Machine<'_>, index: i64, size: u64, span: Span) -> Result<(), Fault> {
+    if m.lenient_indices { Ok(()) } else { Err(trap(format!("index {index} is outside 0..{}", size - 1), span)) }
+}
+
+/// What indices outside stand for, some of them beside their rows: the element that lies there in the whole list, row after
+/// row, as in C, and beside that the first one.
+fn within(at: i64, room: usize) -> usize {
+    usize::try_from(at).ok().filter(|&at| at <= room).unwrap_or(0)
 }
 
 /// The address of a place: constant indices are folded into the home, except those that are out of range.
@@ -34,15 +57,21 @@ pub(super) struct Address {
     pub home: Home,
     pub offset: usize,
     pub indices: Vec<Index>,
+    /// The largest offset within the root.
+    pub room: usize,
     pub ty: Type,
     /// How elements lie, when the root is a list of words: offsets and strides are in bytes then.
     pub element: Option<Element>,
 }
 
 impl Address {
-    /// Takes out the index that is not constant, if there is just one.
-    pub fn only_index(&mut self) -> Option<Index> {
-        if self.indices.len() == 1 { self.indices.pop() } else { None }
+    /// Takes out the index that is not constant, if there is just one, with what it reaches.
+    pub fn only_index(&mut self) -> Option<(Word, Reach)> {
+        if self.indices.len() > 1 {
+            return None;
+        }
+        let Index { value, size, stride, span } = self.indices.pop()?;
+        Some((value, Reach { offset: self.offset, size: u64::from(size), stride, room: self.room, span }))
     }
 
     /// The address in the memory that the root lies in.
@@ -59,10 +88,17 @@ impl Address {
     /// The address in the memory of the elements' class; `base` picks the part of an extent that belongs to it.
     #[inline]
     pub fn locate(&self, m: &mut Machine<'_>, base: fn(&Extent) -> usize) -> Result<usize, Fault> {
-        let mut at = self.offset;
+        let mut at = self.offset as i64;
+        let mut is_beside = false;
         for index in &self.indices {
-            at += index.offset(m)?;
+            let value = index.value.get(m)?;
+            if (value as u64) >= u64::from(index.size) {
+                may_be_outside(m, value, u64::from(index.size), index.span)?;
+                is_beside = true;
+            }
+            at = at.wrapping_add(value.wrapping_mul(index.stride as i64));
         }
+        let at = if is_beside { within(at, self.room) } else { at as usize };
         Ok(at
             + match self.home {
                 Home::Fixed(at) => at,
@@ -100,8 +136,9 @@ impl Scope<'_> {
         let ty = self.place_type(place)?;
         let is_packed = root.is_list() && Class::of(root.element) == Class::Word;
         let element = is_packed.then(|| Element::of(root.element));
-        let mut address = Address { home, offset: 0, indices: Vec::new(), ty, element };
-        let mut stride = root.len() * element.map_or(1, Element::bytes);
+        let mut address = Address { home, offset: 0, indices: Vec::new(), room: 0, ty, element };
+        let whole = root.len() * element.map_or(1, Element::bytes);
+        let mut stride = whole;
         for (index, &size) in place.indices.iter().zip(&root.dims) {
             stride /= (size as usize).max(1);
             match self.index(index)? {
@@ -109,6 +146,7 @@ impl Scope<'_> {
                 value => address.indices.push(Index { value, size, stride, span: index.span }),
             }
         }
+        address.room = whole - stride;
         Ok(address)
     }
 }

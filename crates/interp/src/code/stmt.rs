@@ -156,17 +156,13 @@ impl Scope<'_> {
                 Home::Reference(home) => element!(|m| m.memory.words[m.frame.words + home] as usize),
             });
         }
-        if let Some(index) = address.only_index() {
-            let (size, stride, span) = (u64::from(index.size), index.stride, index.span);
+        if let Some((index, reach)) = address.only_index() {
             macro_rules! element {
                 (|$m:ident| $base:expr) => {
                     for_element!(element, ELEMENT => code(move |$m| {
                         let value = value.get($m)?;
-                        let mut index = index.value.get($m)?;
-                        if index as u64 >= size {
-                            index = super::place::outside($m, index, size as u32, span)?;
-                        }
-                        let at = $base + offset + index as usize * stride;
+                        let index = index.get($m)?;
+                        let at = $base + reach.at($m, index)?;
                         $m.memory.set_element(ELEMENT, at, value);
                         Ok(())
                     }))

@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::ast::*;
-use crate::lexer::{Kind, MAX_FILE_BYTES, is_identifier, keyword};
+use crate::lexer::{Kind, MAX_FILE_BYTES, is_identifier, is_name, keyword};
 use crate::parser::MAX_NESTING;
 use crate::problems::Problems;
 use crate::xml::{beyond_limits, offset_of};
@@ -383,8 +383,7 @@ impl Reader<'_> {
             Some("Literal") => self.literal(node),
             Some("Var") => {
                 let name = node.attribute("name").unwrap_or("");
-                let good = name.split('.').all(|part| is_identifier(part) && keyword(part) == Kind::Ident);
-                if good {
+                if name.split('.').all(is_name) {
                     ExprKind::Var(QualifiedName { text: name.into(), span })
                 } else {
                     self.structure_error(node, format!("`{name}` is not the name of a variable"));

@@ -96,7 +96,8 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Report run-time errors of the program. Otherwise what is not proven is kept in bounds.
     pub checked: bool,
-    /// Where errors are reported, an index outside its list still stands for the first element.
+    /// Where errors are reported, an index outside its list is none: it stands for what lies there in the whole list, row after
+    /// row, and beside that for the first element.
     pub lenient_indices: bool,
     /// A project has a program, too, which reports run-time errors.
     pub main: bool,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 /// The name by which a native is bound.
 pub fn bare_name(native: &Native) -> &str {
-    native.name.rsplit('.').next().unwrap_or(&native.name)
+    headrace_natives::bare_name(&native.name)
 }
 
 /// The type of a scalar that a function of C takes or gives.
@@ -99,27 +99,30 @@ pub(crate) fn header_of(network: &str, natives: &[&Native], head: &str) -> Strin
     text
 }
 
-/// A call of `function` with the arguments of `a`, which puts what it gives behind them.
+/// What the arguments are called in functions that call natives, as no native is called itself.
+const ARGUMENTS: &str = "headrace_a";
+
+/// A call of `function` with the arguments, which puts what it gives behind them.
 fn call(native: &Native, function: &str) -> String {
     let arguments: Vec<String> = native
         .parameters
         .iter()
         .enumerate()
         .map(|(at, ty)| match (ty.is_list(), ty.element) {
-            (true, _) => format!("({})(void *)a[{at}].bytes", parameter(ty)),
-            (false, Scalar::String) => format!("a[{at}].text"),
-            (false, Scalar::Real(_)) => format!("({})a[{at}].real", scalar(ty.element)),
-            (false, Scalar::Bool) => format!("a[{at}].scalar != 0"),
-            (false, Scalar::Int(_)) => format!("({})a[{at}].scalar", scalar(ty.element)),
+            (true, _) => format!("({})(void *){ARGUMENTS}[{at}].bytes", parameter(ty)),
+            (false, Scalar::String) => format!("{ARGUMENTS}[{at}].text"),
+            (false, Scalar::Real(_)) => format!("({}){ARGUMENTS}[{at}].real", scalar(ty.element)),
+            (false, Scalar::Bool) => format!("{ARGUMENTS}[{at}].scalar != 0"),
+            (false, Scalar::Int(_)) => format!("({}){ARGUMENTS}[{at}].scalar", scalar(ty.element)),
         })
         .collect();
     let call = format!("{function}({})", arguments.join(", "));
     let n = arguments.len();
     match native.result {
         None => format!("{call};"),
-        Some(Scalar::String) => format!("a[{n}].text = {call};"),
-        Some(Scalar::Real(_)) => format!("a[{n}].real = (double){call};"),
-        Some(Scalar::Bool | Scalar::Int(_)) => format!("a[{n}].scalar = (int64_t){call};"),
+        Some(Scalar::String) => format!("{ARGUMENTS}[{n}].text = {call};"),
+        Some(Scalar::Real(_)) => format!("{ARGUMENTS}[{n}].real = (double){call};"),
+        Some(Scalar::Bool | Scalar::Int(_)) => format!("{ARGUMENTS}[{n}].scalar = (int64_t){call};"),
     }
 }
 
@@ -132,7 +135,7 @@ pub fn callers<'n>(natives: impl Iterator<Item = &'n Native>) -> String {
         let result = native.result.map_or("void", scalar);
         let _ = write!(
             text,
-            "\nvoid headrace_call_{name}(void (*function)(void), struct headrace_argument *a);\nvoid headrace_call_{name}(void (*function)(void), struct headrace_argument *a) {{\n    typedef {result} native({});\n    (void)a;\n    {}\n    fflush(stdout);\n}}\n",
+            "\nvoid headrace_call_{name}(void (*function)(void), struct headrace_argument *{ARGUMENTS});\nvoid headrace_call_{name}(void (*function)(void), struct headrace_argument *{ARGUMENTS}) {{\n    typedef {result} native({});\n    (void){ARGUMENTS};\n    {}\n    fflush(stdout);\n}}\n",
             parameters(native),
             call(native, "((native *)function)")
         );
@@ -140,24 +143,28 @@ pub fn callers<'n>(natives: impl Iterator<Item = &'n Native>) -> String {
     text
 }
 
-/// Statements that call the native whose name is `name`, if it is one of these, and return what it gives.
-pub(crate) fn dispatch<'n>(natives: impl Iterator<Item = &'n Native>) -> String {
-    let mut text = String::new();
+/// A function `headrace_native` that calls the native of a name, if it is one of these, and returns what it gives. Nothing in it
+/// is called as a native may be.
+pub(crate) fn dispatcher<'n>(natives: impl Iterator<Item = &'n Native>) -> String {
+    let mut text = format!(
+        "static int64_t headrace_native(const char *headrace_name, struct headrace_argument *{ARGUMENTS}, bool *headrace_known) {{\n    (void){ARGUMENTS};\n    *headrace_known = true;\n"
+    );
     for native in natives {
         let n = native.parameters.len();
         let (before, after) = match native.result {
             Some(Scalar::Bool | Scalar::Int(_)) => {
                 let given = call(native, bare_name(native));
-                (String::new(), given.replacen(&format!("a[{n}].scalar = "), "return ", 1))
+                (String::new(), given.replacen(&format!("{ARGUMENTS}[{n}].scalar = "), "return ", 1))
             }
             _ => (format!("        {}\n", call(native, bare_name(native))), "return 0;".to_owned()),
         };
         let _ = write!(
             text,
-            "    if (strcmp(name, {}) == 0) {{\n{before}        {after}\n    }}\n",
+            "    if (strcmp(headrace_name, {}) == 0) {{\n{before}        {after}\n    }}\n",
             ctype::text_literal(bare_name(native))
         );
     }
+    text.push_str("    *headrace_known = false;\n    return 0;\n}\n");
     text
 }
 
@@ -190,5 +197,26 @@ mod tests {
         );
         let nothing = Native { name: "x".into(), parameters: vec![], result: None, span: Span::default() };
         assert_eq!(declaration(&nothing), "void x(void)");
+    }
+
+    #[test]
+    fn natives_may_be_called_as_anything_around_them() {
+        let int = Scalar::Int(IntType::signed(32));
+        let native = |name: &str| Native {
+            name: name.into(),
+            parameters: vec![Type::scalar(int)],
+            result: Some(int),
+            span: Span::default(),
+        };
+        let all = ["a", "name", "known", "native"].map(native);
+        let text = dispatcher(all.iter());
+        for name in ["a", "name", "known", "native"] {
+            assert!(
+                text.contains(&format!("        return (int64_t){name}((int32_t)headrace_a[0].scalar);\n")),
+                "{text}"
+            );
+            let declared = text.split(['(', ')', ' ', '*', ',', ';', '\n']).filter(|word| *word == name).count();
+            assert_eq!(declared, 1, "{name} in\n{text}");
+        }
     }
 }

@@ -172,7 +172,7 @@ impl<'a> Plan<'a> {
                 let like = format!("{}_{short}", self.prefix);
                 let n_dims = variable.ty.dims.len();
                 let by_rows = usage.fewest_indices[at].saturating_add(1) >= n_dims;
-                let nested = n_dims > 1 && by_rows && !ctype::is_wide(element);
+                let nested = n_dims > 1 && by_rows && !ctype::is_wide(element) && !self.options.lenient_indices;
                 let (size, content) = if nested {
                     let sizes = variable.ty.dims.iter().map(|size| format!("[{size}]")).collect();
                     (sizes, nested_initializer(&variable.whole_initial(), &variable.ty))

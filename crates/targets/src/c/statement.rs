@@ -2,6 +2,7 @@
 
 use super::code::{Code, stored};
 use super::ctype::{self, Repr};
+use super::natives::bare_name;
 use super::node::Node;
 use super::value::{Kind, Value, round_real, wrap_value};
 use headrace_analysis::assigned;
@@ -441,8 +442,8 @@ impl Code<'_> {
             self.line(&format!("struct headrace_argument {name}[{}] = {{{}}};", items.len(), items.join(", ")));
             name
         };
-        let bare = native.name.rsplit('.').next().unwrap_or(&native.name);
-        let call = format!("hr_native(control, {place}u, {}, {list}, {n})", ctype::text_literal(bare));
+        let bare = ctype::text_literal(bare_name(native));
+        let call = format!("hr_native(control, {place}u, {bare}, {list}, {n})");
         let target = result.map(|local| (local, self.slots[local.index()].text.clone()));
         match target {
             Some((local, text)) if !text.is_empty() => {

@@ -58,8 +58,8 @@ impl Code<'_> {
             });
         }
         let condition = condition?;
-        let (yes, before_yes) = self.capture(|code| small(code, &narrow));
-        let (no, before_no) = self.capture(|code| general(code, node));
+        let yes = self.capture(|code| small(code, &narrow));
+        let no = self.capture(|code| general(code, node));
         let ty = match kind {
             Kind::Int(repr) => repr.c(),
             Kind::Bool => "bool",
@@ -67,13 +67,7 @@ impl Code<'_> {
         };
         let name = self.temporary("usual");
         self.line(&format!("{ty} {name};"));
-        self.open(&format!("if {} {{", condition.in_parentheses()));
-        self.splice(&before_yes);
-        self.line(&format!("{name} = {};", yes.text));
-        self.reopen("} else {");
-        self.splice(&before_no);
-        self.line(&format!("{name} = {};", no.text));
-        self.close("}");
+        self.branches(&name, &condition, [yes, no]);
         Some(Value::primary(name, kind))
     }
 }

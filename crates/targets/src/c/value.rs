@@ -446,14 +446,19 @@ impl Code<'_> {
         };
         let name = self.temporary("chosen");
         self.declare_temporary(&name, format!("{ty} {name};"));
-        self.open(&format!("if {} {{", condition.in_parentheses()));
-        self.splice(&before_yes);
-        self.line(&format!("{name} = {};", yes.text));
-        self.reopen("} else {");
-        self.splice(&before_no);
-        self.line(&format!("{name} = {};", no.text));
-        self.close("}");
+        self.branches(&name, &condition, [(yes, before_yes), (no, before_no)]);
         Value::primary(name, kind)
+    }
+
+    /// Sets a variable to one of two values, by a condition that holds or does not, each with the statements before it.
+    pub fn branches(&mut self, name: &str, condition: &Value, [yes, no]: [(Value, String); 2]) {
+        self.open(&format!("if {} {{", condition.in_parentheses()));
+        self.splice(&yes.1);
+        self.line(&format!("{name} = {};", yes.0.text));
+        self.reopen("} else {");
+        self.splice(&no.1);
+        self.line(&format!("{name} = {};", no.0.text));
+        self.close("}");
     }
 
     /// Any scalar expression but a wide integer.

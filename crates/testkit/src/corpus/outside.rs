@@ -76,9 +76,7 @@ pub fn run(command: &mut Command, limits: Limits) -> std::io::Result<Outcome> {
                 continue;
             }
         };
-        // All of the group may be gone by now.
-        let _ = process.kill();
-        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", process.id())]).status();
+        headrace_private::processes::stop(process.id());
         process.wait()?;
         break over;
     };

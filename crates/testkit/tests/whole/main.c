@@ -67,7 +67,7 @@ static void *memory(size_t n_bytes) {
 }
 
 static struct side side_of(const struct headrace_operation *op) {
-    struct side side = {*op, {0, HR_NO_KEY}, NULL};
+    struct side side = {.operation = *op, .message = {.state = HR_NO_KEY}};
     side.network = aligned_alloc(64, (op->network->size + 63) / 64 * 64);
     if (side.network == NULL) {
         exit(2);

@@ -12,6 +12,11 @@ impl Code<'_> {
     /// their beginning.
     fn flat_index(&mut self, place: &Place) -> Option<Value> {
         let dims = self.type_of(place.root).dims.clone();
+        if self.plan.options.lenient_indices
+            && let Some(flat) = self.lenient_index(place, &dims)
+        {
+            return Some(flat);
+        }
         let mut flat: Option<Value> = None;
         for (depth, index) in place.indices.iter().enumerate() {
             let Some(&size) = dims.get(depth) else { break };
@@ -39,6 +44,27 @@ impl Code<'_> {
         Some(Value::infix("*", &flat.to(Repr::I32), &rest, Kind::Int(Repr::I32)))
     }
 
+    /// The flat index of a place whose indices may lie beside their rows: what lies there in the whole list, row after row, and
+    /// beside that the first one. `None` where no index can.
+    fn lenient_index(&mut self, place: &Place, dims: &[u32]) -> Option<Value> {
+        let indices: Vec<_> = place.indices.iter().zip(dims).collect();
+        if indices.iter().all(|&(index, &size)| index_proven(&self.node(index).range, size)) {
+            return None;
+        }
+        let mut terms = Vec::new();
+        for (depth, (index, _)) in indices.iter().enumerate() {
+            let stride: u64 = dims[depth + 1..indices.len()].iter().map(|&size| u64::from(size)).product();
+            let node = self.node(index);
+            let value = self.index_value(&node).to(Repr::I64).to(Repr::U64);
+            terms.push(format!("{} * {stride}u", value.in_parentheses()));
+        }
+        let n_places: u64 = dims[..indices.len()].iter().map(|&size| u64::from(size)).product();
+        let rest: u64 = dims[indices.len()..].iter().map(|&size| u64::from(size)).product();
+        let flat = format!("hr_index({}, {n_places})", terms.join(" + "));
+        let text = if rest == 1 { flat } else { format!("({flat} * {rest}u)") };
+        Some(Value::primary(text, Kind::Int(Repr::U64)))
+    }
+
     fn index(&mut self, index: &Expr, size: u32) -> Value {
         let node = self.node(index);
         let span = index.span;
@@ -46,7 +72,7 @@ impl Code<'_> {
             return self.exact(&node);
         }
         if !self.checked_indices() {
-            if size.is_power_of_two() && !self.plan.options.lenient_indices {
+            if size.is_power_of_two() {
                 // Keeps what is inside as it is and brings the rest inside.
                 let bits = u64::from(size.trailing_zeros()).max(1);
                 let low = self.low(&node, bits);

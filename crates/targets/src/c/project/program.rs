@@ -55,23 +55,23 @@ pub(super) fn add(
         files.insert(format!("main/{prefix}_natives.h"), natives::header_of(&network.name, &others, head).into_bytes());
         let _ = write!(
             text,
-            "#include \"{prefix}_natives.h\"\n\n/* Natives of whoever links the program. */\nstatic int64_t native(const char *name, struct headrace_argument *a, bool *known) {{\n    *known = true;\n{}    *known = false;\n    return 0;\n}}\n",
-            natives::dispatch(others.iter().copied())
+            "#include \"{prefix}_natives.h\"\n\n/* Natives of whoever links the program. */\n{}",
+            natives::dispatcher(others.iter().copied())
         );
-        native = "native";
+        native = "headrace_native";
     }
-    let inputs = ports(&mut text, "INPUTS", &network.inputs);
-    let outputs = ports(&mut text, "OUTPUTS", &network.outputs);
-    let instances = names(&mut text, "INSTANCES", network.instances.iter().map(|instance| instance.name.as_str()));
-    let places = names(&mut text, "PLACES", emission.places.iter().map(|place| place.name.as_str()));
+    let inputs = ports(&mut text, "headrace_inputs", &network.inputs);
+    let outputs = ports(&mut text, "headrace_outputs", &network.outputs);
+    let instances =
+        names(&mut text, "headrace_instances", network.instances.iter().map(|instance| instance.name.as_str()));
+    let places = names(&mut text, "headrace_places", emission.places.iter().map(|place| place.name.as_str()));
     let _ = write!(
         text,
-        "\nint main(int argc, char **argv) {{\n    static const struct headrace_main PROGRAM = {{\n        {}, &{prefix}_network,\n        {inputs}, {},\n        {outputs}, {},\n        {instances}, {},\n        {},\n        {places}, {},\n        {native},\n    }};\n    return headrace_main(argc, argv, &PROGRAM);\n}}\n",
+        "\nint main(int argc, char **argv) {{\n    static const struct headrace_main PROGRAM = {{\n        {}, &{prefix}_network,\n        {inputs}, {},\n        {outputs}, {},\n        {instances}, {},\n        {places}, {},\n        {native},\n    }};\n    return headrace_main(argc, argv, &PROGRAM);\n}}\n",
         ctype::text_literal(&network.name),
         network.inputs.len(),
         network.outputs.len(),
         network.instances.len(),
-        network.connections.len(),
         emission.places.len(),
     );
     files.insert(format!("main/{prefix}_main.c"), text.into_bytes());

@@ -24,18 +24,21 @@ cd "$folder"
 
 # --- bitstreams --------------------------------------------------------------------------------------------------------
 
-make_video() { # NAME FRAMES ENCODER-OPTIONS...
-    name=$1 frames=$2
-    shift 2
-    ffmpeg -nostdin -loglevel error -y -f lavfi -i testsrc2=size=176x144:rate=25 -frames:v "$frames" -pix_fmt yuv420p "$@" \
+make_video() { # NAME FRAMES SIZE ENCODER-OPTIONS...
+    name=$1 frames=$2 size=$3
+    shift 3
+    ffmpeg -nostdin -loglevel error -y -f lavfi -i "testsrc2=size=$size:rate=25" -frames:v "$frames" -pix_fmt yuv420p "$@" \
         "$name"
     ffmpeg -nostdin -loglevel error -y -i "$name" -f rawvideo -pix_fmt yuv420p "$name.yuv"
 }
 
 # One slice a picture: the decoder knows no markers in the middle of one, which ffmpeg writes for each of its threads.
-make_video sp.m4v 6 -c:v mpeg4 -threads 1 -bf 0 -qscale:v 4 -f m4v
-make_video cbp.264 6 -c:v libx264 -profile:v baseline -preset fast -x264-params "cabac=0:ref=1:bframes=0" -f h264
-make_video intra.265 2 -c:v libx265 -x265-params "keyint=1:wpp=0:log-level=none" -f hevc
+make_video sp.m4v 6 176x144 -c:v mpeg4 -threads 1 -bf 0 -qscale:v 4 -f m4v
+make_video cbp.264 6 176x144 -c:v libx264 -profile:v baseline -preset fast -x264-params "cabac=0:ref=1:bframes=0" -f h264
+# Pictures of whole coding tree units: in others the decoder predicts the quantiser of a group from the wrong one, as a remark in it
+# says. Without groups of their own quantiser (aq-mode=0), it decodes pictures of any size.
+make_video intra.265 2 192x128 -c:v libx265 -x265-params "keyint=1:wpp=0:log-level=none" -f hevc
+make_video parts.265 2 176x144 -c:v libx265 -x265-params "keyint=1:wpp=0:aq-mode=0:log-level=none" -f hevc
 # The decoder wants a quantisation table for chroma, which ffmpeg writes when it is another one than that of luma.
 chroma=8$(seq -f ,%g 17 79 | tr -d '\n')
 ffmpeg -nostdin -loglevel error -y -f lavfi -i testsrc2=size=176x144 -frames:v 1 -pix_fmt yuvj420p -c:v mjpeg -q:v 4 \
@@ -112,9 +115,9 @@ cmp again.yuv cbp.264.yuv
 echo "| decoder | bitstream | engine | pictures | largest difference | samples that differ | seconds |"
 echo "|---|---|---|--:|--:|--:|--:|"
 
-decode() { # TITLE ENGINE BITSTREAM FRAMES LOOPS OPTIONS...
-    title=$1 engine=$2 input=$3 frames=$4 loops=$5
-    shift 5
+decode() { # TITLE ENGINE BITSTREAM FRAMES SIZE LOOPS OPTIONS...
+    title=$1 engine=$2 input=$3 frames=$4 size=$5 loops=$6
+    shift 6
     rm -f out.yuv
     began=$(date +%s)
     status=0
@@ -126,11 +129,12 @@ decode() { # TITLE ENGINE BITSTREAM FRAMES LOOPS OPTIONS...
         echo "| $title | $input | $engine | $why | | | $took |"
         return
     fi
-    python3 - "$title" "$input" "$engine" "$frames" "$took" <<'PYTHON'
+    python3 - "$title" "$input" "$engine" "$frames" "$took" "$size" <<'PYTHON'
 import sys
-title, name, engine, frames, took = sys.argv[1:]
+title, name, engine, frames, took, shape = sys.argv[1:]
+width, height = map(int, shape.split("x"))
 ours, theirs = open("out.yuv", "rb").read(), open(name + ".yuv", "rb").read()
-size = 176 * 144 * 3 // 2
+size = width * height * 3 // 2
 differences = [abs(a - b) for a, b in zip(ours, theirs)]
 n = min(len(ours), len(theirs)) // size
 shown = f"{n} of {frames}" if len(ours) == len(theirs) else f"{n} of {frames}, {len(ours)} bytes of {len(theirs)}"
@@ -139,13 +143,15 @@ PYTHON
 }
 
 for engine in "$@"; do
-    decode "MPEG-4 SP (RVC)" "$engine" sp.m4v 6 0 --orcc-widths -L "$corpus/RVC/src" -L "$corpus/System/src" \
+    decode "MPEG-4 SP (RVC)" "$engine" sp.m4v 6 176x144 0 --orcc-widths -L "$corpus/RVC/src" -L "$corpus/System/src" \
         org.sc29.wg11.mpeg4.part2.sp.Top_mpeg4_part2_SP_decoder
     # Its display does not count pictures.
-    decode "JPEG" "$engine" pic.jpg 1 1 --orcc-widths -L "$corpus/JPEG/src" -L "$corpus/System/src" jpeg.decoder.Top_Decoder
-    decode "AVC CBP (RVC)" "$engine" cbp.264 6 0 --orcc-widths -L "$corpus/RVC/src" -L "$corpus/System/src" \
+    decode "JPEG" "$engine" pic.jpg 1 176x144 1 --orcc-widths -L "$corpus/JPEG/src" -L "$corpus/System/src" jpeg.decoder.Top_Decoder
+    decode "AVC CBP (RVC)" "$engine" cbp.264 6 176x144 0 --orcc-widths -L "$corpus/RVC/src" -L "$corpus/System/src" \
         org.sc29.wg11.mpeg4.part10.cbp.Top_mpeg4_part10_CBP_decoder
     # It reads beside its lists.
-    decode "HEVC intra (RVC)" "$engine" intra.265 2 0 --orcc-widths --lenient-indices -L "$corpus/RVC/src" \
-        -L "$corpus/System/src" org.sc29.wg11.mpegh.part2.Top_mpegh_part2_still_picture
+    for stream in intra.265/192x128 parts.265/176x144; do
+        decode "HEVC intra (RVC)" "$engine" "${stream%/*}" 2 "${stream#*/}" 0 --orcc-widths --lenient-indices \
+            -L "$corpus/RVC/src" -L "$corpus/System/src" org.sc29.wg11.mpegh.part2.Top_mpegh_part2_still_picture
+    done
 done

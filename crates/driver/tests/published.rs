@@ -315,9 +315,11 @@ fn what_fits_machine_widths_alone_runs_with_them() {
     write(
         &folder,
         "Wide.cal",
-        "actor Wide() uint(size=5) I ==> int(size=16) O : int(size=5) SIZE = 16; uint(size=4) kept := 0; uint(size=8) all[6];
+        "actor Wide() uint(size=5) I ==> int(size=16) O : int(size=5) SIZE = 16; uint(size=4) kept := 0; uint(size=8) all[6]; int passes := 0;
            procedure fill(uint(size=8) l[4], uint(size=4) v) begin foreach int i in 0 .. 5 do l[i] := l[i] + v; end end
-           action I:[i] ==> O:[kept, SIZE, all[5]] do kept := i * 2 + 200; fill(all, 16); end end",
+           action I:[i] ==> O:[kept, SIZE, all[5], passes, if (w << 60) = 0 then i else -1 end]
+             var uint(size=16) low := -1, uint(size=64) w := 16 do
+             kept := i * 2 + 200; fill(all, 16); foreach int(size=16) y in low .. i do passes := passes + 1; end end end",
     );
     let plain = headrace(folder.path(), &["check", "Wide.cal"], b"");
     assert_eq!(status(&plain), 1);
@@ -328,6 +330,6 @@ fn what_fits_machine_widths_alone_runs_with_them() {
             ["run", "Wide.cal", "--orcc-widths", "--engine", engine, "--in", "I=int:5,40", "--out", "O=int:"];
         let output = headrace(folder.path(), &arguments, b"");
         assert!(stderr(&output).contains("warning[list-too-long]"), "{engine}: {}", stderr(&output));
-        assert_eq!((status(&output), stdout(&output).as_str()), (0, "210,16,16,24,16,32\n"), "{engine}");
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "210,16,16,7,5,24,16,32,49,40\n"), "{engine}");
     }
 }

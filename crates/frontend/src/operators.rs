@@ -367,6 +367,16 @@ impl Builder<'_> {
             let table = if Bounds::of(&value).fits(int) { table } else { table.lub(Bounds::of(&value)) };
             return Typed::literal(value, table, span);
         }
+        if self.session.orcc_widths
+            && l.as_int().is_none()
+            && let Elem::Int(own) = l.ty.elem
+            && let Some(kept) = crate::shifts::in_machine_type(own)
+        {
+            let widened = l.widened;
+            let l = Box::new(self.take(l));
+            let r = Box::new(self.take(r));
+            return Typed { widened, ..Typed::int(ExprKind::ShiftLeft(kept, l, r), kept.into(), kept.into(), span) };
+        }
         let widened = l.widened;
         let fits = bounds.fits(int) && r.as_int().is_none_or(|count| *count <= Int::from(i64::from(ir::MAX_SHIFT)));
         let ty = if fits { int } else { crate::shifts::whole(int, l.bounds) };

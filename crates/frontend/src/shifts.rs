@@ -18,6 +18,12 @@ pub(crate) fn whole(table: IntType, shifted: Bounds) -> IntType {
     IntType { signed: table.signed || shifted.signed, width: MAX_WIDTH.saturating_add(shifted.width) }
 }
 
+/// The type that C code of Orcc shifts a value in where that has more than 32 bits. `None` for less, of which programs shift bits
+/// up to where they store 64, as to the sign of a real, though C has no value for that.
+pub(crate) fn in_machine_type(shifted: Bounds) -> Option<IntType> {
+    matches!(shifted.width, 33..=64).then_some(IntType { signed: shifted.signed, width: 64 })
+}
+
 impl Builder<'_> {
     /// How many bits shifts need to have for a store of so many. While a constant is computed it is all that any store has:
     /// what does not fit into the type is to be seen.

@@ -171,8 +171,18 @@ impl Builder<'_> {
         self.check_hidden(&generator.name);
         let hidden =
             self.bind_nested(&generator.name, Binding::Local { id: variable, assignable: true, span: span_of_name });
-        let high = self.near_bound(high, low.bounds, &self.body.types[variable.index()].clone());
-        let low = self.take(low);
+        let ty = self.body.types[variable.index()].clone();
+        let mut low_bounds = low.bounds;
+        let mut low = self.take(low);
+        if self.session.orcc_widths
+            && let Elem::Int(bounds) = ty.elem
+            && let Some(int) = bounds.int_type()
+            && !low_bounds.fits(int)
+        {
+            // In C the variable is set before it is compared: one of 16 bits goes from -1 where 65535 is written.
+            (low, low_bounds) = (crate::expr::wrap(low, int), bounds);
+        }
+        let high = self.near_bound(high, low_bounds, &ty);
         let (body, ()) = self.block(|this| this.stmts(body));
         match hidden {
             Some(hidden) => self.body.scope.insert(generator.name.text.clone(), hidden),

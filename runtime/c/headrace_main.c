@@ -19,6 +19,9 @@ enum { NAME_ROOM = 16 };
 
 static const size_t TOKENS_AT_A_TIME = 4096;
 
+/* Firings after which an actor that moves no token lets the others have a turn. */
+static const uint64_t TURN = UINT64_C(1) << 24;
+
 static int usage(const char *what, const char *of) {
     fflush(stdout);
     fprintf(stderr, "error: %s%s\n", what, of);
@@ -301,7 +304,7 @@ static uint32_t drive(struct run *run, void *context, uint8_t *buffer) {
             input->taken += n * storage;
             moved += n;
         }
-        const uint32_t status = program->network->run(context, UINT64_MAX);
+        const uint32_t status = program->network->run(context, TURN);
         for (uint32_t i = 0; i < program->n_outputs; i++) {
             size_t n;
             while ((n = program->network->read(context, i, buffer, TOKENS_AT_A_TIME)) != 0) {

@@ -333,3 +333,32 @@ fn what_fits_machine_widths_alone_runs_with_them() {
         assert_eq!((status(&output), stdout(&output).as_str()), (0, "210,16,16,7,5,24,16,32,49,40\n"), "{engine}");
     }
 }
+
+#[test]
+fn an_actor_that_goes_on_without_end_leaves_the_others_their_turns() {
+    let folder = folder();
+    write(
+        &folder,
+        "Spin.cal",
+        "actor Spin() ==> uint(size=8) O : uint(size=8) n := 0; uint m := 0;
+           action ==> O:[n] guard n < 3 do n := n + 1; end
+           action ==> guard n = 3 do m := m + 1; end end",
+    );
+    write(
+        &folder,
+        "Take.cal",
+        "actor Take() uint(size=8) I ==> : @native procedure source_exit(int status) end
+           action I:[x] ==> do println(x); if x = 2 then source_exit(0); end end end",
+    );
+    write(&folder, "Both.nl", "network Both() ==> : entities s = Spin(); t = Take(); structure s.O --> t.I; end");
+    for arguments in [&["--engine", "interp"][..], &["--engine", "native"], &["--engine", "native", "--stats"]] {
+        let output = headrace(folder.path(), &[&["run", "Both.nl"][..], arguments].concat(), b"");
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "0\n1\n2\n"), "{arguments:?}: {}", stderr(&output));
+    }
+    let built = headrace(folder.path(), &["build", "Both.nl", "--target", "c", "--main", "-o", "project"], b"");
+    assert_eq!(status(&built), 0, "{}", stderr(&built));
+    let made = Command::new("make").args(["-s", "-C", "project", "main"]).current_dir(folder.path()).output();
+    assert!(made.expect("make is there").status.success());
+    let output = Command::new(folder.path().join("project/bin/Both")).output().expect("the program starts");
+    assert_eq!((status(&output), stdout(&output).as_str()), (0, "0\n1\n2\n"));
+}

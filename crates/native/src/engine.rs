@@ -503,6 +503,10 @@ impl Boundary for Ports<'_> {
     }
 }
 
+/// Firings after which an actor that moves no token lets the others have a turn: it may never come to rest, and what it has sent
+/// before is for them to take.
+const TURN: u64 = 1 << 24;
+
 impl NativeEngine {
     fn ports(&mut self) -> Ports<'_> {
         let streaming = self.streaming.as_mut();
@@ -522,14 +526,13 @@ impl NativeEngine {
         let host: *mut (dyn EngineHost + 'static) =
             unsafe { std::mem::transmute::<*mut (dyn EngineHost + '_), *mut (dyn EngineHost + 'static)>(host) };
         self.bridge.host = Some(host);
-        let limit = max_firings.unwrap_or(u64::MAX);
         let context = self.memory.pointer();
         let status = match self.crew() {
             // SAFETY: the context is initialised and used by nobody else; it is one of this network.
-            Some(crew) => unsafe { crew.run(context, limit, feeder) },
+            Some(crew) => unsafe { crew.run(context, max_firings.unwrap_or(u64::MAX), feeder) },
             None => loop {
-                // SAFETY: as above. A compiler may know what an endless loop counts to; that is no limit of the user's.
-                let status = unsafe { (self.table.run)(context, limit) };
+                // SAFETY: as above.
+                let status = unsafe { (self.table.run)(context, max_firings.unwrap_or(TURN)) };
                 if status != host::LIMIT || max_firings.is_some() {
                     break status;
                 }

@@ -21,6 +21,9 @@ struct Watched<'a> {
     reads: bool,
 }
 
+/// Firings of an actor after which the others have a turn, where firings are counted.
+const TURN: u32 = 1 << 20;
+
 impl Writer<'_> {
     /// A mapping that this network can be printed for.
     pub(super) fn check_mapping(&self, diagnostics: &RefCell<Vec<Diagnostic>>) {
@@ -113,6 +116,13 @@ impl Writer<'_> {
         let (before_turn, after_turn) =
             if mapping.is_none() { self.profile_of_turn(at) } else { (String::new(), String::new()) };
         text.push_str(&before_turn);
+        // Where each firing counts, an actor that goes on without end would leave nothing for those after it.
+        let in_turns = self.options.count_firings && mapping.is_none();
+        if in_turns {
+            text.push_str(&format!(
+                "            const uint64_t rest = control->budget;\n            const uint64_t turn = rest < {TURN}u ? rest : {TURN}u;\n            control->budget = turn;\n"
+            ));
+        }
         let mut arguments = vec![format!("&context->i{at}")];
         arguments.extend(self.arguments(InstanceId(at as u32)));
         arguments.push("control".to_owned());
@@ -155,6 +165,11 @@ impl Writer<'_> {
             text.push_str(&format!("            (void){call};\n"));
         } else {
             text.push_str(&format!("            if ({call}) {{\n{after}            }}\n"));
+        }
+        if in_turns {
+            text.push_str(&format!(
+                "            control->budget = rest - (turn - control->budget);\n            if (control->limited != 0 && control->budget != 0) {{\n                control->limited = 0;\n                news[{word}] |= UINT64_C({bit:#x});\n            }}\n"
+            ));
         }
         text.push_str(&after_turn);
         if *stops {

@@ -143,6 +143,18 @@ pub fn table(rows: &[Value]) -> String {
     for (slug, n) in warnings {
         let _ = writeln!(text, "| `{slug}` | {n} |");
     }
+    let mut refused: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "rejected").collect();
+    refused.sort_by_key(|row| row["file"].as_str());
+    if !refused.is_empty() {
+        let _ = writeln!(text, "\n| refused | errors | the first |\n| --- | ---: | --- |");
+    }
+    for row in refused {
+        let errors = row["errors"].as_array().map_or(&[][..], Vec::as_slice);
+        let first = errors.first().and_then(Value::as_str).unwrap_or_default();
+        // A bar would end the cell.
+        let first = first.replace('|', "\\|");
+        let _ = writeln!(text, "| {} | {} | {first} |", row["file"].as_str().unwrap_or_default(), errors.len());
+    }
     text
 }
 
@@ -164,11 +176,13 @@ mod tests {
         let rows = [
             json!({"kind": "cal", "verdict": "clean"}),
             json!({"kind": "xdf", "verdict": "warned", "warnings": {"impure-guard": 2}}),
-            json!({"kind": "nl", "verdict": "rejected", "first": "unknown-port"}),
+            json!({"file": "a.nl", "kind": "nl", "verdict": "rejected", "first": "unknown-port",
+                "errors": ["unknown-port: `a` has no port", "syntax-error: there"]}),
         ];
         let text = table(&rows);
         assert!(text.contains("| accepted | 1 of 1 |") && text.contains("| accepted | 1 of 2 |"), "{text}");
         assert!(text.contains("| rejected, first for `unknown-port` | 1 |"), "{text}");
         assert!(text.contains("| `impure-guard` | 2 |"), "{text}");
+        assert!(text.ends_with("| a.nl | 2 | unknown-port: `a` has no port |\n"), "{text}");
     }
 }

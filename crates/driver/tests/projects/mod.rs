@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Where projects are made.
 pub struct Folder(tempfile::TempDir);
@@ -63,6 +64,19 @@ impl Folder {
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.path().join(name), text).expect("the folder is writable");
     }
+}
+
+/// As many of these as there is time for, one at least, from a place on that `TARGET_SEED` chooses. `make matrix` has them all.
+#[allow(dead_code, reason = "not each test needs it")]
+pub fn sample<T: Copy>(all: &[T]) -> impl Iterator<Item = T> {
+    let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let (first, seconds) = (number("TARGET_SEED", 0) as usize, number("SAMPLE_SECONDS", 25));
+    let began = Instant::now();
+    (0..all.len())
+        .map(move |at| all[(first + at) % all.len()])
+        .enumerate()
+        .take_while(move |(at, _)| *at == 0 || began.elapsed() < Duration::from_secs(seconds))
+        .map(|(_, one)| one)
 }
 
 /// Programs of the conformance tests that print and call natives.

@@ -226,7 +226,8 @@ done
 step "changed programs" "$testkit" mutate . --cases "${MUTATED_CASES:-60}" --headrace "$headrace" --out "$target/mutated"
 step "differential" "$testkit" differential --cases "${DIFFERENTIAL_CASES:-1000}" --seconds "$(seconds "differential")"
 step "differential on threads" "$testkit" differential --threads --seed 2000000 --cases "${SANITIZED_CASES:-20}"
-step "differential under sanitizers" "$testkit" differential --sanitize --seed 1000000 --cases "${SANITIZED_CASES:-20}"
+step "differential under sanitizers" "$testkit" differential --sanitize --seed 1000000 --cases "${SANITIZED_CASES:-20}" --batch 5 \
+    --seconds "$(seconds "differential under sanitizers")"
 
 echo
 echo "=== summary"

@@ -5,10 +5,10 @@
 use headrace_testkit::differential::supervise::{Campaign, run};
 use std::path::PathBuf;
 
-const CASES: u64 = 80;
+const CASES: u64 = 40;
 
 /// Of these, every network on two to four threads.
-const THREADED_CASES: u64 = 40;
+const THREADED_CASES: u64 = 20;
 
 fn compiler_answers() -> bool {
     headrace_native::Compiler::find().is_some()

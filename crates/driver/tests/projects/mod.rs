@@ -70,7 +70,7 @@ impl Folder {
 #[allow(dead_code, reason = "not each test needs it")]
 pub fn sample<T: Copy>(all: &[T]) -> impl Iterator<Item = T> {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (first, seconds) = (number("TARGET_SEED", 0) as usize, number("SAMPLE_SECONDS", 25));
+    let (first, seconds) = (number("TARGET_SEED", 0) as usize, number("SAMPLE_SECONDS", 15));
     let began = Instant::now();
     (0..all.len())
         .map(move |at| all[(first + at) % all.len()])

@@ -9,7 +9,10 @@ static const char *refused(const EVP_CIPHER *cipher, const struct call *call, co
         return before->has_begun && is_ccm ? "ccm-order" : "tag-lengths";
     }
     if (call->kind == GET_TAG) {
-        return before->is_tag_made && !before->was_tag_lost ? NULL : "tag-before-end";
+        return !before->is_tag_made || before->was_tag_lost ? "tag-before-end" : is_ccm ? "tag-lengths" : NULL;
+    }
+    if (call->kind == RECORD && before->has_records) {
+        return "records-whole";
     }
     if (!goes_on) {
         return NULL;

@@ -58,7 +58,7 @@ def run(headrace, roots, network, engine, more=()):
 
 def golden(printed):
     """How many values the validator of a test bench was to compare, and how many were the same."""
-    pairs = re.findall(r"Actual Response vs\. Golden Response = (.*) vs\. (.*)", printed)
+    pairs = re.findall(r"Actual Response vs\. Golden Response = (.*?) \.?vs\.? (.*)", printed)
     pairs += zip(re.findall(r"Actual Response = (.*)", printed), re.findall(r"Golden Response = (.*)", printed))
     return len(pairs), sum(one.strip() == other.strip() for one, other in pairs)
 

@@ -58,7 +58,6 @@ struct aead {
     uint8_t tag[AEAD_TAG_MOST];
     uint8_t ad[AEAD_AD_MOST];
     uint8_t record_ad[AEAD_RECORD_AD];
-    uint8_t record_iv[AEAD_IV_MOST]; /* the initial block that its nonce is made of, of ChaCha20-Poly1305 */
 };
 
 static inline const struct headrace_operation *headrace_aead_any(const struct aead *c) {

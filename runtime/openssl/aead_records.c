@@ -37,8 +37,6 @@ int headrace_aead_set_record_ad(struct aead *c, const uint8_t *ad, size_t bytes)
     }
     length -= beside;
     memcpy(c->record_ad, ad, bytes);
-    /* What is fixed anew afterwards is for the next one. */
-    memcpy(c->record_iv, c->iv, sizeof c->record_iv);
     c->record_ad[bytes - 2] = (uint8_t)(length >> 8);
     c->record_ad[bytes - 1] = (uint8_t)length;
     c->is_record = true;
@@ -111,7 +109,7 @@ static int begin_record(struct aead *c, uint8_t *record) {
         headrace_aead_renew(c, c->iv);
         return 1;
     }
-    headrace_aead_renew(c, c->record_iv);
+    headrace_aead_renew(c, c->iv);
     for (size_t i = 0; i < EXPLICIT; i++) {
         /* The number of the record. */
         c->nonce[c->iv_bytes - EXPLICIT + i] ^= c->record_ad[i];

@@ -71,7 +71,7 @@ void learn_cipher(struct seen *seen, const struct call *call, const EVP_CIPHER *
         break;
     case FIXED:
         seen->has_records = seen->has_records || good;
-        seen->is_head_spoilt = seen->is_head_spoilt || seen->has_begun;
+        seen->is_head_spoilt = seen->is_head_spoilt || seen->has_begun || seen->has_head;
         break;
     case TLS_SET:
         seen->has_records = true;

@@ -138,14 +138,15 @@ pub fn draw_all(buffer: &mut Buffer, sources: &SourceMap, diagnostics: &[Diagnos
         None => true,
     });
     let files = DrawnFiles::new(sources);
+    let drawn = chosen(&sorted);
     let mut counts = Counts::default();
-    for (at, diagnostic) in sorted.iter().enumerate() {
+    for (diagnostic, is_drawn) in sorted.iter().zip(drawn) {
         match diagnostic.severity {
             Severity::Error => counts.errors += 1,
             Severity::Warning => counts.warnings += 1,
             Severity::Note => {}
         }
-        if at < MAX_DRAWN {
+        if is_drawn {
             draw(buffer, &files, diagnostic);
         }
     }
@@ -153,6 +154,19 @@ pub fn draw_all(buffer: &mut Buffer, sources: &SourceMap, diagnostics: &[Diagnos
         let _ = writeln!(buffer, "… and {} more\n", sorted.len() - MAX_DRAWN);
     }
     counts
+}
+
+/// Which of many diagnostics are drawn: no warning takes the place of an error.
+fn chosen(sorted: &[&Diagnostic]) -> Vec<bool> {
+    let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+    let n_errors = sorted.iter().filter(|diagnostic| is_error(diagnostic)).count();
+    let (mut errors, mut others) = (MAX_DRAWN, MAX_DRAWN.saturating_sub(n_errors));
+    let takes = |room: &mut usize| {
+        let there = *room > 0;
+        *room = room.saturating_sub(1);
+        there
+    };
+    sorted.iter().map(|diagnostic| takes(if is_error(diagnostic) { &mut errors } else { &mut others })).collect()
 }
 
 fn draw(buffer: &mut Buffer, files: &DrawnFiles, diagnostic: &Diagnostic) {
@@ -254,6 +268,16 @@ mod tests {
         let mut buffer = Buffer::no_color();
         let counts = draw_all(&mut buffer, sources, diagnostics);
         (String::from_utf8_lossy(buffer.as_slice()).into_owned(), counts)
+    }
+
+    #[test]
+    fn no_warning_takes_the_place_of_an_error() {
+        let warnings = (0..MAX_DRAWN).map(|n| Diagnostic::warning("impure-guard", format!("warning {n}")));
+        let errors = (0..3).map(|n| Diagnostic::error("unknown-port", format!("error {n}")));
+        let (text, counts) = drawing(&SourceMap::default(), &warnings.chain(errors).collect::<Vec<_>>());
+        assert_eq!(counts, Counts { errors: 3, warnings: MAX_DRAWN });
+        assert!((0..3).all(|n| text.contains(&format!("error {n}"))), "{text}");
+        assert!(text.contains(&format!("warning {}\n", MAX_DRAWN - 4)) && text.contains("… and 3 more"), "{text}");
     }
 
     #[test]

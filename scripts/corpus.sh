@@ -11,8 +11,13 @@ set -eu
     exit 2
 }
 here=$(cd "$(dirname "$0")" && pwd)
-absolute() { # absolute FILE
-    echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
+# A name without a path is looked for in PATH.
+absolute() { # absolute COMMAND
+    found=$(command -v "$1") || {
+        echo "there is no $1" >&2
+        exit 2
+    }
+    echo "$(cd "$(dirname "$found")" && pwd)/$(basename "$found")"
 }
 corpus=$(cd "$1" && pwd)
 headrace=$(absolute "$2")

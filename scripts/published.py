@@ -8,6 +8,7 @@ crypto library with its protocols, and CHStone in CAL. Some of these never end, 
 """
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -45,7 +46,7 @@ def run(headrace, roots, network, engine, more=()):
     # Whoever started this may ignore the signal that ends runs.
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         printed, _ = process.communicate(timeout=SECONDS)
         end = f"status {process.returncode}" if process.returncode else "ends"
@@ -84,9 +85,9 @@ def crypto(corpus, headrace):
             cells = [f"`{line.strip()}`, {seen[engine][1]}" for line, engine in zip(last, ENGINES)]
         print(f"| {name} | {n} | {cells[0]} | {cells[1]} |", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        top, text = os.path.join(folder, "Htan.nl"), os.path.join(folder, "text")
-        open(top, "w").write(HTAN)
-        open(text, "w").write("rent\n")
+        top, text = pathlib.Path(folder, "Htan.nl"), pathlib.Path(folder, "text")
+        top.write_text(HTAN)
+        text.write_text("rent\n")
         ports = ["--in", "Amount=int:1,2,3,4", "--in", f"Text={text}"]
         seen = [run(headrace, [folder, *roots], top, engine, ports) for engine in ENGINES]
         cells = [f"`{' '.join(printed.splitlines())}`, {end}" for printed, end in seen]

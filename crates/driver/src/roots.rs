@@ -75,7 +75,8 @@ pub fn kind_of(path: &Path) -> Option<SourceKind> {
     ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
 }
 
-/// All regular files below a folder that have one of the endings, sorted; hidden folders and build outputs (`target`) are left out.
+/// All files below a folder that have one of the endings, sorted; hidden folders, build outputs (`target`), pipes and sockets are
+/// left out.
 pub fn files_below(folder: &Path, endings: &[&str]) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     collect(folder, endings, 0, &mut found)?;
@@ -97,14 +98,18 @@ fn collect(folder: &Path, endings: &[&str], depth: usize, found: &mut Vec<PathBu
             if !name.starts_with('.') && (name != "target" || !path.join("CACHEDIR.TAG").exists()) {
                 collect(&path, endings, depth + 1, found)?;
             }
-        } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted))
-            && path.is_file()
+        } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) && !waits(&path)
         {
-            // A pipe would wait for its other end.
             found.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether what lies at a path, through links, has another end that reading would wait for.
+fn waits(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo() || there.file_type().is_socket())
 }
 
 /// True when every part of a dotted name is an identifier, so that it can be a path.

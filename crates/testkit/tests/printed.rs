@@ -5,7 +5,8 @@ use headrace_targets::toolchain;
 use headrace_testkit::printed::campaign::{Plan, campaign};
 use headrace_testkit::printed::named;
 
-/// So many networks in a language (`make test` goes on with more, as far as its time goes), unless `HEADRACE_PRINTED_CASES` asks for more, from the seed `HEADRACE_PRINTED_FIRST` on.
+/// So many networks in a language, unless `HEADRACE_PRINTED_CASES` asks for more, from the seed `HEADRACE_PRINTED_FIRST` on.
+/// `make test` goes on with more, as far as its time goes.
 fn tested(name: &str, compiler: Option<&str>, cases: u64) {
     let asked = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first_seed = asked("HEADRACE_PRINTED_FIRST").unwrap_or(0);

@@ -71,6 +71,10 @@ public final class Models {
             run.tolerated.forEach((slug, n) -> counted.merge(slug, n, Long::sum));
             sequences++;
         }
+        if (sequences == 0) {
+            System.err.println("no sequence was run, which proves nothing");
+            System.exit(2);
+        }
         counted.forEach((slug, n) -> System.out.println("listed: " + slug + ": " + n));
         // Few calls need not show everything.
         int gone = sequences < MANY ? 0 : listed.missing(subjects);

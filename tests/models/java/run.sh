@@ -5,15 +5,6 @@
 set -eu
 headrace=$1
 shift
-sequences=1 before=
-for word in "$@"; do
-    [ "$before" != --sequences ] || sequences=$word
-    before=$word
-done
-[ "$sequences" -gt 0 ] 2>/dev/null || {
-    echo "--sequences takes a number from 1: what was not run proves nothing" >&2
-    exit 2
-}
 if ! command -v javac >/dev/null 2>&1 || ! command -v make >/dev/null 2>&1; then
     echo "not run: no JDK, or no make"
     exit 4

@@ -8,15 +8,6 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 headrace=$1
 shift
-sequences=1 before=
-for word in "$@"; do
-    [ "$before" != --sequences ] || sequences=$word
-    before=$word
-done
-[ "$sequences" -gt 0 ] 2>/dev/null || {
-    echo "--sequences takes a number from 1: what was not run proves nothing" >&2
-    exit 2
-}
 folder=$(mktemp -d) || exit 4
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 3' INT TERM

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Where projects are made.
 pub struct Folder(tempfile::TempDir);
@@ -66,11 +66,14 @@ impl Folder {
     }
 }
 
-/// As many of these as there is time for, one at least, from a place on that `TARGET_SEED` chooses. `make matrix` has them all.
+/// As many of these as there is time for, one at least, from a place on that `TARGET_SEED` chooses, else the day, so that each
+/// comes first in turn. `make matrix` has them all.
 #[allow(dead_code, reason = "not each test needs it")]
 pub fn sample<T: Copy>(all: &[T]) -> impl Iterator<Item = T> {
     let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (first, seconds) = (number("TARGET_SEED", 0) as usize, number("SAMPLE_SECONDS", 15));
+    let today = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / (24 * 60 * 60));
+    let (first, seconds) = (number("TARGET_SEED", today) as usize % all.len(), number("SAMPLE_SECONDS", 15));
+    eprintln!("a sample, repeated with TARGET_SEED={first}");
     let began = Instant::now();
     (0..all.len())
         .map(move |at| all[(first + at) % all.len()])

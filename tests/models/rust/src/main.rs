@@ -263,7 +263,8 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     let value = |name: &str| {
         let at = words.iter().position(|word| word == name)?;
-        words.get(at + 1)?.parse::<u64>().ok()
+        let number = words.get(at + 1).and_then(|word| word.parse::<u64>().ok());
+        Some(number.unwrap_or_else(|| refused(&format!("{name} takes a number"))))
     };
     let (first, most) = (value("--seed").unwrap_or(1), value("--sequences").unwrap_or(1000));
     let until = Instant::now() + Duration::from_secs(value("--seconds").unwrap_or(1 << 20));
@@ -297,6 +298,15 @@ fn main() {
             }
         }
     }
+    if n == 0 {
+        refused("no sequence was run, which proves nothing");
+    }
     println!("{n} sequences, {differences} differences");
     std::process::exit(i32::from(differences != 0));
+}
+
+/// Says why it cannot be run so, and ends.
+fn refused(why: &str) -> ! {
+    eprintln!("{why}");
+    std::process::exit(2)
 }

@@ -37,6 +37,8 @@ static const struct known all[] = {
     MODES("tdes", "DES-EDE3"),
     MODES("blowfish", "BF"),
     {"chacha20 stream", "ChaCha20", ENCRYPT},
+    {"chacha20-poly1305 aead-encrypt", "ChaCha20-Poly1305", SEAL},
+    {"chacha20-poly1305 aead-decrypt", "ChaCha20-Poly1305", OPEN},
     {"arc4 stream", "RC4", ENCRYPT},
     {"sha1 hash", "SHA1", DIGEST},
     {"sha256 hash", "SHA256", DIGEST},
@@ -187,6 +189,60 @@ static size_t open_sealed(struct context *context, const uint8_t *in, uint8_t *o
     if (!context->is_ccm && EVP_DecryptFinal_ex(with, out + n, &rest) != 1)
         return PEER_FAILED;
     return (size_t)(n + rest);
+}
+
+/* How much of a message a call is given. */
+static int piece_at(size_t at, size_t n_bytes, size_t piece_bytes)
+{
+    return (int)(n_bytes - at < piece_bytes ? n_bytes - at : piece_bytes);
+}
+
+size_t peer_run_pieces(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes, size_t piece_bytes)
+{
+    struct context *context = given;
+    EVP_CIPHER_CTX *with = context->cipher_context;
+    enum kind kind = context->known->kind;
+    size_t text = kind == OPEN ? n_bytes - PEER_TAG_BYTES : n_bytes, got = 0, tag_bytes = 0;
+    unsigned digest_bytes = 0;
+    int n = 0;
+    switch (kind) {
+    case ENCRYPT:
+    case DECRYPT:
+    case SEAL:
+    case OPEN:
+        /* CCM takes a message whole. */
+        if (context->is_ccm || EVP_CipherInit_ex(with, NULL, NULL, context->key_again, context->iv, -1) != 1)
+            return PEER_FAILED;
+        for (size_t at = 0; at < text; at += piece_bytes) {
+            if (EVP_CipherUpdate(with, out + got, &n, in + at, piece_at(at, text, piece_bytes)) != 1)
+                return PEER_FAILED;
+            got += (size_t)n;
+        }
+        if (kind == OPEN && EVP_CIPHER_CTX_ctrl(with, EVP_CTRL_AEAD_SET_TAG, PEER_TAG_BYTES, (void *)(in + text)) != 1)
+            return PEER_FAILED;
+        if (EVP_CipherFinal_ex(with, out + got, &n) != 1)
+            return PEER_FAILED;
+        got += (size_t)n;
+        if (kind == SEAL && EVP_CIPHER_CTX_ctrl(with, EVP_CTRL_AEAD_GET_TAG, PEER_TAG_BYTES, out + got) != 1)
+            return PEER_FAILED;
+        return kind == SEAL ? got + PEER_TAG_BYTES : got;
+    case DIGEST:
+        if (EVP_DigestInit_ex(context->digest_context, NULL, NULL) != 1)
+            return PEER_FAILED;
+        for (size_t at = 0; at < n_bytes; at += piece_bytes)
+            if (EVP_DigestUpdate(context->digest_context, in + at, (size_t)piece_at(at, n_bytes, piece_bytes)) != 1)
+                return PEER_FAILED;
+        return EVP_DigestFinal_ex(context->digest_context, out, &digest_bytes) == 1 ? digest_bytes : PEER_FAILED;
+    case MAC:
+        if (EVP_MAC_init(context->mac_context, NULL, 0, NULL) != 1)
+            return PEER_FAILED;
+        for (size_t at = 0; at < n_bytes; at += piece_bytes)
+            if (EVP_MAC_update(context->mac_context, in + at, (size_t)piece_at(at, n_bytes, piece_bytes)) != 1)
+                return PEER_FAILED;
+        return EVP_MAC_final(context->mac_context, out, &tag_bytes, 64) == 1 ? tag_bytes : PEER_FAILED;
+    default:
+        return PEER_FAILED;
+    }
 }
 
 size_t peer_run(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes)

@@ -58,6 +58,10 @@ size_t peer_run(void *context, const uint8_t *in, uint8_t *out, size_t n_bytes);
  * that came out for each. */
 size_t peer_run_many(void *context, const uint8_t *const *in, uint8_t *const *out, size_t n_bytes, unsigned n_messages);
 
+/* Only where a library has it: one message as `peer_run` has it, its input given in pieces of `piece_bytes` bytes and what is
+ * left, each by a call of the library. The tag of a message that is verified comes last. */
+size_t peer_run_pieces(void *context, const uint8_t *in, uint8_t *out, size_t n_bytes, size_t piece_bytes);
+
 /* Only where a library has it: from here on a message may take so many threads; one before it is called. */
 void peer_threads(void *context, unsigned n_threads);
 

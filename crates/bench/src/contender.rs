@@ -29,6 +29,7 @@ type Text = unsafe extern "C" fn() -> *const c_char;
 type Open = unsafe extern "C" fn(*const c_char, *const RawStrings) -> *mut c_void;
 type Run = unsafe extern "C" fn(*mut c_void, *const u8, *mut u8, usize) -> usize;
 type RunMany = unsafe extern "C" fn(*mut c_void, *const *const u8, *const *mut u8, usize, c_uint) -> usize;
+type RunPieces = unsafe extern "C" fn(*mut c_void, *const u8, *mut u8, usize, usize) -> usize;
 type Threads = unsafe extern "C" fn(*mut c_void, c_uint);
 type Close = unsafe extern "C" fn(*mut c_void);
 
@@ -47,6 +48,7 @@ pub struct Object {
     open: Open,
     run: Run,
     run_many: Option<RunMany>,
+    run_pieces: Option<RunPieces>,
     threads: Option<Threads>,
     problem: Option<Text>,
     device: Option<Text>,
@@ -75,12 +77,13 @@ impl Object {
             let run = *library.get::<Run>(b"peer_run\0").map_err(symbol)?;
             let close = *library.get::<Close>(b"peer_close\0").map_err(symbol)?;
             let run_many = library.get::<RunMany>(b"peer_run_many\0").ok().map(|symbol| *symbol);
+            let run_pieces = library.get::<RunPieces>(b"peer_run_pieces\0").ok().map(|symbol| *symbol);
             let threads = library.get::<Threads>(b"peer_threads\0").ok().map(|symbol| *symbol);
             let problem = library.get::<Text>(b"peer_problem\0").ok().map(|symbol| *symbol);
             let device = library.get::<Text>(b"peer_device\0").ok().map(|symbol| *symbol);
             let version = CStr::from_ptr(version()).to_string_lossy().into_owned();
             let _library = ManuallyDrop::new(library);
-            Ok(Arc::new(Self { open, run, run_many, threads, problem, device, close, version, _library }))
+            Ok(Arc::new(Self { open, run, run_many, run_pieces, threads, problem, device, close, version, _library }))
         }
     }
 
@@ -138,6 +141,20 @@ impl Prepared {
     pub fn run(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         // SAFETY: the context is open; the buffers are distinct borrows, with the room that peer.h asks for.
         let n = unsafe { (self.object.run)(self.context.as_ptr(), input.as_ptr(), output.as_mut_ptr(), input.len()) };
+        (n != FAILED).then_some(n)
+    }
+
+    /// Whether it takes messages in pieces.
+    pub fn has_pieces(&self) -> bool {
+        self.object.run_pieces.is_some()
+    }
+
+    /// As [`Prepared::run`], the message given in pieces of so many bytes; `None` also where that is not there.
+    pub fn run_pieces(&mut self, input: &[u8], output: &mut [u8], piece: usize) -> Option<usize> {
+        let run = self.object.run_pieces?;
+        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+        // SAFETY: as for `run`.
+        let n = unsafe { run(self.context.as_ptr(), from, to, input.len(), piece) };
         (n != FAILED).then_some(n)
     }
 

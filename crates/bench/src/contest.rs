@@ -33,6 +33,8 @@ pub struct Load {
     pub bytes: usize,
     /// Messages at once; 1 takes the way for one message.
     pub messages: usize,
+    /// Bytes of the pieces that one message is given in; 0: it is given whole.
+    pub piece: usize,
 }
 
 /// Times of a contender.
@@ -65,6 +67,9 @@ impl Entrant {
     /// One run. Gives the bytes that came out of each message.
     fn run(&mut self, inputs: &Inputs, load: Load) -> Option<usize> {
         match (load.messages, self.outputs.as_mut_slice()) {
+            (1, [output, ..]) if load.piece > 0 => {
+                self.prepared.run_pieces(inputs.first(load.bytes)?, output.bytes_mut(), load.piece)
+            }
             (1, [output, ..]) => self.prepared.run(inputs.first(load.bytes)?, output.bytes_mut()),
             // SAFETY: the inputs have that many bytes each, and the outputs were made with the room for it.
             (_, _) => unsafe { self.prepared.run_many(&inputs.pointers, &self.output_pointers, load.bytes) },
@@ -109,7 +114,7 @@ impl Inputs {
 
 /// Seconds and cycles of one run with one message, after another that is not counted.
 pub fn timed_once(prepared: Prepared, message: &[u8]) -> Option<(f64, f64)> {
-    let load = Load { bytes: message.len(), messages: 1 };
+    let load = Load { bytes: message.len(), messages: 1, piece: 0 };
     let inputs = Inputs::new(&[message.to_vec()]);
     let mut entrant = Entrant::new(prepared, 2 * message.len(), 1);
     batch(&mut entrant, &inputs, load, 1)?;

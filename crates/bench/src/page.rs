@@ -33,18 +33,20 @@ pub fn page(results: &Results) -> Result<String, String> {
     );
     verdicts(&mut page, results);
     ratios(&mut page, results);
-    let mut operations: Vec<(&str, &str, u32)> = Vec::new();
+    let mut operations: Vec<(&str, &str, u32, u64)> = Vec::new();
     for row in &results.rows {
-        let operation = (row.primitive.as_str(), row.operation.as_str(), row.streams);
+        let operation = (row.primitive.as_str(), row.operation.as_str(), row.streams, row.pieces);
         if !operations.contains(&operation) {
             operations.push(operation);
         }
     }
-    for (primitive, name, streams) in operations {
-        let same =
-            |row: &&Row| (row.primitive.as_str(), row.operation.as_str(), row.streams) == (primitive, name, streams);
+    for (primitive, name, streams, pieces) in operations {
+        let same = |row: &&Row| {
+            (row.primitive.as_str(), row.operation.as_str(), row.streams, row.pieces)
+                == (primitive, name, streams, pieces)
+        };
         let rows: Vec<&Row> = results.rows.iter().filter(same).collect();
-        operation(&mut page, &rows, streams)?;
+        operation(&mut page, &rows, streams, pieces)?;
     }
     page.push_str("</body></html>\n");
     Ok(page)
@@ -71,7 +73,6 @@ fn verdicts(page: &mut String, results: &Results) {
             Status::Missed | Status::Error => "no",
             Status::NotMeasured | Status::Compared => "off",
         };
-        let streams = if verdict.streams > 1 { format!("{} × ", verdict.streams) } else { String::new() };
         let note = if verdict.note.is_empty() {
             String::new()
         } else {
@@ -79,12 +80,12 @@ fn verdicts(page: &mut String, results: &Results) {
         };
         let _ = writeln!(
             page,
-            "<tr><td>{}</td><td>{} {}<br><span class=\"off\">{}</span></td><td class=\"n\">{streams}{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td><span class=\"{class}\">{}</span>{note}</td></tr>",
+            "<tr><td>{}</td><td>{} {}<br><span class=\"off\">{}</span></td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td><span class=\"{class}\">{}</span>{note}</td></tr>",
             escape(&verdict.row),
             escape(&verdict.primitive),
             escape(&verdict.operation),
             escape(&verdict.variant),
-            verdict.bytes,
+            verdict.load(),
             figure_of(verdict.ours),
             escape(&verdict.other),
             figure_of(verdict.others),
@@ -124,9 +125,13 @@ fn label(row: &Row) -> String {
 }
 
 /// One operation: a table at the size that most rows have, and a plot over sizes.
-fn operation(page: &mut String, rows: &[&Row], streams: u32) -> Result<(), String> {
+fn operation(page: &mut String, rows: &[&Row], streams: u32, pieces: u64) -> Result<(), String> {
     let Some(first) = rows.first() else { return Ok(()) };
-    let together = if streams > 1 { format!(", {streams} messages at once") } else { String::new() };
+    let together = match (streams, pieces) {
+        (1, 0) => String::new(),
+        (1, pieces) => format!(", in pieces of {pieces} bytes"),
+        (streams, _) => format!(", {streams} messages at once"),
+    };
     let title = format!("{} {}{together}", first.primitive, first.operation);
     let sizes: Vec<u64> = {
         let mut sizes: Vec<u64> = rows.iter().map(|row| row.bytes).collect();

@@ -40,6 +40,9 @@ pub struct Verdict {
     pub bytes: u64,
     /// Messages at once.
     pub streams: u32,
+    /// Bytes of the pieces that a message is given in; 0: it is given whole.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub pieces: u64,
     /// Our figure: cycles a byte of the fastest run, or what the marks say.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<f64>,
@@ -150,6 +153,9 @@ pub struct Row {
     pub bytes: u64,
     /// Independent streams.
     pub streams: u32,
+    /// Bytes of the pieces that a message is given in; 0: it is given whole.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub pieces: u64,
     /// Threads.
     pub threads: u32,
     /// Cycles a byte of the fastest run, where bytes and cycles are counted.
@@ -226,6 +232,17 @@ pub struct Subject {
     pub verified: Option<String>,
 }
 
+impl Verdict {
+    /// Bytes of a message, and how many there were at once or in which pieces it came.
+    pub fn load(&self) -> String {
+        match (self.streams, self.pieces) {
+            (1, 0) => self.bytes.to_string(),
+            (1, pieces) => format!("{} in pieces of {pieces}", self.bytes),
+            (streams, _) => format!("{streams} × {}", self.bytes),
+        }
+    }
+}
+
 impl Row {
     /// The row of a subject that took these times on one thread, cycles being counted by a clock of `clock_hz`, if by any.
     pub fn new(subject: Subject, seconds: Vec<f64>, clock_hz: Option<f64>) -> Self {
@@ -241,6 +258,7 @@ impl Row {
             engine: subject.engine,
             bytes: subject.bytes,
             streams: 1,
+            pieces: 0,
             threads: 1,
             cycles_per_byte_best: cycles(best),
             cycles_per_byte_median: cycles(middle),
@@ -276,6 +294,11 @@ impl Row {
 /// What is no number, because nothing was counted, is no figure either: JSON has no way to write it.
 fn per_byte(cycles: f64, bytes: f64) -> Option<f64> {
     Some(cycles / bytes).filter(|figure| figure.is_finite())
+}
+
+/// What files of results do not say.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// To six digits, which is more than a clock tells.

@@ -74,6 +74,9 @@ pub struct RowSpec {
     /// Messages at once.
     #[serde(default = "one")]
     pub messages: usize,
+    /// Bytes of the pieces that a message is given in; 0: it is given whole.
+    #[serde(default)]
+    pub pieces: usize,
     /// The variant of ours that counts; else the manifest's first.
     pub variant: Option<String>,
     /// True when ours must be declared constant-time: the first variant that is counts.

@@ -107,12 +107,11 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
     for verdict in verdicts {
         let _ = writeln!(
             text,
-            "| {} | {} {} | {}{} | {} | {} | {} | {} | {} | {} | {}{} |",
+            "| {} | {} {} | {} | {} | {} | {} | {} | {} | {} | {}{} |",
             verdict.row,
             verdict.primitive,
             verdict.operation,
-            if verdict.streams > 1 { format!("{} × ", verdict.streams) } else { String::new() },
-            verdict.bytes,
+            verdict.load(),
             figure_of(verdict.ours),
             verdict.other,
             figure_of(verdict.others),

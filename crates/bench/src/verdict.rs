@@ -63,6 +63,7 @@ pub fn judge(row: &RowSpec, subject: Subject, variant: &str, measured: &Measured
         variant: String::new(),
         bytes: row.bytes as u64,
         streams: u32::try_from(row.messages).unwrap_or(u32::MAX),
+        pieces: row.pieces as u64,
         ours: None,
         other: String::new(),
         others: None,

@@ -53,15 +53,29 @@ fn bytes(n: u64, seed: u64) -> Vec<u8> {
 /// Typical messages of an operation as tokens of the input ports of its network, in the order of their names here; a port
 /// that the operation does not name gets none. Each stream begins with a network that has just been made.
 pub fn streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
-    all_streams(spec, ports, false)
+    all_streams(spec, ports, Among { pieces: true, ..Among::default() })
+}
+
+/// As [`streams`], without messages in many pieces: where those take a network through more than there is room for.
+pub fn plain_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
+    all_streams(spec, ports, Among::default())
 }
 
 /// As [`streams`], and in further ones what goes with a text has every length.
 pub fn thorough_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>) -> Vec<Stream> {
-    all_streams(spec, ports, true)
+    all_streams(spec, ports, Among { pieces: true, every_length_beside: true })
 }
 
-fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>, thorough: bool) -> Vec<Stream> {
+/// What is among the messages beside the usual ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Among {
+    /// Those in many pieces.
+    pieces: bool,
+    /// Every length of what goes with a text.
+    every_length_beside: bool,
+}
+
+fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str>, among: Among) -> Vec<Stream> {
     let ports: Vec<&str> = ports.into_iter().collect();
     let blocks: Vec<u64> = match spec.block_bytes {
         Some(block) => vec![block],
@@ -78,16 +92,21 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
     // Whole messages come first, so that what is known of states is what those know.
     for cut in [false, true] {
         for (&block, &kind) in blocks.iter().flat_map(|block| kinds.iter().map(move |kind| (block, kind))) {
-            let (whole, in_chunks, left_over) = turns(spec, block);
+            let Turns { whole, left_over, in_chunks, in_pieces } = turns(spec, block);
             let (others, all) = match cut {
                 false => (whole.clone(), [whole, left_over].concat()),
-                true => (in_chunks.clone(), [whole, in_chunks].concat()),
+                true if kind != kinds[0] || !among.pieces => (in_chunks.clone(), [whole, in_chunks].concat()),
+                // How texts are cut has to do with nothing else.
+                true => {
+                    let some = in_pieces.iter().copied().step_by(FIRST_PIECES).collect();
+                    ([in_chunks.clone(), some].concat(), [whole, in_chunks, in_pieces].concat())
+                }
             };
             streams.push(stream(spec, block, &ports, &all, kind));
             // What a network is given first tells what it does from then on: any message may be the first.
             let first = (usize::from(!cut)..others.len()).map(|at| &others[at..others.len().min(at + FIRST_MESSAGES)]);
             streams.extend(first.map(|turns| stream(spec, block, &ports, turns, kind)));
-            if thorough && !cut && !kind.plain {
+            if among.every_length_beside && !cut && !kind.plain {
                 let beside = beside(spec, block);
                 streams.extend(beside.iter().map(|turns| stream(spec, block, &ports, turns, kind)));
             }
@@ -97,7 +116,7 @@ fn all_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item = &'a str
 }
 
 /// How the messages of a stream are given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
     /// They keep their key and have the text only.
     plain: bool,
@@ -114,21 +133,120 @@ struct Turn {
     length: u64,
     /// Bytes of strings that go with the text and may be left out, if not those that the number says.
     beside: Option<u64>,
-    /// Whether it comes in several chunks.
-    in_chunks: bool,
+    /// The chunks that it comes in.
+    cuts: Cuts,
 }
 
-/// Whole messages, those in chunks, and those that leave more over behind their last block.
-fn turns(spec: &OperationSpec, block: u64) -> (Vec<Turn>, Vec<Turn>, Vec<Turn>) {
+/// How a text is cut into chunks.
+#[derive(Clone, Copy, Debug)]
+enum Cuts {
+    /// Not at all.
+    None,
+    /// Into parts of it, with an empty one among them.
+    Parts,
+    /// First a piece of so many bytes, then pieces of another length as long as there are such.
+    Pieces {
+        first: u64,
+        each: u64,
+        /// Whether the last chunk is an empty one, not what is left over.
+        then_nothing: bool,
+    },
+    /// Anywhere, as the number says, into pieces of so many bytes at most.
+    Anywhere { number: u64, most: u64 },
+}
+
+impl Cuts {
+    /// Where the chunks of a text of so many bytes end but the last.
+    fn ends(self, length: u64) -> Vec<u64> {
+        match self {
+            Cuts::None => Vec::new(),
+            Cuts::Parts => vec![length / 3, length / 3, length - length / 4],
+            Cuts::Pieces { first, each, then_nothing } => {
+                let mut ends: Vec<u64> = (0..).map(|n| first + n * each).take_while(|&end| end < length).collect();
+                ends.extend(then_nothing.then_some(length));
+                ends
+            }
+            Cuts::Anywhere { number, most } => {
+                let steps = bytes(4 * length + 4, number ^ 0x5eed);
+                let steps = steps.chunks_exact(4).map(|step| {
+                    let step = u64::from(u32::from_le_bytes([step[0], step[1], step[2], step[3]]));
+                    step % (most + 1)
+                });
+                let ends = steps.scan(0, |end, step| {
+                    *end += step;
+                    Some(*end)
+                });
+                ends.take_while(|&end| end <= length).collect()
+            }
+        }
+    }
+}
+
+/// Messages by how they are cut.
+struct Turns {
+    whole: Vec<Turn>,
+    /// Whole ones that leave more over behind their last block.
+    left_over: Vec<Turn>,
+    in_chunks: Vec<Turn>,
+    /// In pieces as programs make them of long messages.
+    in_pieces: Vec<Turn>,
+}
+
+fn turns(spec: &OperationSpec, block: u64) -> Turns {
     let lengths = input_lengths(spec, block);
     let n = lengths.len();
-    let turn = |lengths: Vec<u64>, first: usize, in_chunks: bool| -> Vec<Turn> {
+    let turn = |lengths: Vec<u64>, first: usize, cuts: Cuts| -> Vec<Turn> {
         let numbered = lengths.into_iter().enumerate();
-        numbered.map(|(at, length)| Turn { number: first + at, length, beside: None, in_chunks }).collect()
+        numbered.map(|(at, length)| Turn { number: first + at, length, beside: None, cuts }).collect()
     };
     let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
-    (turn(lengths.clone(), 0, false), turn(lengths, n, true), turn(left_over, 2 * n, false))
+    let in_pieces = spec.input(Role::Input).map_or_else(Vec::new, |port| pieces(port, block));
+    let numbered = in_pieces.into_iter().enumerate();
+    Turns {
+        whole: turn(lengths.clone(), 0, Cuts::None),
+        left_over: turn(left_over, 2 * n, Cuts::None),
+        in_chunks: turn(lengths, n, Cuts::Parts),
+        in_pieces: numbered.map(|(at, (length, cuts))| Turn { number: at, length, beside: None, cuts }).collect(),
+    }
 }
+
+/// Lengths of texts that come in pieces, and how: pieces that end where blocks do, pieces that end anywhere and go over
+/// the end of a block or do not, one byte at a time; the last of them full, not full, or empty.
+fn pieces(port: &PortSpec, block: u64) -> Vec<(u64, Cuts)> {
+    let mut all = Vec::new();
+    let mut add = |wanted: u64, first: u64, each: u64, then_nothing: bool| {
+        let wanted = port.sizes.min() + wanted;
+        let legal = (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length));
+        all.extend(legal.map(|length| (length, Cuts::Pieces { first, each: each.max(1), then_nothing })));
+    };
+    for then_nothing in [false, true] {
+        add(9 * block, 2 * block, block, then_nothing);
+        add(20 * block, 0, 4 * block, then_nothing);
+        // What is left over grows by one with each, or becomes one less.
+        for each in [block + 1, 3 * block + 1, 2 * block - 1] {
+            add((MOST_REMAINDERS + 2) * each, each, each, then_nothing);
+        }
+        add(2 * block + 3, 1, 1, then_nothing);
+    }
+    // Whatever is left over, the end may come, or less than a block, or the rest of it.
+    for rest in 1..block.min(MOST_REMAINDERS) {
+        add(2 * block + rest, 2 * block + rest, block, true);
+        add(2 * block + rest + 1, 2 * block + rest, block, false);
+        add(4 * block, block + rest, block - rest, false);
+    }
+    // What comes at the same time as something else is found by chance.
+    for number in 0..if block <= MOST_REMAINDERS { MOST_ANYWHERE } else { FEWER_ANYWHERE } {
+        let most = [block, 2 * block + block / 2, 3 * block, 9 * block][number as usize % 4];
+        let wanted = port.sizes.min() + 2 * block + number * 7 % (5 * block);
+        let legal = (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length));
+        all.extend(legal.map(|length| (length, Cuts::Anywhere { number, most })));
+    }
+    all
+}
+
+/// Messages that are cut anywhere, of small blocks and of others, whose remainders mostly are no states of their own.
+const MOST_ANYWHERE: u64 = 120;
+const FEWER_ANYWHERE: u64 = 24;
 
 /// Messages of which what goes with the text has each length up to two blocks, one after another: as the first ones of a
 /// network, and with keys that are kept and renewed. Which length of the text each comes with is another one each time.
@@ -143,7 +261,7 @@ fn beside(spec: &OperationSpec, block: u64) -> Vec<Vec<Turn>> {
             number: 1 + at,
             length: texts[(first + (BESIDE_MESSAGES * time + at) * STEP) % texts.len()],
             beside: Some(besides[(first + at * STEP) % besides.len()]),
-            in_chunks: false,
+            cuts: Cuts::None,
         };
         if !texts.is_empty() {
             streams.push((0..BESIDE_MESSAGES).map(turn).collect());
@@ -169,6 +287,9 @@ const STEP: usize = 5;
 
 /// Bytes of a nonce where it may have any number.
 const NONCE_BYTES: u64 = 12;
+
+/// Of so many messages in pieces one is tried as the first: the first tells what comes before texts, not how they are cut.
+const FIRST_PIECES: usize = 11;
 
 /// Messages of the streams that begin in another way than the first.
 const FIRST_MESSAGES: usize = 2;
@@ -230,23 +351,19 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
     let of_tag = |name: &str| tag.is_some_and(|tag| tag.name == name || tag.companion.as_deref() == Some(name));
     let mut writer = MessageWriter::new(spec);
     let mut stream = Stream::new();
-    for &Turn { number: turn, length, beside, in_chunks } in turns {
+    for &Turn { number: turn, length, beside, cuts } in turns {
         let mut message = head(spec, block, turn, beside, plain);
         message.rekey = turn % 3 != 2 && !plain || stream.is_empty();
         let Ok(begin) = writer.begin(&message) else { continue };
         let mut pieces = vec![begin];
         if spec.input(Role::Input).is_some() {
             let input = input(length, turn);
-            // One chunk, then several with an empty one among them.
-            let cuts: Vec<usize> = match (in_chunks, spec.framing) {
-                (true, Framing::Message) => vec![input.len() / 3, input.len() / 3, input.len() - input.len() / 4],
-                _ => Vec::new(),
-            };
+            let cuts = if spec.framing == Framing::Message { cuts } else { Cuts::None };
             let mut from = 0;
             let mut whole = true;
-            for to in cuts.into_iter().map(Some).chain([None]) {
+            for to in cuts.ends(length).into_iter().map(Some).chain([None]) {
                 let last = to.is_none();
-                let to = to.unwrap_or(input.len()).max(from);
+                let to = to.map_or(input.len(), |end| end as usize).max(from);
                 match writer.chunk(&input[from..to], last) {
                     Ok(data) => pieces.push(data),
                     Err(_) => whole = false,

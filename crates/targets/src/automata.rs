@@ -7,6 +7,7 @@ use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
 use headrace_source::Span;
 use headrace_transform::control::{Automaton, Limits, automaton_of};
+pub use headrace_transform::control::{Hindrance, hindrances};
 use std::sync::Arc;
 
 /// Why the code of an operation keeps the scheduler, which fires actor after actor.
@@ -30,7 +31,9 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
             .map_err(|refused| NotFused { reason: refused.reason, span: Some(refused.span) })
     };
     let (usual, thorough) = (samples::streams(spec, ports()), samples::thorough_streams(spec, ports()));
-    let mut automaton = found(&usual)?;
+    // Where pieces lead through too much, whole messages are still fast.
+    let mut automaton =
+        found(&usual).or_else(|refused| found(&samples::plain_streams(spec, ports())).map_err(|_| refused))?;
     // Every length is worth its states where there is room for all of them. The usual ones come first: what has no room
     // with those has none with more, and searching for that takes longest.
     if thorough != usual

@@ -1,6 +1,7 @@
 //! Projects with an interface in C in measurements: the functions of `bench/peers/peer.h` over those of an operation.
 
 use super::project::{operation_prefix, set_name};
+use crate::operation::{Function, Parameter, functions, parameters};
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use std::fmt::Write as _;
@@ -118,6 +119,7 @@ pub fn shim(spec: &OperationSpec, help: Help) -> String {
     );
     text.push_str(&many);
     if help == Help::Threads {
+        text.push_str(&pieces(spec, &op));
         text.push_str(
             "void peer_threads(void *given, unsigned n_threads)\n{\n    struct context *context = given;\n    context->n_threads = n_threads;\n}\n\n",
         );
@@ -181,6 +183,40 @@ fn many(spec: &OperationSpec, op: &str) -> String {
          return 0{}{};\n}}\n\n",
         made(Role::Output),
         made(Role::Tag)
+    )
+}
+
+/// One message in pieces; nothing where an operation takes it whole only.
+fn pieces(spec: &OperationSpec, op: &str) -> String {
+    if !functions(spec).contains(&Function::Update) || spec.framing != Framing::Message {
+        return String::new();
+    }
+    let has_output = spec.output(Role::Output).is_some();
+    let arguments = |function: Function| -> String {
+        let argument = |parameter: &Parameter| match parameter.port.role {
+            Role::Nonce | Role::Iv => ", context->iv, context->iv_bytes",
+            Role::Input => ", in + at, piece",
+            Role::Output => ", out + out_bytes, 2 * n_bytes + 64 - out_bytes, &got",
+            Role::Tag if has_output => ", out + n_bytes, PEER_TAG_BYTES, &tag_bytes",
+            Role::Tag => ", out, 64, &tag_bytes",
+            role if role.is_output() => ", NULL, 0, &none_bytes",
+            _ => ", NULL, 0",
+        };
+        parameters(spec, function).iter().map(argument).collect()
+    };
+    format!(
+        "size_t peer_run_pieces(void *given, const uint8_t *in, uint8_t *out, size_t n_bytes, size_t piece_bytes)\n{{\n    \
+         struct context *context = given;\n    \
+         size_t out_bytes = 0, got = 0, tag_bytes = 0, none_bytes = 0;\n    (void)none_bytes, (void)got, (void)out;\n    \
+         if ({op}_init(&context->operation{}) != HEADRACE_OK)\n        return PEER_FAILED;\n    \
+         for (size_t at = 0; at < n_bytes; at += piece_bytes) {{\n        \
+         const size_t piece = n_bytes - at < piece_bytes ? n_bytes - at : piece_bytes;\n        \
+         if ({op}_update(&context->operation{}) != HEADRACE_OK)\n            return PEER_FAILED;\n        out_bytes += got;\n    }}\n    \
+         got = 0;\n    if ({op}_final(&context->operation{}) != HEADRACE_OK)\n        return PEER_FAILED;\n    \
+         return out_bytes + got + tag_bytes;\n}}\n\n",
+        arguments(Function::Init),
+        arguments(Function::Update),
+        arguments(Function::Final)
     )
 }
 

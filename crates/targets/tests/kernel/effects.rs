@@ -1,6 +1,7 @@
 //! Random lists of effects: loads and stores at places that are not known, choices, loops.
 
 use super::random::{Grower, Random};
+use headrace_source::Span;
 use headrace_transform::kernel::{Effect, Graph, Object, ObjectId};
 
 /// Effects and what they are about.
@@ -93,7 +94,7 @@ fn effects(random: &mut Random, grower: &mut Grower, depth: u32, next_load: &mut
                 grower.known.truncate(known);
                 // The count stays readable.
                 grower.known.push(count);
-                effects.push(Effect::While { before, condition, body });
+                effects.push(Effect::While { before, condition, body, span: Span::default() });
             }
             _ => {}
         }

@@ -92,9 +92,12 @@ impl Slice<'_> {
             .iter()
             .filter(|effect| self.matters(effect))
             .map(|effect| match effect {
-                Effect::While { before, condition, body } => {
-                    Effect::While { before: self.kept(before), condition: *condition, body: self.kept(body) }
-                }
+                Effect::While { before, condition, body, span } => Effect::While {
+                    before: self.kept(before),
+                    condition: *condition,
+                    body: self.kept(body),
+                    span: *span,
+                },
                 Effect::If { condition, then, otherwise } => {
                     Effect::If { condition: *condition, then: self.kept(then), otherwise: self.kept(otherwise) }
                 }

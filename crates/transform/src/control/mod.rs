@@ -23,6 +23,7 @@
 //! | `keys`, `liveness` | what tells one state from another |
 //! | `decisive` | what samples have to compute |
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
+//! | `hindrances` | why states have no loops |
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
 //! | `left` | the way back to the run-time scheduler |
@@ -38,6 +39,7 @@ mod explore;
 mod expression;
 mod facts;
 mod follow;
+mod hindrances;
 mod keys;
 mod left;
 mod lists;
@@ -59,6 +61,7 @@ pub use automaton::{
 };
 pub use brevity::{Brevity, rounds_in_registers};
 pub use explore::{Limits, Sample, automaton_of};
+pub use hindrances::{Hindrance, hindrances};
 pub use loops::once;
 pub use repeated::{Repeated, repeated, together};
 

@@ -63,7 +63,7 @@ impl Walk<'_, '_> {
         let body = state.effects.pop().unwrap_or_default();
         state.facts = facts;
         state.lists = lists;
-        state.push(Effect::While { before, condition: holds, body });
+        state.push(Effect::While { before, condition: holds, body, span: condition.span });
         self.take_from_memory(state, &cells);
         Ok(())
     }
@@ -124,7 +124,8 @@ impl Walk<'_, '_> {
             if a == b && c == d {
                 let assigns = assigns_local(body, variable);
                 let passes = (c - a + 1).max(0);
-                let operations = (passes as u128).saturating_mul(u128::from(weight(self.actor(frame), body, 0)));
+                let operations =
+                    (passes as u128).saturating_mul(u128::from(weight(self.actor(frame), body, &[variable], 0)));
                 let fits = a >= 0 && c < 1 << (width - 1).min(64);
                 if !assigns && fits && passes <= UNROLLED_PASSES && operations <= u128::from(UNROLLED_OPERATIONS) {
                     // The variable is known in each pass, also where an outer loop keeps it in memory.
@@ -214,7 +215,7 @@ impl Walk<'_, '_> {
         let body = state.effects.pop().unwrap_or_default();
         state.facts = facts;
         state.lists = lists;
-        state.push(Effect::While { before, condition, body });
+        state.push(Effect::While { before, condition, body, span: low.span });
         self.take_from_memory(state, &cells);
         Ok(())
     }
@@ -231,38 +232,50 @@ fn assigns_local(body: &[Stmt], local: LocalId) -> bool {
     })
 }
 
-/// About how many operations statements become when loops are unrolled.
-pub(super) fn weight(actor: &Actor, body: &[Stmt], depth: u32) -> u64 {
+/// About how many operations statements become when loops are unrolled. `known` are variables of loops around them, whose
+/// values are known in each pass: what is computed of them alone is computed now.
+pub(super) fn weight(actor: &Actor, body: &[Stmt], known: &[LocalId], depth: u32) -> u64 {
     if depth > 8 {
         return UNROLLED_OPERATIONS;
     }
-    let of = |body: &[Stmt]| weight(actor, body, depth);
+    let of = |body: &[Stmt]| weight(actor, body, known, depth);
     let mut sum = 0_u64;
     for statement in body {
         sum = sum.saturating_add(match &statement.kind {
             // What only moves is computed nowhere.
             StmtKind::Assign(_, value) if moves(value) => 0,
-            StmtKind::Assign(_, value) => 2 + expression_weight(actor, value, depth),
+            StmtKind::Assign(_, value) => 2 + expression_weight(actor, value, known, depth),
             StmtKind::Copy { .. } => 8,
+            StmtKind::If(condition, then, otherwise) if is_known(condition, known) => of(then).max(of(otherwise)),
             StmtKind::If(_, then, otherwise) => 1 + of(then).saturating_add(of(otherwise)),
             StmtKind::While { body, .. } => 8_u64.saturating_mul(of(body)),
-            StmtKind::Foreach { low, high, body, .. } => {
-                let passes = match (&low.kind, &high.kind) {
-                    (ExprKind::Int(low), ExprKind::Int(high)) => {
-                        (high.to_i64().unwrap_or(8) - low.to_i64().unwrap_or(0) + 1).clamp(0, 1 << 20) as u64
-                    }
-                    _ => 8,
-                };
-                passes.saturating_mul(of(body) + 1)
-            }
+            StmtKind::Foreach { variable, low, high, body } => match (&low.kind, &high.kind) {
+                (ExprKind::Int(low), ExprKind::Int(high)) => {
+                    let passes = high.to_i64().unwrap_or(8) - low.to_i64().unwrap_or(0) + 1;
+                    let inside = [known, &[*variable]].concat();
+                    (passes.clamp(0, 1 << 20) as u64).saturating_mul(weight(actor, body, &inside, depth) + 1)
+                }
+                _ => 8_u64.saturating_mul(of(body) + 1),
+            },
             StmtKind::Call { procedure, .. } => {
                 let callee = &actor.procedures[procedure.index()];
-                weight(actor, &callee.body, depth + 1)
+                weight(actor, &callee.body, &[], depth + 1)
             }
             StmtKind::CallNative { .. } | StmtKind::Print { .. } => 1,
         });
     }
     sum
+}
+
+/// Whether an expression is made of numbers and of variables that are known.
+fn is_known(expr: &Expr, known: &[LocalId]) -> bool {
+    match &expr.kind {
+        ExprKind::Load(place) => {
+            place.indices.is_empty() && matches!(place.root, Root::Local(local) if known.contains(&local))
+        }
+        ExprKind::Call(..) => false,
+        _ => expr.parts().into_iter().all(|part| is_known(part, known)),
+    }
 }
 
 /// Whether a value is an element of something, at a place that loops tell.
@@ -274,8 +287,11 @@ fn moves(value: &Expr) -> bool {
     }
 }
 
-fn expression_weight(actor: &Actor, expr: &Expr, depth: u32) -> u64 {
-    let of = |expr: &Expr| expression_weight(actor, expr, depth);
+fn expression_weight(actor: &Actor, expr: &Expr, known: &[LocalId], depth: u32) -> u64 {
+    if is_known(expr, known) {
+        return 0;
+    }
+    let of = |expr: &Expr| expression_weight(actor, expr, known, depth);
     match &expr.kind {
         ExprKind::Negate(a) | ExprKind::Complement(a) | ExprKind::Not(a) | ExprKind::Wrap(_, a) => of(a),
         ExprKind::Binary(_, a, b)
@@ -283,6 +299,7 @@ fn expression_weight(actor: &Actor, expr: &Expr, depth: u32) -> u64 {
         | ExprKind::Compare(_, a, b)
         | ExprKind::And(a, b)
         | ExprKind::Or(a, b) => 1 + of(a) + of(b),
+        ExprKind::If(c, a, b) if is_known(c, known) => of(a).max(of(b)),
         ExprKind::If(c, a, b) => 1 + of(c) + of(a) + of(b),
         ExprKind::Load(place) => 1 + place.indices.iter().map(of).sum::<u64>(),
         ExprKind::Call(procedure, arguments) if depth < 8 => {
@@ -294,8 +311,8 @@ fn expression_weight(actor: &Actor, expr: &Expr, depth: u32) -> u64 {
                     Argument::List(_) => 1,
                 })
                 .sum();
-            let result = callee.result.as_ref().map_or(0, |(_, value)| expression_weight(actor, value, depth + 1));
-            values + weight(actor, &callee.body, depth + 1) + result
+            let result = callee.result.as_ref().map_or(0, |(_, value)| expression_weight(actor, value, &[], depth + 1));
+            values + weight(actor, &callee.body, &[], depth + 1) + result
         }
         _ => 1,
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 const LONG: u64 = 2_000;
 
 fn is_long(actor: &Actor, action: &Action) -> bool {
-    weight(actor, &action.body, 0) > LONG
+    weight(actor, &action.body, &[], 0) > LONG
 }
 
 /// Which connections go where.

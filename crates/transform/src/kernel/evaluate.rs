@@ -280,7 +280,7 @@ impl Run {
                         return false;
                     }
                 }
-                Effect::While { before, condition, body } => {
+                Effect::While { before, condition, body, .. } => {
                     loop {
                         // What was loaded in the last pass is loaded anew.
                         self.values.clear();

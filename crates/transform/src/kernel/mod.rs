@@ -82,6 +82,8 @@ pub enum Effect {
         condition: NodeId,
         /// The body.
         body: Vec<Effect>,
+        /// Where it stands in the source.
+        span: headrace_source::Span,
     },
     /// One of two lists.
     If {
@@ -151,8 +153,8 @@ impl Effect {
             Effect::Check { condition, index, length, span } => {
                 Effect::Check { condition: of(condition)?, index: of(index)?, length: *length, span: *span }
             }
-            Effect::While { before, condition, body } => {
-                Effect::While { before: all(before)?, condition: of(condition)?, body: all(body)? }
+            Effect::While { before, condition, body, span } => {
+                Effect::While { before: all(before)?, condition: of(condition)?, body: all(body)?, span: *span }
             }
             Effect::If { condition, then, otherwise } => {
                 Effect::If { condition: of(condition)?, then: all(then)?, otherwise: all(otherwise)? }

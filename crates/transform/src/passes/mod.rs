@@ -5,6 +5,7 @@ pub mod byte_tables;
 pub mod bytes_together;
 mod chains;
 pub mod copied_last;
+pub mod distribution;
 pub mod late_terms_last;
 pub mod linear;
 pub mod nested_rotations;

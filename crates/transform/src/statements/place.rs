@@ -199,7 +199,7 @@ impl Scopes {
             let step = match effect {
                 Effect::Load { id, object, index } => Step::Load { id: *id, object: *object, index: *index },
                 Effect::Store { object, index, value } => Step::Store { object: *object, index: *index, value: *value },
-                Effect::While { before, condition, body } => {
+                Effect::While { before, condition, body, .. } => {
                     let mut inner = self.open(here);
                     self.add_steps(outside, before, &mut inner);
                     inner.steps.push(Step::Leave(*condition));

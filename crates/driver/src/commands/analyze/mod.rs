@@ -127,13 +127,16 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             }
             let about = About { spec: &spec, variant };
             if arguments.loops {
-                let loops = ways::of_operation(&spec, &network);
+                let found = ways::of_operation(&spec, &network);
+                let sources = &context.session.sources;
                 if arguments.json {
                     let mut object = about.object();
-                    object.insert("loops".into(), ways::json(&network, &loops));
+                    let (loops, no_loop) = ways::json(&network, sources, &found);
+                    object.insert("loops".into(), loops);
+                    object.insert("no_loop".into(), no_loop);
                     analysed.push(Value::Object(object));
                 } else {
-                    let text = format!("{}\n{}", about.title(), ways::text(&network, &loops));
+                    let text = format!("{}\n{}", about.title(), ways::text(&network, sources, &found));
                     output::print(text.as_bytes())?;
                 }
                 continue;

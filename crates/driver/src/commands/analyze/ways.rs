@@ -3,16 +3,41 @@
 
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_targets::automata::automaton_of_operation;
+use headrace_source::SourceMap;
+use headrace_targets::automata::{Hindrance, NotFused, automaton_of_operation, hindrances};
 use headrace_targets::c::{Options, PrintedLoop, PrintedWay, emit_with};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// What is printed for an operation; nothing where its network runs on its scheduler.
-pub fn of_operation(spec: &OperationSpec, network: &Network) -> Vec<PrintedLoop> {
-    let automaton = automaton_of_operation(spec, network).ok();
-    // What the target cannot compile has no loops.
-    emit_with(network, automaton.as_ref(), &Options::default()).map(|emission| emission.loops).unwrap_or_default()
+/// The loops of an operation.
+pub struct Found {
+    /// What is printed for them.
+    loops: Vec<PrintedLoop>,
+    /// Why there are no others, or none.
+    hindrances: Vec<Hindrance>,
+    /// Whether the network keeps its scheduler.
+    is_scheduled: bool,
+}
+
+/// What is printed for an operation; no loops where its network runs on its scheduler.
+pub fn of_operation(spec: &OperationSpec, network: &Network) -> Found {
+    let automaton = automaton_of_operation(spec, network);
+    // What the target cannot compute has no loops.
+    let emission = emit_with(network, automaton.as_ref().ok(), &Options::default());
+    let loops = emission.map(|emission| emission.loops).unwrap_or_default();
+    let is_scheduled = automaton.is_err();
+    let hindrances = match automaton {
+        Ok(automaton) => hindrances(&automaton),
+        Err(NotFused { reason, span }) => vec![Hindrance { reason, span }],
+    };
+    Found { loops, hindrances, is_scheduled }
+}
+
+/// The file, the line and the column of a hindrance.
+fn place<'a>(sources: &'a SourceMap, hindrance: &Hindrance) -> Option<(&'a str, usize, usize)> {
+    let span = hindrance.span?;
+    let (line, column) = sources.position(span);
+    Some((sources.name(span.file), line, column))
 }
 
 fn tokens(counts: &[u64], ports: &[headrace_ir::Port]) -> Vec<String> {
@@ -31,23 +56,29 @@ fn ways(text: &mut String, said: &str, ways: &[PrintedWay]) {
 }
 
 /// The loops, a line for each way and for each thing that was shown of it.
-pub fn text(network: &Network, loops: &[PrintedLoop]) -> String {
-    if loops.is_empty() {
-        return "loops in C: none; the network runs on its scheduler, or kernel after kernel\n".to_owned();
-    }
-    let mut text = String::from("loops in C\n");
-    for one in loops {
+pub fn text(network: &Network, sources: &SourceMap, found: &Found) -> String {
+    let mut text = String::from(match (found.loops.is_empty(), found.is_scheduled) {
+        (false, _) => "loops in C\n",
+        (true, true) => "loops in C: none; the network runs on its scheduler, actor after actor\n",
+        (true, false) => "loops in C: none; the network runs kernel after kernel\n",
+    });
+    for one in &found.loops {
         let (takes, gives) = (tokens(&one.consumes, &network.inputs), tokens(&one.produces, &network.outputs));
         let order = if one.is_independent { "in any order" } else { "one after the other" };
         let _ = writeln!(text, "  loop {}, passes {order}: {} ==> {}", one.number, takes.join(", "), gives.join(", "));
         ways(&mut text, "", &one.ways);
         ways(&mut text, "many messages, ", &one.many);
     }
+    for hindrance in &found.hindrances {
+        let place = place(sources, hindrance);
+        let place = place.map_or(String::new(), |(file, line, column)| format!(" ({file}:{line}:{column})"));
+        let _ = writeln!(text, "  no loop: {}{place}", hindrance.reason);
+    }
     text
 }
 
-/// The same for programs.
-pub fn json(network: &Network, loops: &[PrintedLoop]) -> Value {
+/// The same for programs: the loops, and why there are no others.
+pub fn json(network: &Network, sources: &SourceMap, found: &Found) -> (Value, Value) {
     let of_way = |way: &PrintedWay| {
         let evidence: Vec<Value> = way
             .evidence
@@ -60,7 +91,8 @@ pub fn json(network: &Network, loops: &[PrintedLoop]) -> Value {
         let used = counts.iter().zip(ports).filter(|(count, _)| **count > 0);
         used.map(|(count, port)| (port.name.to_string(), json!(count))).collect::<serde_json::Map<_, _>>().into()
     };
-    let all: Vec<Value> = loops
+    let all: Vec<Value> = found
+        .loops
         .iter()
         .map(|one| {
             json!({
@@ -73,5 +105,10 @@ pub fn json(network: &Network, loops: &[PrintedLoop]) -> Value {
             })
         })
         .collect();
-    json!(all)
+    let hindrances = found.hindrances.iter().map(|hindrance| {
+        let place = place(sources, hindrance);
+        let place = place.map(|(file, line, column)| json!({ "file": file, "line": line, "column": column }));
+        json!({ "reason": hindrance.reason, "place": place })
+    });
+    (Value::Array(all), Value::Array(hindrances.collect()))
 }

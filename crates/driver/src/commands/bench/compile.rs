@@ -67,6 +67,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
             variant: format!("{variant}, {engine}"),
             bytes: 64,
             streams: 1,
+            pieces: 0,
             ours: None,
             other: String::new(),
             others: None,

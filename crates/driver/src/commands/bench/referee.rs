@@ -149,6 +149,44 @@ fn operation<'l>(library: &'l Library, point: &Point) -> Outcome<&'l OperationSp
     found.ok_or_else(|| Failure::wrong(format!("the library has no `{} {}`", point.set, point.operation)))
 }
 
+/// How the messages of a row are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// One, by one call.
+    Whole,
+    /// One in pieces.
+    Pieces,
+    /// Many by one call.
+    Many,
+}
+
+impl Way {
+    fn of(row: &RowSpec) -> Self {
+        match (row.messages, row.pieces) {
+            (1, 0) => Way::Whole,
+            (1, _) => Way::Pieces,
+            _ => Way::Many,
+        }
+    }
+
+    /// Whether a contender can be given messages so.
+    fn is_there(self, prepared: &Prepared) -> bool {
+        match self {
+            Way::Whole => true,
+            Way::Pieces => prepared.has_pieces(),
+            Way::Many => prepared.has_many(),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Way::Whole => "messages",
+            Way::Pieces => "messages in pieces",
+            Way::Many => "messages together",
+        }
+    }
+}
+
 /// Who takes part in a contest.
 enum Side {
     Ours(usize),
@@ -171,20 +209,20 @@ impl Referee<'_> {
         let mut sides = Vec::new();
         let mut prepared = Vec::new();
         let operation = format!("{} {}", point.set, point.operation);
-        let many = point.row.messages > 1;
+        let way = Way::of(point.row);
         for (at, ours) in compiled.iter().enumerate() {
             match Prepared::open(&ours.object, &operation, &strings) {
-                Some(opened) if !many || opened.has_many() => {
+                Some(opened) if way.is_there(&opened) => {
                     sides.push(Side::Ours(at));
                     prepared.push(opened);
                 }
-                Some(_) => found.missing.push(("headrace".into(), "no function for many messages yet".into())),
+                Some(_) => found.missing.push(("headrace".into(), format!("no function for {} yet", way.words()))),
                 None => found.error = Some(format!("variant {} refuses its key", ours.variant)),
             }
         }
         for name in point.peers.iter().chain(point.also) {
             let required = point.peers.contains(name);
-            match self.open_peer(name, &operation, &strings, many) {
+            match self.open_peer(name, &operation, &strings, way) {
                 Ok(opened) => {
                     sides.push(Side::Theirs(name.clone()));
                     prepared.push(opened);
@@ -196,7 +234,7 @@ impl Referee<'_> {
         found.missing.dedup();
         let mut sizes: Vec<usize> = match self.arguments.sizes.as_slice() {
             // Many messages at once, and code for other machines, are about the size of the row.
-            [] if many || point.peers.is_empty() => vec![point.row.bytes],
+            [] if way != Way::Whole || point.peers.is_empty() => vec![point.row.bytes],
             [] => SIZES.to_vec(),
             given => given.iter().filter_map(|size| usize::try_from(*size).ok()).collect(),
         };
@@ -206,7 +244,7 @@ impl Referee<'_> {
             found.error = Some(problem);
         }
         for bytes in sizes {
-            let load = Load { bytes, messages: point.row.messages };
+            let load = Load { bytes, messages: point.row.messages, piece: point.row.pieces };
             let (names, times) = self.contest(point, spec, load, &sides, &mut prepared, compiled)?;
             let verified = (found.error.is_none() && sides.len() > 1).then(|| format!("equal outputs: {names}"));
             self.add_rows(point, load, &sides, compiled, &times, verified.as_deref());
@@ -279,14 +317,14 @@ impl Referee<'_> {
         Ok(wanted.iter().filter_map(|key| self.compiled.get(key).map(Rc::clone)).collect())
     }
 
-    fn open_peer(&mut self, name: &str, operation: &str, strings: &Strings, many: bool) -> Result<Prepared, String> {
+    fn open_peer(&mut self, name: &str, operation: &str, strings: &Strings, way: Way) -> Result<Prepared, String> {
         let spec = self.rules.peers.get(name).ok_or("not in the rules")?;
         let found = self.peers.entry(name.to_owned()).or_insert_with(|| peers::find(name, spec, &adapters()));
         let peer = found.as_ref().map_err(|why| format!("{why} ({})", spec.get))?;
         let opened = Prepared::open(&peer.object, operation, strings);
         let opened = opened.ok_or_else(|| format!("{} has no `{operation}`", peer.title))?;
-        if many && !opened.has_many() {
-            return Err(format!("{} takes no messages together", peer.title));
+        if !way.is_there(&opened) {
+            return Err(format!("{} takes no {}", peer.title, way.words()));
         }
         Ok(opened)
     }
@@ -301,7 +339,7 @@ impl Referee<'_> {
         let strings = strings(self.rules, point.set);
         let names: Vec<String> = point.peers.iter().chain(point.also).cloned().collect();
         for name in names {
-            let Ok(mut opened) = self.open_peer(&name, &operation, &strings, false) else { continue };
+            let Ok(mut opened) = self.open_peer(&name, &operation, &strings, Way::Whole) else { continue };
             // Text of so many characters is made of fewer bytes.
             let plain = if point.operation == "decode" { load.bytes / 4 * 3 } else { load.bytes };
             let made = (0..load.messages).map(|at| {
@@ -333,7 +371,7 @@ impl Referee<'_> {
     ) -> Result<(), String> {
         let bounds: Vec<bool> = sides.iter().map(|side| self.is_bound(side)).collect();
         for bytes in COMPARED {
-            let load = Load { bytes: *bytes, messages: point.row.messages };
+            let load = Load { bytes: *bytes, messages: point.row.messages, piece: point.row.pieces };
             let messages = self.messages(point, spec, load).map_err(|failure| failure.message)?;
             let input = Load { bytes: messages.first().map_or(0, Vec::len), ..load };
             let inputs = Inputs::new(&messages);
@@ -425,12 +463,12 @@ impl Referee<'_> {
                 bytes: load.bytes as u64,
                 verified: verified.filter(|_| !self.is_bound(side)).map(str::to_owned),
             };
-            let row = Row::of_times(subject, times, streams);
+            let row = Row { pieces: load.piece as u64, ..Row::of_times(subject, times, streams) };
             // Rows of the rules may ask for the same measurement.
             let same = |other: &Row| {
                 (&other.primitive, &other.operation, &other.variant, &other.implementation, &other.engine)
                     == (&row.primitive, &row.operation, &row.variant, &row.implementation, &row.engine)
-                    && (other.bytes, other.streams) == (row.bytes, row.streams)
+                    && (other.bytes, other.streams, other.pieces) == (row.bytes, row.streams, row.pieces)
             };
             if !self.measured.rows.iter().any(same) {
                 self.measured.rows.push(row);

@@ -53,7 +53,7 @@ impl Work<'_> {
             Some(lack) => (Status::NotMeasured, lack),
             None => (Status::Error, format!("has no {}", self.name())),
         })?;
-        let load = Load { bytes: self.message.len(), messages: 1 };
+        let load = Load { bytes: self.message.len(), messages: 1, piece: 0 };
         let inputs = Inputs::new(std::slice::from_ref(&self.message));
         Ok(Side::Loaded(Entrant::new(prepared, 2 * load.bytes, 1), inputs, load))
     }

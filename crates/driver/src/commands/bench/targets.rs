@@ -325,6 +325,7 @@ impl Blank<'_> {
             variant: self.variant.clone(),
             bytes: self.work.message.len() as u64,
             streams: 1,
+            pieces: 0,
             ours: per_byte(own),
             other,
             others: per_byte(others),

@@ -268,6 +268,7 @@ fn verdict(set: &str, operation: &str, bytes: usize, one: Option<&Times>, two: O
         variant: String::new(),
         bytes: bytes as u64,
         streams: 1,
+        pieces: 0,
         ours: two.map(per_byte),
         other: "one thread".into(),
         others: one.map(per_byte),

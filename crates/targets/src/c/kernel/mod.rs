@@ -22,6 +22,7 @@
 //! | `passes` | pass after pass |
 //! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
 //! | `split` | pieces of passes, as passes of their own |
+//! | `distributed` | a loop as two, of which one need not wait |
 //! | `tabulated` | several passes side by side, with tables of what depends on single bytes |
 //! | `strategy` | which way to print a loop |
 //! | `trial` | how long a printed loop takes on this processor |
@@ -42,6 +43,7 @@ mod blocks;
 mod called;
 mod calls;
 mod copied;
+mod distributed;
 mod expression;
 mod formulas;
 mod frame;

@@ -1,6 +1,7 @@
 //! Which way to print a loop.
 
 use super::bitslice::bitslice;
+use super::distributed::distributed;
 use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
 use super::layers::layers;
@@ -22,6 +23,8 @@ pub enum Strategy {
     Bits,
     /// Pieces of passes, in the best of the other ways.
     Pieces,
+    /// What need not wait in the best of the other ways, and then what goes on from pass to pass.
+    Distributed,
     /// Several passes side by side as scalar statements, with tables of what depends on single bytes.
     Tables,
     /// One lane of a vector for each pass, with tables that are filled first.
@@ -39,6 +42,7 @@ impl Strategy {
         Strategy::Lanes,
         Strategy::Bits,
         Strategy::Pieces,
+        Strategy::Distributed,
         Strategy::Tables,
         Strategy::TableLanes,
         Strategy::Registers,
@@ -52,6 +56,7 @@ impl Strategy {
             Strategy::Lanes => "lanes",
             Strategy::Bits => "bits",
             Strategy::Pieces => "pieces",
+            Strategy::Distributed => "distributed",
             Strategy::Tables => "tables",
             Strategy::TableLanes => "table-lanes",
             Strategy::Registers => "registers",
@@ -76,6 +81,7 @@ pub fn print_loop(
         Strategy::Lanes => lanes(body, machine, names),
         Strategy::Bits => bitslice(body, machine, names),
         Strategy::Pieces => split(body, machine, names),
+        Strategy::Distributed => distributed(body, machine, names),
         Strategy::Tables => tabulated(body, names).map(|tabulated| tabulated.function),
         Strategy::TableLanes => tabulated_lanes(body, machine, names).map(|tabulated| tabulated.function),
         Strategy::Registers => tables_in_registers(body, machine, names),
@@ -88,11 +94,15 @@ pub const MOST_TEXT: usize = 450_000;
 
 /// Prints a loop in the way that is estimated to take the fewest cycles on a machine, among those that are not too long.
 pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
-    let whole = print_whole(body, machine, names);
-    match split(body, machine, names) {
-        Ok(function) if is_better(&function, &whole.1) => (Strategy::Pieces, function),
-        _ => whole,
+    let mut best = print_whole(body, machine, names);
+    for strategy in [Strategy::Pieces, Strategy::Distributed] {
+        if let Ok(function) = print_loop(body, machine, strategy, names)
+            && is_better(&function, &best.1)
+        {
+            best = (strategy, function);
+        }
     }
+    best
 }
 
 /// The same, but passes are not taken apart.

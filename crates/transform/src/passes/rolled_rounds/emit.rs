@@ -4,6 +4,7 @@ use super::Rolled;
 use super::shape::{Before, Handed, Rounds, Source, progression};
 use super::trace::Trace;
 use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Table, TableId};
+use headrace_source::Span;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -177,7 +178,7 @@ impl Emitter<'_> {
         let one = self.index(1);
         let next = self.graph.sum(done, one);
         body.push(Effect::Store { object: counter, index: zero, value: next });
-        self.effects.push(Effect::While { before, condition, body });
+        self.effects.push(Effect::While { before, condition, body, span: Span::default() });
         for &at in &rounds.wanted {
             let (round, value) = ((at - rounds.start) / rounds.period, (at - rounds.start) % rounds.period);
             let ago = rounds.n - 1 - round;

@@ -1,0 +1,74 @@
+//! A loop after loop distribution: the part whose passes need not wait for each other, and then the one whose passes must.
+//!
+//! ```text
+//! f_first(s, in0, out0, n);   f_rest(s, in0, out0, n);
+//! ```
+//!
+//! so many passes at a time that their tokens stay in a near cache.
+
+use super::frame::{CFunction, LoopNames, head};
+use super::machine::Machine;
+use super::passes::passes;
+use super::strategy::print_best;
+use super::words::Unsuited;
+use headrace_transform::kernel::{Evidence, Loop};
+use headrace_transform::passes::distribution::distribute;
+use std::fmt::Write as _;
+
+/// Bytes of tokens that both parts go over before the next ones.
+const CHUNK: u64 = 16 << 10;
+
+/// Values of the first part from which on it is worth a loop of its own.
+const FEWEST_NODES: usize = 64;
+
+/// What both parts are held to.
+const EVIDENCE: &[Evidence] = &[Evidence::Test {
+    what: "loops distributed",
+    test: "crates/targets/tests/kernel_loops.rs distributed_loops_do_what_loops_mean",
+}];
+
+/// Prints a loop as two.
+///
+/// # Errors
+///
+/// Where a loop cannot be distributed.
+pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    let parts = distribute(body).ok_or_else(|| Unsuited("tokens need what goes on from pass to pass".into()))?;
+    if parts.independent.needed().len() < FEWEST_NODES {
+        return Err(Unsuited("what need not wait is short".into()));
+    }
+    let (first_name, rest_name) = (format!("{}_first", names.function), format!("{}_rest", names.function));
+    let (_, ahead) = print_best(&parts.independent, machine, &LoopNames { function: &first_name, ..*names });
+    let rest = passes(&parts.serial, &LoopNames { function: &rest_name, ..*names });
+    let mut text = format!("{}\n{}\n", ahead.text, rest.text);
+    text.push_str(&head(body, Some(machine), names));
+    let of_ports = |ports: &[(u64, u32)], letter: &str| -> String {
+        let used = ports.iter().enumerate().filter(|(_, port)| port.0 > 0);
+        used.map(|(port, _)| format!(", {letter}{port}")).collect()
+    };
+    let n_inputs = body.consumes.len();
+    let all = of_ports(&body.consumes, "in") + &of_ports(&body.produces, "out");
+    let (read, made) = parts.serial.consumes.split_at(n_inputs);
+    let (first, second) = (
+        format!("{first_name}(s{all}, n_);"),
+        format!("{rest_name}(s{}{}, n_);", of_ports(read, "in"), of_ports(made, "out")),
+    );
+    // What reads no tokens that are made comes before they take the place of others.
+    let in_order = if parts.reads_output { [&first, &second] } else { [&second, &first] };
+    let bytes = |ports: &[(u64, u32)]| ports.iter().map(|(n, width)| n * u64::from(width.div_ceil(8))).sum::<u64>();
+    let most = (CHUNK / (bytes(&body.consumes) + bytes(&body.produces)).max(1)).max(1);
+    let _ = writeln!(
+        text,
+        "  while (passes != 0) {{\n    const size_t n_ = passes < {most} ? passes : {most};\n    {}\n    {}\n    passes -= n_;",
+        in_order[0], in_order[1]
+    );
+    for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
+        for (port, (n, _)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+            let _ = writeln!(text, "    {letter}{port} += n_ * {n};");
+        }
+    }
+    text.push_str("  }\n}\n");
+    let cycles = ahead.cycles + rest.cycles;
+    let function = CFunction { name: names.function.to_owned(), text, cycles, ..ahead };
+    Ok(function.shown_by(rest.evidence).shown_by(EVIDENCE.iter().cloned()))
+}

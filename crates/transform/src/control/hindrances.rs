@@ -1,0 +1,121 @@
+//! Why states of an automaton have no loops: what in a kernel that leads back to its state keeps it from being a
+//! [`Loop`](crate::kernel::Loop).
+//!
+//! A loop has straight kernels only, whose decisions count. What stands in the way is told in the words of the source.
+
+use super::automaton::Automaton;
+use super::together::ways;
+use crate::kernel::{Effect, Kernel};
+use headrace_source::Span;
+
+/// Something that keeps tokens from going through a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hindrance {
+    /// The reason, as a sentence without a full stop.
+    pub reason: String,
+    /// Where, if that is one place.
+    pub span: Option<Span>,
+}
+
+/// What keeps states that move tokens and come back to themselves from having loops, each reason once.
+pub fn hindrances(automaton: &Automaton) -> Vec<Hindrance> {
+    let mut found: Vec<Hindrance> = Vec::new();
+    for (number, state) in automaton.states.iter().enumerate().filter(|(_, state)| state.loops.is_empty()) {
+        let mut all = Vec::new();
+        ways(&state.step, |_| true, &mut Vec::new(), &mut all);
+        let moves = |kernel: &Kernel| kernel.consumes.iter().chain(&kernel.produces).any(|&n| n > MOST_RARE);
+        for way in all.iter().filter(|way| way.target == number && moves(way.kernel)) {
+            let hindrance = of_kernel(automaton, way.kernel);
+            if !found.contains(&hindrance) {
+                found.push(hindrance);
+            }
+        }
+    }
+    found
+}
+
+/// Tokens of a port from which on a kernel moves blocks: single tokens are the ends of strings.
+const MOST_RARE: u64 = 1;
+
+fn of_kernel(automaton: &Automaton, kernel: &Kernel) -> Hindrance {
+    let mut found = None;
+    Effect::walk(&kernel.effects, &mut |effect| {
+        let hindrance = match effect {
+            Effect::While { span, .. } => Hindrance {
+                reason: "a loop of statements stays a loop: its bounds are not constant, or it would be too many operations \
+                         when unrolled"
+                    .to_owned(),
+                span: Some(*span),
+            },
+            Effect::Load { object, index, .. } | Effect::Store { object, index, .. }
+                if automaton.graph.constant(*index).is_none() =>
+            {
+                let name = &automaton.object(*object).name;
+                Hindrance { reason: format!("elements of `{name}` change at places that data tell"), span: None }
+            }
+            Effect::If { .. } => {
+                Hindrance { reason: "a choice between statements with effects remains".to_owned(), span: None }
+            }
+            Effect::Check { span, .. } => {
+                Hindrance { reason: "an index may be outside of its list".to_owned(), span: Some(*span) }
+            }
+            Effect::Load { .. } | Effect::Store { .. } | Effect::Output { .. } => return,
+        };
+        found.get_or_insert(hindrance);
+    });
+    found.unwrap_or_else(|| Hindrance {
+        reason: "how often actions fire one after the other depends on data, not on what counts".to_owned(),
+        span: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{ControlState, Step};
+    use crate::kernel::Graph;
+
+    fn automaton(effects: Vec<Effect>) -> Automaton {
+        let kernel = Kernel { effects, consumes: vec![16], produces: Vec::new() };
+        let state = ControlState {
+            step: Step::Go { kernel, target: 0 },
+            loops: Vec::new(),
+            description: String::new(),
+            fsm: Vec::new(),
+            fills: Vec::new(),
+            known: Vec::new(),
+        };
+        Automaton {
+            graph: Graph::new(),
+            objects: Vec::new(),
+            holds: Vec::new(),
+            initial: Vec::new(),
+            states: vec![state],
+            paths: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_loop_of_statements_is_told_with_its_place() {
+        let mut automaton = automaton(Vec::new());
+        let condition = automaton.graph.bit(true);
+        let span = Span::default();
+        let effect = Effect::While { before: Vec::new(), condition, body: Vec::new(), span };
+        if let Step::Go { kernel, .. } = &mut automaton.states[0].step {
+            kernel.effects.push(effect);
+        }
+        let found = hindrances(&automaton);
+        assert!(matches!(found.as_slice(), [one] if one.span == Some(span) && one.reason.contains("unrolled")));
+    }
+
+    #[test]
+    fn what_only_counts_is_not_told_of_single_tokens() {
+        let mut automaton = automaton(Vec::new());
+        assert_eq!(hindrances(&automaton).len(), 1);
+        if let Step::Go { kernel, .. } = &mut automaton.states[0].step {
+            kernel.consumes = vec![1];
+        }
+        assert!(hindrances(&automaton).is_empty());
+    }
+}

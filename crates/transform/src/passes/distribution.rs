@@ -1,0 +1,182 @@
+//! Loop distribution: one loop becomes two, one whose passes need not wait for each other and one whose passes must.
+//!
+//! The first makes all tokens; the second has what goes on from pass to pass, and reads tokens that the first has made instead
+//! of making them again. Example: a stream cipher, and the authenticator of what it enciphers. The first can then run in any
+//! of the ways that independent passes have.
+//!
+//! Requires: nothing that the first needs goes on from pass to pass but by counters and delays, and the second needs none of
+//! these. Establishes: [`Loop::is_independent`] of the first; the second has no output ports, and as many input ports more as
+//! the loop has output ports: on them come the tokens of these.
+
+use super::split_recurrence::{Made, ordered};
+use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId, Op};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Nodes of a loop that is looked at.
+const MOST_NODES: usize = 20_000;
+
+/// A loop as two that run one after the other, over the same tokens.
+#[derive(Clone, Debug)]
+pub struct Distributed {
+    /// What makes the tokens.
+    pub independent: Loop,
+    /// What goes on from pass to pass.
+    pub serial: Loop,
+    /// Whether that reads tokens which the first makes: else it can run before it. Where input and output may be one place
+    /// it is never both, so that one order is right.
+    pub reads_output: bool,
+}
+
+/// Distributes a loop, if it makes tokens without what goes on from pass to pass.
+pub fn distribute(body: &Loop) -> Option<Distributed> {
+    if body.graph.len() > MOST_NODES || body.is_independent() || body.outputs.is_empty() {
+        return None;
+    }
+    let is_serial = |one: &&Carried| one.carry == Carry::True;
+    let serial: Vec<Carried> = body.carried.iter().filter(is_serial).cloned().collect();
+    let independent =
+        Loop { carried: body.carried.iter().filter(|one| !is_serial(one)).cloned().collect(), ..body.clone() };
+    let changed =
+        |list: &[Carried]| -> FxHashSet<(ObjectId, usize)> { list.iter().map(|one| (one.object, one.index)).collect() };
+    let reads = |id: NodeId, elements: &FxHashSet<(ObjectId, usize)>| match body.graph.op(id) {
+        Op::Entry { object, index } => match body.graph.constant(*index) {
+            Some(at) => elements.contains(&(*object, at as usize)),
+            None => elements.iter().any(|element| element.0 == *object),
+        },
+        Op::Loaded(_) => true,
+        _ => false,
+    };
+    let of_serial = changed(&serial);
+    if independent.needed().into_iter().any(|id| reads(id, &of_serial)) {
+        return None;
+    }
+    let mut made = Made::default();
+    for &(port, offset, value) in &body.outputs {
+        let fits = body.produces[port as usize].1 == body.graph.width(value);
+        if fits && body.graph.constant(value).is_none() {
+            made.entry(value).or_insert((port as usize, offset as usize));
+        }
+    }
+    let roots: Vec<NodeId> = serial.iter().map(|one| one.next).collect();
+    let order = ordered(&body.graph, &roots, &made);
+    let of_independent = changed(&independent.carried);
+    if order.iter().any(|&id| !made.contains_key(&id) && reads(id, &of_independent)) {
+        return None;
+    }
+    let read: FxHashSet<usize> = order.iter().filter_map(|id| made.get(id)).map(|token| token.0).collect();
+    let from_outside: FxHashSet<usize> = order
+        .iter()
+        .filter(|id| !made.contains_key(id))
+        .filter_map(|&id| match body.graph.op(id) {
+            Op::Input { port, .. } => Some(*port as usize),
+            _ => None,
+        })
+        .collect();
+    if !read.is_empty() && !from_outside.is_empty() {
+        return None;
+    }
+    let ports = |all: &[(u64, u32)], used: &FxHashSet<usize>| -> Vec<(u64, u32)> {
+        all.iter().enumerate().map(|(port, &(n, width))| (if used.contains(&port) { n } else { 0 }, width)).collect()
+    };
+    let mut consumes = ports(&body.consumes, &from_outside);
+    let n_inputs = consumes.len();
+    consumes.extend(ports(&body.produces, &read));
+    let mut graph = crate::kernel::Graph::with_tables_of(&body.graph);
+    let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+    for id in order {
+        let node = match made.get(&id) {
+            Some(&(port, offset)) => graph.input((n_inputs + port) as u32, offset as i64, body.graph.width(id)),
+            None => graph.copy(&body.graph, id, &new)?,
+        };
+        new.insert(id, node);
+    }
+    let rest = Loop {
+        consumes,
+        produces: ports(&body.produces, &FxHashSet::default()),
+        outputs: Vec::new(),
+        carried: serial,
+        counters: Vec::new(),
+        ..body.clone()
+    };
+    let serial = rest.moved(graph, &new)?;
+    Some(Distributed { independent: independent.with_own_counters(), serial, reads_output: !read.is_empty() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::evaluate::{World, run_loop};
+    use crate::kernel::{Counter, Graph, Object};
+
+    /// Eight bytes a pass: each XOR a counter, and the sum of what comes of it times three goes on.
+    fn masked_and_summed(sum_feeds_back: bool) -> Loop {
+        let mut graph = Graph::new();
+        let objects = vec![
+            Object { name: "counter".into(), width: 8, length: 1, persistent: true },
+            Object { name: "sum".into(), width: 32, length: 1, persistent: true },
+        ];
+        let zero = graph.number(0, 32);
+        let (counter, sum) = (graph.entry(ObjectId(0), zero, 8), graph.entry(ObjectId(1), zero, 32));
+        let one = graph.number(1, 8);
+        let next_counter = graph.sum(counter, one);
+        let three = graph.number(3, 32);
+        let mut next = graph.product(sum, three);
+        let mut outputs = Vec::new();
+        for at in 0..8 {
+            let x = graph.input(0, at, 8);
+            let mut y = graph.xor(x, counter);
+            if sum_feeds_back {
+                let low = graph.extract(sum, 0, 8);
+                y = graph.xor(y, low);
+            }
+            outputs.push((0, at as u64, y));
+            let wide = graph.zero_extend(y, 32);
+            next = graph.sum(next, wide);
+        }
+        Loop {
+            graph,
+            objects,
+            consumes: vec![(8, 8)],
+            produces: vec![(8, 8)],
+            outputs,
+            carried: vec![
+                Carried {
+                    object: ObjectId(0),
+                    index: 0,
+                    next: next_counter,
+                    carry: Carry::Counter { counter: 0, lo: 0 },
+                },
+                Carried { object: ObjectId(1), index: 0, next, carry: Carry::True },
+            ],
+            counters: vec![Counter { start: counter, step: 1 }],
+        }
+    }
+
+    #[test]
+    fn both_loops_do_what_the_loop_does() {
+        const PASSES: u64 = 5;
+        let body = masked_and_summed(false);
+        let input: Vec<u128> = (0..8 * u128::from(PASSES)).map(|at| at * 37 & 0xff).collect();
+        let world = |inputs: Vec<Vec<u128>>| World {
+            consumed: vec![0; inputs.len()],
+            inputs,
+            outputs: vec![Vec::new()],
+            objects: vec![vec![250], vec![1]],
+        };
+        let mut whole = world(vec![input.clone()]);
+        run_loop(&body, &mut whole, PASSES);
+        let Some(Distributed { independent, serial, reads_output }) = distribute(&body) else { panic!("it is not") };
+        assert!(independent.is_independent() && reads_output);
+        let mut first = world(vec![input.clone()]);
+        run_loop(&independent, &mut first, PASSES);
+        let mut second = world(vec![input, first.outputs[0].clone()]);
+        run_loop(&serial, &mut second, PASSES);
+        assert_eq!((&first.outputs, &first.objects[0]), (&whole.outputs, &whole.objects[0]));
+        assert_eq!(second.objects[1], whole.objects[1]);
+    }
+
+    #[test]
+    fn tokens_that_need_what_goes_on_stay_with_it() {
+        assert!(distribute(&masked_and_summed(true)).is_none());
+    }
+}

@@ -151,8 +151,8 @@ enum Cuts {
         /// Whether the last chunk is an empty one, not what is left over.
         then_nothing: bool,
     },
-    /// Anywhere, as the number says, into pieces of so many bytes at most.
-    Anywhere { number: u64, most: u64 },
+    /// Anywhere, as the number says, into pieces of about so many bytes at most; some of them end where a block does.
+    Anywhere { number: u64, most: u64, block: u64 },
 }
 
 impl Cuts {
@@ -166,17 +166,19 @@ impl Cuts {
                 ends.extend(then_nothing.then_some(length));
                 ends
             }
-            Cuts::Anywhere { number, most } => {
-                let steps = bytes(4 * length + 4, number ^ 0x5eed);
-                let steps = steps.chunks_exact(4).map(|step| {
-                    let step = u64::from(u32::from_le_bytes([step[0], step[1], step[2], step[3]]));
-                    step % (most + 1)
+            Cuts::Anywhere { number, most, block } => {
+                let mut end = 0;
+                let random = bytes(2 * length + 2, number ^ 0x5eed);
+                let ends = random.chunks_exact(2).map(|step| {
+                    end += u64::from(u16::from_le_bytes([step[0], step[1]])) / 4 % (most + 1);
+                    // One in four ends where a block does.
+                    if step[0] % 4 == 0 {
+                        end = end.next_multiple_of(block);
+                    }
+                    end
                 });
-                let ends = steps.scan(0, |end, step| {
-                    *end += step;
-                    Some(*end)
-                });
-                ends.take_while(|&end| end <= length).collect()
+                // Every other message ends in an empty chunk.
+                ends.take_while(|&end| end < length).chain((number % 2 == 0).then_some(length)).collect()
             }
         }
     }
@@ -236,17 +238,17 @@ fn pieces(port: &PortSpec, block: u64) -> Vec<(u64, Cuts)> {
     }
     // What comes at the same time as something else is found by chance.
     for number in 0..if block <= MOST_REMAINDERS { MOST_ANYWHERE } else { FEWER_ANYWHERE } {
-        let most = [block, 2 * block + block / 2, 3 * block, 9 * block][number as usize % 4];
-        let wanted = port.sizes.min() + 2 * block + number * 7 % (5 * block);
+        let most = [2, block, 2 * block + block / 2, 3 * block, 9 * block][(number / 2) as usize % 5];
+        let wanted = port.sizes.min() + 2 * block + number * 7 % (4 * block);
         let legal = (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length));
-        all.extend(legal.map(|length| (length, Cuts::Anywhere { number, most })));
+        all.extend(legal.map(|length| (length, Cuts::Anywhere { number, most, block })));
     }
     all
 }
 
 /// Messages that are cut anywhere, of small blocks and of others, whose remainders mostly are no states of their own.
-const MOST_ANYWHERE: u64 = 120;
-const FEWER_ANYWHERE: u64 = 24;
+const MOST_ANYWHERE: u64 = 320;
+const FEWER_ANYWHERE: u64 = 40;
 
 /// Messages of which what goes with the text has each length up to two blocks, one after another: as the first ones of a
 /// network, and with keys that are kept and renewed. Which length of the text each comes with is another one each time.

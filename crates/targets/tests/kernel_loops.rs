@@ -278,6 +278,29 @@ fn passes_that_differ_from_piece_to_piece_stay_whole() {
 }
 
 #[test]
+fn distributed_loops_do_what_loops_mean() {
+    let cases = [1, 8].map(|rounds| {
+        let body = loops::masked_and_summed(rounds);
+        Case { name: format!("{rounds} rounds beside sums"), body }
+    });
+    for machine in machines() {
+        let cases = printed(&cases, machine, |body, machine, names| {
+            let printed = print_loop(body, machine, Strategy::Distributed, names);
+            Ok(printed.unwrap_or_else(|error| panic!("{}", error.0)))
+        });
+        for compiler in compilers() {
+            compare(&cases, machine, 520, compiler);
+        }
+    }
+    let names = LoopNames { function: "f", state: "struct s", names: &Alone(0) };
+    assert!(print_loop(&loops::chained(), &MACHINES[0], Strategy::Distributed, &names).is_err());
+    assert_eq!(
+        print_best(&loops::masked_and_summed(20), Machine::named("avx2").unwrap_or(&MACHINES[0]), &names).0,
+        Strategy::Distributed
+    );
+}
+
+#[test]
 fn tables_in_registers_do_what_loops_mean() {
     let cases = [(1, false), (3, false), (3, true)].map(|(rounds, counter)| {
         let body = loops::beside(rounds, counter);

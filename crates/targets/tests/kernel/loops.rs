@@ -553,3 +553,40 @@ pub fn summed(counter_bits: u32, periodic: bool, before: bool) -> Loop {
     l.counters.push(Counter { start, step: 1 });
     l.finish()
 }
+
+/// Words of a stream cipher of sorts, and two sums of what comes out that go on from pass to pass: one loop that can be two.
+pub fn masked_and_summed(n_rounds: usize) -> Loop {
+    let mut l = Bytes::new(16);
+    let (position, key, sums) = (l.object("position", 32, 1), l.object("key", 32, 4), l.object("sums", 32, 2));
+    let counter = l.entry(position, 0);
+    let mut mask: Vec<NodeId> = (0..4).map(|at| l.entry(key, at)).collect();
+    mask[0] = l.graph.xor(mask[0], counter);
+    for round in 0..n_rounds {
+        for at in 0..4 {
+            let other = mask[(at + 1) % 4];
+            let sum = l.graph.sum(mask[at], other);
+            let turned = l.graph.rotate_left_by(sum, 7 + (round % 5) as u32);
+            mask[at] = l.graph.xor(turned, other);
+        }
+    }
+    let (mut low, mut high) = (l.entry(sums, 0), l.entry(sums, 1));
+    let factor = l.graph.number(0x9e37_79b1, 32);
+    for (at, mask) in mask.into_iter().enumerate() {
+        let word = l.word(4 * at as u64, 4, false);
+        let out = l.graph.xor(word, mask);
+        l.put(out, false);
+        // Bytes of the output, as tokens are.
+        let bytes: Vec<NodeId> = (0..4).map(|byte| l.graph.extract(out, 24 - 8 * byte, 8)).collect();
+        let again = l.graph.concat(&bytes);
+        let added = l.graph.sum(low, again);
+        low = l.graph.product(added, factor);
+        high = l.graph.sum(high, low);
+    }
+    let one = l.graph.number(1, 32);
+    let next = l.graph.sum(counter, one);
+    l.counters.push(Counter { start: counter, step: 1 });
+    l.carried.push(Carried { object: position, index: 0, next, carry: Carry::Counter { counter: 0, lo: 0 } });
+    l.carried.push(Carried { object: sums, index: 0, next: low, carry: Carry::True });
+    l.carried.push(Carried { object: sums, index: 1, next: high, carry: Carry::True });
+    l.finish()
+}

@@ -8,8 +8,7 @@
 //! these. Establishes: [`Loop::is_independent`] of the first; the second has no output ports, and as many input ports more as
 //! the loop has output ports: on them come the tokens of these.
 
-use super::split_recurrence::{Made, ordered};
-use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId, Op};
+use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Nodes of a loop that is looked at.
@@ -50,28 +49,19 @@ pub fn distribute(body: &Loop) -> Option<Distributed> {
     if independent.needed().into_iter().any(|id| reads(id, &of_serial)) {
         return None;
     }
-    let mut made = Made::default();
-    for &(port, offset, value) in &body.outputs {
-        let fits = body.produces[port as usize].1 == body.graph.width(value);
-        if fits && body.graph.constant(value).is_none() {
-            made.entry(value).or_insert((port as usize, offset as usize));
-        }
-    }
+    let made = Made::of(body);
     let roots: Vec<NodeId> = serial.iter().map(|one| one.next).collect();
-    let order = ordered(&body.graph, &roots, &made);
+    let order = made.ordered(&body.graph, &roots);
     let of_independent = changed(&independent.carried);
-    if order.iter().any(|&id| !made.contains_key(&id) && reads(id, &of_independent)) {
+    if order.iter().any(|&id| made.tokens(id).is_empty() && reads(id, &of_independent)) {
         return None;
     }
-    let read: FxHashSet<usize> = order.iter().filter_map(|id| made.get(id)).map(|token| token.0).collect();
-    let from_outside: FxHashSet<usize> = order
-        .iter()
-        .filter(|id| !made.contains_key(id))
-        .filter_map(|&id| match body.graph.op(id) {
-            Op::Input { port, .. } => Some(*port as usize),
-            _ => None,
-        })
-        .collect();
+    let read: FxHashSet<usize> = order.iter().flat_map(|&id| made.tokens(id)).map(|token| token.0).collect();
+    let input = |&id: &NodeId| match body.graph.op(id) {
+        Op::Input { port, .. } if made.tokens(id).is_empty() => Some(*port as usize),
+        _ => None,
+    };
+    let from_outside: FxHashSet<usize> = order.iter().filter_map(input).collect();
     if !read.is_empty() && !from_outside.is_empty() {
         return None;
     }
@@ -81,13 +71,16 @@ pub fn distribute(body: &Loop) -> Option<Distributed> {
     let mut consumes = ports(&body.consumes, &from_outside);
     let n_inputs = consumes.len();
     consumes.extend(ports(&body.produces, &read));
-    let mut graph = crate::kernel::Graph::with_tables_of(&body.graph);
+    let mut graph = Graph::with_tables_of(&body.graph);
     let mut new: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     for id in order {
-        let node = match made.get(&id) {
-            Some(&(port, offset)) => graph.input((n_inputs + port) as u32, offset as i64, body.graph.width(id)),
-            None => graph.copy(&body.graph, id, &new)?,
-        };
+        let mut parts: Vec<NodeId> = Vec::new();
+        for &(port, offset) in made.tokens(id) {
+            let width = body.produces[port].1;
+            parts.push(graph.input((n_inputs + port) as u32, offset as i64, width));
+        }
+        parts.reverse();
+        let node = if parts.is_empty() { graph.copy(&body.graph, id, &new)? } else { graph.concat(&parts) };
         new.insert(id, node);
     }
     let rest = Loop {
@@ -102,11 +95,67 @@ pub fn distribute(body: &Loop) -> Option<Distributed> {
     Some(Distributed { independent: independent.with_own_counters(), serial, reads_output: !read.is_empty() })
 }
 
+/// Values that tokens hold which the loop makes: the tokens of each, port and offset, the one with the lowest bits first.
+#[derive(Default)]
+struct Made(FxHashMap<NodeId, Vec<(usize, usize)>>);
+
+impl Made {
+    fn of(body: &Loop) -> Made {
+        let mut made = Made::default();
+        // Tokens that are parts of wider values, by where they begin.
+        let mut parts: FxHashMap<NodeId, FxHashMap<u32, (usize, usize)>> = FxHashMap::default();
+        for &(port, offset, value) in &body.outputs {
+            let (token, width) = ((port as usize, offset as usize), body.produces[port as usize].1);
+            if width != body.graph.width(value) || body.graph.constant(value).is_some() {
+                continue;
+            }
+            made.0.entry(value).or_insert_with(|| vec![token]);
+            if let Op::Extract(whole, lo) = *body.graph.op(value) {
+                parts.entry(whole).or_default().entry(lo).or_insert(token);
+            }
+        }
+        for (whole, parts) in parts {
+            let (mut tokens, mut at) = (Vec::new(), 0);
+            while let Some(&token) = parts.get(&at) {
+                tokens.push(token);
+                at += body.produces[token.0].1;
+            }
+            if at == body.graph.width(whole) {
+                made.0.entry(whole).or_insert(tokens);
+            }
+        }
+        made
+    }
+
+    /// The tokens of a value; none where it is not one that tokens hold.
+    fn tokens(&self, id: NodeId) -> &[(usize, usize)] {
+        self.0.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What leads to the roots, operands first; tokens are not asked what made them.
+    fn ordered(&self, graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
+        let mut order = Vec::new();
+        let mut done: FxHashSet<NodeId> = FxHashSet::default();
+        let mut open: Vec<(NodeId, bool)> = roots.iter().map(|&root| (root, false)).collect();
+        while let Some((id, operands_done)) = open.pop() {
+            if operands_done {
+                order.push(id);
+            } else if done.insert(id) {
+                open.push((id, true));
+                if self.tokens(id).is_empty() {
+                    open.extend(graph.op(id).operands().into_iter().map(|operand| (operand, false)));
+                }
+            }
+        }
+        order
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::evaluate::{World, run_loop};
-    use crate::kernel::{Counter, Graph, Object};
+    use crate::kernel::{Counter, Object};
 
     /// Eight bytes a pass: each XOR a counter, and the sum of what comes of it times three goes on.
     fn masked_and_summed(sum_feeds_back: bool) -> Loop {

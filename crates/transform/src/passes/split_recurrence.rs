@@ -22,9 +22,6 @@ use headrace_boolean::bilinear::BilinearMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
-/// Tokens that a loop makes: the output port and the offset of each.
-pub(super) type Made = FxHashMap<NodeId, (usize, usize)>;
-
 /// Bits of what goes on.
 const BITS: usize = 128;
 
@@ -111,7 +108,7 @@ pub fn split_recurrence(body: &Loop) -> Option<SplitLoop> {
     }
 
     // Tokens that are made are read where they are, not made again.
-    let mut made = Made::default();
+    let mut made: FxHashMap<NodeId, (usize, usize)> = FxHashMap::default();
     for &(port, offset, value) in &body.outputs {
         if body.graph.constant(value).is_none() {
             made.entry(value).or_insert((port as usize, offset as usize));
@@ -181,7 +178,7 @@ struct Split<'a> {
     /// What it needs, operands first.
     order: &'a [NodeId],
     /// Tokens that are made.
-    made: &'a Made,
+    made: &'a FxHashMap<NodeId, (usize, usize)>,
 }
 
 impl Split<'_> {
@@ -276,7 +273,7 @@ fn bytes_of(body: &Loop, elements: impl Iterator<Item = (ObjectId, usize)>) -> O
 }
 
 /// What roots need, operands first; nothing that `made` needs.
-pub(super) fn ordered(graph: &Graph, roots: &[NodeId], made: &Made) -> Vec<NodeId> {
+fn ordered(graph: &Graph, roots: &[NodeId], made: &FxHashMap<NodeId, (usize, usize)>) -> Vec<NodeId> {
     let mut order = Vec::new();
     let mut done: FxHashSet<NodeId> = FxHashSet::default();
     let mut open: Vec<(NodeId, bool)> = roots.iter().map(|&root| (root, false)).collect();

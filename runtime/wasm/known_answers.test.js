@@ -10,7 +10,7 @@ const TAG = 11;
 
 const known = JSON.parse(await readFile(new URL('./known_answers.json', import.meta.url), 'utf8'));
 
-for (const { name, operation: called, methods, answers } of known) {
+for (const { name, operation: called, once, methods, answers } of known) {
   test(name, () => {
     const operation = new operations[name]();
     let judged = 0;
@@ -26,11 +26,16 @@ for (const { name, operation: called, methods, answers } of known) {
     };
     const judge = (answer, what, work) => {
       judged++;
-      let got;
-      try {
+      judgeCall(answer, what, () => {
         if (methods.key !== undefined) {
           call(answer, 'key');
         }
+        return work();
+      });
+    };
+    const judgeCall = (answer, what, work) => {
+      let got;
+      try {
         got = work();
       } catch (error) {
         assert.ok(error instanceof operations.OperationError, error);
@@ -53,10 +58,22 @@ for (const { name, operation: called, methods, answers } of known) {
           judge(answer, `${method} ${at}`, () => made(answer, method, call(answer, method, before)));
         }
       }
+      if (once !== null) {
+        judgeCall(answer, `${once} ${at}`, () => made(answer, 'message', inOneLine(answer)));
+      }
       if (methods.update !== undefined) {
         judge(answer, `pieces ${at}`, () => inPieces(answer));
       }
     });
+
+    /** By the function that has a context of its own. */
+    function inOneLine(answer) {
+      const keyed = methods.key !== undefined;
+      const given = [...(methods.key?.given ?? []), ...methods.message.given];
+      const strings = given.map(([own, role]) => [own, bytes(answer.strings[role])]);
+      const plain = methods.message.isPlain && !keyed;
+      return operations[once](...(plain ? strings.map(([, string]) => string) : [Object.fromEntries(strings)]));
+    }
 
     /** Again, in pieces of 1, 2, 3, … bytes. */
     function inPieces(answer) {

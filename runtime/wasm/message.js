@@ -84,6 +84,24 @@ function bytesOf(string) {
   }
 }
 
+/** The strings of a method that takes several. */
+export function properties(strings) {
+  if (typeof strings !== 'object' || strings === null || ArrayBuffer.isView(strings) || isBuffer(strings)) {
+    throw typeError('several strings are given as properties of one object');
+  }
+  return strings;
+}
+
+/** One message in a context of its own. */
+export function once(Own, work) {
+  const own = new Own();
+  try {
+    return work(own);
+  } finally {
+    own.clear();
+  }
+}
+
 /** What comes out, as it comes. */
 class Collected {
   #room;

@@ -83,3 +83,82 @@ fn natives_and_prints_reach_the_host() {
         );
     }
 }
+
+/// A program that imports packages by their names, as their users do. Where they are fetched it counts how often.
+const USER: &str = "
+    import { readFile } from 'node:fs/promises';
+    let fetched = 0;
+    globalThis.fetch = async (url) => {
+      fetched += 1;
+      return new Response(await readFile(url));
+    };
+    const { sha256 } = await import('sha256');
+    const { Hash } = await import('sha256/hash');
+    const { aeadEncrypt, aeadDecrypt, AeadEncrypt } = await import('ascon-aead128');
+    const hex = (bytes) => Buffer.from(bytes).toString('hex');
+    const abc = new TextEncoder().encode('abc');
+    console.log(hex(sha256(abc)), hex(new Hash().message(abc)) === hex(await sha256(abc.buffer)));
+
+    const [key, nonce] = [new Uint8Array(16), new Uint8Array(16)];
+    const { out, tag } = aeadEncrypt({ key, nonce, input: abc });
+    console.log(hex(aeadDecrypt({ key, nonce, ad: new Uint8Array(0), input: out, tag })));
+    const code = (work) => {
+      try {
+        work();
+      } catch (error) {
+        return `${error.name} ${error.code}`;
+      }
+    };
+    tag[3] ^= 1;
+    console.log(code(() => aeadDecrypt({ key, nonce, input: out, tag })));
+    console.log(code(() => aeadEncrypt({ key: abc, nonce, input: abc })));
+    for (const none of [undefined, null, 'text', abc, abc.buffer]) {
+      console.log(code(() => aeadEncrypt(none)), code(() => new AeadEncrypt().message(none)));
+    }
+    console.log(code(() => sha256('abc')));
+    console.log(`fetched ${fetched}`);
+";
+
+/// What Node.js finds under the conditions of a bundler for browsers is fetched, and neither has what the other needs.
+#[test]
+fn conditions_say_how_modules_are_read() {
+    let folder = Folder::new();
+    let hash = folder.build("wasm", &["sha256", "--unfused"]);
+    folder.build("wasm", &["ascon-aead128", "--unfused"]);
+    for file in ["index.js", "src/hash.js", "src/message.js", "src/network.js", "src/no_files.js"] {
+        let text = std::fs::read_to_string(hash.join(file)).expect("it is there");
+        assert!(!text.contains("'node:"), "{file}:\n{text}");
+    }
+    if !is_here("node") {
+        return;
+    }
+    let projects = hash.parent().expect("projects stand in a folder");
+    std::fs::rename(projects, folder.path().join("node_modules")).expect("it can be moved");
+    folder.write("user.mjs", USER);
+    let no_strings = "TypeError ERR_INVALID_ARG_TYPE TypeError ERR_INVALID_ARG_TYPE\n".repeat(5);
+    for (conditions, fetched) in [(&[][..], 0), (&["--conditions=browser"], 3)] {
+        let said = folder.run(Command::new("node").args(conditions).arg("user.mjs"));
+        let expected = format!(
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad true\n616263\n\
+             OperationError REFUSED\nOperationError KEY_LENGTH\n{no_strings}TypeError ERR_INVALID_ARG_TYPE\nfetched {fetched}\n"
+        );
+        assert_eq!(said, expected, "{conditions:?}");
+    }
+}
+
+/// Functions are called as what they compute is called.
+#[test]
+fn functions_have_names_that_users_know() {
+    let folder = Folder::new();
+    for (what, exported) in [
+        (&["sha3-256"][..], "Hash, sha3_256"),
+        (&["hmac-sha256"], "Mac, mac"),
+        (&["aes128", "--operation", "cbc-encrypt"], "CbcEncrypt, cbcEncrypt"),
+        (&["aes128", "--operation", "encrypt"], "Encrypt"),
+    ] {
+        let project = folder.build("wasm", &[what, &["--unfused"]].concat());
+        let index = std::fs::read_to_string(project.join("index.js")).expect("it is there");
+        assert!(index.contains(&format!("export {{ {exported} }} from")), "{what:?}:\n{index}");
+        std::fs::remove_dir_all(project).expect("it can be removed");
+    }
+}

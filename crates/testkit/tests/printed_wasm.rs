@@ -43,8 +43,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn run(networks: &[(Printed, Vec<Vec<u8>>)]) -> Vec<Seen> {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).expect("it is writable");
-    write(WRAPPER.0, WRAPPER.1.as_bytes());
-    write("package.json", br#"{ "type": "module" }"#);
+    WRAPPER.iter().for_each(|(name, text)| write(name, text.as_bytes()));
     write("main.js", RUNNER.as_bytes());
     let mut cases = Vec::new();
     for (at, (printed, inputs)) in networks.iter().enumerate() {

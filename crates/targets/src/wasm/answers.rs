@@ -1,7 +1,7 @@
 //! The test of a package: known answers of each operation, or a recorded run of a network, as data. What runs them is
 //! `runtime/wasm/known_answers.test.js` and `recorded.test.js`.
 
-use super::shape::{Own, class_name, methods};
+use super::shape::{Own, class_name, function_name, methods};
 use crate::operation::STRINGS;
 use crate::project::{KnownAnswer, Recording};
 use headrace_ir::Network;
@@ -18,6 +18,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// What the test of operations reads: for each that has answers its methods and these.
 pub(super) fn of_operations(operations: &[(&OperationSpec, &Network)], answers: &[KnownAnswer]) -> String {
+    let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let mut all = Vec::new();
     for (position, (spec, _)) in operations.iter().enumerate() {
         let mine: Vec<String> = answers.iter().filter(|answer| answer.operation == position).map(one).collect();
@@ -41,9 +42,10 @@ pub(super) fn of_operations(operations: &[(&OperationSpec, &Network)], answers: 
             })
             .collect();
         all.push(format!(
-            "{{ \"name\": \"{}\", \"operation\": \"{}\",\n  \"methods\": {{\n    {}\n  }},\n  \"answers\": [\n    {}\n  ] }}",
+            "{{ \"name\": \"{}\", \"operation\": \"{}\", \"once\": {},\n  \"methods\": {{\n    {}\n  }},\n  \"answers\": [\n    {}\n  ] }}",
             class_name(spec),
             spec.name,
+            function_name(&specs, position).map_or("null".to_owned(), |once| format!("\"{once}\"")),
             methods.join(",\n    "),
             mine.join(",\n    ")
         ));

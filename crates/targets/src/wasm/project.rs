@@ -33,8 +33,18 @@ const MESSAGE: (&str, &str, &str) = (
 const KNOWN_ANSWERS: &str = include_str!("../../../../runtime/wasm/known_answers.test.js");
 const RECORDED: &str = include_str!("../../../../runtime/wasm/recorded.test.js");
 
-/// The wrapper of networks, for those who write their own around a module.
-pub const WRAPPER: (&str, &str) = ("network.js", NETWORK.1);
+/// What `#files` is with Node.js, and without.
+const FILES: [(&str, &str); 2] = [
+    ("files", include_str!("../../../../runtime/wasm/files.js")),
+    ("no_files", include_str!("../../../../runtime/wasm/no_files.js")),
+];
+
+/// The wrapper of networks, for those who write their own around a module for Node.js.
+pub const WRAPPER: [(&str, &str); 3] = [
+    ("network.js", NETWORK.1),
+    ("files.js", FILES[0].1),
+    ("package.json", "{ \"type\": \"module\", \"imports\": { \"#files\": \"./files.js\" } }\n"),
+];
 
 fn head(options: &Options) -> String {
     format!("// Made by `{}`. Changes here will be lost.\n\n", options.command.replace('\n', " "))
@@ -115,15 +125,21 @@ fn add_package(files: &mut Files, name: &str, about: &str, command: &str, parts:
             ",\n    \"./{part}\": {{ \"types\": \"./src/{part}.d.ts\", \"default\": \"./src/{part}.js\" }}"
         );
     }
+    // Of conditions that hold the first counts, and for browsers both may.
+    let conditions = "    \"#files\": {\n      \"browser\": \"./src/no_files.js\",\n      \"node\": \"./src/files.js\",\n      \
+                 \"default\": \"./src/no_files.js\"\n    }";
     let manifest = format!(
         "{{\n  \"name\": {},\n  \"version\": \"0.1.0\",\n  \"description\": {},\n  \"private\": true,\n  \"type\": \"module\",\n  \
-         \"sideEffects\": false,\n  \"exports\": {{\n{exports}\n  }},\n  \"types\": \"./index.d.ts\",\n  \
+         \"sideEffects\": false,\n  \"exports\": {{\n{exports}\n  }},\n  \"imports\": {{\n{conditions}\n  }},\n  \"types\": \"./index.d.ts\",\n  \
          \"files\": [\"index.js\", \"index.d.ts\", \"src/*.js\", \"src/*.d.ts\", \"src/*.wasm\"],\n  \
          \"engines\": {{ \"node\": \">=18\" }},\n  \"scripts\": {{ \"test\": \"node --test test/test.js\" }}\n}}\n",
         json(name),
         json(about)
     );
     files.insert("package.json".into(), manifest.into_bytes());
+    for (file, code) in FILES {
+        files.insert(format!("src/{file}.js"), code.into());
+    }
     let readme = format!(
         "# {name}\n\n{about} Made by `{command}`.\n\nNo dependency. The modules run wherever WebAssembly 2 (its vectors are used) and modules of ECMAScript do: in Node.js of\n\
          version 18 or newer, in browsers, in workers. `src/*.wat` is the text form of each module, for readers; it is not part of\n\
@@ -132,7 +148,8 @@ fn add_package(files: &mut Files, name: &str, about: &str, command: &str, parts:
          garbage collector does so too, some time after nobody holds one any more. What comes out belongs to the caller. Strings are\n\
          any view of memory, or memory itself. An error leaves an object as it was, unless its `code` is `REFUSED` (the message is over)\n\
          or `STUCK`.\n\nBundlers take the modules as they are, and `import.meta.url` beside which the `.wasm` files lie: those that copy no files want\n\
-         `src/*.wasm` beside what they make.\n\n\
+         `src/*.wasm` beside what they make. What they make for browsers has nothing of Node.js: the conditions of `imports` in\n\
+         package.json settle how code is read.\n\n\
          ```\nnpm test\n```\n"
     );
     files.insert("README.md".into(), readme.into_bytes());
@@ -217,6 +234,21 @@ pub fn of_network(
     Ok(files)
 }
 
+/// How a program uses the first of the operations.
+fn example(name: &str, operations: &[&OperationSpec]) -> String {
+    let Some(first) = operations.first() else { return String::new() };
+    let class = shape::class_name(first);
+    let many = format!("const operation = new {class}();\n// index.d.ts has its methods");
+    match shape::function_name(operations, 0) {
+        Some(once) => format!(
+            "import {{ {class}, {once} }} from '{name}';\n\n// A whole message:\n{}\n\n\
+             // Many of them, or one in pieces:\n{many}.\noperation.clear();\n",
+            shape::call_once(first, &once).unwrap_or_default()
+        ),
+        None => format!("import {{ {class} }} from '{name}';\n\n{many}\noperation.clear();\n"),
+    }
+}
+
 /// A package for operations of one parameter set, each with its network: a class for each.
 ///
 /// # Errors
@@ -238,23 +270,28 @@ pub fn of_operations(
     let mut problems = Vec::new();
     let mut index = format!("{head}export {{ OperationError }} from './src/message.js';\n");
     let mut parts = Vec::new();
+    let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let encoded = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
         module.and_then(|module| encoded(network, module, options))
     });
-    for (printed, (spec, network)) in encoded.into_iter().zip(operations) {
+    for (at, (printed, (spec, network))) in encoded.into_iter().zip(operations).enumerate() {
         let file = shape::file_name(spec);
+        let once = shape::function_name(&specs, at);
+        let once = once.as_deref();
         match printed {
             Ok(printed) => {
                 add_printed(&mut files, &file, &printed);
-                let text = shape::operation(&head, spec, network, &printed.lowered);
+                let text = shape::operation(&head, spec, once, network, &printed.lowered);
                 files.insert(format!("src/{file}.js"), text.into_bytes());
             }
             Err(found) => problems.extend(found),
         }
-        files.insert(format!("src/{file}.d.ts"), shape::types(&head, spec).into_bytes());
-        let _ = writeln!(index, "export {{ {} }} from './src/{file}.js';", shape::class_name(spec));
+        files.insert(format!("src/{file}.d.ts"), shape::types(&head, spec, once).into_bytes());
+        let class = shape::class_name(spec);
+        let exported = once.map_or(class.clone(), |once| format!("{class}, {once}"));
+        let _ = writeln!(index, "export {{ {exported} }} from './src/{file}.js';");
         parts.push(file);
     }
     if !problems.is_empty() {
@@ -266,10 +303,7 @@ pub fn of_operations(
     files.insert("index.js".into(), index.into_bytes());
     files.insert("test/test.js".into(), KNOWN_ANSWERS.into());
     files.insert("test/known_answers.json".into(), answers::of_operations(operations, known).into_bytes());
-    let class = operations.first().map_or(String::new(), |(spec, _)| shape::class_name(spec));
-    let example = format!(
-        "import {{ {class} }} from '{name}';\n\nconst operation = new {class}();\n// index.d.ts has its methods\noperation.clear();\n"
-    );
+    let example = example(&name, &specs);
     add_package(&mut files, &name, &about, &options.command, &parts, &example);
     Ok(files)
 }

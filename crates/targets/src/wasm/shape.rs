@@ -8,7 +8,9 @@ use crate::operation::{Function, Operation, Parameter, STRINGS, is_optional, par
 use headrace_ir::Network;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
+use headrace_library::manifest::Shape;
 use headrace_program::Module;
+use headrace_program::language::JAVASCRIPT;
 use headrace_program::names::{camel_case, identifier};
 use std::fmt::Write as _;
 
@@ -28,7 +30,40 @@ pub(super) fn file_name(spec: &OperationSpec) -> String {
 
 /// The name of its class.
 pub(super) fn class_name(spec: &OperationSpec) -> String {
-    camel_case(&file_name(spec))
+    apart(camel_case(&file_name(spec)))
+}
+
+/// What its module calls its own things.
+const OWN: [&str; 7] = ["Network", "Operation", "OperationError", "code", "load", "once", "properties"];
+
+fn apart(name: String) -> String {
+    if OWN.contains(&name.as_str()) { name + "_" } else { JAVASCRIPT.spelled(&name) }
+}
+
+/// The name of the function that processes one message, where the operation at this position processes messages: that of the
+/// operation, but of a hash what it is known by.
+pub(super) fn function_name(operations: &[&OperationSpec], at: usize) -> Option<String> {
+    let spec = operations[at];
+    if !crate::operation::methods(spec).contains(&Function::Message) {
+        return None;
+    }
+    let is_known = spec.shape == Shape::Hash && spec.name == "hash";
+    let is_taken = operations.iter().any(|other| identifier(&other.name) == identifier(&spec.set));
+    let own = identifier(if is_known && !is_taken { &spec.set } else { &spec.name }).to_lowercase();
+    let mut name = String::new();
+    for part in own.split('_') {
+        let meets = |ends: fn(char) -> bool| name.ends_with(ends) && part.starts_with(ends);
+        if name.is_empty() {
+            name.push_str(part);
+        } else if meets(|c| c.is_ascii_digit()) {
+            // `sha3-256` is no `sha3256`.
+            name.push('_');
+            name.push_str(part);
+        } else {
+            name.push_str(&camel_case(part));
+        }
+    }
+    Some(apart(name))
 }
 
 /// `secret_nonce` as `secretNonce`, and no word of the language.
@@ -131,15 +166,29 @@ pub(super) fn natives(module: &Module) -> String {
     if names.is_empty() { String::new() } else { format!(", [{}]", names.join(", ")) }
 }
 
-/// The module with the class of an operation; the code of its network lies beside it.
-pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network, module: &Module) -> String {
+/// The module with the class of an operation, and the function that makes one for a message, if there is one; the code of its
+/// network lies beside it.
+pub(super) fn operation(
+    head: &str,
+    spec: &OperationSpec,
+    once: Option<&str>,
+    network: &Network,
+    module: &Module,
+) -> String {
     let own = class_name(spec);
+    let is_keyed = spec.input(Role::Key).is_some();
+    let mut imported = vec!["Operation"];
+    imported.extend(once.map(|_| "once"));
+    if once.is_some() && is_keyed || methods(spec).iter().any(|method| !method.is_plain()) {
+        imported.push("properties");
+    }
     let mut text = format!(
-        "{head}// {}.\n\nimport {{ Operation }} from './message.js';\nimport {{ Network, load }} from './network.js';\n\n\
+        "{head}// {}.\n\nimport {{ {} }} from './message.js';\nimport {{ Network, load }} from './network.js';\n\n\
          const code = await load(new URL('./{}.wasm', import.meta.url){});\n\n{}{}\n\
          /** {}. It may hold secrets until `clear`. */\nexport class {own} extends Operation {{\n  constructor() {{\n    \
          super(new Network(code, INPUTS, OUTPUTS), OPERATION);\n  }}\n",
         spec.title.replace('\n', " "),
+        imported.join(", "),
         file_name(spec),
         natives(module),
         ports(module),
@@ -148,12 +197,11 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network, mod
     );
     for method in methods(spec) {
         let names: Vec<&str> = method.given.iter().map(|own| own.name.as_str()).collect();
-        let mut signature = if method.is_plain() {
-            names.join(", ")
-        } else if method.given.iter().all(|own| own.optional) {
-            format!("{{ {} }} = {{}}", names.join(", "))
+        let (mut signature, taken) = if method.is_plain() {
+            (names.join(", "), String::new())
         } else {
-            format!("{{ {} }}", names.join(", "))
+            let usual = if method.given.iter().all(|own| own.optional) { " = {}" } else { "" };
+            (format!("strings{usual}"), format!("    const {{ {} }} = properties(strings);\n", names.join(", ")))
         };
         let strings: Vec<String> = method.given.iter().map(|own| format!("{}: {}", own.number, own.name)).collect();
         let strings = if strings.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", strings.join(", ")) };
@@ -178,16 +226,77 @@ pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network, mod
         };
         let _ = write!(
             text,
-            "\n  /** {} */\n  {}({signature}) {{\n{body}  }}\n",
+            "\n  /** {} */\n  {}({signature}) {{\n{taken}{body}  }}\n",
             comment(&describe(spec, method.function, &SPELLING)),
             method.name
         );
     }
-    text + "}\n"
+    text.push_str("}\n");
+    if let Some((once, message)) = once.zip(message(spec)) {
+        let body = match is_keyed {
+            true => {
+                let given = if message.is_plain() { "strings.input" } else { "strings" };
+                format!(
+                    "strings) {{\n  const {{ key }} = properties(strings);\n  return once({own}, (own) => {{\n    own.key(key);\n    \
+                     return own.message({given});\n  }});\n"
+                )
+            }
+            false => {
+                let given = if message.is_plain() { "input" } else { "strings" };
+                format!("{given}) {{\n  return once({own}, (own) => own.message({given}));\n")
+            }
+        };
+        let _ = write!(text, "\n/** {} */\nexport function {once}({body}}}\n", describe_once(spec));
+    }
+    text
+}
+
+/// The method for a whole message.
+fn message(spec: &OperationSpec) -> Option<Method<'_>> {
+    methods(spec).into_iter().find(|method| method.function == Function::Message)
+}
+
+/// What the function does that processes one message.
+fn describe_once(spec: &OperationSpec) -> String {
+    let key = spec.input(Role::Key).map_or(String::new(), |key| format!(" `key` has {}.", key.sizes));
+    let whole = describe(spec, Function::Message, &SPELLING);
+    comment(&format!("{whole}{key} It has a context of its own, which is cleared."))
+}
+
+/// What the function is given and gives, as its README calls it: `sha256(input)`.
+pub(super) fn call_once(spec: &OperationSpec, once: &str) -> Option<String> {
+    let message = message(spec)?;
+    let key = spec.input(Role::Key).map(|_| "key");
+    let given: Vec<&str> = key.into_iter().chain(message.given.iter().map(|own| own.name.as_str())).collect();
+    let given = given.join(", ");
+    let given = if message.is_plain() && key.is_none() { given } else { format!("{{ {given} }}") };
+    let made: Vec<&str> = message.made.iter().map(|own| own.name.as_str()).collect();
+    let made = match made.as_slice() {
+        [] => String::new(),
+        [one] => format!("const {one} = "),
+        several => format!("const {{ {} }} = ", several.join(", ")),
+    };
+    Some(format!("{made}{once}({given});"))
+}
+
+fn typed(own: &Own<'_>) -> String {
+    format!("{}{}: Bytes", own.name, if own.optional { "?" } else { "" })
+}
+
+/// The type of what comes out.
+fn result(method: &Method<'_>) -> String {
+    match method.made.as_slice() {
+        [] => "void".to_owned(),
+        [_] => "Uint8Array".to_owned(),
+        several => {
+            let listed: Vec<String> = several.iter().map(|own| format!("{}: Uint8Array", own.name)).collect();
+            format!("{{ {} }}", listed.join("; "))
+        }
+    }
 }
 
 /// The types of an operation.
-pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
+pub(super) fn types(head: &str, spec: &OperationSpec, once: Option<&str>) -> String {
     let mut text = format!(
         "{head}import type {{ Bytes }} from './message.js';\n\n/** {}. It may hold secrets until `clear`. */\n\
          export declare class {} {{\n  constructor();\n",
@@ -195,7 +304,6 @@ pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
         class_name(spec)
     );
     for method in methods(spec) {
-        let typed = |own: &Own<'_>| format!("{}{}: Bytes", own.name, if own.optional { "?" } else { "" });
         let given: Vec<String> = method.given.iter().map(typed).collect();
         let mut parameters = Vec::new();
         if method.function == Function::Generate {
@@ -207,14 +315,7 @@ pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
             let optional = if method.given.iter().all(|own| own.optional) { "?" } else { "" };
             parameters.push(format!("strings{optional}: {{ {} }}", given.join("; ")));
         }
-        let result = match method.made.as_slice() {
-            [] => "void".to_owned(),
-            [_] => "Uint8Array".to_owned(),
-            several => {
-                let listed: Vec<String> = several.iter().map(|own| format!("{}: Uint8Array", own.name)).collect();
-                format!("{{ {} }}", listed.join("; "))
-            }
-        };
+        let result = result(&method);
         let _ = write!(
             text,
             "\n  /** {} */\n  {}({}): {result};\n",
@@ -223,7 +324,25 @@ pub(super) fn types(head: &str, spec: &OperationSpec) -> String {
             parameters.join(", ")
         );
     }
-    text + "\n  /** Overwrites the context, which may hold secrets: nothing can be done with it any more. */\n  clear(): void;\n}\n"
+    text.push_str(
+        "\n  /** Overwrites the context, which may hold secrets: nothing can be done with it any more. */\n  clear(): void;\n}\n",
+    );
+    if let Some((once, message)) = once.zip(message(spec)) {
+        let mut given: Vec<String> = message.given.iter().map(typed).collect();
+        let keyed = spec.input(Role::Key).is_some();
+        if keyed {
+            given.insert(0, "key: Bytes".to_owned());
+        }
+        let given = given.join("; ");
+        let given = if message.is_plain() && !keyed { given } else { format!("strings: {{ {given} }}") };
+        let _ = write!(
+            text,
+            "\n/** {} */\nexport declare function {once}({given}): {};\n",
+            describe_once(spec),
+            result(&message)
+        );
+    }
+    text
 }
 
 /// The table that says which ports an operation has.

@@ -83,8 +83,7 @@ fn files(all: &[One]) -> Result<Files, String> {
         cases.push(case(at, &printed.lowered, &inputs));
         program.insert(format!("case_{at}.wasm"), printed.binary);
     }
-    program.insert(WRAPPER.0.into(), WRAPPER.1.into());
-    program.insert("package.json".into(), br#"{ "type": "module" }"#.to_vec());
+    program.extend(WRAPPER.map(|(name, text)| (name.to_owned(), text.into())));
     program.insert("main.js".into(), RUNNER.into());
     program.insert("cases.json".into(), format!("[{}]", cases.join(",\n")).into_bytes());
     Ok(program)

@@ -1,0 +1,3 @@
+// What `#files` is without Node.js: everything is fetched.
+
+export const readFile = undefined;

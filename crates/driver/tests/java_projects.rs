@@ -127,6 +127,35 @@ fn programs_are_served_without_knowing_it() {
     folder.run(Command::new("java").arg("-cp").arg(project.join("build/classes")).arg("Program.java"));
 }
 
+/// Archives are modules under a name of their own, with the services of the provider, and go with sources and documentation.
+#[test]
+fn archives_are_modules() {
+    if !tools_are_here() || !is_here("jar") || !is_here("javadoc") {
+        return;
+    }
+    let folder = Folder::new();
+    let project = folder.build("java", &["aes128", "--operation", "ctr", "--unfused"]);
+    let said = folder.run(Command::new("make").arg("-s").arg("-C").arg(&project).arg("jars"));
+    assert!(!said.contains("warning"), "{said}");
+    let archive = project.join("build/aes128-0.1.0.jar");
+    let described = folder.run(Command::new("java").arg("-p").arg(&archive).args(["-d", "headrace.aes128"]));
+    for line in ["headrace.aes128 automatic", "provides java.security.Provider with headrace.aes128.Aes128Provider"] {
+        assert!(described.contains(line), "{described}");
+    }
+    let listed = |kind: &str| {
+        let archive = project.join(format!("build/aes128-0.1.0{kind}.jar"));
+        folder.run(Command::new("jar").arg("--list").arg("--file").arg(archive))
+    };
+    assert!(listed("").contains("aes128/Ctr.class") && !listed("").contains("Test"), "{}", listed(""));
+    assert!(listed("-sources").contains("aes128/Ctr.java") && listed("-javadoc").contains("aes128/Ctr.html"));
+    folder.write("Program.java", PROGRAM);
+    let mut java = Command::new("java");
+    folder.run(java.arg("-p").arg(&archive).args(["--add-modules", "headrace.aes128", "Program.java"]));
+    // Of Maven, which fetches what it does that with.
+    let pom = std::fs::read_to_string(project.join("pom.xml")).expect("it is a project of Maven");
+    assert!(pom.contains("<Automatic-Module-Name>headrace.aes128<"), "{pom}");
+}
+
 /// What programs for the JDK write besides: names that do not follow from those of the library, parameters that are handed on.
 const NAMES: &str = r#"
 import java.nio.ByteBuffer;

@@ -54,9 +54,9 @@ impl Project {
     fn finish(mut self, about: &str, command: &str, test: &str, usage: &str) -> Files {
         let name = self.package.trim_start_matches("headrace.").to_owned();
         let mut add = |path: &str, text: String| self.files.insert(path.into(), text.into_bytes());
-        add("pom.xml", pom(&name, about));
-        add("Makefile", makefile(&format!("{}.{test}", self.package)));
-        add("README.md", readme(&name, about, command, usage));
+        add("pom.xml", pom(&self.package, &name, about));
+        add("Makefile", makefile(&self.package, &name, test));
+        add("README.md", readme(&self.package, &name, about, command, usage));
         self.files
     }
 }
@@ -69,14 +69,19 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn pom(name: &str, about: &str) -> String {
+/// The version of projects.
+const VERSION: &str = "0.1.0";
+
+/// Archives are modules of the name of their package. What is published goes with its sources and its documentation, by plugins
+/// that no other build has to fetch.
+fn pom(package: &str, name: &str, about: &str) -> String {
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://maven.apache.org/POM/4.0.0 http://maven.apache.org/xsd/maven-4.0.0.xsd">
   <modelVersion>4.0.0</modelVersion>
   <groupId>headrace</groupId>
   <artifactId>{name}</artifactId>
-  <version>0.1.0</version>
+  <version>{VERSION}</version>
   <description>{}</description>
   <properties>
     <!-- The compiler plugin that Maven 3.8 takes knows no release. -->
@@ -85,6 +90,51 @@ fn pom(name: &str, about: &str) -> String {
     <maven.compiler.release>17</maven.compiler.release>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
+  <build>
+    <plugins>
+      <plugin>
+        <artifactId>maven-jar-plugin</artifactId>
+        <configuration>
+          <archive>
+            <manifestEntries>
+              <Automatic-Module-Name>{package}</Automatic-Module-Name>
+            </manifestEntries>
+          </archive>
+        </configuration>
+      </plugin>
+    </plugins>
+  </build>
+  <profiles>
+    <profile>
+      <id>publish</id>
+      <build>
+        <plugins>
+          <plugin>
+            <artifactId>maven-source-plugin</artifactId>
+            <version>3.3.1</version>
+            <executions>
+              <execution>
+                <goals>
+                  <goal>jar-no-fork</goal>
+                </goals>
+              </execution>
+            </executions>
+          </plugin>
+          <plugin>
+            <artifactId>maven-javadoc-plugin</artifactId>
+            <version>3.11.2</version>
+            <executions>
+              <execution>
+                <goals>
+                  <goal>jar</goal>
+                </goals>
+              </execution>
+            </executions>
+          </plugin>
+        </plugins>
+      </build>
+    </profile>
+  </profiles>
 </project>
 "#,
         escaped(about)
@@ -92,26 +142,40 @@ fn pom(name: &str, about: &str) -> String {
 }
 
 /// What needs a JDK and nothing else.
-fn makefile(test: &str) -> String {
+fn makefile(package: &str, name: &str, test: &str) -> String {
     format!(
         "# For those without Maven: needs a JDK alone.\n\
-         JAVAC = javac\nJAVA = java\nJAVACFLAGS = -Xlint:all -Werror\n\
-         SOURCES := $(shell find src -name '*.java')\n\n\
-         test: build/compiled\n\t$(JAVA) -cp build/classes {test}\n\n\
+         JAVAC = javac\nJAVA = java\nJAR = jar\nJAVADOC = javadoc\nJAVACFLAGS = -Xlint:all -Werror\n\
+         SOURCES := $(shell find src -name '*.java')\nMAIN := $(filter src/main/%, $(SOURCES))\nARCHIVE = build/{name}-{VERSION}\n\n\
+         test: build/compiled\n\t$(JAVA) -cp build/classes {package}.{test}\n\n\
+         # An archive, its sources, its documentation.\njars: build/archived\n\n\
          build/compiled: $(SOURCES)\n\trm -rf build\n\tmkdir -p build/classes\n\
          \t$(JAVAC) --release 17 -encoding UTF-8 $(JAVACFLAGS) -d build/classes $(SOURCES)\n\
          \tfor folder in src/*/resources; do if [ -d $$folder ]; then cp -R $$folder/. build/classes; fi; done\n\
          \ttouch $@\n\n\
-         clean:\n\trm -rf build\n\n.PHONY: test clean\n"
+         build/archived: build/compiled\n\trm -rf build/main build/sources build/documentation\n\
+         \tmkdir -p build/main build/sources\n\
+         \t$(JAVAC) --release 17 -encoding UTF-8 $(JAVACFLAGS) -d build/main $(MAIN)\n\
+         \tcp -R src/main/java/. build/sources\n\
+         \tif [ -d src/main/resources ]; then for to in main sources; do cp -R src/main/resources/. build/$$to; done; fi\n\
+         \techo 'Automatic-Module-Name: {package}' >build/manifest\n\
+         \t$(JAR) --create --file $(ARCHIVE).jar --manifest build/manifest -C build/main .\n\
+         \t$(JAR) --create --file $(ARCHIVE)-sources.jar -C build/sources .\n\
+         \t$(JAVADOC) --release 17 -encoding UTF-8 -quiet -Xdoclint:all,-missing -Werror -d build/documentation $(MAIN)\n\
+         \t$(JAR) --create --file $(ARCHIVE)-javadoc.jar -C build/documentation .\n\
+         \ttouch $@\n\n\
+         clean:\n\trm -rf build\n\n.PHONY: test jars clean\n"
     )
 }
 
-fn readme(name: &str, about: &str, command: &str, usage: &str) -> String {
+fn readme(package: &str, name: &str, about: &str, command: &str, usage: &str) -> String {
     format!(
         "# {name}\n\n{about} Made by `{command}`.\n\n\
          Java 17, no dependency. All state of a network, and all arrays that it works in, are in one object, which is overwritten\n\
          when it is destroyed; copies that the virtual machine makes when it moves objects are not reached.\n\n\
-         {usage}```\nmvn test      # or, with a JDK alone:\nmake test\n```\n"
+         {usage}```\nmvn test                  # or, with a JDK alone:\nmake test\n```\n\n\
+         `make jars`, or `mvn -P publish package`, archives classes, sources and documentation: `{name}-{VERSION}.jar`, which is the\n\
+         module `{package}` on a module path, `{name}-{VERSION}-sources.jar`, `{name}-{VERSION}-javadoc.jar`.\n"
     )
 }
 

@@ -4,22 +4,36 @@
 mod projects;
 
 use projects::{Folder, sample};
-use std::path::Path;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds a crate and runs its test, in a target folder for all; gives what the test said.
-fn built_and_run(folder: &Folder, what: &[&str]) -> String {
+/// Builds a crate and runs its test, in a target folder for all; gives it, and what the test said.
+fn built_and_run(folder: &Folder, what: &[&str]) -> (PathBuf, String) {
     let project = folder.build("rust", what);
     pin(&project);
     let said = cargo(folder, &project, &["test", "--offline"]);
     assert!(!said.contains("warning"), "{what:?}:\n{said}");
-    said
+    (project, said)
 }
 
 /// Crates of traits have the versions that the workspace has, which are there when its tests run.
 fn pin(project: &Path) {
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
     std::fs::copy(lock, project.join("Cargo.lock")).expect("the workspace has a lock file");
+}
+
+/// What the README of a crate shows does what it is shown for.
+fn run_examples(folder: &Folder, project: &Path) {
+    let readme = std::fs::read_to_string(project.join("README.md")).expect("it has a README");
+    let mut tests = String::from("#![allow(unused)]\n");
+    for (at, rest) in readme.split("```rust\n").skip(1).enumerate() {
+        let (example, _) = rest.split_once("```").expect("examples end");
+        let _ = write!(tests, "\n#[test]\nfn example_{at}() {{\n{example}}}\n");
+    }
+    std::fs::write(project.join("tests/readme.rs"), tests).expect("the folder is writable");
+    let said = cargo(folder, project, &["test", "--offline", "--test", "readme"]);
+    assert!(said.contains("test result: ok. 2 passed") && !said.contains("warning"), "{readme}\n{said}");
 }
 
 fn cargo(folder: &Folder, project: &Path, arguments: &[&str]) -> String {
@@ -29,10 +43,11 @@ fn cargo(folder: &Folder, project: &Path, arguments: &[&str]) -> String {
 }
 
 /// The same, which must test something.
-fn built_and_tested(folder: &Folder, what: &[&str]) {
-    let said = built_and_run(folder, what);
+fn built_and_tested(folder: &Folder, what: &[&str]) -> PathBuf {
+    let (project, said) = built_and_run(folder, what);
     let passed = |line: &&str| line.starts_with("test result: ok. ") && !line.contains(" 0 passed");
     assert!(said.lines().any(|line| passed(&line)), "{what:?} tests nothing:\n{said}");
+    project
 }
 
 #[test]
@@ -47,7 +62,10 @@ fn operations_of_every_shape_give_known_answers() {
         &["aes128-cmac", "--unfused"],
         &["ctr-drbg-aes128", "--unfused"],
     ]) {
-        built_and_tested(&folder, what);
+        let project = built_and_tested(&folder, what);
+        if !what[0].contains("drbg") {
+            run_examples(&folder, &project);
+        }
     }
 }
 
@@ -62,8 +80,9 @@ fn known_answers_hold_through_traits() {
         &["aes128-gmac", "--unfused"],
         &["aes128-ccm", "--unfused"],
     ] {
-        let said = built_and_run(&folder, what);
+        let (project, said) = built_and_run(&folder, what);
         assert!(through_traits(&said), "{what:?}:\n{said}");
+        run_examples(&folder, &project);
     }
     let project = folder.build("rust", &["hmac-sha256", "--unfused"]);
     pin(&project);
@@ -73,6 +92,25 @@ fn known_answers_hold_through_traits() {
     assert_eq!(tree.lines().count(), 1, "{tree}");
     let said = cargo(&folder, &project, &["test", "--offline", "--features", "zeroize"]);
     assert!(through_traits(&said), "{said}");
+    run_examples(&folder, &project);
+}
+
+/// Strict lints of a workspace find nothing in a crate that is printed.
+#[test]
+fn strict_lints_are_quiet() {
+    let clippy = Command::new(env!("CARGO")).args(["clippy", "--version"]).output();
+    if !clippy.is_ok_and(|output| output.status.success()) {
+        eprintln!("not run: no clippy");
+        return;
+    }
+    let folder = Folder::new();
+    let pedantic = ["clippy", "--offline", "--all-targets", "--all-features", "--", "-W", "clippy::pedantic"];
+    for what in [&["sha256", "--unfused"][..], &["chacha20"], &folder.write_tells()] {
+        let project = folder.build("rust", what);
+        pin(&project);
+        let said = cargo(&folder, &project, &pedantic);
+        assert!(!said.contains("warning"), "{what:?}:\n{said}");
+    }
 }
 
 /// What no trait can say is left out, and the README says why.
@@ -119,6 +157,8 @@ fn a_program_written_against_traits_uses_generated_crates() {
         "fingerprint ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
         "seal        5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
         "seal        923598ca6d64af2a5dba79dcd021a8a0fe5c5f557519adaaf0ad532d4506dd30",
+        "the same    5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+        "the same    923598ca6d64af2a5dba79dcd021a8a0fe5c5f557519adaaf0ad532d4506dd30",
         "scrambled   69c4e0d86a7b0430d8cdb78070b4c55a, read again: true",
         "noise       76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7",
         "envelope    0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf",

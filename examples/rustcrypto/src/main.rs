@@ -7,6 +7,7 @@ use std::error::Error;
 use aes128::Aes128;
 use aes128_gcm::Aes128Gcm;
 use chacha20::Chacha20;
+use hmac::SimpleHmac;
 use hmac_sha256::HmacSha256;
 use sha256::Sha256;
 
@@ -14,6 +15,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("fingerprint {}", letters::fingerprint::<Sha256>(b"abc"));
     for seal in letters::seals::<HmacSha256>(b"Jefe", &[b"what do ya want for nothing?", b""])? {
         println!("seal        {seal}");
+    }
+    // The same code, which another crate makes of the hash.
+    for seal in letters::seals::<SimpleHmac<Sha256>>(b"Jefe", &[b"what do ya want for nothing?", b""])? {
+        println!("the same    {seal}");
     }
     let counting: Vec<u8> = (0..16).collect();
     let line: Vec<u8> = (0..16).map(|i| i * 0x11).collect();

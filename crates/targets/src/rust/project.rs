@@ -145,10 +145,13 @@ pub fn of_operations(
     let test = answers::of_operations(&head, &name, operations, known) + &through_traits;
     files.insert("tests/known_answers.rs".into(), test.into_bytes());
     files.insert("Cargo.toml".into(), manifest(&name, &about, &rustcrypto::manifest(&traits)).into_bytes());
-    let more = rustcrypto::readme(&specs, &traits);
+    let more = rustcrypto::readme(&name, &specs, &traits);
     let types: Vec<String> = specs.iter().map(|spec| shape::type_name(spec)).collect();
     let braces = if let [one] = &types[..] { one.clone() } else { format!("{{{}}}", types.join(", ")) };
-    let example = format!("use {name}::{braces};\n");
+    let made = types.first().map_or(String::new(), |own| {
+        format!("\n// Its methods: `cargo doc --open`.\nlet mut context = Box::new({own}::new());\n")
+    });
+    let example = format!("use {name}::{braces};\n{made}");
     files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
     files.insert("README.md".into(), readme(&name, &about, &options.command, &example, &more).into_bytes());
     Ok(files)

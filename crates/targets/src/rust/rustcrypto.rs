@@ -249,8 +249,62 @@ pub(super) fn manifest(traits: &Traits) -> String {
     )
 }
 
+/// How a program of somebody else makes and calls a type.
+fn example(crate_name: &str, of: &TraitType) -> String {
+    let (own, from) = (&of.name, of.trait_crate().name());
+    let (made_by, lengths, given) = match of.init {
+        Init::Default => ("", String::new(), String::new()),
+        Init::Key(key) => ("KeyInit", format!("let key = [0u8; {key}];\n"), "&key.into()".to_owned()),
+        Init::KeyAndString(key, role, length) => {
+            let string = string_constant(role).to_lowercase();
+            let lengths = format!("let key = [0u8; {key}];\nlet {string} = [0u8; {length}];\n");
+            ("KeyIvInit", lengths, format!("&key.into(), &{string}.into()"))
+        }
+    };
+    let made = |name: &str| format!("let {name} = {own}::new({given});\n");
+    let (called_by, calls) = match of.does {
+        Does::Blocks { size } => {
+            let (called, method) =
+                if of.part("encrypt").is_some() { ("Encrypt", "encrypt") } else { ("Decrypt", "decrypt") };
+            let calls = format!("let mut block = [0u8; {size}].into();\ncipher.{method}_block(&mut block);\n");
+            (format!("BlockCipher{called}"), made("cipher") + &calls)
+        }
+        Does::Mode { size, decrypts } => {
+            let (called, method) = if decrypts { ("Decrypt", "decrypt") } else { ("Encrypt", "encrypt") };
+            let calls = format!("let mut block = [0u8; {size}].into();\ncipher.{method}_block(&mut block);\n");
+            (format!("BlockMode{called}"), made("mut cipher") + &calls)
+        }
+        Does::Stream => {
+            let calls = "let mut text = *b\"a message\";\ncipher.apply_keystream(&mut text);\n";
+            ("StreamCipher".to_owned(), made("mut cipher") + calls)
+        }
+        Does::Digest { .. } => ("Digest".to_owned(), format!("let digest = {own}::digest(b\"a message\");\n")),
+        Does::Tag { .. } => {
+            let calls = "mac.update(b\"a message\");\nlet tag = mac.finalize().into_bytes();\n";
+            ("Mac".to_owned(), made("mut mac") + calls)
+        }
+        Does::Authenticated { string, nonce, .. } => {
+            let string = string_constant(string).to_lowercase();
+            let calls = format!(
+                "let {string} = [0u8; {nonce}];\nlet mut text = *b\"a message\";\n\
+                 let tag = cipher.encrypt_inout_detached(&{string}.into(), b\"beside it\", text.as_mut_slice().into());\n\
+                 let tag = tag.expect(\"texts of this length are encrypted\");\n"
+            );
+            ("AeadInOut".to_owned(), made("cipher") + &calls)
+        }
+    };
+    let made_by = match (made_by, of.trait_crate()) {
+        ("", _) => String::new(),
+        // `digest` does not export this one itself.
+        ("KeyIvInit", TraitCrate::Digest) => ", common::KeyIvInit".to_owned(),
+        (made_by, _) => format!(", {made_by}"),
+    };
+    let traits = if made_by.is_empty() { called_by } else { format!("{{{called_by}{made_by}}}") };
+    format!("```rust\nuse {crate_name}::{own};\nuse {crate_name}::{from}::{traits};\n\n{lengths}{calls}```\n")
+}
+
 /// What the README says of them.
-pub(super) fn readme(operations: &[&OperationSpec], traits: &Traits) -> String {
+pub(super) fn readme(crate_name: &str, operations: &[&OperationSpec], traits: &Traits) -> String {
     let mut text = String::new();
     if !traits.types.is_empty() {
         let names: Vec<String> = traits.crates().iter().map(|known| format!("`{}`", known.name())).collect();
@@ -258,9 +312,10 @@ pub(super) fn readme(operations: &[&OperationSpec], traits: &Traits) -> String {
             text,
             "\n## Traits of RustCrypto\n\nThe feature `rustcrypto`, which is on unless `default-features = false`, has types \
              for programs that are written against\nthe traits of {}, which the crate exports again. No other feature brings \
-             dependencies but `zeroize`,\nby whose trait `ZeroizeOnDrop` types say that they clear themselves.\n\n\
+             dependencies but `zeroize`,\nby whose trait `ZeroizeOnDrop` types say that they clear themselves.\n\n{}\n\
              | type | operations | traits | |\n| --- | --- | --- | --- |\n",
-            names.join(" and ")
+            names.join(" and "),
+            traits.types.first().map_or(String::new(), |of| example(crate_name, of))
         );
         for of in &traits.types {
             let listed: Vec<String> =

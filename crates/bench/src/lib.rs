@@ -16,6 +16,7 @@ pub mod reference;
 pub mod report;
 pub mod results;
 pub mod rules;
+pub mod summary;
 pub mod tables;
 pub mod target_rules;
 pub mod verdict;

@@ -6,6 +6,9 @@ use crate::tables::{figure, figure_of, machine};
 use plotters::prelude::*;
 use std::fmt::Write as _;
 
+/// Rows of verdicts are long: they take the width that there is, and scroll where that is too little.
+const OWN_STYLE: &str = "body { max-width: 92rem; } p, h2 { overflow-wrap: anywhere; } .verdicts { font-size: .88rem; } .verdicts td:not(.n) { min-width: 6rem; }\n";
+
 /// Size of a plot.
 const PLOT: (u32, u32) = (760, 420);
 
@@ -28,7 +31,7 @@ const OTHERS: [RGBColor; 6] = [
 pub fn page(results: &Results) -> Result<String, String> {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Headrace beside other libraries</title><style>{STYLE}</style></head><body>\n<h1>Headrace beside other libraries</h1>\n<p class=\"lead\">{}</p>\n",
+         <title>Headrace beside other libraries</title><style>{STYLE}{OWN_STYLE}</style></head><body>\n<h1>Headrace beside other libraries</h1>\n<p class=\"lead\">{}</p>\n",
         escape(&machine(results))
     );
     verdicts(&mut page, results);
@@ -60,7 +63,7 @@ fn verdicts(page: &mut String, results: &Results) {
     let _ = write!(
         page,
         "<h2>What must be reached</h2>\n<p>{} goals reached, {} musts reached, {} missed, {} not measured, {} wrong. A ratio is the other side's cycles over ours: above 1 we are ahead.</p>\n\
-         <table><thead><tr><th>row</th><th>operation</th><th class=\"n\">bytes</th><th class=\"n\">ours, cycles/byte</th><th>best other</th><th class=\"n\">cycles/byte</th><th class=\"n\">ratio</th><th>must</th><th>goal</th><th></th></tr></thead><tbody>\n",
+         <div class=\"scroll\"><table class=\"verdicts\"><thead><tr><th>row</th><th>operation</th><th class=\"n\">bytes</th><th class=\"n\">ours, cycles/byte</th><th>best other</th><th class=\"n\">cycles/byte</th><th class=\"n\">ratio</th><th>must</th><th>goal</th><th></th></tr></thead><tbody>\n",
         count(Status::Goal),
         count(Status::Must),
         count(Status::Missed),
@@ -95,14 +98,14 @@ fn verdicts(page: &mut String, results: &Results) {
             verdict.status.word()
         );
     }
-    page.push_str("</tbody></table>\n");
+    page.push_str("</tbody></table></div>\n");
 }
 
 fn ratios(page: &mut String, results: &Results) {
     if results.ratios.is_empty() {
         return;
     }
-    page.push_str("<table><thead><tr><th>what</th><th>compiled by</th><th class=\"n\">measured</th><th class=\"n\">goal</th><th></th></tr></thead><tbody>\n");
+    page.push_str("<div class=\"scroll\"><table><thead><tr><th>what</th><th>compiled by</th><th class=\"n\">measured</th><th class=\"n\">goal</th><th></th></tr></thead><tbody>\n");
     for ratio in &results.ratios {
         let (class, word) = if ratio.is_met() { ("yes", "reached") } else { ("no", "missed") };
         let _ = writeln!(
@@ -116,7 +119,7 @@ fn ratios(page: &mut String, results: &Results) {
             figure(ratio.goal)
         );
     }
-    page.push_str("</tbody></table>\n");
+    page.push_str("</tbody></table></div>\n");
 }
 
 /// The name of a row in a plot.
@@ -146,7 +149,7 @@ fn operation(page: &mut String, rows: &[&Row], streams: u32, pieces: u64) -> Res
     at_size.sort_by(|a, b| order(a).total_cmp(&order(b)));
     let _ = write!(
         page,
-        "<h2>{}</h2>\n<table><thead><tr><th>{size} bytes</th><th>compiled by</th><th class=\"n\">cycles/byte</th><th class=\"n\">best</th><th class=\"n\">MB/s</th><th class=\"n\">spread</th><th>MB/s</th></tr></thead><tbody>\n",
+        "<h2>{}</h2>\n<div class=\"scroll\"><table><thead><tr><th>{size} bytes</th><th>compiled by</th><th class=\"n\">cycles/byte</th><th class=\"n\">best</th><th class=\"n\">MB/s</th><th class=\"n\">spread</th><th>MB/s</th></tr></thead><tbody>\n",
         escape(&title)
     );
     let fastest = at_size.iter().filter_map(|row| row.mb_per_s_median).fold(0.0, f64::max);
@@ -163,7 +166,7 @@ fn operation(page: &mut String, rows: &[&Row], streams: u32, pieces: u64) -> Res
             row.mb_per_s_median.map_or(0.0, |speed| 100.0 * speed / fastest)
         );
     }
-    page.push_str("</tbody></table>\n");
+    page.push_str("</tbody></table></div>\n");
     if rows.iter().any(|row| !row.separate_cycles.is_empty()) {
         let plot = separate_runs(rows).map_err(|error| error.to_string())?;
         let _ = writeln!(page, "<figure>{plot}</figure>");

@@ -43,6 +43,7 @@ h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin-to
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; } th, td { padding: .45rem .7rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { font-weight: 600; color: var(--soft); font-size: .88rem; } td.n, th.n { text-align: right; white-space: nowrap; } .yes, .no { white-space: nowrap; } .yes { color: var(--good); font-weight: 600; } .no { color: var(--bad); font-weight: 600; } .off { color: var(--soft); }
 .bar { background: var(--bar); height: .6rem; border-radius: .3rem; min-width: 2px; } td.graph { width: 22%; } figure { margin: 1rem 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; } code { font-size: .92em; }
+.scroll { overflow-x: auto; }
 ";
 
 /// The report of the demonstration. `picture` is SVG; `about` are paragraphs of plain text.

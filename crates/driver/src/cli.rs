@@ -167,7 +167,8 @@ path from the port to the place; `note`: up to machine or compiler; `follows`: b
     Graph(GraphArgs),
     /// Write the reference pages of the library
     #[command(after_help = "Examples:
-  headrace doc -o reference")]
+  headrace doc -o reference
+  headrace doc -o reference --results bench/results/referee.json")]
     Doc(DocArgs),
     /// Explain a diagnostic
     #[command(after_help = "Examples:
@@ -538,7 +539,7 @@ pub struct BenchArgs {
     /// Print the tables of earlier results instead of measuring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "compilers"])]
     pub table: Vec<PathBuf>,
-    /// Put the tables of earlier results between the marks of this document
+    /// Put the tables of earlier results between the marks of this document, and figures where marks ask for speeds
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath, requires = "table")]
     pub into: Option<PathBuf>,
 }
@@ -636,6 +637,9 @@ pub struct DocArgs {
     /// Folder to write
     #[arg(short = 'o', long = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
+    /// Results of `bench --json`: pages show what these say of an operation; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub results: Vec<PathBuf>,
     /// Replace files in the folder that this command did not write, or that were changed since
     #[arg(long)]
     pub force: bool,

@@ -4,6 +4,7 @@ mod outcomes;
 
 use outcomes::{folder, headrace, status, stderr, stdout, write};
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const KEY: &str = "hex:2b7e151628aed2a6abf7158809cf4f3c";
@@ -562,13 +563,30 @@ fn manual_pages_completions_and_reference_pages_are_written() {
         let output = headrace(folder.path(), &["completions", shell], b"");
         assert!(status(&output) == 0 && stdout(&output).contains("headrace"), "{shell}");
     }
-    let output = headrace(folder.path(), &["doc", "-o", "doc"], b"");
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/referee.json");
+    let results = results.to_str().expect("the path is a text");
+    let output = headrace(folder.path(), &["doc", "-o", "doc", "--results", results], b"");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
-    let page = fs::read_to_string(folder.path().join("doc/ctl-block-aes.html")).expect("it was written");
+    let read = |page: &str| fs::read_to_string(folder.path().join("doc").join(page)).expect("it was written");
+    let page = read("ctl-block-aes.html");
     assert!(page.contains("headrace use aes128 encrypt --key") && page.contains("<svg "));
     assert!(page.contains("constant-time") && page.contains("FIPS 197") && page.contains("Weaknesses"));
-    let page = fs::read_to_string(folder.path().join("doc/ctl-mode-ctr.html")).expect("it was written");
+    assert!(page.contains("<code>aes128 ctr</code>") && page.contains("<th>fastest other library</th>"));
+    let page = read("ctl-mode-ctr.html");
     assert!(page.contains("headrace use aes128 ctr --key") && page.contains("<svg "));
+    assert!(page.contains("MB/s, one core") && page.contains("the fastest other library"));
+    let page = read("ctl-aead-gcm.html");
+    assert!(page.contains("but for the variant <code>boolean</code>"), "weaknesses are sentences with code");
+    let index = read("index.html");
+    assert!(
+        index.contains("<input id=\"filter\"") && index.contains("<td>standard, lut, boolean (constant-time)</td>")
+    );
+    for page in fs::read_dir(folder.path().join("doc")).expect("it is there") {
+        let page = fs::read_to_string(page.expect("it can be listed").path()).unwrap_or_default();
+        assert_eq!(page.matches("<table>").count(), page.matches("<div class=\"scroll\"><table>").count());
+    }
+    let output = headrace(folder.path(), &["doc", "-o", "other", "--results", "no.json"], b"");
+    assert!(status(&output) != 0 && stderr(&output).contains("no.json") && !folder.path().join("other").exists());
 }
 
 #[test]

@@ -59,10 +59,6 @@ fn primitives(context: &mut Context) -> Outcome<Vec<Row>> {
         let of_mode = |name: &str| mode && manifest.operations.iter().any(|operation| operation.name == name);
         let specs: Vec<&OperationSpec> =
             library.operations().iter().filter(|spec| spec.folder == manifest.folder || of_mode(&spec.name)).collect();
-        let variant = |variant: &VariantSpec| match variant.constant_time {
-            true => format!("{} (constant-time)", variant.name),
-            false => variant.name.clone(),
-        };
         let mut about = format!("{}: {}, {}", manifest.title, manifest.shape.name(), manifest.standard);
         if !mode {
             about.push_str(&format!(
@@ -72,8 +68,7 @@ fn primitives(context: &mut Context) -> Outcome<Vec<Row>> {
         }
         about.push_str(&format!("\n  operations  {}", summary::operations(manifest, &specs).join(", ")));
         if !mode {
-            let variants = summary::unique(specs.iter().flat_map(|spec| &spec.variants).map(variant));
-            about.push_str(&format!("\n  variants    {}", variants.join(", ")));
+            about.push_str(&format!("\n  variants    {}", summary::variants(specs.iter().copied()).join(", ")));
         }
         if let Some(weaknesses) = &manifest.weaknesses {
             about.push_str(&format!("\n  weaknesses  {weaknesses}"));

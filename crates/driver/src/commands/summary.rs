@@ -41,6 +41,30 @@ fn both_directions(operations: &[String]) -> Vec<String> {
     shown.map(both).collect()
 }
 
+/// Most operations that are named as exceptions.
+const MOST_EXCEPTIONS: usize = 2;
+
+/// The variants of operations, each once, with what is known of their time.
+pub(super) fn variants<'l>(specs: impl Iterator<Item = &'l OperationSpec> + Clone) -> Vec<String> {
+    let all = || specs.clone().flat_map(|spec| spec.variants.iter().map(move |variant| (spec, variant)));
+    let told = |name: String| {
+        let named = |constant_time: bool| {
+            let mine = all().filter(|(_, variant)| variant.name == name && variant.constant_time == constant_time);
+            unique(mine.map(|(spec, _)| spec.name.clone()))
+        };
+        let (constant, other) = (named(true), named(false));
+        // Where an operation is among both, it depends on the parameter set.
+        let is_clear = other.len() <= MOST_EXCEPTIONS && !other.iter().any(|name| constant.contains(name));
+        match (constant.is_empty(), other.is_empty()) {
+            (true, _) => name,
+            (false, true) => format!("{name} (constant-time)"),
+            (false, false) if is_clear => format!("{name} (constant-time but for {})", other.join(" and ")),
+            (false, false) => format!("{name} (constant-time in part)"),
+        }
+    };
+    unique(all().map(|(_, variant)| variant.name.clone())).into_iter().map(told).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

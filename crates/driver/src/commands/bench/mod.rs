@@ -21,6 +21,7 @@ use headrace_bench::cycles;
 use headrace_bench::machine;
 use headrace_bench::page;
 use headrace_bench::results::{Machine, Ratio, Results, Row, Verdict};
+use headrace_bench::summary;
 use headrace_bench::tables;
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,14 +123,12 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
     if !only_referee {
         return Err(Failure::usage("`--resume` is about rows beside other libraries: name operations, or `referee`"));
     }
-    let wrong = |problem: String| Failure::wrong(format!("{}: {problem}", path.display()));
-    let read = fs::read_to_string(path).map_err(|error| wrong(describe(&error)))?;
-    let results = Results::from_json(&read).map_err(wrong)?;
+    let results = read_results(path)?;
     let old = &results.machine;
     if (&old.cpu, &old.commit) != (&machine.cpu, &machine.commit) {
         let problem: &str =
             "was measured on another machine or by another version; without `--resume` it is begun anew";
-        return Err(wrong(problem.into()));
+        return Err(Failure::wrong(format!("{}: {problem}", path.display())));
     }
     Ok(Measured {
         rows: results.rows,
@@ -186,24 +185,30 @@ fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String
 }
 
 fn show_earlier(arguments: &BenchArgs) -> Outcome {
+    let all = arguments.table.iter().map(|path| read_results(path)).collect::<Outcome<Vec<_>>>()?;
     let mut text = String::new();
-    let mut before: Option<Results> = None;
-    for path in &arguments.table {
-        let wrong = |problem: String| Failure::wrong(format!("{}: {problem}", path.display()));
-        let read = fs::read_to_string(path).map_err(|error| wrong(describe(&error)))?;
-        let results = Results::from_json(&read).map_err(wrong)?;
+    for (at, results) in all.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| &all[at]);
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&render(&results, before.as_ref(), true));
-        before = Some(results);
+        text.push_str(&render(results, before, true));
     }
-    if let (Some(path), Some(results)) = (&arguments.html, &before) {
+    if let (Some(path), Some(results)) = (&arguments.html, all.last()) {
         write_page(path, results)?;
     }
     let Some(document) = &arguments.into else { return output::print(text.as_bytes()) };
     let wrong = |problem: &str| Failure::wrong(format!("{}: {problem}", document.display()));
     let old = fs::read_to_string(document).map_err(|error| wrong(&describe(&error)))?;
-    let new = tables::replace(&old, "measurements", &text).ok_or_else(|| wrong("has no marks for measurements"))?;
+    let with_tables = tables::replace(&old, "measurements", &text);
+    let with_speeds = summary::renew(with_tables.as_ref().unwrap_or(&old), &all).map_err(|problem| wrong(&problem))?;
+    let new = with_speeds.or(with_tables).ok_or_else(|| wrong("has no marks for measurements or speeds"))?;
     write_file(document, new.as_bytes())
+}
+
+/// Results as `--json` wrote them.
+pub fn read_results(path: &Path) -> Outcome<Results> {
+    let wrong = |problem: String| Failure::wrong(format!("{}: {problem}", path.display()));
+    let read = fs::read_to_string(path).map_err(|error| wrong(describe(&error)))?;
+    Results::from_json(&read).map_err(wrong)
 }

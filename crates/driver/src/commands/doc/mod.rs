@@ -9,10 +9,11 @@ use crate::failure::{Failure, Outcome};
 use crate::picture;
 use crate::project_folder::{self, Beside};
 use crate::terminal::plural;
+use headrace_bench::results::Results;
 use headrace_library::catalog::{Library, OperationSpec};
 use headrace_library::manifest::{Manifest, Shape};
 use headrace_targets::project::Files;
-use page::{document, file_name, markdown, text};
+use page::{document, file_name, markdown, sentence, text};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -24,11 +25,12 @@ pub fn doc(context: &mut Context, arguments: &DocArgs) -> Outcome {
     let beside = if arguments.force { Beside::Force } else { Beside::Nothing };
     project_folder::check(&arguments.output, beside)?;
     let library = context.library()?;
+    let results = arguments.results.iter().map(|path| super::bench::read_results(path)).collect::<Outcome<Vec<_>>>()?;
     let mut pages = Files::new();
     let n_pages = library.manifests().len() + 1;
     for (at, manifest) in library.manifests().iter().enumerate() {
         context.terminal.status(&format!("{at} of {}", plural(n_pages, "page")));
-        let page = primitive_page(context, &library, manifest)?;
+        let page = primitive_page(context, &library, manifest, &results)?;
         pages.insert(file_name(manifest), page.into_bytes());
     }
     pages.insert("index.html".into(), sections::index(&library).into_bytes());
@@ -38,7 +40,12 @@ pub fn doc(context: &mut Context, arguments: &DocArgs) -> Outcome {
     Ok(())
 }
 
-fn primitive_page(context: &mut Context, library: &Library, manifest: &Manifest) -> Outcome<String> {
+fn primitive_page(
+    context: &mut Context,
+    library: &Library,
+    manifest: &Manifest,
+    results: &[Results],
+) -> Outcome<String> {
     let mut body = format!(
         "<p><a href=\"index.html\">Library</a> / {}</p>\n<h1>{}</h1>\n<p class=\"soft\">{}, {}</p>\n",
         text(&manifest.family),
@@ -47,7 +54,7 @@ fn primitive_page(context: &mut Context, library: &Library, manifest: &Manifest)
         text(&manifest.standard)
     );
     if let Some(weaknesses) = &manifest.weaknesses {
-        let _ = writeln!(body, "<p class=\"warning\"><strong>Weaknesses:</strong> {}</p>", text(weaknesses));
+        let _ = writeln!(body, "<p class=\"warning\"><strong>Weaknesses:</strong> {}</p>", sentence(weaknesses));
     }
     if let Some((_, Ok(readme))) = context.roots.text(&format!("{}/README.md", manifest.folder)) {
         let _ = writeln!(body, "<section class=\"readme\">{}</section>", markdown(&readme, library));
@@ -63,6 +70,7 @@ fn primitive_page(context: &mut Context, library: &Library, manifest: &Manifest)
                 library.operations().iter().find(|spec| spec.name == operation.name && !spec.variants.is_empty());
             if let Some(spec) = spec {
                 sections::ports(&mut body, &format!("{} {}", spec.set, spec.name), spec);
+                sections::speeds(&mut body, spec, results);
                 pictures(context, &mut body, spec, &mut drawn)?;
             }
         }
@@ -75,9 +83,10 @@ fn primitive_page(context: &mut Context, library: &Library, manifest: &Manifest)
             .partition(|spec| sections::mode_of(library, manifest, spec).is_none());
         for spec in own {
             sections::operation(&mut body, spec);
+            sections::speeds(&mut body, spec, results);
             pictures(context, &mut body, spec, &mut drawn)?;
         }
-        sections::modes_of_set(&mut body, library, manifest, &of_modes);
+        sections::modes_of_set(&mut body, library, manifest, &of_modes, results);
     }
     Ok(document(&manifest.title, &body))
 }

@@ -10,10 +10,17 @@ const STYLE: &str = "
 @media (prefers-color-scheme: dark) { :root { --ink: #e8edf3; --soft: #9aa9ba; --line: #334150; --paper: #12181f; --code: #1b242e; --link: #7fb4ef; } }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem; margin: 2rem auto; padding: 0 1.2rem; }
 a { color: var(--link); } h1 { margin-bottom: 0; } h2 { margin-top: 2.2rem; } h3 { margin-top: 1.6rem; } .soft { color: var(--soft); }
-table { border-collapse: collapse; } th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); font-weight: 600; font-size: .9rem; } code, pre { background: var(--code); border-radius: .25rem; } code { padding: .05rem .3rem; } pre { padding: .7rem 1rem; overflow-x: auto; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { color: var(--soft); font-weight: 600; font-size: .9rem; } td.n, th.n { text-align: right; white-space: nowrap; } p, li, h1, h2, h3 { overflow-wrap: anywhere; } code, pre { background: var(--code); border-radius: .25rem; } code { padding: .05rem .3rem; } td code { white-space: nowrap; } pre { padding: .7rem 1rem; overflow-x: auto; }
 figure { margin: 1rem 0; overflow-x: auto; } figure svg { height: auto; } .warning { border-left: 4px solid #c77700; padding-left: .8rem; }
+input { font: inherit; color: inherit; background: var(--code); border: 1px solid var(--line); border-radius: .3rem; padding: .35rem .6rem; width: min(26rem, 100%); box-sizing: border-box; }
 ";
+
+/// What every table begins with: one that is too wide scrolls in its own box.
+pub(super) const TABLE: &str = "<div class=\"scroll\"><table>";
+
+/// What every table ends with.
+pub(super) const TABLE_END: &str = "</table></div>\n";
 
 /// A text in HTML.
 pub(super) fn text(text: &str) -> String {
@@ -61,6 +68,22 @@ pub(super) fn markdown(readme: &str, library: &Library) -> String {
     });
     let mut out = String::new();
     html::push_html(&mut out, events);
+    // What the README says is escaped by now, so that these are its tables.
+    out.replace("<table>", TABLE).replace("</table>\n", TABLE_END)
+}
+
+/// A sentence with code and emphasis, as part of a paragraph.
+pub(super) fn sentence(text: &str) -> String {
+    let events = Parser::new(text)
+        .filter(|event| !matches!(event, Event::Start(Tag::Paragraph) | Event::End(TagEnd::Paragraph)));
+    let mut out = String::new();
+    html::push_html(
+        &mut out,
+        events.map(|event| match event {
+            Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+            event => event,
+        }),
+    );
     out
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renews everything in documents that is generated: the table of what works, the picture, the tables of measurements.
+# Renews everything in documents that is generated: tables of the library and of what works, pictures, measurements.
 # Usage: scripts/docs.sh HEADRACE
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,4 +18,5 @@ if ls bench/results/*.json >/dev/null 2>&1; then
     set --
     for result in bench/results/*.json; do set -- "$@" --table "$result"; done
     "$headrace" bench "$@" --into docs/measurements.md
+    "$headrace" bench --table bench/results/referee.json --into README.md
 fi

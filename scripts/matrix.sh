@@ -47,7 +47,7 @@ tried() { # tried NAME COMMAND…: whether it passed
     return $ended
 }
 
-into="--into README.md --into docs/known-answers.md"
+into="--into docs/known-answers.md"
 groups=${*:-$("$headrace" list targets --json | python3 -c '
 import json, sys
 print(*(row["name"] for row in json.load(sys.stdin) if row["details"]["known_answers"]), sep=",")

@@ -90,8 +90,9 @@ fn parts_use_only_what_the_architecture_says() {
 }
 
 #[test]
-fn the_table_of_what_works_has_every_parameter_set() {
-    let (table, details) = (read("README.md"), read("docs/known-answers.md"));
+fn tables_have_every_parameter_set() {
+    let (readme, details) = (read("README.md"), read("docs/known-answers.md"));
+    let works = details.split("<!-- generated: known-answers -->").next().unwrap_or_default();
     let listed = Command::new(env!("CARGO_BIN_EXE_headrace")).args(["list", "primitives", "--json"]).output();
     let listed: serde_json::Value = serde_json::from_slice(&listed.expect("it runs").stdout).expect("it is JSON");
     let rows = listed.as_array().expect("it is a list");
@@ -102,27 +103,80 @@ fn the_table_of_what_works_has_every_parameter_set() {
         .collect();
     assert!(!operations.is_empty());
     for (set, operation) in operations {
-        assert!(table.contains(&format!("`{set}`")), "README.md has no row for `{set}`; run `make docs`");
+        for (document, table) in [("README.md", readme.as_str()), ("docs/known-answers.md", works)] {
+            assert!(table.contains(&format!("`{set}`")), "{document} has no row for `{set}`; run `make docs`");
+        }
         let row = format!("| `{set}` | {operation} |");
         assert!(details.contains(&row), "docs/known-answers.md has no row for `{set} {operation}`; run `make docs`");
     }
 }
 
+/// A document whose tables of measurements are renewed from these results.
+fn renewed(document: &str, results: &[PathBuf]) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let copy = folder.path().join("document.md");
+    fs::write(&copy, read(document)).expect("the folder is writable");
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_headrace"));
+    bench.arg("bench").args(results.iter().flat_map(|path| [Path::new("--table"), path])).arg("--into").arg(&copy);
+    assert!(bench.status().expect("it runs").success());
+    fs::read_to_string(&copy).expect("it was written")
+}
+
 #[test]
 fn measurements_are_what_the_results_say() {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let copy = folder.path().join("measurements.md");
-    let text = read("docs/measurements.md");
-    fs::write(&copy, &text).expect("the folder is writable");
     let results = fs::read_dir(root().join("bench/results")).expect("there are results");
     let mut results: Vec<_> = results.filter_map(|entry| Some(entry.ok()?.path())).collect();
     results.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     results.sort();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_headrace"));
-    bench.arg("bench").args(results.iter().flat_map(|path| [Path::new("--table"), path])).arg("--into").arg(&copy);
-    assert!(bench.status().expect("it runs").success());
-    let renewed = fs::read_to_string(&copy).expect("it was written");
-    assert!(renewed == text, "docs/measurements.md is not what bench/results say; run `make docs`");
+    let referee = root().join("bench/results/referee.json");
+    for (document, results) in [("docs/measurements.md", results), ("README.md", vec![referee])] {
+        let is_same = renewed(document, &results) == read(document);
+        assert!(is_same, "{document} is not what bench/results say; run `make docs`");
+    }
+}
+
+/// What documents show of the library stands there.
+#[test]
+fn excerpts_are_of_the_files_that_are_named() {
+    let text = read("README.md");
+    let parts: Vec<&str> = text.split("```").collect();
+    let mut n_excerpts = 0;
+    for (at, block) in parts.iter().enumerate().skip(1).step_by(2) {
+        let Some(excerpt) = block.strip_prefix("cal library\n") else { continue };
+        let path = parts[at - 1].rsplit('`').nth(1).expect("the text before names the file");
+        assert!(read(path).contains(excerpt), "README.md shows what `{path}` does not have");
+        n_excerpts += 1;
+    }
+    assert!(n_excerpts > 0);
+}
+
+/// What READMEs of primitives say of the time of variants is what their manifests say.
+#[test]
+fn readmes_call_those_variants_constant_time_that_are() {
+    let listed = Command::new(env!("CARGO_BIN_EXE_headrace")).args(["list", "primitives", "--json"]).output();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.expect("it runs").stdout).expect("it is JSON");
+    let mut n_claims = 0;
+    for row in listed.as_array().expect("it is a list") {
+        let (folder, operations) = (row["name"].as_str().expect("a folder"), &row["details"]["operations"]);
+        let variants: Vec<&serde_json::Value> = operations
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one["variants"].as_array())
+            .flatten()
+            .collect();
+        let text = fs::read_to_string(root().join(folder).join("README.md")).unwrap_or_default();
+        // `boolean` (constant-time), or a row of a table of variants.
+        let named = text.match_indices("` (constant-time)").filter_map(|(end, _)| text[..end].rsplit('`').next());
+        let rows = text.lines().filter(|line| line.starts_with("| `") && line.contains(", constant-time |"));
+        for claimed in named.chain(rows.filter_map(|line| line.split('`').nth(1))) {
+            n_claims += 1;
+            // Modes have exceptions that are not of the cipher.
+            let is = variants.iter().any(|variant| variant["name"] == claimed && variant["constant_time"] == true);
+            assert!(is, "{folder}/README.md calls `{claimed}` constant-time, its manifest does not");
+        }
+    }
+    assert!(n_claims > 3, "only {n_claims} claims were found");
 }
 
 #[test]

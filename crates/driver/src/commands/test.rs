@@ -217,10 +217,11 @@ pub fn test(context: &mut Context, arguments: &TestArgs) -> Outcome {
     for document in &arguments.into {
         let mut text = std::fs::read_to_string(document).map_err(|error| Failure::io(document.display(), &error))?;
         let mut found = false;
-        for mark in ["works", "known-answers"] {
+        for mark in ["library", "works", "known-answers"] {
             // What was not run this time stays as it stands there.
             let before = tally::Table::read(headrace_bench::tables::content(&text, mark).unwrap_or_default());
             let table = match mark {
+                "library" => tally::members(&library),
                 "works" => tally.overview(&library, &tried, &before),
                 _ => tally.details(&library, &tried, &before),
             };

@@ -190,18 +190,7 @@ impl Tally {
         let columns = self.columns(before);
         let (now, (head, rules)) = (self.places(), heads(&columns));
         let mut text = format!("| family | parameter sets | {head} |\n|---|---|{rules}\n");
-        for family in unique(library.manifests().iter().map(|manifest| manifest.family.clone())) {
-            let folders: Vec<&str> =
-                library.manifests().iter().filter(|m| m.family == family).map(|m| m.folder.as_str()).collect();
-            let specs: Vec<&OperationSpec> =
-                library.operations().iter().filter(|spec| folders.contains(&spec.folder.as_str())).collect();
-            if specs.is_empty() {
-                continue;
-            }
-            let what = match specs.iter().all(|spec| spec.framing == Framing::Bare) {
-                true => plural(specs.len(), "actor"),
-                false => unique(specs.iter().map(|spec| format!("`{}`", spec.set))).join(" "),
-            };
+        for (family, what, specs) in families(library) {
             let names: BTreeSet<String> = specs.iter().map(|spec| format!("{} {}", spec.set, spec.name)).collect();
             let is_whole = |place: Place| specs.iter().all(|spec| scope.has_usual(spec, place));
             let cells = columns.iter().map(|place| match now.contains(place.name()) && is_whole(*place) {
@@ -247,6 +236,34 @@ impl Tally {
         let all = json!({ "passed": passed, "failed": failed, "skipped": skipped, "rows": rows });
         serde_json::to_string_pretty(&all).map(|text| text + "\n").unwrap_or_default()
     }
+}
+
+/// The families of primitives, with what they have: their parameter sets, or how many actors; and the operations of these.
+fn families(library: &Library) -> Vec<(String, String, Vec<&OperationSpec>)> {
+    let names = unique(library.manifests().iter().map(|manifest| manifest.family.clone()));
+    let of_family = |family: String| {
+        let folders: Vec<&str> =
+            library.manifests().iter().filter(|m| m.family == family).map(|m| m.folder.as_str()).collect();
+        let specs: Vec<&OperationSpec> =
+            library.operations().iter().filter(|spec| folders.contains(&spec.folder.as_str())).collect();
+        let what = match specs.iter().all(|spec| spec.framing == Framing::Bare) {
+            true => plural(specs.len(), "actor"),
+            false => unique(specs.iter().map(|spec| format!("`{}`", spec.set))).join(" "),
+        };
+        (family, what, specs)
+    };
+    names.into_iter().map(of_family).filter(|(_, _, specs)| !specs.is_empty()).collect()
+}
+
+/// A row for each family of primitives that has parameter sets, and these.
+pub(super) fn members(library: &Library) -> String {
+    let mut text = String::from("| family | parameter sets |\n|---|---|\n");
+    for (family, what, specs) in families(library) {
+        if specs.iter().any(|spec| spec.framing != Framing::Bare) {
+            text.push_str(&format!("| {family} | {what} |\n"));
+        }
+    }
+    text
 }
 
 /// The columns of places.

@@ -9,3 +9,6 @@ export type Bytes = ArrayBufferView | ArrayBufferLike;
 export declare class OperationError extends Error {
   readonly code: 'KEY_LENGTH' | 'STRING_LENGTH' | 'INPUT_LENGTH' | 'ORDER' | 'STUCK' | 'REFUSED';
 }
+
+/** A string in hexadecimal digits. */
+export declare function hex(string: Bytes): string;

@@ -84,6 +84,11 @@ function bytesOf(string) {
   }
 }
 
+/** A string in hexadecimal digits. */
+export function hex(string) {
+  return Array.from(bytesOf(string), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** The strings of a method that takes several. */
 export function properties(strings) {
   if (typeof strings !== 'object' || strings === null || ArrayBuffer.isView(strings) || isBuffer(strings)) {

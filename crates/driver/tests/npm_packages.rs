@@ -92,10 +92,9 @@ const USER: &str = "
       fetched += 1;
       return new Response(await readFile(url));
     };
-    const { sha256 } = await import('sha256');
+    const { sha256, hex } = await import('sha256');
     const { Hash } = await import('sha256/hash');
     const { aeadEncrypt, aeadDecrypt, AeadEncrypt } = await import('ascon-aead128');
-    const hex = (bytes) => Buffer.from(bytes).toString('hex');
     const abc = new TextEncoder().encode('abc');
     console.log(hex(sha256(abc)), hex(new Hash().message(abc)) === hex(await sha256(abc.buffer)));
 

@@ -241,7 +241,7 @@ fn example(name: &str, operations: &[&OperationSpec]) -> String {
     let many = format!("const operation = new {class}();\n// index.d.ts has its methods");
     match shape::function_name(operations, 0) {
         Some(once) => format!(
-            "import {{ {class}, {once} }} from '{name}';\n\n// A whole message:\n{}\n\n\
+            "import {{ {class}, {once}, hex }} from '{name}';\n\n// A whole message:\n{}\n\n\
              // Many of them, or one in pieces:\n{many}.\noperation.clear();\n",
             shape::call_once(first, &once).unwrap_or_default()
         ),
@@ -268,7 +268,7 @@ pub fn of_operations(
     let about = format!("{title}: {} in WebAssembly.", listed.join(", "));
     let mut files = Files::new();
     let mut problems = Vec::new();
-    let mut index = format!("{head}export {{ OperationError }} from './src/message.js';\n");
+    let mut index = format!("{head}export {{ OperationError, hex }} from './src/message.js';\n");
     let mut parts = Vec::new();
     let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let encoded = on_all_processors(operations, |(spec, network)| {

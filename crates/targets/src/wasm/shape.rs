@@ -263,7 +263,7 @@ fn describe_once(spec: &OperationSpec) -> String {
     comment(&format!("{whole}{key} It has a context of its own, which is cleared."))
 }
 
-/// What the function is given and gives, as its README calls it: `sha256(input)`.
+/// What the function is given and gives, as its README calls it, `sha256(input)`, and the first of what comes out in digits.
 pub(super) fn call_once(spec: &OperationSpec, once: &str) -> Option<String> {
     let message = message(spec)?;
     let key = spec.input(Role::Key).map(|_| "key");
@@ -276,7 +276,8 @@ pub(super) fn call_once(spec: &OperationSpec, once: &str) -> Option<String> {
         [one] => format!("const {one} = "),
         several => format!("const {{ {} }} = ", several.join(", ")),
     };
-    Some(format!("{made}{once}({given});"))
+    let digits = message.made.first().map_or(String::new(), |own| format!("\nconst digits = hex({});", own.name));
+    Some(format!("{made}{once}({given});{digits}"))
 }
 
 fn typed(own: &Own<'_>) -> String {

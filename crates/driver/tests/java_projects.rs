@@ -139,7 +139,9 @@ fn archives_are_modules() {
     assert!(!said.contains("warning"), "{said}");
     let archive = project.join("build/aes128-0.1.0.jar");
     let described = folder.run(Command::new("java").arg("-p").arg(&archive).args(["-d", "headrace.aes128"]));
-    for line in ["headrace.aes128 automatic", "provides java.security.Provider with headrace.aes128.Aes128Provider"] {
+    for line in
+        [".jar automatic", "requires java.base", "provides java.security.Provider with headrace.aes128.Aes128Provider"]
+    {
         assert!(described.contains(line), "{described}");
     }
     let listed = |kind: &str| {

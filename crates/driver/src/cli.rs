@@ -393,6 +393,10 @@ pub struct BuildArgs {
     /// Only this operation of a parameter set; may be repeated
     #[arg(long = "operation", value_name = "OPERATION")]
     pub operations: Vec<String>,
+    /// What the name of a package begins with, so that nobody takes it for another's, or '' for nothing; of target rust
+    /// [default: headrace-]
+    #[arg(long, value_name = "PREFIX")]
+    pub prefix: Option<String>,
     /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
     #[arg(long, conflicts_with = "tune")]
     pub unfused: bool,

@@ -95,6 +95,95 @@ fn known_answers_hold_through_traits() {
     run_examples(&folder, &project);
 }
 
+/// A program whose codes and keys other crates make of a generated hash.
+const DERIVES: &str = r#"
+use hkdf::SimpleHkdf;
+use hmac::{KeyInit, Mac, SimpleHmac};
+use sha256::Sha256;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn main() {
+    let mut mac = SimpleHmac::<Sha256>::new_from_slice(b"Jefe").expect("any length will do");
+    mac.update(b"what do ya want for nothing?");
+    println!("{}", hex(&mac.finalize().into_bytes()));
+    let salt: Vec<u8> = (0..=12).collect();
+    let info: Vec<u8> = (0xf0..=0xf9).collect();
+    let mut key = [0; 42];
+    SimpleHkdf::<Sha256>::new(Some(&salt), &[0x0b; 22]).expand(&info, &mut key).expect("it is short");
+    println!("{}", hex(&key));
+    let mut key = [0; 64];
+    pbkdf2::pbkdf2::<SimpleHmac<Sha256>>(b"passwd", b"salt", 1, &mut key).expect("any length will do");
+    println!("{}", hex(&key));
+}
+"#;
+
+const DERIVES_CARGO: &str = r#"
+[package]
+name = "derives"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+hkdf = { version = "0.13", default-features = false }
+hmac = { version = "0.13", default-features = false }
+own-sha256 = { path = "sha256" }
+pbkdf2 = { version = "0.13", default-features = false }
+
+[[bin]]
+name = "derives"
+path = "derives.rs"
+
+[workspace]
+members = ["sha256"]
+"#;
+
+/// What other crates build on a hash, in a workspace that the crate is a member of, under a name that somebody chose.
+#[test]
+fn other_crates_take_hashes() {
+    let folder = Folder::new();
+    let project = folder.build("rust", &["sha256", "--unfused", "--prefix", "own-"]);
+    let workspace = project.parent().expect("projects stand in a folder");
+    std::fs::write(workspace.join("derives.rs"), DERIVES).expect("the folder is writable");
+    std::fs::write(workspace.join("Cargo.toml"), DERIVES_CARGO).expect("the folder is writable");
+    pin(workspace);
+    let said = cargo(&folder, workspace, &["run", "--offline"]);
+    assert!(!said.contains("warning"), "{said}");
+    // RFC 4231, case 2; RFC 5869, case 1; RFC 7914, section 11.
+    for known in [
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+        "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865",
+        "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\
+         49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783",
+    ] {
+        assert!(said.contains(known), "{known}\n{said}");
+    }
+}
+
+/// Names of packages that cargo would not take, and prefixes where nothing has one.
+#[test]
+fn prefixes_are_of_packages() {
+    for (words, reason) in [
+        (["sha256", "--target", "rust", "--prefix", "Own-"], "begins with a small letter"),
+        (["sha256", "--target", "rust", "--prefix", "own/"], "begins with a small letter"),
+        (["sha256", "--target", "c", "--prefix", "own-"], "--prefix: what target c makes is no package"),
+    ] {
+        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        let output = build.arg("build").args(words).args(["-o", "x"]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{words:?}");
+    }
+    let folder = Folder::new();
+    for (prefix, package) in [(&[][..], "headrace-sha256"), (&["--prefix", ""], "sha256")] {
+        let project = folder.build("rust", &[&["sha256", "--unfused"], prefix].concat());
+        let manifest = std::fs::read_to_string(project.join("Cargo.toml")).expect("it has a manifest");
+        assert!(manifest.contains(&format!("name = \"{package}\"\n")) && manifest.contains("name = \"sha256\"\n"));
+        std::fs::remove_dir_all(project).expect("it can be removed");
+    }
+}
+
 /// Strict lints of a workspace find nothing in a crate that is printed.
 #[test]
 fn strict_lints_are_quiet() {

@@ -7,7 +7,7 @@ use std::error::Error;
 use aes128::Aes128;
 use aes128_gcm::Aes128Gcm;
 use chacha20::Chacha20;
-use hmac::SimpleHmac;
+use hmac::SimpleHmacReset;
 use hmac_sha256::HmacSha256;
 use sha256::Sha256;
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("seal        {seal}");
     }
     // The same code, which another crate makes of the hash.
-    for seal in letters::seals::<SimpleHmac<Sha256>>(b"Jefe", &[b"what do ya want for nothing?", b""])? {
+    for seal in letters::seals::<SimpleHmacReset<Sha256>>(b"Jefe", &[b"what do ya want for nothing?", b""])? {
         println!("the same    {seal}");
     }
     let counting: Vec<u8> = (0..16).collect();

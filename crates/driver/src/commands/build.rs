@@ -43,6 +43,9 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.networks.is_empty() && !target.gathers {
         return Err(Failure::usage("NETWORK is missing"));
     }
+    if let Some(prefix) = &arguments.prefix {
+        check_prefix(prefix, target)?;
+    }
     if arguments.main && target.name != "c" {
         return Err(Failure::usage(format!("--main: target {} makes no programs; c does", target.name)));
     }
@@ -155,6 +158,7 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.parameters.iter().flat_map(|parameter| ["--set".to_owned(), parameter.clone()]));
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
     words.extend(arguments.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
+    words.extend(arguments.prefix.iter().flat_map(|prefix| ["--prefix".to_owned(), format!("'{prefix}'")]));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
@@ -165,8 +169,32 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     };
     let (command, fused) = (words.join(" "), !arguments.unfused);
     let main = arguments.main;
-    Ok(Options { command, fifo_tokens: arguments.fifo, fused, trials, main, ..Options::default() })
+    let usual = Options::default();
+    let package_prefix = arguments.prefix.clone().unwrap_or(usual.package_prefix);
+    Ok(Options { command, package_prefix, fifo_tokens: arguments.fifo, fused, trials, main, ..Options::default() })
 }
+
+/// That names which begin so are names of packages.
+fn check_prefix(prefix: &str, target: &Target) -> Outcome {
+    if target.name != "rust" {
+        return Err(Failure::usage(format!(
+            "--prefix: what target {} makes is no package with a prefix; rust's is",
+            target.name
+        )));
+    }
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    if prefix.len() > MOST_PREFIX || !prefix.chars().all(fits) || prefix.starts_with(|c: char| !c.is_ascii_lowercase())
+    {
+        let wrong = prefix.escape_debug();
+        return Err(Failure::usage(format!(
+            "--prefix `{wrong}`: it begins with a small letter and has small letters, digits, `-` and `_`, {MOST_PREFIX} at most"
+        )));
+    }
+    Ok(())
+}
+
+/// Most bytes of the prefix of a package: registries take names of 64.
+const MOST_PREFIX: usize = 32;
 
 fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diagnostic>>) -> Outcome<Files> {
     made.map_err(|problems| {

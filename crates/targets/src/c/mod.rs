@@ -92,6 +92,8 @@ pub struct Options {
     pub command: String,
     /// Beginning of all names; `None`: made from the name of the network.
     pub prefix: Option<String>,
+    /// Beginning of the names of packages, so that nobody takes them for another's: of the crates of target `rust`.
+    pub package_prefix: String,
     /// Capacity of FIFOs whose source does not say one, in tokens.
     pub fifo_tokens: u32,
     /// Report run-time errors of the program. Otherwise what is not proven is kept in bounds.
@@ -124,6 +126,7 @@ impl Default for Options {
         Self {
             command: format!("headrace {}", env!("CARGO_PKG_VERSION")),
             prefix: None,
+            package_prefix: "headrace-".to_owned(),
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             checked: false,
             lenient_indices: false,

@@ -1,5 +1,6 @@
 //! The test of a crate: known answers of each operation, whole and in pieces; for a network, a recorded run.
 
+use super::NO_LINTS;
 use super::shape::{module_name, type_name};
 use crate::operation::{
     Function, Parameter, STRINGS, is_optional, methods, parameters, streams, string_name, string_number,
@@ -66,8 +67,7 @@ pub(super) fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
 ) -> String {
-    let mut text =
-        format!("{head}//! Known answers.\n\n#![allow(clippy::pedantic)]\n\nuse {crate_name}::*;\n{HARNESS}");
+    let mut text = format!("{head}//! Known answers.\n\n{NO_LINTS}\nuse {crate_name}::*;\n{HARNESS}");
     for (position, (spec, _)) in operations.iter().enumerate() {
         let mine: Vec<&KnownAnswer> = answers.iter().filter(|answer| answer.operation == position).collect();
         if !mine.is_empty() {
@@ -261,7 +261,7 @@ impl Host for Silent {
 
 /// The test of a network: what went in and what must come out.
 pub(super) fn of_network(head: &str, crate_name: &str, module: &Module, recording: Option<&Recording>) -> String {
-    let mut text = format!("{head}//! A run on the interpreter, again.\n\n#![allow(clippy::pedantic)]\n");
+    let mut text = format!("{head}//! A run on the interpreter, again.\n\n{NO_LINTS}");
     let Some(recording) = recording else {
         text.push_str("\n// None was recorded: its streams would not tell.\n");
         return text;

@@ -1,7 +1,7 @@
 //! Crates: what is printed for networks, with a manifest, a test and a README around it.
 
 use super::traits::traits;
-use super::{answers, module, rustcrypto, shape};
+use super::{NO_LINTS, answers, module, rustcrypto, shape};
 use crate::c::Options;
 use crate::project::{
     COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
@@ -31,10 +31,15 @@ fn crate_name(name: &str) -> String {
     super::name(&identifier(name).to_lowercase())
 }
 
-fn manifest(name: &str, about: &str, dependencies: &str) -> String {
+/// The name of its package: crates.io has packages by other hands that are called as ciphers are.
+fn package_name(name: &str, options: &Options) -> String {
+    format!("{}{}", options.package_prefix, name.trim_end_matches('_').replace('_', "-"))
+}
+
+fn manifest(name: &str, package: &str, about: &str, dependencies: &str) -> String {
     format!(
-        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.88\"\ndescription = {about:?}\npublish = false\n\n\
-         [lib]\ndoctest = false\n\n{dependencies}"
+        "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nrust-version = \"1.88\"\ndescription = {about:?}\npublish = false\n\n\
+         [lib]\nname = \"{name}\"\ndoctest = false\n\n{dependencies}"
     )
 }
 
@@ -42,13 +47,14 @@ fn manifest(name: &str, about: &str, dependencies: &str) -> String {
 /// be warned of.
 const CARGO_CONFIG: &str = "# Known answers are many.\n[profile.test]\nopt-level = 2\n";
 
-fn readme(name: &str, about: &str, command: &str, example: &str, more: &str) -> String {
+fn readme(name: &str, package: &str, about: &str, command: &str, example: &str, more: &str) -> String {
     format!(
-        "# {name}\n\n{about} Made by `{command}`.\n\n\
+        "# {package}\n\n{about} Made by `{command}`.\n\n\
          No standard library, no heap, no unsafe code. Contexts clear themselves when they are dropped, as far as\n\
          safe Rust can: the zeros are shown to `core::hint::black_box`, so that compilers keep them; copies that moves leave\n\
          behind are not reached. A context is large: box it, or keep it where it is.\n\n\
-         ```\ncargo test\ncargo doc --open\n```\n\nOther crates depend on it by its path, `{name} = {{ path = \"…\" }}`, and a workspace may have it among its members:\n\n\
+         ```\ncargo test\ncargo doc --open\n```\n\nOther crates depend on the package by its path, `{package} = {{ path = \"…\" }}`, and call it `{name}`; a workspace may have it among\n\
+         its members:\n\n\
          ```rust\n{example}```\n{more}"
     )
 }
@@ -66,11 +72,12 @@ pub fn of_network(
     let lowered = lowered(network, options)?;
     let short = network.name.rsplit('.').next().unwrap_or(&network.name);
     let name = crate_name(short);
+    let package = package_name(&name, options);
     let about = format!("The network `{}` as a crate.", network.name);
     let head = head(options);
     let lib = format!(
         "{head}//! {about}\n//!\n//! [`Context`] is its whole state: write tokens, run it, read tokens.\n\n\
-         #![no_std]\n#![forbid(unsafe_code)]\n#![allow(clippy::pedantic)]\n\nmod host;\nmod network;\n\npub use host::{{Argument, Host, Status}};\npub use network::Context;\n"
+         #![no_std]\n#![forbid(unsafe_code)]\n{NO_LINTS}\nmod host;\nmod network;\n\npub use host::{{Argument, Host, Status}};\npub use network::Context;\n"
     );
     let mut files = Files::new();
     files.insert("src/lib.rs".into(), lib.into_bytes());
@@ -84,8 +91,8 @@ pub fn of_network(
     );
     files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
     files.insert("tests/recorded.rs".into(), test.into_bytes());
-    files.insert("Cargo.toml".into(), manifest(&name, &about, "[dependencies]\n").into_bytes());
-    files.insert("README.md".into(), readme(&name, &about, &options.command, &example, "").into_bytes());
+    files.insert("Cargo.toml".into(), manifest(&name, &package, &about, "[dependencies]\n").into_bytes());
+    files.insert("README.md".into(), readme(&name, &package, &about, &options.command, &example, "").into_bytes());
     Ok(files)
 }
 
@@ -103,6 +110,7 @@ pub fn of_operations(
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = crate_name(name);
+    let package = package_name(&name, options);
     let head = head(options);
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let about = format!("{title}: {} in Rust.", listed.join(", "));
@@ -132,7 +140,7 @@ pub fn of_operations(
         return Err(problems);
     }
     let lib = format!(
-        "{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n#![allow(clippy::pedantic)]\n\n{modules}{types}{}",
+        "{head}//! {about}\n\n#![no_std]\n#![forbid(unsafe_code)]\n{NO_LINTS}\n{modules}{types}{}",
         rustcrypto::root(&traits)
     );
     files.insert("src/lib.rs".into(), lib.into_bytes());
@@ -144,7 +152,7 @@ pub fn of_operations(
     let through_traits = rustcrypto::tests(&specs, &traits, &tested);
     let test = answers::of_operations(&head, &name, operations, known) + &through_traits;
     files.insert("tests/known_answers.rs".into(), test.into_bytes());
-    files.insert("Cargo.toml".into(), manifest(&name, &about, &rustcrypto::manifest(&traits)).into_bytes());
+    files.insert("Cargo.toml".into(), manifest(&name, &package, &about, &rustcrypto::manifest(&traits)).into_bytes());
     let more = rustcrypto::readme(&name, &specs, &traits);
     let types: Vec<String> = specs.iter().map(|spec| shape::type_name(spec)).collect();
     let braces = if let [one] = &types[..] { one.clone() } else { format!("{{{}}}", types.join(", ")) };
@@ -153,6 +161,6 @@ pub fn of_operations(
     });
     let example = format!("use {name}::{braces};\n{made}");
     files.insert(".cargo/config.toml".into(), CARGO_CONFIG.into());
-    files.insert("README.md".into(), readme(&name, &about, &options.command, &example, &more).into_bytes());
+    files.insert("README.md".into(), readme(&name, &package, &about, &options.command, &example, &more).into_bytes());
     Ok(files)
 }

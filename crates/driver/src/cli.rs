@@ -400,6 +400,10 @@ pub struct BuildArgs {
     /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
     #[arg(long, conflicts_with = "tune")]
     pub unfused: bool,
+    /// As little code and memory as there can be, for microcontrollers: messages one by one, FIFOs as long as they get (target c,
+    /// operations of the library)
+    #[arg(long, conflicts_with_all = ["tune", "unfused", "main", "fifo"])]
+    pub small: bool,
     /// Make a program of a network, too, which takes files as `headrace run` does (target c)
     #[arg(long)]
     pub main: bool,

@@ -6,6 +6,7 @@ pub mod embedded;
 pub mod engines;
 pub mod failure;
 pub mod feed;
+pub mod fills;
 pub mod fusing;
 pub mod inputs;
 pub mod mapping;

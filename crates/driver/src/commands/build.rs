@@ -4,6 +4,7 @@ use super::Context;
 use crate::cli::{BuildArgs, ListArgs, Listing};
 use crate::engines::c_compiler;
 use crate::failure::{Failure, Outcome};
+use crate::fills::Interpreted;
 use crate::progress::{Progress, Unit};
 use crate::project_folder::{self, Beside};
 use crate::projects::{answer, answers_of};
@@ -24,6 +25,7 @@ use headrace_targets::Target;
 use headrace_targets::automata::NotFused;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
+use headrace_targets::c::small::Fills;
 use headrace_targets::project::{Files, KnownAnswer, Recording};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,11 +51,17 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.main && target.name != "c" {
         return Err(Failure::usage(format!("--main: target {} makes no programs; c does", target.name)));
     }
+    if arguments.small && target.name != "c" {
+        return Err(Failure::usage(format!("--small: target {} makes nothing small; c does", target.name)));
+    }
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let beside = if arguments.force { Beside::Force } else { Beside::Nothing };
     project_folder::check(folder, beside)?;
     let library = context.library()?;
     let mut files = match arguments.networks.as_slice() {
+        [network] if arguments.small && !is_of_library(&library, network) => {
+            return Err(Failure::usage("--small makes operations of the library, whose messages say how full FIFOs get"));
+        }
         [network] if !is_of_library(&library, network) => {
             let of_network = target.of_network.ok_or_else(|| not_of_library(network))?;
             let network = context.elaborate(network, &arguments.parameters)?;
@@ -160,6 +168,7 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
     words.extend(arguments.prefix.iter().flat_map(|prefix| ["--prefix".to_owned(), format!("'{prefix}'")]));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
+    words.extend(arguments.small.then(|| "--small".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
@@ -171,7 +180,8 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     let main = arguments.main;
     let usual = Options::default();
     let package_prefix = arguments.prefix.clone().unwrap_or(usual.package_prefix);
-    Ok(Options { command, package_prefix, fifo_tokens: arguments.fifo, fused, trials, main, ..Options::default() })
+    let small = arguments.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>);
+    Ok(Options { command, package_prefix, fifo_tokens: arguments.fifo, fused, trials, main, small, ..Options::default() })
 }
 
 /// That names which begin so are names of packages.

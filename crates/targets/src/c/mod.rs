@@ -11,6 +11,7 @@
 //! | `project` | build files, interface and test around what is printed |
 //! | `network` | the context, its FIFOs, and the functions that move tokens and run it |
 //! | `partition` | the same for a network that several threads run |
+//! | `small` | the same for microcontrollers |
 
 mod code;
 pub mod contender;
@@ -26,6 +27,7 @@ mod partition;
 mod plan;
 pub mod project;
 mod scheduler;
+pub mod small;
 mod statement;
 pub(crate) mod toolchain;
 mod usual;
@@ -119,6 +121,9 @@ pub struct Options {
     pub most_text: usize,
     /// The language of kernels for loops that a device runs; `None`: none does.
     pub device: Option<Dialect>,
+    /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get; `None`: as fast
+    /// as there can be.
+    pub small: Option<Arc<dyn small::Fills>>,
 }
 
 impl Default for Options {
@@ -139,6 +144,7 @@ impl Default for Options {
             trials: None,
             most_text: fused::MOST_TEXT,
             device: None,
+            small: None,
         }
     }
 }

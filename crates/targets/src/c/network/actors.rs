@@ -13,7 +13,7 @@ use headrace_program::names::identifier;
 use headrace_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) struct ActorText {
+pub(in crate::c) struct ActorText {
     pub prefix: String,
     pub types: String,
     pub functions: Functions,
@@ -23,7 +23,7 @@ pub(super) struct ActorText {
     pub scheduler_text: String,
 }
 
-pub(super) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
+pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &mut Names) -> ActorText {
     // Callees before their callers.
     let mut all: Vec<Function> = Vec::new();
     for at in plan.procedure_order() {
@@ -89,14 +89,14 @@ struct Function {
 }
 
 /// The functions of an actor, callees before their callers.
-pub(super) struct Functions {
+pub(in crate::c) struct Functions {
     class: String,
     all: Vec<Function>,
 }
 
 impl Functions {
     /// Those that what follows calls, and that these call: what called others has been folded away.
-    pub(super) fn called_by(&self, rest: &str) -> String {
+    pub(in crate::c) fn called_by(&self, rest: &str) -> String {
         let mut words: FxHashSet<&str> = words_of(rest).collect();
         let mut is_called = vec![false; self.all.len()];
         loop {
@@ -163,7 +163,7 @@ pub(super) fn actor_types(plan: &Plan<'_>, options: &Options) -> String {
 }
 
 /// Sets what is not zero at first; the context was cleared before.
-pub(super) fn actor_init(plan: &Plan<'_>) -> String {
+pub(in crate::c) fn actor_init(plan: &Plan<'_>) -> String {
     let mut lines = String::new();
     let mut tables = String::new();
     let initial = plan.actor.schedule.initial.index();
@@ -204,7 +204,7 @@ pub(super) fn actor_init(plan: &Plan<'_>) -> String {
     format!("static void {0}_init(struct {0} *self) {{\n{tables}{lines}}}\n\n", plan.prefix)
 }
 
-pub(super) fn has_init(plan: &Plan<'_>) -> bool {
+pub(in crate::c) fn has_init(plan: &Plan<'_>) -> bool {
     !actor_init(plan).is_empty()
 }
 

@@ -110,13 +110,29 @@ fn bytes(text: &mut String, label: &str, bytes: &[u8]) {
     text.push_str(if bytes.is_empty() { "0};\n" } else { "};\n" });
 }
 
+/// What a project of operations offers beside single messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Helpers, and many messages at once.
+    Plain,
+    /// The same, and devices.
+    OnDevice,
+    /// Nothing.
+    Small,
+}
+
 pub(crate) fn of_operations(
     head: &str,
     name: &str,
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
-    on_device: bool,
+    kind: Kind,
 ) -> String {
+    let on_device = kind == Kind::OnDevice;
+    let of_many = |op: &str, spec: &OperationSpec, n: usize| match kind {
+        Kind::Small => None,
+        Kind::Plain | Kind::OnDevice => answers_of_many::of_operation(op, spec, n),
+    };
     let device = on_device.then(|| device::harness(name));
     let header = if on_device { "#include \"headrace_device.h\"\n" } else { "" };
     let mut text = format!("{head}#include \"{name}.h\"\n{header}\n#include <stdio.h>\n\n");
@@ -134,7 +150,7 @@ pub(crate) fn of_operations(
     let n_answers = |position| answers.iter().filter(|answer| answer.operation == position).count();
     let any_many = operations.iter().enumerate().any(|(position, (spec, _))| {
         let n = n_answers(position);
-        n > 0 && answers_of_many::of_operation(&operation_prefix(name, spec), spec, n).is_some()
+        n > 0 && of_many(&operation_prefix(name, spec), spec, n).is_some()
     });
     if any_many {
         text.push_str(answers_of_many::HARNESS);
@@ -257,7 +273,7 @@ pub(crate) fn of_operations(
             text.push_str(&test);
             tested.push(format!("long_{op}(device);"));
         }
-        if let Some(many) = answers_of_many::of_operation(&op, spec, mine.len()) {
+        if let Some(many) = of_many(&op, spec, mine.len()) {
             text.push_str(&many);
             tested.push(format!("test_{op}_many();"));
         }

@@ -9,6 +9,7 @@ mod answers_of_many;
 pub(crate) mod build_files;
 mod program;
 pub(crate) mod shape;
+mod small;
 
 use super::{Emission, Options, emit, emit_with};
 use crate::automata::{NotFused, automaton};
@@ -79,6 +80,9 @@ pub fn of_operations(
     options: &Options,
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
+    if let Some(fills) = &options.small {
+        return small::of_operations(name, title, operations, answers, options, fills.as_ref(), told);
+    }
     let name = identifier(name);
     let prefix = |spec: &OperationSpec| network_prefix(&name, spec);
     let behind = |spec: &OperationSpec, network: &Network| shape::source(&name, spec, network);
@@ -87,7 +91,7 @@ pub fn of_operations(
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
     files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
-    let test = answers::of_operations(&head, &name, operations, answers, options.device.is_some());
+    let test = answers::of_operations(&head, &name, operations, answers, if options.device.is_some() { answers::Kind::OnDevice } else { answers::Kind::Plain });
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name()));

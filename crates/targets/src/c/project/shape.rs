@@ -17,6 +17,17 @@ use headrace_library::sizes::Sizes;
 use std::fmt::Write as _;
 
 pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
+    header_of(head, name, title, operations, false)
+}
+
+/// The same for microcontrollers, where messages go one by one and without helpers.
+pub(super) fn header_of(
+    head: &str,
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    small: bool,
+) -> String {
     let guard = format!("{}_H", name.to_uppercase());
     let mut text = format!(
         "{head}/* {}. What the functions return stands in headrace_message.h. */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace_message.h\"\n",
@@ -26,21 +37,23 @@ pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&Operat
         let _ = writeln!(text, "#include \"{}.h\"", network_prefix(name, spec));
     }
     text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    for (spec, _) in operations {
+    for (spec, network) in operations {
         let op = operation_prefix(name, spec);
         let _ = write!(
             text,
             "\n/* --- {op}: {} --- */\n\n/* A context. It may hold secrets until `{op}_clear`. */\nstruct {op}_context {{\n    \
-             struct {} network;\n    struct headrace_message message;\n}};\n",
+             struct {} network;\n{}}};\n",
             comment(&spec.title),
-            network_prefix(name, spec)
+            network_prefix(name, spec),
+            if small { super::small::fields(spec) } else { "    struct headrace_message message;\n".to_owned() }
         );
         text.push_str(&constants(spec, &op));
-        for function in functions(spec) {
+        let functions = if small { crate::operation::methods(spec) } else { functions(spec) };
+        for function in functions {
             let _ = write!(
                 text,
                 "\n/* {}{} */\n{};\n",
-                describe(spec, function, &op),
+                if small { super::small::describe(spec, network, function, &op) } else { describe(spec, function, &op) },
                 errors(spec, function),
                 prototype(spec, function, &op)
             );
@@ -80,7 +93,7 @@ fn constants(spec: &OperationSpec, op: &str) -> String {
 }
 
 /// Whether output is as long as input, but for what modes hold back and padding: such a message can be transformed in place.
-fn keeps_length(spec: &OperationSpec) -> bool {
+pub(super) fn keeps_length(spec: &OperationSpec) -> bool {
     streams(spec) && spec.input(Role::Key).is_some()
 }
 
@@ -118,7 +131,7 @@ fn errors(spec: &OperationSpec, function: Function) -> String {
 }
 
 /// What a function does, with the lengths that it takes.
-fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
+pub(super) fn describe(spec: &OperationSpec, function: Function, op: &str) -> String {
     let sizes = |function: Function| -> String {
         let given = parameters(spec, function).into_iter().filter(|parameter| !parameter.port.role.is_output());
         let listed: Vec<String> =
@@ -200,7 +213,7 @@ fn name_of(function: Function) -> &'static str {
     }
 }
 
-fn prototype(spec: &OperationSpec, function: Function, op: &str) -> String {
+pub(super) fn prototype(spec: &OperationSpec, function: Function, op: &str) -> String {
     if function == Function::Many {
         return prototype_of_many(spec, op);
     }

@@ -1,0 +1,754 @@
+//! Projects in C for microcontrollers: the interface of an operation, in front of a network printed small.
+//!
+//! What `runtime/c/headrace_message.c` does for any operation is printed here for one, with nothing but what that one has: strings
+//! are handed to the network where they lie, all those of a call at once, and one run takes them. A run that leaves something is
+//! a mistake of the network, or there is no room for its output; where that can be known before, nothing has happened then.
+
+use super::shape::{self, Function, Parameter, keeps_length, parameters, prototype, streams, withholds};
+use super::{answers, build_files, head, identifier, in_source_folder, network_prefix, operation_prefix};
+use crate::c::small::{self, Fifo, Lies, Ports};
+use crate::c::{Options, PlaceTable, QUIET, RUNTIME, names};
+use crate::operation::{Lengths, Operation, STRINGS, methods, string_number};
+use crate::project::{Files, KnownAnswer, Told, on_all_processors};
+use headrace_ir::{Endpoint, Network};
+use headrace_library::Role;
+use headrace_library::catalog::OperationSpec;
+use headrace_source::Diagnostic;
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+/// What projects ship with beside the headers of every program.
+const SHARED: &[(&str, &str)] = &[
+    ("src/headrace_message.h", include_str!("../../../../../runtime/c/headrace_message.h")),
+    ("src/headrace_small.h", include_str!("../../../../../runtime/c/headrace_small.h")),
+    ("src/headrace_small.c", include_str!("../../../../../runtime/c/headrace_small.c")),
+];
+
+/// A project for operations of one parameter set, each with its network.
+///
+/// # Errors
+///
+/// What small C cannot have, with its place.
+pub(super) fn of_operations(
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    known: &[KnownAnswer],
+    options: &Options,
+    fills: &dyn small::Fills,
+    told: &Told<'_>,
+) -> Result<Files, Vec<Diagnostic>> {
+    let name = identifier(name);
+    let head = head(options);
+    let emitted = |(spec, network): &(&OperationSpec, &Network)| {
+        let printed = of_operation(&head, &name, spec, network, options, fills);
+        told(spec, None);
+        printed
+    };
+    let mut files: Files =
+        RUNTIME.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    let mut problems = Vec::new();
+    let mut stacks = Vec::new();
+    for (printed, (spec, _)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
+        match printed {
+            Ok(printed) => {
+                stacks.push(format!("* `{}`: {} bytes of buffers on the stack", spec.name, printed.flow_bytes));
+                files.extend(printed.files);
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut files = in_source_folder(files);
+    files.extend(SHARED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
+    files.insert(format!("src/{name}.h"), shape::header_of(&head, &name, title, operations, true).into_bytes());
+    let test = answers::of_operations(&head, &name, operations, known, answers::Kind::Small);
+    files.insert("test/test.c".into(), test.into_bytes());
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let about = format!(
+        "{title}: {} in C for microcontrollers.\n\nWhat a call needs beside its context and what compilers keep in registers:\n\n{}\n\n",
+        listed.join(", "),
+        stacks.join("\n")
+    );
+    build_files::add(&mut files, &name, &options.command, &about);
+    Ok(files)
+}
+
+/// An operation as C.
+struct Printed {
+    files: Files,
+    flow_bytes: u64,
+}
+
+fn of_operation(
+    head: &str,
+    name: &str,
+    spec: &OperationSpec,
+    network: &Network,
+    options: &Options,
+    fills: &dyn small::Fills,
+) -> Result<Printed, Vec<Diagnostic>> {
+    let prefix = network_prefix(name, spec);
+    let network = &*names::with_port_names(network);
+    let fills = fills.of_operation(spec, network).map_err(|why| {
+        vec![Diagnostic::error("unsupported-by-target", format!("`{}` cannot be small: {why}", spec.full_name()))]
+    })?;
+    let operation = Operation::of(spec, network);
+    let places = RefCell::new(PlaceTable::default());
+    let diagnostics = RefCell::new(Vec::new());
+    let small =
+        small::print(network, &prefix, options, &fills, &ports(network, &operation), &places, &diagnostics);
+    let diagnostics = diagnostics.into_inner();
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let guard = format!("{}_H", prefix.to_uppercase());
+    let header = format!(
+        "{head}#ifndef {guard}\n#define {guard}\n\n#include \"headrace_small.h\"\n\n{}#endif\n",
+        small.declarations
+    );
+    let writer = Writer { op: operation_prefix(name, spec), prefix: prefix.clone(), spec, operation, fifos: &small.fifos };
+    let source = format!(
+        "{head}#include \"{name}.h\"\n#include \"headrace_wide.h\"\n\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{}{}",
+        small.definitions,
+        writer.functions()
+    );
+    let files = Files::from([
+        (format!("{prefix}.h"), header.into_bytes()),
+        (format!("{prefix}.c"), source.into_bytes()),
+    ]);
+    Ok(Printed { files, flow_bytes: small.flow_bytes })
+}
+
+/// Which ports have strings of the caller, and which nobody looks at.
+fn ports(network: &Network, operation: &Operation) -> Ports {
+    let given = |role: &&(Role, &str, &str)| !role.0.is_output();
+    let strings = STRINGS.iter().filter(given).filter_map(|(role, ..)| operation.strings[string_number(*role)].as_ref());
+    let is_byte = |port: &usize| network.inputs[*port].ty == headrace_ir::Scalar::Int(headrace_ir::IntType::unsigned(8));
+    let strings = strings.map(|string| string.port).filter(is_byte).collect();
+    let wanted = STRINGS
+        .iter()
+        .filter(|(role, ..)| role.is_output())
+        .filter_map(|(role, ..)| operation.strings[string_number(*role)].as_ref())
+        .map(|string| string.port)
+        .chain(operation.verified);
+    let wanted: Vec<usize> = wanted.collect();
+    Ports { strings, dropped: (0..network.outputs.len()).filter(|port| !wanted.contains(port)).collect() }
+}
+
+/// What a function does: as elsewhere, but that output needs its room before anything happens, and that what is read in more than
+/// one place cannot be overwritten.
+pub(super) fn describe(spec: &OperationSpec, network: &Network, function: Function, op: &str) -> String {
+    let mut text = shape::describe(spec, function, op);
+    let is_input = |port: usize| spec.input(Role::Input).is_some_and(|known| known.name == network.inputs[port].name);
+    let reads = network
+        .connections
+        .iter()
+        .filter(|connection| matches!(connection.source, Endpoint::Boundary(port) if is_input(port)));
+    if reads.count() > 1 {
+        text = text.replace("`out` is `in` or does not overlap with it", "`in` and `out` do not overlap");
+    }
+    let loses = "with less, the message and its key are lost";
+    match function {
+        Function::Update | Function::Final | Function::Message if streams(spec) => {
+            if keeps_length(spec) && function == Function::Final {
+                text.push_str("\n   HEADRACE_ROOM: with less room than for what went in and has not come out nothing happens; if padding\n   has none, the message and its key are lost.");
+            } else if keeps_length(spec) {
+                text.push_str("\n   HEADRACE_ROOM: nothing has happened.");
+            } else {
+                let _ = write!(text, "\n   HEADRACE_ROOM: {loses}.");
+            }
+        }
+        _ => {}
+    }
+    text
+}
+
+/// What a caller keeps beside a network.
+pub(super) fn fields(spec: &OperationSpec) -> String {
+    let mut text = String::new();
+    if counts(spec) {
+        text.push_str("    uint64_t input_bytes;\n");
+    }
+    if keeps_length(spec) {
+        text.push_str("    uint32_t inside; /* bytes that went in and have not come out */\n");
+    }
+    text + "    uint8_t state;\n"
+}
+
+/// Whether the length of all input together is bounded, or must be a multiple of something.
+fn counts(spec: &OperationSpec) -> bool {
+    methods(spec).contains(&Function::Final)
+        && spec.input(Role::Input).is_some_and(|port| port.sizes != headrace_library::sizes::Sizes::any())
+}
+
+struct Writer<'a> {
+    op: String,
+    prefix: String,
+    spec: &'a OperationSpec,
+    operation: Operation,
+    fifos: &'a [Fifo],
+}
+
+/// Lines of a function, indented.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, line: impl AsRef<str>) {
+        let _ = writeln!(self.0, "    {}", line.as_ref());
+    }
+
+    /// Leaves with a result where a condition holds.
+    fn unless(&mut self, condition: &str, result: &str) {
+        if condition != "true" {
+            self.add(format!("if (!({condition})) {{"));
+            self.add(format!("    return HEADRACE_{result};"));
+            self.add("}");
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn functions(&self) -> String {
+        let Writer { op, prefix, .. } = self;
+        let mut text = format!("\n/* --- {op} --- */\n\n");
+        let _ = write!(
+            text,
+            "static void {op}_open(struct {prefix}_flow *f) {{\n    memset(f, 0, offsetof(struct {prefix}_flow, n) + sizeof f->n);\n}}\n"
+        );
+        let functions = methods(self.spec);
+        if functions.iter().any(|function| matches!(function, Function::Init | Function::Message | Function::Generate)) {
+            text.push_str(&self.begin());
+        }
+        if functions.contains(&Function::Message) {
+            text.push_str(&self.end());
+        }
+        for function in functions {
+            let mut lines = Lines::default();
+            match function {
+                Function::Key => self.key(&mut lines),
+                Function::Blocks => self.blocks(&mut lines),
+                Function::Generate => self.generate(&mut lines),
+                Function::Init => self.init(&mut lines),
+                Function::Update => self.update(&mut lines),
+                Function::Final => self.last(&mut lines),
+                Function::Message => self.message(&mut lines),
+                Function::Helped | Function::Many => {}
+            }
+            let _ = write!(text, "\n{} {{\n{}}}\n", prototype(self.spec, function, op), lines.0);
+        }
+        let _ = write!(
+            text,
+            "\nvoid {op}_copy(struct {op}_context *context, const struct {op}_context *from) {{\n    *context = *from;\n}}\n\n\
+             void {op}_clear(struct {op}_context *context) {{\n    hr_small_wipe(context, sizeof *context);\n}}\n"
+        );
+        text
+    }
+
+    /// Declares the network and the buffers of a call.
+    fn opened(&self, lines: &mut Lines) {
+        lines.add(format!("struct {}_flow flow;", self.prefix));
+        lines.add(format!("{}_open(&flow);", self.op));
+    }
+
+    fn string(&self, role: Role) -> Option<&crate::operation::StringPort> {
+        self.operation.strings[string_number(role)].as_ref()
+    }
+
+    /// Whether a length is legal, as a condition. `total`: it is one of 64 bits, of all that has come.
+    fn allows(&self, role: Role, length: &str, total: bool) -> String {
+        let Some(string) = self.string(role) else { return "true".into() };
+        let number = |n: u64| if total { format!("UINT64_C({n})") } else { format!("{n}u") };
+        let range = |Lengths { min, max, multiple }: &Lengths| {
+            if min == max {
+                return format!("{length} == {}", number(*min));
+            }
+            let mut all = Vec::new();
+            if *min > 0 {
+                all.push(format!("{length} >= {}", number(*min)));
+            }
+            // Whoever gives a string has seen that it is not longer than a call takes.
+            if *max < if total { u64::MAX } else { MOST } {
+                all.push(format!("{length} <= {}", number(*max)));
+            }
+            if *multiple > 1 {
+                all.push(format!("{length} % {} == 0", number(*multiple)));
+            }
+            if all.is_empty() { "true".to_owned() } else { all.join(" && ") }
+        };
+        let ranges: Vec<String> = string.lengths.iter().map(range).collect();
+        match ranges.as_slice() {
+            [one] => one.clone(),
+            several => several.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" || "),
+        }
+    }
+
+    /// FIFOs behind an input port.
+    fn behind(&self, port: usize) -> impl Iterator<Item = &Fifo> {
+        self.fifos.iter().filter(move |fifo| fifo.source == Endpoint::Boundary(port))
+    }
+
+    /// The FIFO before an output port.
+    fn before(&self, port: usize) -> Option<&Fifo> {
+        self.fifos.iter().find(|fifo| fifo.target == Endpoint::Boundary(port))
+    }
+
+    /// Gives a token to a port that controls.
+    fn word(&self, lines: &mut Lines, port: Option<usize>, value: &str) {
+        let Some(port) = port else { return };
+        for fifo in self.behind(port) {
+            let (count, tokens) = (fifo.count(), fifo.tokens());
+            match fifo.lies {
+                Lies::Array(small::Place::Passing, _) => {
+                    lines.add(format!("{tokens}[0] = {value};"));
+                    lines.add(format!("{count} = 1;"));
+                }
+                Lies::Array(small::Place::Kept, capacity) => {
+                    lines.unless(&format!("{count} < {capacity}u"), "STUCK");
+                    lines.add(format!("{tokens}[{count}++] = {value};"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Gives bytes to a port.
+    fn bytes(&self, lines: &mut Lines, port: usize, at: &str, n: &str) {
+        for fifo in self.behind(port) {
+            let (count, tokens) = (fifo.count(), fifo.tokens());
+            if let Lies::Array(_, capacity) = fifo.lies {
+                let fixed = n.trim_end_matches('u').parse::<u64>();
+                let fits = if fixed.is_ok_and(|n| n == capacity) {
+                    format!("{count} == 0")
+                } else {
+                    format!("{n} <= {capacity}u - {count}")
+                };
+                lines.unless(&fits, "STUCK");
+                lines.add(format!("for (size_t i = 0; i < {n}; i++) {{"));
+                lines.add(format!("    {tokens}[{count}++] = {at}[i];"));
+                lines.add("}");
+            } else {
+                lines.add(format!("{tokens} = {at};"));
+                lines.add(format!("{count} = {n};"));
+            }
+        }
+    }
+
+    /// Gives a string, and its size where its port has one.
+    fn give(&self, lines: &mut Lines, role: Role) {
+        let Some(string) = self.string(role) else { return };
+        let name = name_of_string(role);
+        // Whoever calls has seen that the length is legal: one that is the only one is known.
+        let n = match string.lengths.as_slice() {
+            [Lengths { min, max, .. }] if min == max => format!("{min}u"),
+            _ => format!("{name}_bytes"),
+        };
+        self.word(lines, string.sizes, &format!("HR_SMALL_LAST | (uint32_t){n}"));
+        self.bytes(lines, string.port, name, &n);
+    }
+
+    /// Points a window to the room for a string.
+    fn want(&self, lines: &mut Lines, role: Role) {
+        let fifo = self.string(role).and_then(|string| self.before(string.port));
+        if let Some(fifo) = fifo.filter(|fifo| fifo.lies == Lies::Wanted) {
+            let name = name_of_string(role);
+            lines.add(format!("{} = {name};", fifo.tokens()));
+            lines.add(format!("{} = {name}_room;", fifo.count()));
+        }
+    }
+
+    /// Counts what came out.
+    fn count(&self, lines: &mut Lines, role: Role) {
+        let fifo = self.string(role).and_then(|string| self.before(string.port));
+        let Some(fifo) = fifo.filter(|fifo| fifo.lies == Lies::Wanted) else { return };
+        let name = name_of_string(role);
+        lines.add(format!("*{name}_bytes = {name}_room - {};", fifo.count()));
+    }
+
+    /// The declarations that all functions with a context have.
+    fn context(&self, lines: &mut Lines) {
+        lines.add(format!("struct {} *const c = &context->network;", self.prefix));
+    }
+
+    fn uses(&self, text: &str, name: &str) -> bool {
+        crate::c::code::words_of(text).any(|word| word == name)
+    }
+
+    /// Puts declarations before lines that need them.
+    fn declared(&self, out: &mut Lines, body: &Lines, opens: bool) {
+        if self.uses(&body.0, "c") {
+            self.context(out);
+        }
+        if opens {
+            self.opened(out);
+        }
+        if opens && self.uses(&body.0, "f") {
+            out.add(format!("struct {}_flow *const f = &flow;", self.prefix));
+        }
+        out.0.push_str(&body.0);
+    }
+
+    /// The role strings that come before the input, in their order.
+    fn first_strings(&self) -> Vec<Parameter<'_>> {
+        parameters(self.spec, Function::Init)
+    }
+
+    fn is_optional(&self, role: Role) -> bool {
+        crate::operation::is_optional(self.spec, role)
+    }
+
+    /// What begins a message: `OP_begin`, which gives its network what comes before the input.
+    fn begin(&self) -> String {
+        let Writer { op, prefix, operation, .. } = self;
+        let keyed = operation.rekey.is_some();
+        let seeds = keyed && self.string(Role::Seed).is_some();
+        let mut lines = Lines::default();
+        if keyed {
+            let seeded = if seeds { "seed == NULL && " } else { "" };
+            lines.add(format!(
+                "if ({seeded}context->state != HR_SMALL_NEW_KEY && context->state != HR_SMALL_KEYED) {{"
+            ));
+            lines.add("    return HEADRACE_ORDER;");
+            lines.add("}");
+        }
+        for Parameter { name, port, .. } in self.first_strings() {
+            let allowed = self.allows(port.role, &format!("{name}_bytes"), false);
+            let allowed =
+                if self.is_optional(port.role) { format!("{name} == NULL || ({allowed})") } else { allowed };
+            lines.unless(&allowed, "STRING_LENGTH");
+        }
+        match (keyed, seeds) {
+            (false, _) => lines.add(format!("{prefix}_init(c);")),
+            (true, true) => {
+                lines.add("if (seed != NULL) {");
+                lines.add(format!("    {prefix}_init(c);"));
+                lines.add("}");
+            }
+            (true, false) => {}
+        }
+        if keyed {
+            let mut inner = Lines::default();
+            self.word(&mut inner, operation.rekey, if seeds { "seed != NULL" } else { "false" });
+            lines.add("if (context->state != HR_SMALL_NEW_KEY) {");
+            inner.0.lines().for_each(|line| lines.add(line));
+            lines.add("}");
+        }
+        self.word(&mut lines, operation.decrypt, if operation.decrypts { "true" } else { "false" });
+        self.word(&mut lines, operation.reseed, "entropy != NULL");
+        for Parameter { name, port, .. } in self.first_strings() {
+            if self.is_optional(port.role) {
+                let mut inner = Lines::default();
+                self.give(&mut inner, port.role);
+                lines.add(format!("if ({name} != NULL) {{"));
+                inner.0.lines().for_each(|line| lines.add(line));
+                lines.add("}");
+            } else {
+                self.give(&mut lines, port.role);
+            }
+        }
+        if counts(self.spec) {
+            lines.add("context->input_bytes = 0;");
+        }
+        if keeps_length(self.spec) {
+            lines.add("context->inside = 0;");
+        }
+        lines.add("context->state = HR_SMALL_OPEN;");
+        lines.add("return HEADRACE_OK;");
+        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {prefix}_flow *f")];
+        listed.extend(self.first_strings().iter().map(|parameter| {
+            let name = parameter.name;
+            format!("const uint8_t *{name}, size_t {name}_bytes")
+        }));
+        let mut all = Lines::default();
+        all.add("(void)f;");
+        for Parameter { name, .. } in self.first_strings() {
+            if !self.uses(&lines.0, &format!("{name}_bytes")) {
+                all.add(format!("(void){name}_bytes;"));
+            }
+        }
+        if self.uses(&lines.0, "c") {
+            self.context(&mut all);
+        }
+        format!("\nstatic uint32_t {op}_begin({}) {{\n{}{}}}\n", listed.join(", "), all.0, lines.0)
+    }
+
+    /// What ends one: `OP_end`, which lets its network run, and looks at what came out.
+    fn end(&self) -> String {
+        let Writer { op, prefix, .. } = self;
+        let outputs: Vec<Parameter<'_>> =
+            parameters(self.spec, Function::Message).into_iter().filter(|one| one.port.role.is_output()).collect();
+        let mut lines = Lines::default();
+        let verified = self.operation.verified.and_then(|port| self.before(port));
+        if let Some(fifo) = verified {
+            lines.add("bool verified = false;");
+            lines.add(format!("{} = (uint8_t *)&verified;", fifo.tokens()));
+            lines.add(format!("{} = 1;", fifo.count()));
+        }
+        outputs.iter().for_each(|output| self.want(&mut lines, output.port.role));
+        lines.add("context->state = HR_SMALL_NO_KEY;");
+        let stuck = self.no_room();
+        let run = format!("{prefix}_run(&context->network, f)");
+        let mut ended = vec![run];
+        ended.extend(verified.map(|fifo| format!("{} == 0", fifo.count())));
+        // What always has one length has come whole.
+        for output in outputs.iter().filter(|output| output.port.sizes.fixed().is_some()) {
+            let fifo = self.string(output.port.role).and_then(|string| self.before(string.port));
+            let length = output.port.sizes.fixed().unwrap_or(0);
+            ended.extend(fifo.map(|fifo| format!("{}_room - {} == {length}u", output.name, fifo.count())));
+        }
+        lines.add(format!("if (!({})) {{", ended.join(" && ")));
+        lines.add(format!("    return {stuck};"));
+        lines.add("}");
+        outputs.iter().for_each(|output| self.count(&mut lines, output.port.role));
+        if self.operation.rekey.is_some() {
+            lines.add("context->state = HR_SMALL_KEYED;");
+        }
+        if verified.is_some() {
+            lines.add("HEADRACE_PUBLIC(&verified, sizeof verified);");
+            lines.add("if (!verified) {");
+            if withholds(self.spec) {
+                for output in &outputs {
+                    let name = output.name;
+                    lines.add(format!("    hr_small_wipe({name}, *{name}_bytes);"));
+                    lines.add(format!("    *{name}_bytes = 0;"));
+                }
+            }
+            lines.add("    return HEADRACE_REFUSED;");
+            lines.add("}");
+        }
+        lines.add("return HEADRACE_OK;");
+        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {prefix}_flow *f")];
+        listed.extend(
+            outputs.iter().map(|Parameter { name, .. }| format!("uint8_t *{name}, size_t {name}_room, size_t *{name}_bytes")),
+        );
+        format!("\nstatic uint32_t {op}_end({}) {{\n{}}}\n", listed.join(", "), lines.0)
+    }
+
+    /// What is returned where a network stopped: there may have been no room.
+    fn no_room(&self) -> String {
+        let output = self.string(Role::Output).and_then(|string| self.before(string.port));
+        match output.filter(|fifo| fifo.lies == Lies::Wanted && streams(self.spec)) {
+            Some(fifo) => format!("{} < {}u ? HEADRACE_ROOM : HEADRACE_STUCK", fifo.count(), fifo.burst),
+            None => "HEADRACE_STUCK".into(),
+        }
+    }
+
+    fn key(&self, lines: &mut Lines) {
+        let operation = &self.operation;
+        let core = operation.block_bytes != 0;
+        lines.unless(&self.allows(Role::Key, "key_bytes", false), "KEY_LENGTH");
+        let mut body = Lines::default();
+        body.add(format!("{}_init(c);", self.prefix));
+        body.add("context->state = HR_SMALL_NO_KEY;");
+        self.word(&mut body, operation.rekey, "true");
+        if core {
+            self.word(&mut body, operation.decrypt, if operation.decrypts { "true" } else { "false" });
+        }
+        self.give(&mut body, Role::Key);
+        if core {
+            self.word(&mut body, operation.blocks, "0");
+        }
+        body.add(format!("if (!{}_run(c, &flow)) {{", self.prefix));
+        body.add("    return HEADRACE_STUCK;");
+        body.add("}");
+        body.add(format!("context->state = {};", if core { "HR_SMALL_KEYED" } else { "HR_SMALL_NEW_KEY" }));
+        body.add("return HEADRACE_OK;");
+        self.declared(lines, &body, true);
+    }
+
+    /// The call of `OP_begin`.
+    fn call_begin(&self) -> String {
+        let given: String =
+            self.first_strings().iter().map(|Parameter { name, .. }| format!(", {name}, {name}_bytes")).collect();
+        format!("{}_begin(context, &flow{given})", self.op)
+    }
+
+    /// The call of `OP_end`.
+    fn call_end(&self) -> String {
+        let outputs = parameters(self.spec, Function::Message);
+        let outputs: String = outputs
+            .iter()
+            .filter(|one| one.port.role.is_output())
+            .map(|Parameter { name, .. }| format!(", {name}, {name}_room, {name}_bytes"))
+            .collect();
+        format!("{}_end(context, &flow{outputs})", self.op)
+    }
+
+    fn init(&self, lines: &mut Lines) {
+        self.opened(lines);
+        lines.add(format!("const uint32_t result = {};", self.call_begin()));
+        lines.add(format!("if (result == HEADRACE_OK && !{}_run(&context->network, &flow)) {{", self.prefix));
+        lines.add("    context->state = HR_SMALL_NO_KEY;");
+        lines.add("    return HEADRACE_STUCK;");
+        lines.add("}");
+        lines.add("return result;");
+    }
+
+    fn update(&self, lines: &mut Lines) {
+        let mut body = Lines::default();
+        if streams(self.spec) {
+            body.add("*out_bytes = 0;");
+        }
+        body.unless("context->state == HR_SMALL_OPEN", "ORDER");
+        body.unless("in_bytes <= HR_SMALL_MOST", "INPUT_LENGTH");
+        if keeps_length(self.spec) {
+            body.unless("out_room >= in_bytes + context->inside", "ROOM");
+        }
+        body.add("if (in_bytes == 0) {");
+        body.add("    return HEADRACE_OK;");
+        body.add("}");
+        let string = self.string(Role::Input);
+        self.word(&mut body, string.and_then(|string| string.sizes), "(uint32_t)in_bytes");
+        if let Some(string) = string {
+            self.bytes(&mut body, string.port, "in", "in_bytes");
+        }
+        if streams(self.spec) {
+            self.want(&mut body, Role::Output);
+        }
+        if counts(self.spec) {
+            body.add("context->input_bytes += in_bytes;");
+        }
+        body.add(format!("if (!{}_run(&context->network, &flow)) {{", self.prefix));
+        body.add("    context->state = HR_SMALL_NO_KEY;");
+        body.add(format!("    return {};", if streams(self.spec) { self.no_room() } else { "HEADRACE_STUCK".into() }));
+        body.add("}");
+        if streams(self.spec) {
+            self.count(&mut body, Role::Output);
+        }
+        if keeps_length(self.spec) {
+            body.add("context->inside += (uint32_t)(in_bytes - *out_bytes);");
+        }
+        body.add("return HEADRACE_OK;");
+        self.declared(lines, &body, true);
+    }
+
+    /// What must be before a message can end.
+    fn can_end(&self, lines: &mut Lines, inside: &str) {
+        if self.string(Role::TagIn).is_some() {
+            lines.unless(&self.allows(Role::TagIn, "tag_bytes", false), "STRING_LENGTH");
+        }
+        let outputs = parameters(self.spec, Function::Message);
+        for output in outputs.iter().filter(|one| one.port.role.is_output()) {
+            let name = output.name;
+            if output.port.role == Role::Output && streams(self.spec) {
+                if keeps_length(self.spec) || withholds(self.spec) {
+                    lines.unless(&format!("{name}_room >= {inside}"), "ROOM");
+                }
+            } else if output.port.sizes.min() > 0 {
+                lines.unless(&format!("{name}_room >= {}u", output.port.sizes.min()), "ROOM");
+            }
+        }
+    }
+
+    /// Empties what counts output.
+    fn nothing_came(&self, lines: &mut Lines) {
+        for output in parameters(self.spec, Function::Message).iter().filter(|one| one.port.role.is_output()) {
+            lines.add(format!("*{}_bytes = 0;", output.name));
+        }
+    }
+
+    fn last(&self, lines: &mut Lines) {
+        let mut body = Lines::default();
+        self.nothing_came(&mut body);
+        body.unless("context->state == HR_SMALL_OPEN", "ORDER");
+        if counts(self.spec) {
+            body.unless(&self.allows(Role::Input, "context->input_bytes", true), "INPUT_LENGTH");
+        }
+        self.can_end(&mut body, "context->inside");
+        self.word(&mut body, self.string(Role::Input).and_then(|string| string.sizes), "HR_SMALL_LAST");
+        self.give(&mut body, Role::TagIn);
+        body.add(format!("return {};", self.call_end()));
+        self.declared(lines, &body, true);
+    }
+
+    fn message(&self, lines: &mut Lines) {
+        let mut body = Lines::default();
+        body.add("uint32_t result;");
+        self.nothing_came(&mut body);
+        if self.string(Role::Input).is_some() {
+            body.unless("in_bytes <= HR_SMALL_MOST", "INPUT_LENGTH");
+            body.unless(&self.allows(Role::Input, "in_bytes", false), "INPUT_LENGTH");
+        }
+        self.can_end(&mut body, "in_bytes");
+        body.add(format!("result = {};", self.call_begin()));
+        body.add("if (result != HEADRACE_OK) {");
+        body.add("    return result;");
+        body.add("}");
+        self.give(&mut body, Role::Input);
+        self.give(&mut body, Role::TagIn);
+        body.add(format!("return {};", self.call_end()));
+        self.declared(lines, &body, true);
+    }
+
+    fn blocks(&self, lines: &mut Lines) {
+        let operation = &self.operation;
+        let mut body = Lines::default();
+        body.unless("context->state == HR_SMALL_KEYED", "ORDER");
+        self.word(&mut body, operation.rekey, "false");
+        self.word(&mut body, operation.decrypt, if operation.decrypts { "true" } else { "false" });
+        self.word(&mut body, operation.blocks, "n_blocks");
+        let n = format!("(size_t)n_blocks * {}u", operation.block_bytes);
+        if let Some(string) = self.string(Role::Input) {
+            self.bytes(&mut body, string.port, "in", &n);
+        }
+        let fifo = self.string(Role::Output).and_then(|string| self.before(string.port));
+        if let Some(fifo) = fifo {
+            body.add(format!("{} = out;", fifo.tokens()));
+            body.add(format!("{} = {n};", fifo.count()));
+        }
+        let all = fifo.map_or(String::new(), |fifo| format!(" || {} != 0", fifo.count()));
+        body.add(format!("if (!{}_run(c, f){all}) {{", self.prefix));
+        body.add("    context->state = HR_SMALL_NO_KEY;");
+        body.add("    return HEADRACE_STUCK;");
+        body.add("}");
+        body.add("return HEADRACE_OK;");
+        self.declared(lines, &body, true);
+    }
+
+    fn generate(&self, lines: &mut Lines) {
+        let operation = &self.operation;
+        let mut body = Lines::default();
+        body.add("uint32_t result;");
+        body.add("*out_bytes = 0;");
+        body.unless(&format!("n_words <= {}u", operation.most_words), "INPUT_LENGTH");
+        let word = self.string(Role::Output).and_then(|string| string.lengths.first()).map_or(1, |one| one.multiple);
+        body.unless(&format!("n_words <= out_room / {word}u"), "ROOM");
+        body.add(format!("result = {};", self.call_begin()));
+        body.add("if (result != HEADRACE_OK) {");
+        body.add("    return result;");
+        body.add("}");
+        self.word(&mut body, operation.blocks, "n_words");
+        self.want(&mut body, Role::Output);
+        let verified = operation.verified.and_then(|port| self.before(port));
+        if let Some(fifo) = verified {
+            body.add("bool verified = false;");
+            body.add(format!("{} = (uint8_t *)&verified;", fifo.tokens()));
+            body.add(format!("{} = 1;", fifo.count()));
+        }
+        body.add("context->state = HR_SMALL_NO_KEY;");
+        body.add(format!("if (!{}_run(c, f)) {{", self.prefix));
+        body.add("    return HEADRACE_STUCK;");
+        body.add("}");
+        self.count(&mut body, Role::Output);
+        if operation.rekey.is_some() {
+            body.add("context->state = HR_SMALL_KEYED;");
+        }
+        if verified.is_some() {
+            body.add("HEADRACE_PUBLIC(&verified, sizeof verified);");
+            body.unless("verified", "REFUSED");
+        }
+        body.add("return HEADRACE_OK;");
+        self.declared(lines, &body, true);
+    }
+}
+
+/// The most bytes of a string that a call takes.
+const MOST: u64 = 0x3fff_ffff;
+
+/// The name of a string in signatures.
+fn name_of_string(role: Role) -> &'static str {
+    STRINGS[string_number(role)].2
+}

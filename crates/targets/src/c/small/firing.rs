@@ -1,0 +1,354 @@
+//! The function of an instance: it fires the first action that can, and gives whether there was one.
+
+use super::fifos::{Fifo, Lies};
+use crate::c::code::Code;
+use crate::c::ctype;
+use crate::c::functions::Printed;
+use crate::c::network::ActorText;
+use crate::c::plan::Plan;
+use crate::c::scheduler::{ActionFunctions, comment, convert_through};
+use headrace_analysis::ranges::Unit;
+use headrace_ir::{Action, Endpoint, InstanceId, Network, StateId, Type};
+
+/// A printed function.
+pub(super) struct Function {
+    pub(super) text: String,
+    /// What it calls needs what a network has to report run-time errors and to call natives.
+    pub(super) uses_control: bool,
+}
+
+struct Firing<'p> {
+    plan: &'p Plan<'p>,
+    code: Code<'p>,
+    /// Of each input port its FIFO.
+    inputs: Vec<Option<&'p Fifo>>,
+    /// Of each output port those that get what it makes.
+    outputs: Vec<Vec<&'p Fifo>>,
+    /// Where the instance lies.
+    own: String,
+    uses_control: bool,
+}
+
+/// Prints the function of an instance.
+pub(super) fn function(
+    network: &Network,
+    at: usize,
+    plan: &Plan<'_>,
+    text: &ActorText,
+    fifos: &[Fifo],
+    prefix: &str,
+    name: &str,
+) -> Function {
+    let actor = plan.actor;
+    let me = InstanceId(at as u32);
+    let read_by = |port: usize| fifos.iter().find(|fifo| fifo.target == Endpoint::Instance(me, port));
+    let written_by = |port: usize| fifos.iter().filter(move |fifo| fifo.source == Endpoint::Instance(me, port));
+    let mut code = Code::new(plan, Unit::Procedure(0), "", &[], "return false;");
+    for taken in ["c", "f"] {
+        code.names.fresh(taken);
+    }
+    let mut firing = Firing {
+        plan,
+        code,
+        inputs: (0..actor.inputs.len()).map(read_by).collect(),
+        outputs: (0..actor.outputs.len()).map(|port| written_by(port).collect()).collect(),
+        own: format!("c->i{at}"),
+        uses_control: false,
+    };
+    firing.initializers(&text.initializers);
+    firing.states(&text.actions);
+    let uses_control = firing.uses_control;
+    let mut body = firing.code.finish();
+    for parameter in ["f", "c"] {
+        if !crate::c::code::words_of(&body).any(|word| word == parameter) {
+            body.insert_str(0, &format!("    (void){parameter};\n"));
+        }
+    }
+    let shown = comment(&network.instances[at].name);
+    let text = format!("/* {shown} */\nstatic bool {name}(struct {prefix} *c, struct {prefix}_flow *f) {{\n{body}}}\n\n");
+    Function { text, uses_control }
+}
+
+impl Firing<'_> {
+    fn initializers(&mut self, functions: &[ActionFunctions]) {
+        for (at, printed) in functions.iter().enumerate() {
+            let action = &self.plan.actor.initializers[at];
+            let own = self.own.clone();
+            self.code.open(&format!("if ({own}.started == {at}) {{"));
+            self.attempt(action, printed, None);
+            self.code.line(&format!("{own}.started = {};", at + 1));
+            self.code.line("return true;");
+            self.code.close("}");
+        }
+    }
+
+    fn states(&mut self, functions: &[ActionFunctions]) {
+        let actor = self.plan.actor;
+        let several = actor.schedule.states.len() > 1;
+        if several {
+            let own = self.own.clone();
+            self.code.open(&format!("switch ({own}.state) {{"));
+        }
+        for (at, state) in actor.schedule.states.iter().enumerate() {
+            if several {
+                // The last one needs no test.
+                let label = if at + 1 == actor.schedule.states.len() { "default".to_owned() } else { format!("case {at}") };
+                self.code.open(&format!("{label}: {{ /* {} */", comment(&state.name)));
+            }
+            for test in &state.tests {
+                let number = test.action.index();
+                let next = (test.next != StateId(at as u32)).then_some(test.next.index());
+                self.attempt(&actor.actions[number], &functions[number], Some(next));
+            }
+            self.code.line("return false;");
+            if several {
+                self.code.close("}");
+            }
+        }
+        if several {
+            self.code.close("}");
+        }
+    }
+
+    /// Fires the action if it is enabled. `after`: the state that it leads to if that is another; none for initialisers.
+    fn attempt(&mut self, action: &Action, printed: &ActionFunctions, after: Option<Option<usize>>) {
+        let mut conditions = Vec::new();
+        for pattern in &action.consumes {
+            // Where nothing ever comes the action never fires.
+            let Some(fifo) = self.inputs[pattern.port] else { return };
+            conditions.push(match pattern.tokens() {
+                1 => format!("{} != 0", fifo.count()),
+                n => format!("{} >= {n}u", fifo.count()),
+            });
+        }
+        self.code.line(&format!("/* {} */", comment(&action.name)));
+        match conditions.is_empty() {
+            true => self.code.open("{"),
+            false => self.code.open(&format!("if ({}) {{", conditions.join(" && "))),
+        }
+        let windows = self.windows(action);
+        let guarded = !printed.guard.name.is_empty();
+        if guarded {
+            let call = self.call(&printed.guard, &windows, &[]);
+            self.code.open(&format!("if ({call}) {{"));
+        }
+        self.room(action);
+        self.fire(action, printed, &windows);
+        if let Some(next) = after {
+            if let Some(state) = next {
+                let own = self.own.clone();
+                self.code.line(&format!("{own}.state = {state};"));
+            }
+            self.code.line("return true;");
+        }
+        if guarded {
+            self.code.close("}");
+        }
+        self.code.close("}");
+    }
+
+    fn room(&mut self, action: &Action) {
+        let mut lacking = Vec::new();
+        for output in &action.produces {
+            let n = output.tokens();
+            for fifo in &self.outputs[output.port] {
+                match fifo.lies {
+                    Lies::Array(_, capacity) if capacity == n => lacking.push(format!("{} != 0", fifo.count())),
+                    Lies::Array(_, capacity) => {
+                        lacking.push(format!("{} > {}u", fifo.count(), capacity.saturating_sub(n)));
+                    }
+                    Lies::Wanted => lacking.push(format!("{} < {n}u", fifo.count())),
+                    Lies::Given | Lies::Dropped => {}
+                }
+            }
+        }
+        if !lacking.is_empty() {
+            self.code.open(&format!("if ({}) {{", lacking.join(" || ")));
+            self.code.line("return false;");
+            self.code.close("}");
+        }
+    }
+
+    /// Pointers to the tokens of each pattern, and the arrays into which dealt tokens are sorted.
+    fn windows(&mut self, action: &Action) -> Vec<Vec<String>> {
+        let mut all = Vec::new();
+        for pattern in &action.consumes {
+            let Some(fifo) = self.inputs[pattern.port] else {
+                all.push(Vec::new());
+                continue;
+            };
+            let (tokens, words) = (fifo.elements(), fifo.words());
+            let names = pattern.locals.len() as u64;
+            all.push(match pattern.repeat {
+                None => (0..names)
+                    .map(|name| match words {
+                        1 => format!("{tokens}[{name}]"),
+                        words => format!("&{tokens}[{}]", words * name),
+                    })
+                    .collect(),
+                Some(_) if names == 1 => vec![tokens],
+                Some(repeat) => {
+                    let mut arrays = Vec::new();
+                    for (name, local) in pattern.locals.iter().enumerate() {
+                        let info = &action.locals[local.index()];
+                        let array = self.scratch(&info.name, &info.ty);
+                        let i = self.code.temporary("i");
+                        self.code.open(&format!("for (uint32_t {i} = 0; {i} < {repeat}u; {i}++) {{"));
+                        let from = format!("{i} * {names} + {name}");
+                        if words == 1 {
+                            self.code.line(&format!("{array}[{i}] = {tokens}[{from}];"));
+                        } else {
+                            self.code.line(&format!(
+                                "memcpy(&{array}[{words} * {i}], &{tokens}[{words} * ({from})], {words} * sizeof {array}[0]);"
+                            ));
+                        }
+                        self.code.close("}");
+                        self.code.line(&format!("(void){array};"));
+                        arrays.push(array);
+                    }
+                    arrays
+                }
+            });
+        }
+        all
+    }
+
+    fn scratch(&mut self, like: &str, ty: &Type) -> String {
+        let name = self.code.temporary(like);
+        self.code.line(&format!("{};", ctype::declaration(ty, &name)));
+        name
+    }
+
+    fn call(&mut self, printed: &Printed, windows: &[Vec<String>], outputs: &[String]) -> String {
+        let mut arguments = Vec::new();
+        if printed.uses_scalars {
+            arguments.push(format!("&{}.scalars", self.own));
+        }
+        if printed.uses_lists {
+            arguments.push(format!("&{}.lists", self.own));
+        }
+        self.uses_control |= printed.uses_control || printed.stops;
+        for given in &printed.given {
+            let (pattern, name) = given.pattern;
+            arguments.push(windows.get(pattern).and_then(|texts| texts.get(name)).cloned().unwrap_or_default());
+        }
+        arguments.extend(outputs.iter().cloned());
+        format!("{}({})", printed.name, arguments.join(", "))
+    }
+
+    fn fire(&mut self, action: &Action, printed: &ActionFunctions, windows: &[Vec<String>]) {
+        // Output may go to where input is read in the same firing: in place.
+        let reads_given =
+            action.consumes.iter().any(|pattern| self.inputs[pattern.port].is_some_and(Fifo::is_input_window));
+        let mut pointers = Vec::new();
+        let mut made = Vec::new();
+        for output in &action.produces {
+            let port = self.plan.actor.outputs[output.port].ty;
+            let n = output.tokens();
+            let first = self.outputs[output.port].first().copied();
+            let direct = first.filter(|fifo| {
+                let in_place = fifo.lies == Lies::Wanted && reads_given;
+                fifo.via.is_empty() && fifo.scalar == port && fifo.lies != Lies::Dropped && !in_place
+            });
+            let pointer = match direct {
+                Some(fifo) => end(fifo, n),
+                None => {
+                    let ty = Type::list(port, vec![u32::try_from(n).unwrap_or(u32::MAX)]);
+                    let like = format!("{}_made", self.plan.actor.outputs[output.port].name);
+                    self.scratch(&like, &ty)
+                }
+            };
+            pointers.push(pointer.clone());
+            made.push((output.port, n, pointer, direct.is_some()));
+        }
+        if !printed.body.name.is_empty() {
+            let call = self.call(&printed.body, windows, &pointers);
+            self.code.line(&format!("{call};"));
+        }
+        for (port, n, source, direct) in &made {
+            let readers = self.outputs[*port].clone();
+            for fifo in readers.into_iter().skip(usize::from(*direct)) {
+                self.put(fifo, *port, *n, source);
+            }
+        }
+        for (port, n, ..) in &made {
+            for fifo in self.outputs[*port].clone() {
+                let count = fifo.count();
+                match fifo.lies {
+                    Lies::Array(..) if fifo.capacity() == Some(*n) => self.code.line(&format!("{count} = {n};")),
+                    Lies::Array(..) => self.add(fifo, &format!("+ {n}")),
+                    Lies::Wanted => {
+                        self.code.line(&format!("{} += {n};", fifo.tokens()));
+                        self.code.line(&format!("{count} -= {n};"));
+                    }
+                    Lies::Given | Lies::Dropped => {}
+                }
+            }
+        }
+        for pattern in &action.consumes {
+            let Some(fifo) = self.inputs[pattern.port] else { continue };
+            let (n, count, tokens) = (pattern.tokens(), fifo.count(), fifo.tokens());
+            match fifo.lies {
+                Lies::Array(..) if fifo.is_slot => self.code.line(&format!("{count} = 0;")),
+                Lies::Array(..) => {
+                    self.add(fifo, &format!("- {n}"));
+                    let bytes = fifo.token_bytes();
+                    let left = if bytes == 1 { count } else { format!("{bytes}u * {count}") };
+                    self.code.line(&format!("hr_small_shift({tokens}, {}u, {left});", n * bytes));
+                }
+                _ => {
+                    self.code.line(&format!("{tokens} += {n};"));
+                    self.code.line(&format!("{count} -= {n};"));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, fifo: &Fifo, what: &str) {
+        let count = fifo.count();
+        self.code.line(&format!("{count} = ({})({count} {what});", fifo.count_type()));
+    }
+
+    /// Gives tokens from an array to a reader.
+    fn put(&mut self, fifo: &Fifo, port: usize, n: u64, source: &str) {
+        if fifo.lies == Lies::Dropped {
+            return;
+        }
+        let from = self.plan.actor.outputs[port].ty;
+        let to = end(fifo, n);
+        let words = fifo.words();
+        if fifo.via.is_empty() && fifo.scalar == from {
+            if n * words == 1 {
+                self.code.line(&format!("*{} = *{};", bracketed(&to), bracketed(source)));
+            } else {
+                self.code.line(&format!("memcpy({to}, {source}, {}u);", n * fifo.token_bytes()));
+            }
+            return;
+        }
+        let i = self.code.temporary("i");
+        self.code.open(&format!("for (uint32_t {i} = 0; {i} < {n}u; {i}++) {{"));
+        let element = |base: &str, words: u64| match words {
+            1 => format!("{}[{i}]", bracketed(base)),
+            words => format!("&{}[{words} * {i}]", bracketed(base)),
+        };
+        let (target, token) = (element(&to, words), element(source, u64::from(ctype::words(from))));
+        convert_through(&mut self.code, &target, fifo.scalar, &token, from, &fifo.via);
+        self.code.close("}");
+    }
+}
+
+fn bracketed(pointer: &str) -> String {
+    if pointer.starts_with('&') { format!("({pointer})") } else { pointer.to_owned() }
+}
+
+/// Where the next tokens go, as a pointer.
+fn end(fifo: &Fifo, n: u64) -> String {
+    let tokens = fifo.elements();
+    match fifo.lies {
+        // There is room, so it is empty.
+        Lies::Array(_, capacity) if capacity == n => tokens,
+        Lies::Array(..) if fifo.words() == 1 => format!("&{tokens}[{}]", fifo.count()),
+        Lies::Array(..) => format!("&{tokens}[{} * {}]", fifo.words(), fifo.count()),
+        _ => tokens,
+    }
+}

@@ -1,0 +1,43 @@
+/*
+ * What small programs for microcontrollers are written with: windows on strings of the caller, and the few functions that
+ * operations share.
+ */
+#ifndef HEADRACE_SMALL_H
+#define HEADRACE_SMALL_H
+
+#include "headrace_message.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of the caller that are still to be read. */
+struct hr_small_in {
+    const uint8_t *at;
+    size_t n;
+};
+
+/* Room of the caller that is still to be filled. */
+struct hr_small_out {
+    uint8_t *at;
+    size_t n;
+};
+
+/* Where a context stands: see headrace_message.h for what may be called when. */
+enum { HR_SMALL_NO_KEY = 0, HR_SMALL_NEW_KEY = 1, HR_SMALL_KEYED = 2, HR_SMALL_OPEN = 3 };
+
+/* The top bit of the size of a chunk marks the last chunk of its string. */
+#define HR_SMALL_LAST 0x80000000u
+/* The most bytes of a string that one call takes. */
+#define HR_SMALL_MOST 0x3fffffffu
+
+/* Drops the first bytes of a FIFO; `n_left` bytes are behind them. */
+void hr_small_shift(void *tokens, size_t n_dropped, size_t n_left);
+/* Overwrites bytes so that compilers do not leave it out. */
+void hr_small_wipe(void *bytes, size_t n_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -4,9 +4,15 @@
 void hr_small_shift(void *tokens, size_t n_dropped, size_t n_left) {
     uint8_t *to = tokens;
     const uint8_t *from = to + n_dropped;
-    while (n_left != 0) {
+    uint32_t word;
+    for (; n_left >= sizeof word; n_left -= sizeof word) {
+        memcpy(&word, from, sizeof word);
+        memcpy(to, &word, sizeof word);
+        from += sizeof word;
+        to += sizeof word;
+    }
+    for (; n_left != 0; n_left--) {
         *to++ = *from++;
-        n_left--;
     }
 }
 

@@ -11,6 +11,15 @@
 extern "C" {
 #endif
 
+/* What is no longer than its calls, and passes of loops that are better in a row. */
+#ifdef __GNUC__
+#define HR_SMALL_FOLDED static inline __attribute__((always_inline))
+#define HR_SMALL_UNROLLED _Pragma("GCC unroll 8")
+#else
+#define HR_SMALL_FOLDED static inline
+#define HR_SMALL_UNROLLED
+#endif
+
 /* Bytes of the caller that are still to be read. */
 struct hr_small_in {
     const uint8_t *at;

@@ -44,7 +44,7 @@ fn in_place_written(place: &Place, local: usize) -> Uses {
     in_indices(place, local).and(Uses { read: false, written: local_root(place, local) })
 }
 
-fn in_arguments(arguments: &[Argument], local: usize) -> Uses {
+pub(crate) fn in_arguments(arguments: &[Argument], local: usize) -> Uses {
     arguments.iter().fold(NONE, |uses, argument| {
         uses.and(match argument {
             Argument::Value(value) => in_expr(value, local),

@@ -1,10 +1,10 @@
 //! Which list locals are filled before anything reads them, so that they need no zeros at first.
 //!
 //! The beginning of the body is run on indices alone: loops with constant bounds are gone through, elements that are
-//! assigned are marked, and the answer is yes once all are marked.
+//! assigned are marked, what reads marked ones only does no harm, and the answer is yes once all are marked.
 
 use crate::assigned;
-use headrace_ir::{BinaryOp, Expr, ExprKind, Int, LocalId, Place, Root, Stmt, StmtKind};
+use headrace_ir::{Argument, BinaryOp, Expr, ExprKind, Int, LocalId, Place, Root, Stmt, StmtKind};
 use std::collections::HashMap;
 
 /// Steps after which the answer is no.
@@ -17,6 +17,7 @@ struct Filling<'a> {
     missing: usize,
     steps: usize,
     loops: HashMap<LocalId, Int>,
+    n_elements: &'a dyn Fn(&Place) -> usize,
 }
 
 enum Progress {
@@ -28,13 +29,19 @@ enum Progress {
     Unknown,
 }
 
-/// True when every element of the list local is assigned before any is read.
-pub fn filled_first(statements: &[Stmt], local: usize, dims: &[u32]) -> bool {
+/// True when every element of the list local is assigned before it is read. `n_elements` says of the source of a copy how many
+/// elements it has.
+pub fn filled_first(
+    statements: &[Stmt],
+    local: usize,
+    dims: &[u32],
+    n_elements: &dyn Fn(&Place) -> usize,
+) -> bool {
     let len: usize = dims.iter().map(|&size| size as usize).product();
     if len > MAX_STEPS {
         return false;
     }
-    let mut filling = Filling { local, dims, marked: vec![false; len], missing: len, steps: 0, loops: HashMap::new() };
+    let mut filling = Filling { local, dims, marked: vec![false; len], missing: len, steps: 0, loops: HashMap::new(), n_elements };
     matches!(filling.block(statements), Progress::Full)
 }
 
@@ -59,21 +66,20 @@ impl Filling<'_> {
         }
         match &statement.kind {
             StmtKind::Assign(place, value) => {
-                let indices_read = place.indices.iter().any(|index| assigned::in_expr(index, self.local).any());
-                if assigned::in_expr(value, self.local).any() || indices_read {
+                if !place.indices.iter().chain([value]).all(|expr| self.reads_marked(expr)) {
                     return Progress::Unknown;
                 }
                 self.mark(place)
             }
             StmtKind::Copy { target, source, .. } => {
                 let source_read = matches!(source.root, Root::Local(local) if local.index() == self.local);
-                let indices = source.indices.iter().chain(&target.indices);
-                if source_read || indices.into_iter().any(|index| assigned::in_expr(index, self.local).any()) {
+                let mut indices = source.indices.iter().chain(&target.indices);
+                if source_read || !indices.all(|index| self.reads_marked(index)) {
                     return Progress::Unknown;
                 }
-                // A shorter source leaves the rest as it was, so only lists of the same size count, which the caller
-                // cannot see here: the target must be one of several sub-lists, or be filled otherwise.
-                Progress::Unknown
+                // A shorter source leaves the rest as it was, and of parts it is not said which they are.
+                let is_whole = target.indices.is_empty() && (self.n_elements)(source) == self.marked.len();
+                if is_whole { Progress::Full } else { Progress::Unknown }
             }
             StmtKind::Foreach { variable, low, high, body } => {
                 let (Some(low), Some(high)) = (self.constant(low), self.constant(high)) else {
@@ -99,16 +105,40 @@ impl Filling<'_> {
         }
     }
 
-    fn mark(&mut self, place: &Place) -> Progress {
+    /// Whether nothing of the list is read in an expression but what is assigned by now.
+    fn reads_marked(&self, expr: &Expr) -> bool {
+        if !assigned::in_expr(expr, self.local).any() {
+            return true;
+        }
+        match &expr.kind {
+            ExprKind::Load(place) => {
+                let is_own = matches!(place.root, Root::Local(local) if local.index() == self.local);
+                let is_marked = !is_own || self.element(place).is_some_and(|element| self.marked[element]);
+                is_marked && place.indices.iter().all(|index| self.reads_marked(index))
+            }
+            ExprKind::Call(_, arguments) => arguments.iter().all(|argument| match argument {
+                Argument::Value(value) => self.reads_marked(value),
+                Argument::List(_) => !assigned::in_arguments(std::slice::from_ref(argument), self.local).any(),
+            }),
+            _ => expr.parts().into_iter().all(|part| self.reads_marked(part)),
+        }
+    }
+
+    /// The position of an element whose indices are constants.
+    fn element(&self, place: &Place) -> Option<usize> {
         if place.indices.len() != self.dims.len() {
-            return Progress::Unknown;
+            return None;
         }
         let mut flat = 0usize;
         for (index, &size) in place.indices.iter().zip(self.dims) {
-            let index = self.constant(index).and_then(|index| index.to_u64());
-            let Some(index) = index.filter(|&index| index < u64::from(size)) else { return Progress::Unknown };
+            let index = self.constant(index)?.to_u64().filter(|&index| index < u64::from(size))?;
             flat = flat * size as usize + index as usize;
         }
+        Some(flat)
+    }
+
+    fn mark(&mut self, place: &Place) -> Progress {
+        let Some(flat) = self.element(place) else { return Progress::Unknown };
         if !std::mem::replace(&mut self.marked[flat], true) {
             self.missing -= 1;
         }

@@ -1,9 +1,9 @@
 //! How full the FIFOs of an operation get, found by letting the interpreter run typical messages, in the pieces in which users
 //! of small C hand them over.
 
-use headrace_engine::{CollectingHost, Engine, Outcome};
+use headrace_engine::{Blocked, CollectingHost, Engine, Outcome};
 use headrace_interp::{Interpreter, Options, Order};
-use headrace_ir::{Endpoint, Network};
+use headrace_ir::{Connection, Endpoint, Network};
 use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{Message, MessageWriter, PortData, Tokens};
@@ -21,37 +21,96 @@ const PIECES: &[&[usize]] = &[&[], &[1, 2, 3, 5, 0, 8, 13, 21, 34], &[7, 16, 64,
 /// Tokens that wait at an input at most.
 const MOST_WAITING: u32 = 1 << 20;
 
+/// Attempts to do with the least that bursts need.
+const ATTEMPTS: usize = 16;
+
 impl Fills for Interpreted {
     fn of_operation(&self, spec: &OperationSpec, network: &Network) -> Result<Vec<Fill>, String> {
         let mut network = network.clone();
-        for connection in &mut network.connections {
-            let is_boundary = matches!(connection.source, Endpoint::Boundary(_))
-                || matches!(connection.target, Endpoint::Boundary(_));
-            if is_boundary {
-                connection.fifo_tokens = Some(MOST_WAITING);
-            }
+        for connection in network.connections.iter_mut().filter(|connection| is_boundary(connection)) {
+            connection.fifo_tokens = Some(MOST_WAITING);
         }
-        let mut fills = vec![Fill::default(); network.connections.len()];
-        let messages = samples::messages(spec);
-        if messages.is_empty() {
+        if samples::messages(spec).is_empty() {
             return Err("there are no typical messages of it".into());
         }
-        for pieces in PIECES {
-            let mut run = Run::new(&network, &mut fills)?;
-            let mut writer = MessageWriter::new(spec);
-            for (at, message) in messages.iter().enumerate() {
-                let mut message = message.clone();
-                // Every third goes under the key of the one before.
-                message.rekey = at % 3 != 2;
-                let keeps = spec.input(Role::Key).is_some() || spec.input(Role::Rekey).is_some();
-                for call in calls(spec, &mut writer, &message, keeps, pieces) {
-                    run.call(&call)?;
-                }
+        let usual = seen(spec, &network, None)?;
+        // A network that is determinate does the same with any FIFOs that do not stop it, so the shortest ones are tried.
+        let mut capacities: Vec<u64> = network
+            .connections
+            .iter()
+            .zip(&usual.fills)
+            .map(|(connection, fill)| match is_boundary(connection) {
+                true => u64::from(MOST_WAITING),
+                false => least(&network, connection).min(fill.most.max(network.largest_burst(connection))),
+            })
+            .collect();
+        for _ in 0..ATTEMPTS {
+            let now = seen(spec, &network, Some(capacities.clone()))?;
+            if now.out == usual.out {
+                let capacity = |at: usize, fill: &Fill| match is_boundary(&network.connections[at]) {
+                    true => fill.most,
+                    false => capacities[at],
+                };
+                let fills = now.fills.iter().enumerate();
+                return Ok(fills.map(|(at, fill)| Fill { most: capacity(at, fill), at_rest: fill.at_rest }).collect());
             }
-            run.finish();
+            let lacking = now.lacking.into_iter().filter(|&at| capacities[at] < usual.fills[at].most);
+            let lacking: Vec<usize> = lacking.collect();
+            if lacking.is_empty() {
+                break;
+            }
+            lacking.into_iter().for_each(|at| capacities[at] = usual.fills[at].most);
         }
-        Ok(fills)
+        Ok(usual.fills)
     }
+}
+
+fn is_boundary(connection: &Connection) -> bool {
+    matches!(connection.source, Endpoint::Boundary(_)) || matches!(connection.target, Endpoint::Boundary(_))
+}
+
+/// Tokens that a FIFO must hold for the bursts at its ends to go through it.
+fn least(network: &Network, connection: &Connection) -> u64 {
+    let (Endpoint::Instance(source, out), Endpoint::Instance(target, into)) = (connection.source, connection.target)
+    else {
+        return 1;
+    };
+    let (source, target) = (network.actor_of(source), network.actor_of(target));
+    let written = source.actions.iter().chain(&source.initializers).map(|action| action.produced(out));
+    let read = target.actions.iter().map(|action| action.consumed(into));
+    let (written, read) = (written.max().unwrap_or(1).max(1), read.max().unwrap_or(1).max(1));
+    let most = written.max(read);
+    if most.is_multiple_of(written.min(read)) { most } else { written + read - 1 }
+}
+
+/// What was seen while messages went through a network.
+struct Seen {
+    fills: Vec<Fill>,
+    /// Tokens that came out in each call.
+    out: Vec<usize>,
+    /// FIFOs for which something waited while the network rested, because they were full.
+    lacking: Vec<usize>,
+}
+
+/// Lets messages go through a network with FIFOs of the given capacities, or with those that bursts ask for usually.
+fn seen(spec: &OperationSpec, network: &Network, capacities: Option<Vec<u64>>) -> Result<Seen, String> {
+    let mut seen =
+        Seen { fills: vec![Fill::default(); network.connections.len()], out: Vec::new(), lacking: Vec::new() };
+    for pieces in PIECES {
+        let mut run = Run::new(network, capacities.clone(), &mut seen)?;
+        let mut writer = MessageWriter::new(spec);
+        for (at, message) in samples::messages(spec).into_iter().enumerate() {
+            let mut message = message;
+            // Every third goes under the key of the one before.
+            message.rekey = at % 3 != 2;
+            let keeps = spec.input(Role::Key).is_some() || spec.input(Role::Rekey).is_some();
+            for call in calls(spec, &mut writer, &message, keeps, pieces) {
+                run.call(&call)?;
+            }
+        }
+        run.finish();
+    }
+    Ok(seen)
 }
 
 /// What the calls of the functions of an operation give its network for a message.
@@ -116,19 +175,20 @@ fn calls(
 struct Run<'a> {
     network: &'a Network,
     engine: Interpreter,
-    fills: &'a mut [Fill],
+    seen: &'a mut Seen,
     /// Positions of connections by what is at their ends.
     connections: BTreeMap<(String, String), usize>,
 }
 
 impl<'a> Run<'a> {
-    fn new(network: &'a Network, fills: &'a mut [Fill]) -> Result<Run<'a>, String> {
-        let options = Options { fifo_tokens: 1, order: Order::DemandDriven, profile: true, ..Options::default() };
+    fn new(network: &'a Network, capacities: Option<Vec<u64>>, seen: &'a mut Seen) -> Result<Run<'a>, String> {
+        let order = Order::DemandDriven;
+        let options = Options { fifo_tokens: 1, capacities, order, profile: true, ..Options::default() };
         let engine = Interpreter::new(network.clone(), options)
             .map_err(|_| "the interpreter does not run its network".to_owned())?;
         let connections = network.connections.iter().enumerate();
         let connections = connections.map(|(at, connection)| (network.describe(connection), at)).collect();
-        Ok(Run { network, engine, fills, connections })
+        Ok(Run { network, engine, seen, connections })
     }
 
     /// Gives tokens, runs until nothing moves, and looks at what is left.
@@ -144,6 +204,7 @@ impl<'a> Run<'a> {
                 return Err(format!("there is no room for a message at its input `{port}`"));
             }
         }
+        let mut made = 0;
         loop {
             match self.engine.run(None, &mut CollectingHost::default()) {
                 Ok(Outcome::Idle) => {}
@@ -155,13 +216,23 @@ impl<'a> Run<'a> {
                 let mut out = Vec::new();
                 moved += self.engine.read(port, &mut out);
             }
+            made += moved;
             if moved == 0 {
                 break;
             }
         }
-        for leftover in self.engine.report().leftovers {
+        self.seen.out.push(made);
+        let report = self.engine.report();
+        for leftover in report.leftovers {
             if let Some(&at) = self.connections.get(&(leftover.source, leftover.target)) {
-                self.fills[at].at_rest = self.fills[at].at_rest.max(leftover.tokens);
+                let fill = &mut self.seen.fills[at];
+                fill.at_rest = fill.at_rest.max(leftover.tokens);
+            }
+        }
+        for wait in report.waits {
+            if let Blocked::Room { reader, .. } = wait.blocked {
+                let full = self.connections.iter().filter(|((_, target), _)| *target == reader).map(|(_, &at)| at);
+                self.seen.lacking.extend(full);
             }
         }
         Ok(())
@@ -169,7 +240,7 @@ impl<'a> Run<'a> {
 
     fn finish(self) {
         let most = self.engine.profile().map_or_else(Vec::new, |profile| profile.most_tokens);
-        for (fill, most) in self.fills.iter_mut().zip(most) {
+        for (fill, most) in self.seen.fills.iter_mut().zip(most) {
             fill.most = fill.most.max(most.unwrap_or(0));
         }
     }

@@ -160,10 +160,11 @@ impl Interpreter {
         let mut fifos = Vec::new();
         let mut ends = Vec::new();
         let mut all_tokens = 0u64;
-        for connection in &network.connections {
+        for (at, connection) in network.connections.iter().enumerate() {
             let source = network.source_port(connection).ty;
             let target = network.target_port(connection).ty;
-            let capacity = network.capacity(connection, options.fifo_tokens);
+            let given = options.capacities.as_ref().and_then(|capacities| capacities.get(at).copied());
+            let capacity = given.unwrap_or_else(|| network.capacity(connection, options.fifo_tokens));
             all_tokens = all_tokens.saturating_add(capacity);
             if all_tokens > MAX_TOKENS {
                 return Err(vec![

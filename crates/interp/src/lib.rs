@@ -29,6 +29,9 @@ use std::sync::atomic::AtomicBool;
 pub struct Options {
     /// Capacity of FIFOs for which the source asks nothing, in tokens.
     pub fifo_tokens: u32,
+    /// Capacities of all FIFOs in the order of the connections, whatever the source asks; `None`: as usual. One that is smaller than
+    /// a burst stops its network.
+    pub capacities: Option<Vec<u64>>,
     /// Which instance is tried next.
     pub order: Order,
     /// Hears of every firing.
@@ -55,6 +58,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             fifo_tokens: DEFAULT_FIFO_TOKENS,
+            capacities: None,
             order: Order::RoundRobin,
             trace: None,
             traced: None,

@@ -14,7 +14,7 @@ use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
 use headrace_exchange::Running;
 use headrace_interp::Interpreter;
 use headrace_ir::{Int, IntType, Network, Scalar};
-use headrace_library::catalog::{Library, OperationSpec};
+use headrace_library::catalog::{Library, OperationSpec, VariantSpec};
 use headrace_library::framing::{Message, Outcome as Came};
 use headrace_library::known_answers::cases;
 use headrace_library::manifest::Manifest;
@@ -25,7 +25,7 @@ use headrace_targets::Target;
 use headrace_targets::automata::NotFused;
 use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
-use headrace_targets::c::small::Fills;
+use headrace_targets::c::small::{Fills, estimate};
 use headrace_targets::project::{Files, KnownAnswer, Recording};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -81,6 +81,9 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
             of_library(context, &library, &sets, arguments, target)?
         }
     };
+    for line in headrace_targets::c::project::stacks(&files) {
+        context.terminal.note(&line);
+    }
     if let Some(manifest) = files.get_mut("Cargo.toml").filter(|_| workspaces::is_stranger(folder)) {
         manifest.extend_from_slice(workspaces::APART.as_bytes());
     }
@@ -286,7 +289,10 @@ fn of_library(
                 let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
                 Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
             })?;
-            let network = context.elaborate(&variant.network.to_string(), &[])?;
+            let network = match arguments.small && arguments.variant.is_none() {
+                true => smallest(context, &offer, variant)?,
+                false => context.elaborate(&variant.network.to_string(), &[])?,
+            };
             offered.push((offer, network));
         }
     }
@@ -332,6 +338,17 @@ fn of_library(
         context.terminal.note(&keeps_scheduler(context, &name, &refused));
     }
     show_refused(context, made)
+}
+
+/// The network of the variant that gets smallest, among those that are constant-time where the usual one is and not where it
+/// is not.
+fn smallest(context: &mut Context, offer: &OperationSpec, usual: &VariantSpec) -> Outcome<Arc<Network>> {
+    let mut all = Vec::new();
+    for variant in offer.variants.iter().filter(|variant| variant.constant_time == usual.constant_time) {
+        all.push(context.elaborate(&variant.network.to_string(), &[])?);
+    }
+    let network = all.into_iter().min_by_key(|network| estimate(network));
+    network.ok_or_else(|| Failure::wrong(format!("`{}` has no variant", offer.full_name())))
 }
 
 /// That an operation is slower than it could be, and why.

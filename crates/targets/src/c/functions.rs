@@ -3,10 +3,11 @@
 use super::code::{Code, stored};
 use super::ctype;
 use super::plan::{Plan, ProcedureInfo};
+use super::small::folded;
 use headrace_analysis::assigned::{self, Uses};
 use headrace_analysis::filled;
 use headrace_analysis::ranges::Unit;
-use headrace_ir::{Action, Local, LocalId, LocalKind, Output, OutputValue, Root, Scalar, Stmt, Type};
+use headrace_ir::{Action, Local, LocalId, LocalKind, Output, OutputValue, Place, Root, Scalar, Stmt, Type};
 
 /// Nested calls of recursive procedures after which a program stops.
 pub const MAX_DEPTH: u32 = 10_000;
@@ -86,7 +87,7 @@ impl Code<'_> {
                 continue;
             }
             let first = if ty.is_list() {
-                filled::filled_first(statements, at, &ty.dims)
+                filled::filled_first(statements, at, &ty.dims, &|place| self.n_elements(place))
             } else {
                 assigned::assigned_before(statements, at, later.any()) && !ctype::is_wide(ty.element)
             };
@@ -115,6 +116,11 @@ impl Code<'_> {
         if zero {
             self.line(&format!("memset(lists->{field}, 0, sizeof lists->{field});"));
         }
+    }
+
+    /// Elements of what a place stands for.
+    fn n_elements(&self, place: &Place) -> usize {
+        self.type_of(place.root).after_indices(place.indices.len()).len()
     }
 
     /// Parameters for the pattern variables that are used.
@@ -150,8 +156,12 @@ impl Code<'_> {
 }
 
 fn definition(result: &str, name: &str, parameters: &[String], body: &str) -> String {
+    defined("static inline", result, name, parameters, body)
+}
+
+fn defined(storage: &str, result: &str, name: &str, parameters: &[String], body: &str) -> String {
     let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
-    let mut head = format!("static inline {result} {name}(");
+    let mut head = format!("{storage} {result} {name}(");
     let mut column = head.len();
     for (at, part) in parameters.split(", ").enumerate() {
         if at > 0 {
@@ -253,7 +263,8 @@ pub fn body(plan: &Plan<'_>, unit: Unit, action: &Action, name: &str) -> Printed
         if let Some(local) = in_place(&code, action, output, port.ty) {
             code.slots[local.index()].text = spelled.clone();
             filled_in_place[at] = true;
-            if !filled::filled_first(&action.body, local.index(), &code.locals[local.index()].ty.dims) {
+            let dims = &code.locals[local.index()].ty.dims;
+            if !filled::filled_first(&action.body, local.index(), dims, &|place| code.n_elements(place)) {
                 let elements = output.tokens() * u64::from(ctype::words(port.ty));
                 code.line(&format!("memset({spelled}, 0, {elements} * sizeof *{spelled});"));
             }
@@ -455,5 +466,7 @@ pub fn procedure(plan: &Plan<'_>, at: usize) -> (ProcedureInfo, String, String) 
     let name = info.name.clone();
     let shown = if all.is_empty() { "void".to_owned() } else { all.join(", ") };
     let prototype = format!("static inline {result_type} {name}({shown});\n");
-    (info, prototype, definition(&result_type, &name, &all, &body))
+    let is_folded = plan.options.small.is_some() && !info.recursive && folded::is_folded(plan.actor, at);
+    let storage = if is_folded { "HR_SMALL_FOLDED" } else { "static inline" };
+    (info, prototype, defined(storage, &result_type, &name, &all, &body))
 }

@@ -1,5 +1,6 @@
 //! Statements.
 
+use super::small::folded;
 use super::code::{Code, stored};
 use super::ctype::{self, Repr};
 use super::natives::bare_name;
@@ -251,8 +252,23 @@ impl Code<'_> {
                     }
                     None => format!("{name} <= {}", high.text),
                 };
-                self.open(&format!("for ({} {name} = {}; {test}; {name}++) {{", repr.c(), low.text));
-                self.block(body);
+                let passes = match (&low.constant, &high.constant) {
+                    (Some(low), Some(high)) => high.add(&Int::from(1i64)).sub(low).to_u64(),
+                    _ => None,
+                };
+                let small = passes.filter(|_| self.plan.options.small.is_some());
+                let in_a_row = small.map_or(1, |passes| folded::passes_in_a_row(&self.locals, passes, body));
+                if small.is_some_and(|passes| folded::is_unrolled(variable.index(), passes, body)) {
+                    self.line("HR_SMALL_UNROLLED");
+                }
+                let next = if in_a_row == 1 { format!("{name}++") } else { format!("{name} += {in_a_row}") };
+                self.open(&format!("for ({} {name} = {}; {test}; {next}) {{", repr.c(), low.text));
+                for pass in 0..in_a_row {
+                    if pass > 0 {
+                        self.slots[variable.index()].text = format!("({name} + {pass})");
+                    }
+                    self.block(body);
+                }
                 self.close("}");
                 self.slots[variable.index()] = old;
             }

@@ -14,6 +14,7 @@ mod small;
 use super::{Emission, Options, emit, emit_with};
 use crate::automata::{NotFused, automaton};
 use crate::project::on_all_processors;
+pub use small::stacks;
 pub use crate::project::{Files, KnownAnswer, Recording, Told, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;

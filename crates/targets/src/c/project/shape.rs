@@ -17,43 +17,59 @@ use headrace_library::sizes::Sizes;
 use std::fmt::Write as _;
 
 pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
-    header_of(head, name, title, operations, false)
+    header_of(head, name, title, operations, None)
 }
 
-/// The same for microcontrollers, where messages go one by one and without helpers.
-pub(super) fn header_of(
+/// The same for microcontrollers, where messages go one by one and without helpers, with the contexts of their networks.
+pub(super) fn small_header(
     head: &str,
     name: &str,
     title: &str,
     operations: &[(&OperationSpec, &Network)],
-    small: bool,
+    contexts: &[&str],
+) -> String {
+    header_of(head, name, title, operations, Some(contexts))
+}
+
+fn header_of(
+    head: &str,
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+    small: Option<&[&str]>,
 ) -> String {
     let guard = format!("{}_H", name.to_uppercase());
     let mut text = format!(
         "{head}/* {}. What the functions return stands in headrace_message.h. */\n#ifndef {guard}\n#define {guard}\n\n#include \"headrace_message.h\"\n",
         comment(title)
     );
-    for (spec, _) in operations {
-        let _ = writeln!(text, "#include \"{}.h\"", network_prefix(name, spec));
+    match small {
+        Some(_) => drop(writeln!(text, "#include \"{name}_networks.h\"")),
+        None => {
+            for (spec, _) in operations {
+                let _ = writeln!(text, "#include \"{}.h\"", network_prefix(name, spec));
+            }
+        }
     }
     text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    for (spec, network) in operations {
+    for (at, (spec, network)) in operations.iter().enumerate() {
         let op = operation_prefix(name, spec);
+        let own = network_prefix(name, spec);
         let _ = write!(
             text,
             "\n/* --- {op}: {} --- */\n\n/* A context. It may hold secrets until `{op}_clear`. */\nstruct {op}_context {{\n    \
              struct {} network;\n{}}};\n",
             comment(&spec.title),
-            network_prefix(name, spec),
-            if small { super::small::fields(spec) } else { "    struct headrace_message message;\n".to_owned() }
+            small.map_or(own.as_str(), |contexts| contexts[at]),
+            if small.is_some() { super::small::fields(spec) } else { "    struct headrace_message message;\n".to_owned() }
         );
         text.push_str(&constants(spec, &op));
-        let functions = if small { crate::operation::methods(spec) } else { functions(spec) };
+        let functions = if small.is_some() { crate::operation::methods(spec) } else { functions(spec) };
         for function in functions {
             let _ = write!(
                 text,
                 "\n/* {}{} */\n{};\n",
-                if small { super::small::describe(spec, network, function, &op) } else { describe(spec, function, &op) },
+                if small.is_some() { super::small::describe(spec, network, function, &op) } else { describe(spec, function, &op) },
                 errors(spec, function),
                 prototype(spec, function, &op)
             );

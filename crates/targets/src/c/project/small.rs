@@ -24,6 +24,16 @@ const SHARED: &[(&str, &str)] = &[
     ("src/headrace_small.c", include_str!("../../../../../runtime/c/headrace_small.c")),
 ];
 
+/// What follows a number of bytes in the README of a project.
+const STACK: &str = "bytes of buffers on the stack";
+
+/// What calls need on the stack, a line for each operation of a project.
+pub fn stacks(files: &Files) -> Vec<String> {
+    let readme = files.get("README.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
+    let lines = readme.lines().filter(|line| line.ends_with(STACK));
+    lines.map(|line| line.trim_start_matches("* ").to_owned()).collect()
+}
+
 /// A project for operations of one parameter set, each with its network.
 ///
 /// # Errors
@@ -41,85 +51,88 @@ pub(super) fn of_operations(
     let name = identifier(name);
     let head = head(options);
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
-        let printed = of_operation(&head, &name, spec, network, options, fills);
+        let found = fills.of_operation(spec, network);
         told(spec, None);
-        printed
+        found
     };
-    let mut files: Files =
-        RUNTIME.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
     let mut problems = Vec::new();
-    let mut stacks = Vec::new();
-    for (printed, (spec, _)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
-        match printed {
-            Ok(printed) => {
-                stacks.push(format!("* `{}`: {} bytes of buffers on the stack", spec.name, printed.flow_bytes));
-                files.extend(printed.files);
-            }
-            Err(found) => problems.extend(found),
+    let mut found = Vec::new();
+    for (fills, (spec, _)) in on_all_processors(operations, emitted).into_iter().zip(operations) {
+        match fills {
+            Ok(fills) => found.push(fills),
+            Err(why) => problems.push(Diagnostic::error(
+                "unsupported-by-target",
+                format!("`{}` cannot be small: {why}", spec.full_name()),
+            )),
         }
     }
     if !problems.is_empty() {
         return Err(problems);
     }
+    let networks: Vec<_> = operations.iter().map(|(_, network)| names::with_port_names(network)).collect();
+    let described: Vec<Operation> =
+        operations.iter().map(|(spec, network)| Operation::of(spec, network)).collect();
+    let members: Vec<small::Member<'_>> = operations
+        .iter()
+        .zip(&networks)
+        .zip(&described)
+        .zip(found)
+        .map(|((((spec, _), network), operation), fills)| small::Member {
+            prefix: network_prefix(&name, spec),
+            network,
+            fills,
+            ports: ports(network, operation),
+        })
+        .collect();
+    let places = RefCell::new(PlaceTable::default());
+    let diagnostics = RefCell::new(Vec::new());
+    let printed = small::print(&members, &name, options, &places, &diagnostics);
+    let diagnostics = diagnostics.into_inner();
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let mut functions = String::new();
+    let mut stacks = Vec::new();
+    for (((spec, _), operation), member) in operations.iter().zip(described).zip(&printed.members) {
+        let writer = Writer {
+            op: operation_prefix(&name, spec),
+            prefix: network_prefix(&name, spec),
+            context: &member.context,
+            spec,
+            operation,
+            fifos: &member.fifos,
+        };
+        functions.push_str(&writer.functions());
+        stacks.push(format!("* `{}`: {} {STACK}", spec.name, member.flow_bytes));
+    }
+    let guard = format!("{}_NETWORKS_H", name.to_uppercase());
+    let header = format!(
+        "{head}#ifndef {guard}\n#define {guard}\n\n#include \"headrace_small.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#define _Alignas alignas\n#endif\n\n{}#ifdef __cplusplus\n}}\n#undef _Alignas\n#endif\n\n#endif\n",
+        printed.declarations
+    );
+    let source = format!(
+        "{head}#include \"{name}.h\"\n#include \"headrace_wide.h\"\n\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{}{functions}",
+        printed.definitions
+    );
+    let mut files: Files =
+        RUNTIME.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    files.insert(format!("{name}_networks.h"), header.into_bytes());
+    files.insert(format!("{name}.c"), source.into_bytes());
     let mut files = in_source_folder(files);
     files.extend(SHARED.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
-    files.insert(format!("src/{name}.h"), shape::header_of(&head, &name, title, operations, true).into_bytes());
+    let contexts: Vec<&str> = printed.members.iter().map(|member| member.context.as_str()).collect();
+    let header = shape::small_header(&head, &name, title, operations, &contexts);
+    files.insert(format!("src/{name}.h"), header.into_bytes());
     let test = answers::of_operations(&head, &name, operations, known, answers::Kind::Small);
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let about = format!(
-        "{title}: {} in C for microcontrollers.\n\nWhat a call needs beside its context and what compilers keep in registers:\n\n{}\n\n",
+        "{title}: {} in C for microcontrollers. Functions that a program does not call take nothing where it is compiled with\n`-Os -ffunction-sections -fdata-sections` and linked with `--gc-sections`. What a call needs beside its context and what\ncompilers keep of variables:\n\n{}\n\n",
         listed.join(", "),
         stacks.join("\n")
     );
     build_files::add(&mut files, &name, &options.command, &about);
     Ok(files)
-}
-
-/// An operation as C.
-struct Printed {
-    files: Files,
-    flow_bytes: u64,
-}
-
-fn of_operation(
-    head: &str,
-    name: &str,
-    spec: &OperationSpec,
-    network: &Network,
-    options: &Options,
-    fills: &dyn small::Fills,
-) -> Result<Printed, Vec<Diagnostic>> {
-    let prefix = network_prefix(name, spec);
-    let network = &*names::with_port_names(network);
-    let fills = fills.of_operation(spec, network).map_err(|why| {
-        vec![Diagnostic::error("unsupported-by-target", format!("`{}` cannot be small: {why}", spec.full_name()))]
-    })?;
-    let operation = Operation::of(spec, network);
-    let places = RefCell::new(PlaceTable::default());
-    let diagnostics = RefCell::new(Vec::new());
-    let small =
-        small::print(network, &prefix, options, &fills, &ports(network, &operation), &places, &diagnostics);
-    let diagnostics = diagnostics.into_inner();
-    if !diagnostics.is_empty() {
-        return Err(diagnostics);
-    }
-    let guard = format!("{}_H", prefix.to_uppercase());
-    let header = format!(
-        "{head}#ifndef {guard}\n#define {guard}\n\n#include \"headrace_small.h\"\n\n{}#endif\n",
-        small.declarations
-    );
-    let writer = Writer { op: operation_prefix(name, spec), prefix: prefix.clone(), spec, operation, fifos: &small.fifos };
-    let source = format!(
-        "{head}#include \"{name}.h\"\n#include \"headrace_wide.h\"\n\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{}{}",
-        small.definitions,
-        writer.functions()
-    );
-    let files = Files::from([
-        (format!("{prefix}.h"), header.into_bytes()),
-        (format!("{prefix}.c"), source.into_bytes()),
-    ]);
-    Ok(Printed { files, flow_bytes: small.flow_bytes })
 }
 
 /// Which ports have strings of the caller, and which nobody looks at.
@@ -187,6 +200,8 @@ fn counts(spec: &OperationSpec) -> bool {
 struct Writer<'a> {
     op: String,
     prefix: String,
+    /// The type of the context of its network.
+    context: &'a str,
     spec: &'a OperationSpec,
     operation: Operation,
     fifos: &'a [Fifo],
@@ -213,11 +228,11 @@ impl Lines {
 
 impl Writer<'_> {
     fn functions(&self) -> String {
-        let Writer { op, prefix, .. } = self;
+        let Writer { op, context, .. } = self;
         let mut text = format!("\n/* --- {op} --- */\n\n");
         let _ = write!(
             text,
-            "static void {op}_open(struct {prefix}_flow *f) {{\n    memset(f, 0, offsetof(struct {prefix}_flow, n) + sizeof f->n);\n}}\n"
+            "static void {op}_open(struct {context}_flow *f) {{\n    memset(f, 0, offsetof(struct {context}_flow, tokens));\n}}\n"
         );
         let functions = methods(self.spec);
         if functions.iter().any(|function| matches!(function, Function::Init | Function::Message | Function::Generate)) {
@@ -250,7 +265,7 @@ impl Writer<'_> {
 
     /// Declares the network and the buffers of a call.
     fn opened(&self, lines: &mut Lines) {
-        lines.add(format!("struct {}_flow flow;", self.prefix));
+        lines.add(format!("struct {}_flow flow;", self.context));
         lines.add(format!("{}_open(&flow);", self.op));
     }
 
@@ -369,8 +384,8 @@ impl Writer<'_> {
     }
 
     /// The declarations that all functions with a context have.
-    fn context(&self, lines: &mut Lines) {
-        lines.add(format!("struct {} *const c = &context->network;", self.prefix));
+    fn declare_context(&self, lines: &mut Lines) {
+        lines.add(format!("struct {} *const c = &context->network;", self.context));
     }
 
     fn uses(&self, text: &str, name: &str) -> bool {
@@ -380,13 +395,13 @@ impl Writer<'_> {
     /// Puts declarations before lines that need them.
     fn declared(&self, out: &mut Lines, body: &Lines, opens: bool) {
         if self.uses(&body.0, "c") {
-            self.context(out);
+            self.declare_context(out);
         }
         if opens {
             self.opened(out);
         }
         if opens && self.uses(&body.0, "f") {
-            out.add(format!("struct {}_flow *const f = &flow;", self.prefix));
+            out.add(format!("struct {}_flow *const f = &flow;", self.context));
         }
         out.0.push_str(&body.0);
     }
@@ -457,7 +472,7 @@ impl Writer<'_> {
         }
         lines.add("context->state = HR_SMALL_OPEN;");
         lines.add("return HEADRACE_OK;");
-        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {prefix}_flow *f")];
+        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {}_flow *f", self.context)];
         listed.extend(self.first_strings().iter().map(|parameter| {
             let name = parameter.name;
             format!("const uint8_t *{name}, size_t {name}_bytes")
@@ -470,7 +485,7 @@ impl Writer<'_> {
             }
         }
         if self.uses(&lines.0, "c") {
-            self.context(&mut all);
+            self.declare_context(&mut all);
         }
         format!("\nstatic uint32_t {op}_begin({}) {{\n{}{}}}\n", listed.join(", "), all.0, lines.0)
     }
@@ -520,7 +535,7 @@ impl Writer<'_> {
             lines.add("}");
         }
         lines.add("return HEADRACE_OK;");
-        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {prefix}_flow *f")];
+        let mut listed = vec![format!("struct {op}_context *context"), format!("struct {}_flow *f", self.context)];
         listed.extend(
             outputs.iter().map(|Parameter { name, .. }| format!("uint8_t *{name}, size_t {name}_room, size_t *{name}_bytes")),
         );

@@ -2,7 +2,6 @@
 
 use super::{Fill, Ports};
 use crate::c::ctype;
-use crate::c::names::Names;
 use headrace_ir::{Connection, Endpoint, Network, Scalar};
 use headrace_program::names::identifier;
 
@@ -31,8 +30,12 @@ pub(crate) enum Lies {
 /// A connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Fifo {
+    /// What it connects: what connects the same in several networks is one.
+    pub(super) name: String,
     /// Its field.
-    pub(crate) field: String,
+    pub(super) field: String,
+    /// What a function that knows no field calls it.
+    alias: Option<String>,
     pub(crate) lies: Lies,
     /// Type of the tokens.
     pub(crate) scalar: Scalar,
@@ -40,35 +43,41 @@ pub(crate) struct Fifo {
     pub(crate) via: Vec<Scalar>,
     pub(crate) source: Endpoint,
     pub(crate) target: Endpoint,
-    /// Every read takes all that there can be.
-    pub(crate) is_slot: bool,
+    /// The numbers of tokens that firings read, and that they write.
+    reads: Vec<u64>,
+    writes: Vec<u64>,
     /// The most tokens that a firing reads or writes.
     pub(crate) burst: u64,
 }
 
 /// Settles it for all connections.
 pub(super) fn lay_out(network: &Network, fills: &[Fill], ports: &Ports) -> Vec<Fifo> {
-    let mut names = Names::default();
-    for taken in ["n", "none", "made"] {
-        names.fresh(taken);
-    }
     let mut fifos = Vec::new();
     for (connection, fill) in network.connections.iter().zip(fills) {
         let (source, target) = network.describe(connection);
-        let field = names.fresh(&format!("{}_to_{}", identifier(&source), identifier(&target)));
+        let name = format!("{}_to_{}", identifier(&source), identifier(&target));
         let scalar = network.target_port(connection).ty;
         let (reads, writes) = bursts(network, connection);
-        let largest = reads.iter().chain(&writes).copied().max().unwrap_or(1);
-        let most = fill.most.max(largest);
+        let burst = reads.iter().chain(&writes).copied().max().unwrap_or(1);
         let lies = match (connection.source, connection.target) {
             (_, Endpoint::Boundary(port)) if ports.dropped.contains(&port) => Lies::Dropped,
             (_, Endpoint::Boundary(_)) => Lies::Wanted,
             (Endpoint::Boundary(port), _) if ports.strings.contains(&port) && fill.at_rest == 0 => Lies::Given,
-            _ => Lies::Array(if fill.at_rest == 0 { Place::Passing } else { Place::Kept }, most),
+            _ => Lies::Array(if fill.at_rest == 0 { Place::Passing } else { Place::Kept }, fill.most.max(burst)),
         };
-        let is_slot = !reads.is_empty() && reads.iter().all(|&read| read == most);
-        let via = connection.via.clone();
-        fifos.push(Fifo { field, lies, scalar, via, source: connection.source, target: connection.target, is_slot, burst: largest });
+        fifos.push(Fifo {
+            field: name.clone(),
+            name,
+            alias: None,
+            lies,
+            scalar,
+            via: connection.via.clone(),
+            source: connection.source,
+            target: connection.target,
+            reads,
+            writes,
+            burst,
+        });
     }
     fifos
 }
@@ -85,10 +94,89 @@ fn bursts(network: &Network, connection: &Connection) -> (Vec<u64>, Vec<u64>) {
         let all = actor.actions.iter().chain(&actor.initializers);
         writes.extend(all.map(|action| action.produced(port)).filter(|&n| n > 0));
     }
-    (reads, writes)
+    let different = |mut bursts: Vec<u64>| {
+        bursts.sort_unstable();
+        bursts.dedup();
+        bursts
+    };
+    (different(reads), different(writes))
 }
 
 impl Fifo {
+    /// Whether it is, in another network, what this one is here.
+    pub(super) fn is_one_with(&self, other: &Fifo) -> bool {
+        self.name == other.name
+            && self.scalar == other.scalar
+            && self.via == other.via
+            && std::mem::discriminant(&self.lies) == std::mem::discriminant(&other.lies)
+    }
+
+    /// Becomes large enough for both.
+    pub(super) fn join(&mut self, other: &Fifo) {
+        if let (Lies::Array(place, capacity), Lies::Array(others, least)) = (&mut self.lies, &other.lies) {
+            *capacity = (*capacity).max(*least);
+            if *others == Place::Kept {
+                *place = Place::Kept;
+            }
+        }
+    }
+
+    /// The same where another one lies.
+    pub(super) fn placed_as(&self, other: &Fifo) -> Fifo {
+        Fifo { field: other.field.clone(), lies: other.lies.clone(), ..self.clone() }
+    }
+
+    /// The same under a name that a function gives it.
+    pub(super) fn called(&self, alias: String) -> Fifo {
+        Fifo { alias: Some(alias), ..self.clone() }
+    }
+
+    /// Whether functions do the same with both.
+    pub(super) fn is_like(&self, other: &Fifo) -> bool {
+        self.scalar == other.scalar
+            && self.via == other.via
+            && self.reads == other.reads
+            && self.writes == other.writes
+            && self.capacity() == other.capacity()
+            && std::mem::discriminant(&self.lies) == std::mem::discriminant(&other.lies)
+    }
+
+    /// Whether every read takes all that there can be.
+    pub(super) fn is_slot(&self) -> bool {
+        self.capacity().is_some_and(|capacity| self.reads == [capacity])
+    }
+
+    /// Whether it is written only when it is empty, and full then: what is left lies at its end.
+    pub(super) fn is_drained(&self) -> bool {
+        self.capacity().is_some_and(|capacity| self.writes == [capacity])
+    }
+
+    /// Where what is read next begins, as a pointer to elements.
+    pub(super) fn begin(&self) -> String {
+        match self.capacity() {
+            Some(capacity) if self.is_drained() && !self.is_slot() => match self.words() {
+                1 => format!("(&{}[{capacity}u - {}])", self.tokens(), self.count()),
+                words => format!("(&{}[{words} * ({capacity}u - {})])", self.tokens(), self.count()),
+            },
+            _ => self.elements(),
+        }
+    }
+
+    /// The parameters of a function that is told where it lies, and what is given for them.
+    pub(super) fn parameters(&self) -> (Vec<String>, Vec<String>) {
+        let alias = self.alias.as_deref().unwrap_or_default();
+        let own = Fifo { alias: None, ..self.clone() };
+        match self.lies {
+            Lies::Array(..) => (
+                vec![format!("{} *n_{alias}", self.count_type()), format!("{} *{alias}", ctype::element(self.scalar))],
+                vec![format!("&{}", own.count()), own.tokens()],
+            ),
+            Lies::Given => (vec![format!("struct hr_small_in *{alias}")], vec![format!("&f->{}", self.field)]),
+            Lies::Wanted => (vec![format!("struct hr_small_out *{alias}")], vec![format!("&f->{}", self.field)]),
+            Lies::Dropped => (Vec::new(), Vec::new()),
+        }
+    }
+
     pub(crate) fn place(&self) -> Option<Place> {
         match self.lies {
             Lies::Array(place, _) => Some(place),
@@ -129,9 +217,11 @@ impl Fifo {
 
     /// Tokens in it, or room where the caller wants them; an expression that can be assigned to.
     pub(crate) fn count(&self) -> String {
-        match self.lies {
-            Lies::Array(..) => format!("{}->n.{}", self.holder(), self.field),
-            _ => format!("f->{}.n", self.field),
+        match (&self.lies, &self.alias) {
+            (Lies::Array(..), Some(alias)) => format!("(*n_{alias})"),
+            (Lies::Array(..), None) => format!("{}->n.{}", self.holder(), self.field),
+            (_, Some(alias)) => format!("{alias}->n"),
+            (_, None) => format!("f->{}.n", self.field),
         }
     }
 
@@ -146,9 +236,11 @@ impl Fifo {
 
     /// The same as what moves on where they lie with the caller.
     pub(crate) fn tokens(&self) -> String {
-        match self.lies {
-            Lies::Array(..) => format!("{}->{}", self.holder(), self.field),
-            _ => format!("f->{}.at", self.field),
+        match (&self.lies, &self.alias) {
+            (Lies::Array(..), Some(alias)) => alias.clone(),
+            (Lies::Array(..), None) => format!("{}->{}", self.holder(), self.field),
+            (_, Some(alias)) => format!("{alias}->at"),
+            (_, None) => format!("f->{}.at", self.field),
         }
     }
 
@@ -158,7 +250,9 @@ impl Fifo {
 
     pub(super) fn tokens_field(&self) -> String {
         let n = self.capacity().unwrap_or(0) * self.words();
-        format!("    {} {}[{n}];\n", ctype::element(self.scalar), self.field)
+        // Copies go word by word then.
+        let aligned = if self.token_bytes() == 1 && n >= 8 { "_Alignas(4) " } else { "" };
+        format!("    {aligned}{} {}[{n}];\n", ctype::element(self.scalar), self.field)
     }
 
     pub(super) fn count_field(&self) -> String {

@@ -12,61 +12,128 @@ use headrace_ir::{Action, Endpoint, InstanceId, Network, StateId, Type};
 
 /// A printed function.
 pub(super) struct Function {
+    /// What follows its name.
     pub(super) text: String,
+    /// What it is called with.
+    pub(super) arguments: String,
     /// What it calls needs what a network has to report run-time errors and to call natives.
     pub(super) uses_control: bool,
+}
+
+/// How the ports of an instance are connected.
+#[derive(Clone)]
+pub(super) struct Wiring {
+    /// Of each input port its FIFO.
+    inputs: Vec<Option<Fifo>>,
+    /// Of each output port those that get what it makes.
+    outputs: Vec<Vec<Fifo>>,
+}
+
+impl Wiring {
+    pub(super) fn of(network: &Network, at: usize, fifos: &[Fifo]) -> Wiring {
+        let me = InstanceId(at as u32);
+        let actor = network.actor_of(me);
+        let read_by = |port: usize| fifos.iter().find(|fifo| fifo.target == Endpoint::Instance(me, port)).cloned();
+        let written_by = |port: usize| {
+            fifos.iter().filter(|fifo| fifo.source == Endpoint::Instance(me, port)).cloned().collect()
+        };
+        Wiring {
+            inputs: (0..actor.inputs.len()).map(read_by).collect(),
+            outputs: (0..actor.outputs.len()).map(written_by).collect(),
+        }
+    }
+
+    /// Whether one function can serve both.
+    pub(super) fn is_like(&self, other: &Wiring) -> bool {
+        let inputs = self.inputs.iter().zip(&other.inputs).all(|(a, b)| match (a, b) {
+            (Some(a), Some(b)) => a.is_like(b),
+            (a, b) => a.is_none() && b.is_none(),
+        });
+        let outputs = self.outputs.iter().zip(&other.outputs);
+        inputs
+            && outputs.into_iter().all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_like(b)))
+    }
+
+    /// All of them.
+    fn fifos(&mut self) -> impl Iterator<Item = &mut Fifo> {
+        self.inputs.iter_mut().flatten().chain(self.outputs.iter_mut().flatten())
+    }
 }
 
 struct Firing<'p> {
     plan: &'p Plan<'p>,
     code: Code<'p>,
-    /// Of each input port its FIFO.
-    inputs: Vec<Option<&'p Fifo>>,
-    /// Of each output port those that get what it makes.
-    outputs: Vec<Vec<&'p Fifo>>,
+    inputs: Vec<Option<Fifo>>,
+    outputs: Vec<Vec<Fifo>>,
     /// Where the instance lies.
     own: String,
     uses_control: bool,
 }
 
-/// Prints the function of an instance.
+/// Prints the function of an instance, which lies at `place`, in a context of the given type. `shared`: it is told where the
+/// instance and its tokens lie.
 pub(super) fn function(
-    network: &Network,
-    at: usize,
+    wiring: &Wiring,
     plan: &Plan<'_>,
     text: &ActorText,
-    fifos: &[Fifo],
-    prefix: &str,
-    name: &str,
+    context: &str,
+    place: Option<&str>,
+    shared: bool,
 ) -> Function {
-    let actor = plan.actor;
-    let me = InstanceId(at as u32);
-    let read_by = |port: usize| fifos.iter().find(|fifo| fifo.target == Endpoint::Instance(me, port));
-    let written_by = |port: usize| fifos.iter().filter(move |fifo| fifo.source == Endpoint::Instance(me, port));
     let mut code = Code::new(plan, Unit::Procedure(0), "", &[], "return false;");
-    for taken in ["c", "f"] {
+    for taken in ["c", "f", "self"] {
         code.names.fresh(taken);
     }
-    let mut firing = Firing {
-        plan,
-        code,
-        inputs: (0..actor.inputs.len()).map(read_by).collect(),
-        outputs: (0..actor.outputs.len()).map(|port| written_by(port).collect()).collect(),
-        own: format!("c->i{at}"),
-        uses_control: false,
-    };
+    let mut wiring = wiring.clone();
+    let mut parameters = vec![format!("struct {context} *c"), format!("struct {context}_flow *f")];
+    let mut arguments = vec!["c".to_owned(), "f".to_owned()];
+    let mut own = place.unwrap_or_default().to_owned();
+    if shared {
+        parameters.clear();
+        arguments.clear();
+        if let Some(place) = place {
+            parameters.push(format!("struct {} *self", plan.prefix));
+            arguments.push(format!("&{place}"));
+            own = "(*self)".to_owned();
+        }
+        let actor = plan.actor;
+        let names: Vec<String> = wiring
+            .inputs
+            .iter()
+            .zip(&actor.inputs)
+            .filter(|(fifo, _)| fifo.is_some())
+            .map(|(_, port)| port.name.clone())
+            .chain(
+                wiring
+                    .outputs
+                    .iter()
+                    .zip(&actor.outputs)
+                    .flat_map(|(fifos, port)| fifos.iter().map(|_| port.name.clone())),
+            )
+            .collect();
+        for (fifo, name) in wiring.fifos().zip(names) {
+            let alias = code.names.fresh(&name);
+            code.names.fresh(&format!("n_{alias}"));
+            *fifo = fifo.called(alias);
+            let (own_parameters, own_arguments) = fifo.parameters();
+            parameters.extend(own_parameters);
+            arguments.extend(own_arguments);
+        }
+    }
+    let Wiring { inputs, outputs } = wiring;
+    let mut firing = Firing { plan, code, inputs, outputs, own, uses_control: false };
     firing.initializers(&text.initializers);
     firing.states(&text.actions);
     let uses_control = firing.uses_control;
     let mut body = firing.code.finish();
-    for parameter in ["f", "c"] {
-        if !crate::c::code::words_of(&body).any(|word| word == parameter) {
-            body.insert_str(0, &format!("    (void){parameter};\n"));
+    for parameter in parameters.iter().rev() {
+        let name = parameter.rsplit(['*', ' ']).next().unwrap_or_default();
+        if !crate::c::code::words_of(&body).any(|word| word == name) {
+            body.insert_str(0, &format!("    (void){name};\n"));
         }
     }
-    let shown = comment(&network.instances[at].name);
-    let text = format!("/* {shown} */\nstatic bool {name}(struct {prefix} *c, struct {prefix}_flow *f) {{\n{body}}}\n\n");
-    Function { text, uses_control }
+    let parameters = if parameters.is_empty() { "void".to_owned() } else { parameters.join(", ") };
+    Function { text: format!("({parameters}) {{\n{body}}}\n\n"), arguments: arguments.join(", "), uses_control }
 }
 
 impl Firing<'_> {
@@ -115,7 +182,7 @@ impl Firing<'_> {
         let mut conditions = Vec::new();
         for pattern in &action.consumes {
             // Where nothing ever comes the action never fires.
-            let Some(fifo) = self.inputs[pattern.port] else { return };
+            let Some(fifo) = &self.inputs[pattern.port] else { return };
             conditions.push(match pattern.tokens() {
                 1 => format!("{} != 0", fifo.count()),
                 n => format!("{} >= {n}u", fifo.count()),
@@ -173,11 +240,11 @@ impl Firing<'_> {
     fn windows(&mut self, action: &Action) -> Vec<Vec<String>> {
         let mut all = Vec::new();
         for pattern in &action.consumes {
-            let Some(fifo) = self.inputs[pattern.port] else {
+            let Some(fifo) = self.inputs[pattern.port].clone() else {
                 all.push(Vec::new());
                 continue;
             };
-            let (tokens, words) = (fifo.elements(), fifo.words());
+            let (tokens, words) = (fifo.begin(), fifo.words());
             let names = pattern.locals.len() as u64;
             all.push(match pattern.repeat {
                 None => (0..names)
@@ -239,18 +306,18 @@ impl Firing<'_> {
     fn fire(&mut self, action: &Action, printed: &ActionFunctions, windows: &[Vec<String>]) {
         // Output may go to where input is read in the same firing: in place.
         let reads_given =
-            action.consumes.iter().any(|pattern| self.inputs[pattern.port].is_some_and(Fifo::is_input_window));
+            action.consumes.iter().any(|pattern| self.inputs[pattern.port].as_ref().is_some_and(Fifo::is_input_window));
         let mut pointers = Vec::new();
         let mut made = Vec::new();
         for output in &action.produces {
             let port = self.plan.actor.outputs[output.port].ty;
             let n = output.tokens();
-            let first = self.outputs[output.port].first().copied();
-            let direct = first.filter(|fifo| {
+            let first = self.outputs[output.port].first().cloned();
+            let direct = first.filter(|fifo: &Fifo| {
                 let in_place = fifo.lies == Lies::Wanted && reads_given;
                 fifo.via.is_empty() && fifo.scalar == port && fifo.lies != Lies::Dropped && !in_place
             });
-            let pointer = match direct {
+            let pointer = match &direct {
                 Some(fifo) => end(fifo, n),
                 None => {
                     let ty = Type::list(port, vec![u32::try_from(n).unwrap_or(u32::MAX)]);
@@ -268,7 +335,7 @@ impl Firing<'_> {
         for (port, n, source, direct) in &made {
             let readers = self.outputs[*port].clone();
             for fifo in readers.into_iter().skip(usize::from(*direct)) {
-                self.put(fifo, *port, *n, source);
+                self.put(&fifo, *port, *n, source);
             }
         }
         for (port, n, ..) in &made {
@@ -276,7 +343,7 @@ impl Firing<'_> {
                 let count = fifo.count();
                 match fifo.lies {
                     Lies::Array(..) if fifo.capacity() == Some(*n) => self.code.line(&format!("{count} = {n};")),
-                    Lies::Array(..) => self.add(fifo, &format!("+ {n}")),
+                    Lies::Array(..) => self.add(&fifo, &format!("+ {n}")),
                     Lies::Wanted => {
                         self.code.line(&format!("{} += {n};", fifo.tokens()));
                         self.code.line(&format!("{count} -= {n};"));
@@ -286,12 +353,15 @@ impl Firing<'_> {
             }
         }
         for pattern in &action.consumes {
-            let Some(fifo) = self.inputs[pattern.port] else { continue };
+            let Some(fifo) = self.inputs[pattern.port].clone() else { continue };
             let (n, count, tokens) = (pattern.tokens(), fifo.count(), fifo.tokens());
             match fifo.lies {
-                Lies::Array(..) if fifo.is_slot => self.code.line(&format!("{count} = 0;")),
+                Lies::Array(..) if fifo.is_slot() => self.code.line(&format!("{count} = 0;")),
                 Lies::Array(..) => {
-                    self.add(fifo, &format!("- {n}"));
+                    self.add(&fifo, &format!("- {n}"));
+                    if fifo.is_drained() {
+                        continue;
+                    }
                     let bytes = fifo.token_bytes();
                     let left = if bytes == 1 { count } else { format!("{bytes}u * {count}") };
                     self.code.line(&format!("hr_small_shift({tokens}, {}u, {left});", n * bytes));

@@ -1,27 +1,32 @@
-//! A network as small C, for microcontrollers: each instance is a function that fires once, and a loop calls them until nothing
+//! Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop calls them until nothing
 //! fires any more.
 //!
 //! There is no automaton beside it and no ring: a FIFO is an array with a count, as long as it ever gets, and lies on the stack of
 //! the call where it is empty whenever the network rests. Strings that come in whole are read where the caller has them, and
-//! what comes out goes to where the caller wants it.
+//! what comes out goes to where the caller wants it. Operations of one project share what is the same in their networks: actors,
+//! and, where their contexts are alike, the functions of instances.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
 //! | `fifos` | where the tokens of each connection lie |
+//! | `layout` | the context and the buffers of operations that share them |
 //! | `firing` | the function of an instance |
+//! | `folded` | what is repeated |
 
 mod fifos;
 mod firing;
+pub(super) mod folded;
+mod layout;
 
-use super::network::{actor_functions, actor_init, has_init};
+use super::network::{ActorText, actor_functions, actor_init, has_init};
 use super::plan::{Plan, Tables};
-use super::{Options, PlaceTable, ctype, names::Names};
+use super::{Options, PlaceTable, names::Names};
 pub(crate) use fifos::{Fifo, Lies, Place};
 use headrace_analysis::topology;
-use headrace_ir::Network;
+use headrace_ir::{Actor, Network};
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
@@ -54,222 +59,214 @@ pub(crate) struct Ports {
     pub(crate) dropped: Vec<usize>,
 }
 
-/// A printed network.
-pub(crate) struct PrintedSmall {
-    /// Types.
-    pub(crate) declarations: String,
-    /// Definitions.
-    pub(crate) definitions: String,
+/// A network to print.
+pub(crate) struct Member<'a> {
+    /// Beginning of the names of its functions.
+    pub(crate) prefix: String,
+    pub(crate) network: &'a Network,
+    pub(crate) fills: Vec<Fill>,
+    pub(crate) ports: Ports,
+}
+
+/// A printed network: `PREFIX_init`, and `PREFIX_run`, which gives whether all that was given has been taken.
+pub(crate) struct PrintedMember {
+    /// The type of its context; that of the buffers of a call ends in `_flow`.
+    pub(crate) context: String,
     /// Where the tokens of each connection lie.
     pub(crate) fifos: Vec<Fifo>,
     /// Bytes of the stack that the buffers of a call take.
     pub(crate) flow_bytes: u64,
 }
 
-/// Prints the network of an operation; names of functions and types begin with `prefix`. `PREFIX_run` gives whether all that
-/// was given has been taken.
+/// Printed networks.
+pub(crate) struct PrintedSmall {
+    /// Types.
+    pub(crate) declarations: String,
+    /// Definitions.
+    pub(crate) definitions: String,
+    pub(crate) members: Vec<PrintedMember>,
+}
+
+/// An estimate of how long a network gets as small C, in no unit.
+pub fn estimate(network: &Network) -> usize {
+    const INSTANCE: usize = 40;
+    let actors: usize = network.actors.iter().map(folded::size).sum();
+    actors + INSTANCE * network.instances.len()
+}
+
+/// Prints the networks of the operations of a project; names of types and shared functions begin with `prefix`.
 pub(crate) fn print(
-    network: &Network,
+    members: &[Member<'_>],
     prefix: &str,
     options: &Options,
-    fills: &[Fill],
-    ports: &Ports,
     places: &RefCell<PlaceTable>,
     diagnostics: &RefCell<Vec<Diagnostic>>,
 ) -> PrintedSmall {
     let mut names = Names::default();
-    for taken in ["init", "run", "clear", "flow"] {
+    for taken in ["network", "flow"] {
         names.fresh(&format!("{prefix}_{taken}"));
     }
-    names.fresh(prefix);
     let mut tables = Tables::default();
-    let fifos = fifos::lay_out(network, fills, ports);
+    let (actors, numbers) = distinct(members);
     let mut plans = Vec::new();
     let mut texts = Vec::new();
-    for actor in &network.actors {
+    for actor in &actors {
         let short = actor.class.rsplit('.').next().unwrap_or(&actor.class);
         let actor_prefix = names.fresh_actor(&format!("{prefix}_{short}"));
         let mut plan = Plan::new(actor, options, actor_prefix, places, diagnostics, &mut names, &mut tables);
         texts.push(actor_functions(actor, &mut plan, &mut names));
         plans.push(plan);
     }
-    let functions: Vec<String> =
-        network.instances.iter().map(|instance| names.fresh(&format!("{prefix}_fire_{}", instance.name))).collect();
-    let mut fired = Vec::new();
-    for (at, instance) in network.instances.iter().enumerate() {
-        let plan = &plans[instance.actor.index()];
-        let text = &texts[instance.actor.index()];
-        let function = firing::function(network, at, plan, text, &fifos, prefix, &functions[at]);
-        if function.uses_control {
-            diagnostics.borrow_mut().push(
-                Diagnostic::error(
-                    "unsupported-by-target",
-                    format!("`{}` calls natives, prints or calls itself, which small C does not have", instance.name),
-                )
-                .at(instance.span, "of this instance"),
-            );
-        }
-        fired.push(function.text);
-    }
+    let layouts = layout::lay_out(members, &numbers, &plans, prefix);
     let mut declarations = String::new();
+    plans.iter().for_each(|plan| declarations.push_str(&layout::actor_types(plan)));
+    layouts.groups.iter().for_each(|group| declarations.push_str(&group.text));
+    let mut printer = Printer {
+        plans: &plans,
+        texts: &texts,
+        names,
+        known: FxHashMap::default(),
+        definitions: String::new(),
+        diagnostics,
+    };
+    let mut runs = String::new();
+    let mut printed = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        let own = &layouts.members[at];
+        let calls = printer.instances(member, &numbers[at], own, &layouts.groups[own.group].name);
+        let group = &layouts.groups[own.group];
+        runs.push_str(&run(member, &numbers[at], &plans, own, &group.name, &calls));
+        printed.push(PrintedMember {
+            context: group.name.clone(),
+            fifos: own.fifos.clone(),
+            flow_bytes: group.flow_bytes,
+        });
+    }
+    let fired = printer.definitions;
     let mut definitions = String::new();
-    for (at, (plan, text)) in plans.iter().zip(&texts).enumerate() {
-        declarations.push_str(&actor_types(plan));
-        let own: String = network
-            .instances
-            .iter()
-            .zip(&fired)
-            .filter(|(instance, _)| instance.actor.index() == at)
-            .map(|(_, text)| text.as_str())
-            .collect();
-        definitions.push_str(&text.functions.called_by(&own));
+    for (plan, text) in plans.iter().zip(&texts) {
+        definitions.push_str(&text.functions.called_by(&fired));
         definitions.push_str(&actor_init(plan));
     }
-    context(network, prefix, &plans, &fifos, &mut declarations);
-    let flow_bytes = flow(prefix, &fifos, &mut declarations);
-    fired.iter().for_each(|text| definitions.push_str(text));
-    run(network, prefix, &plans, &fifos, &functions, &mut definitions);
+    definitions.push_str(&fired);
+    definitions.push_str(&runs);
     let words: FxHashSet<&str> = super::code::words_of(&definitions).collect();
     let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
     let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
-    PrintedSmall { declarations, definitions, fifos, flow_bytes }
+    PrintedSmall { declarations, definitions, members: printed }
 }
 
-/// Whether an instance has anything to keep.
-fn is_kept(plan: &Plan<'_>) -> bool {
-    plan.actor.schedule.states.len() > 1
-        || !plan.actor.initializers.is_empty()
-        || plan.has_scalars()
-        || plan.has_lists()
-}
-
-fn actor_types(plan: &Plan<'_>) -> String {
-    let prefix = &plan.prefix;
-    let mut text = String::new();
-    if plan.has_scalars() {
-        let _ = writeln!(text, "struct {prefix}_scalars {{");
-        // Wide ones first, so that little lies unused between them.
-        let mut fields: Vec<&(String, usize)> = plan.scalar_fields.iter().collect();
-        fields.sort_by_key(|(_, at)| {
-            let element = plan.actor.variables[*at].ty.element;
-            std::cmp::Reverse(ctype::element_bytes(element))
-        });
-        for (name, at) in fields {
-            let _ = writeln!(text, "    {};", ctype::declaration(&plan.actor.variables[*at].ty, name));
+/// The different actors of all networks, and for each network the numbers of its actors among them.
+fn distinct<'a>(members: &'a [Member<'_>]) -> (Vec<&'a Actor>, Vec<Vec<usize>>) {
+    let mut actors: Vec<&Actor> = Vec::new();
+    let mut numbers = Vec::new();
+    for member in members {
+        let mut own = Vec::new();
+        for actor in &member.network.actors {
+            let known = actors.iter().position(|known| *known == actor);
+            own.push(known.unwrap_or(actors.len()));
+            if known.is_none() {
+                actors.push(actor);
+            }
         }
-        text.push_str("};\n\n");
+        numbers.push(own);
     }
-    if plan.has_lists() {
-        let _ = writeln!(text, "struct {prefix}_lists {{");
-        for field in plan.list_fields.borrow().iter() {
-            let _ = writeln!(text, "    {field};");
-        }
-        text.push_str("};\n\n");
-    }
-    if !is_kept(plan) {
-        return text;
-    }
-    let _ = writeln!(text, "struct {prefix} {{");
-    if plan.has_scalars() {
-        let _ = writeln!(text, "    struct {prefix}_scalars scalars;");
-    }
-    if plan.actor.schedule.states.len() > 1 {
-        let bits = if plan.actor.schedule.states.len() > 256 { 16 } else { 8 };
-        let _ = writeln!(text, "    uint{bits}_t state;");
-    }
-    if !plan.actor.initializers.is_empty() {
-        text.push_str("    uint8_t started;\n");
-    }
-    if plan.has_lists() {
-        let _ = writeln!(text, "    struct {prefix}_lists lists;");
-    }
-    text.push_str("};\n\n");
-    text
+    (actors, numbers)
 }
 
-fn context(network: &Network, prefix: &str, plans: &[Plan<'_>], fifos: &[Fifo], out: &mut String) {
-    let _ = writeln!(
-        out,
-        "/* What a network keeps between calls. Its fields are not part of the interface. */\nstruct {prefix} {{"
-    );
-    for (at, instance) in network.instances.iter().enumerate() {
-        let plan = &plans[instance.actor.index()];
-        if is_kept(plan) {
-            let _ = writeln!(out, "    struct {} i{at}; /* {} */", plan.prefix, super::scheduler::comment(&instance.name));
-        }
-    }
-    let kept: Vec<&Fifo> = fifos.iter().filter(|fifo| fifo.place() == Some(Place::Kept)).collect();
-    kept.iter().for_each(|fifo| out.push_str(&fifo.tokens_field()));
-    if !kept.is_empty() {
-        let counts: String = kept.iter().map(|fifo| fifo.count_field()).collect();
-        let _ = writeln!(out, "    struct {{\n{counts}    }} n;");
-    }
-    out.push_str("    uint8_t made; /* nothing may be kept */\n};\n\n");
+struct Printer<'p> {
+    plans: &'p [Plan<'p>],
+    texts: &'p [ActorText],
+    names: Names,
+    /// Functions by all of their text but the name.
+    known: FxHashMap<String, String>,
+    definitions: String,
+    diagnostics: &'p RefCell<Vec<Diagnostic>>,
 }
 
-/// The buffers of one call; gives how many bytes they have.
-fn flow(prefix: &str, fifos: &[Fifo], out: &mut String) -> u64 {
-    let mut bytes = 0;
-    let _ = writeln!(out, "/* What it needs during one. */\nstruct {prefix}_flow {{");
-    for fifo in fifos {
-        if let Some(field) = fifo.window_field() {
-            bytes += 8;
-            out.push_str(&field);
+impl Printer<'_> {
+    /// Prints the functions of the instances of a network; gives for each instance the call of its own.
+    fn instances(
+        &mut self,
+        member: &Member<'_>,
+        numbers: &[usize],
+        layout: &layout::MemberLayout,
+        context: &str,
+    ) -> Vec<String> {
+        let wirings: Vec<firing::Wiring> =
+            (0..member.network.instances.len()).map(|at| firing::Wiring::of(member.network, at, &layout.fifos)).collect();
+        let mut calls = Vec::new();
+        for (at, instance) in member.network.instances.iter().enumerate() {
+            let actor = numbers[instance.actor.index()];
+            let (plan, text) = (&self.plans[actor], &self.texts[actor]);
+            // Several instances that are wired alike have one function, which is told where their tokens lie.
+            let alike = wirings.iter().zip(&member.network.instances).filter(|(other, also)| {
+                also.actor == instance.actor && other.is_like(&wirings[at])
+            });
+            let shared = alike.count() > 1;
+            let place = layout.instances[at].as_ref().map(|field| format!("c->{field}"));
+            let function = firing::function(&wirings[at], plan, text, context, place.as_deref(), shared);
+            if function.uses_control {
+                self.diagnostics.borrow_mut().push(
+                    Diagnostic::error(
+                        "unsupported-by-target",
+                        format!(
+                            "`{}` calls natives, prints or calls itself, which small C does not have",
+                            instance.name
+                        ),
+                    )
+                    .at(instance.span, "of this instance"),
+                );
+            }
+            let name = match self.known.get(&function.text) {
+                Some(name) => name.clone(),
+                None => {
+                    let like = if shared { &plan.prefix } else { &instance.name };
+                    let base = if shared { format!("{like}_fire") } else { format!("{context}_fire_{like}") };
+                    let name = self.names.fresh(&base);
+                    let _ = write!(self.definitions, "static bool {name}{}", function.text);
+                    self.known.insert(function.text, name.clone());
+                    name
+                }
+            };
+            calls.push(format!("{name}({})", function.arguments));
         }
+        calls
     }
-    let passing: Vec<&Fifo> = fifos.iter().filter(|fifo| fifo.place() == Some(Place::Passing)).collect();
-    out.push_str("    struct {\n        uint8_t none; /* there may be no others */\n");
-    passing.iter().for_each(|fifo| out.push_str(&fifo.count_field()));
-    out.push_str("    } n;\n");
-    // What is addressed most often lies where short instructions reach.
-    let mut by_size = passing.clone();
-    by_size.sort_by_key(|fifo| fifo.bytes());
-    for fifo in by_size {
-        bytes += fifo.bytes() + 1;
-        out.push_str(&fifo.tokens_field());
-    }
-    out.push_str("};\n\n");
-    bytes
 }
 
+/// `PREFIX_init` and `PREFIX_run` of a network.
 fn run(
-    network: &Network,
-    prefix: &str,
+    member: &Member<'_>,
+    numbers: &[usize],
     plans: &[Plan<'_>],
-    fifos: &[Fifo],
-    functions: &[String],
-    out: &mut String,
-) {
-    let _ = writeln!(
-        out,
-        "static void {prefix}_init(struct {prefix} *c) {{\n    memset(c, 0, sizeof *c);"
-    );
-    for (at, instance) in network.instances.iter().enumerate() {
-        let plan = &plans[instance.actor.index()];
-        if has_init(plan) {
-            let _ = writeln!(out, "    {}_init(&c->i{at});", plan.prefix);
+    layout: &layout::MemberLayout,
+    context: &str,
+    calls: &[String],
+) -> String {
+    let Member { network, prefix, .. } = member;
+    let mut out = format!("static void {prefix}_init(struct {context} *c) {{\n    memset(c, 0, sizeof *c);\n");
+    for (instance, field) in network.instances.iter().zip(&layout.instances) {
+        let plan = &plans[numbers[instance.actor.index()]];
+        if let Some(field) = field.as_ref().filter(|_| has_init(plan)) {
+            let _ = writeln!(out, "    {}_init(&c->{field});", plan.prefix);
         }
     }
-    out.push_str("}\n\n");
     let _ = writeln!(
         out,
-        "/* Fires as long as anything can. Gives whether what was given has been taken. */\nstatic bool {prefix}_run(struct {prefix} *c, struct {prefix}_flow *f) {{\n    bool again;\n    do {{\n        again = false;"
+        "}}\n\n/* Fires as long as anything can. Gives whether what was given has been taken. */\nstatic bool {prefix}_run(struct {context} *c, struct {context}_flow *f) {{\n    bool again;\n    do {{\n        again = false;"
     );
+    // One firing of each after the other: who reads has its turn before what is written piles up.
     for at in topology::sources_first(network) {
-        let _ = writeln!(
-            out,
-            "        while ({}(c, f)) {{\n            again = true;\n        }}",
-            functions[at]
-        );
+        let _ = writeln!(out, "        again |= {};", calls[at]);
     }
-    let empty: Vec<String> = fifos
+    let empty: Vec<String> = layout
+        .fifos
         .iter()
         .filter(|fifo| fifo.place() == Some(Place::Passing) || fifo.is_input_window())
         .map(Fifo::count)
         .collect();
-    let _ = writeln!(
-        out,
-        "    }} while (again);\n    return ({}) == 0;\n}}\n",
-        if empty.is_empty() { "0".to_owned() } else { empty.join(" | ") }
-    );
+    let empty = if empty.is_empty() { "0".to_owned() } else { empty.join(" | ") };
+    let _ = writeln!(out, "    }} while (again);\n    return ({empty}) == 0;\n}}\n");
+    out
 }

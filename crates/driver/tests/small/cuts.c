@@ -1,0 +1,64 @@
+/* Messages in random pieces against the same messages whole: OP is the beginning of the names of an operation with a key and an
+ * initial block, or without both where HASHES is defined. */
+#include SET
+
+#include <stdio.h>
+#include <string.h>
+
+#define JOINED(a, b) a##b
+#define NAMED(op, function) JOINED(op, function)
+#define CALL(function) NAMED(OP, function)
+
+enum { MOST = 700, MESSAGES = 4000 };
+
+static struct NAMED(OP, _context) whole, pieces;
+static uint8_t in[MOST], out[MOST + 64], got[MOST + 64];
+static uint32_t state = 1;
+
+static uint32_t arbitrary(uint32_t below) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % below;
+}
+
+int main(void) {
+    const uint8_t key[KEY_BYTES + 1] = {1, 2, 3};
+    (void)key;
+    for (int message = 0; message < MESSAGES; message++) {
+        const size_t n = arbitrary(MOST + 1);
+        size_t n_out = 0, n_got = 0, made = 0, at = 0;
+        uint32_t result = 0;
+        for (size_t i = 0; i < n; i++) {
+            in[i] = (uint8_t)arbitrary(256);
+        }
+#ifdef HASHES
+        result |= CALL(_message)(&whole, in, n, out, sizeof out, &n_out);
+        result |= CALL(_init)(&pieces);
+#else
+        if (message % 3 == 0) {
+            result |= CALL(_key)(&whole, key, KEY_BYTES);
+            result |= CALL(_key)(&pieces, key, KEY_BYTES);
+        }
+        result |= CALL(_message)(&whole, in, IV_BYTES, in, n, out, sizeof out, &n_out);
+        result |= CALL(_init)(&pieces, in, IV_BYTES);
+#endif
+        while (result == 0 && at < n) {
+            const size_t most = n - at < 150 ? n - at : 150;
+            const size_t piece = arbitrary(4) == 0 ? arbitrary((uint32_t)most + 1) : most < 20 ? most : arbitrary(20);
+#ifdef HASHES
+            result |= CALL(_update)(&pieces, in + at, piece);
+#else
+            result |= CALL(_update)(&pieces, in + at, piece, got + n_got, sizeof got - n_got, &made);
+            n_got += made;
+#endif
+            at += piece;
+        }
+        result |= CALL(_final)(&pieces, got + n_got, sizeof got - n_got, &made);
+        n_got += made;
+        if (result != 0 || n_got != n_out || memcmp(out, got, n_out) != 0) {
+            printf("message %d of %zu bytes: result %u, %zu bytes for %zu\n", message, n, (unsigned)result, n_got, n_out);
+            return 1;
+        }
+    }
+    puts("the same in any pieces");
+    return 0;
+}

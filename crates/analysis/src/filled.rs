@@ -31,17 +31,13 @@ enum Progress {
 
 /// True when every element of the list local is assigned before it is read. `n_elements` says of the source of a copy how many
 /// elements it has.
-pub fn filled_first(
-    statements: &[Stmt],
-    local: usize,
-    dims: &[u32],
-    n_elements: &dyn Fn(&Place) -> usize,
-) -> bool {
+pub fn filled_first(statements: &[Stmt], local: usize, dims: &[u32], n_elements: &dyn Fn(&Place) -> usize) -> bool {
     let len: usize = dims.iter().map(|&size| size as usize).product();
     if len > MAX_STEPS {
         return false;
     }
-    let mut filling = Filling { local, dims, marked: vec![false; len], missing: len, steps: 0, loops: HashMap::new(), n_elements };
+    let mut filling =
+        Filling { local, dims, marked: vec![false; len], missing: len, steps: 0, loops: HashMap::new(), n_elements };
     matches!(filling.block(statements), Progress::Full)
 }
 

@@ -60,7 +60,9 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     let library = context.library()?;
     let mut files = match arguments.networks.as_slice() {
         [network] if arguments.small && !is_of_library(&library, network) => {
-            return Err(Failure::usage("--small makes operations of the library, whose messages say how full FIFOs get"));
+            return Err(Failure::usage(
+                "--small makes operations of the library, whose messages say how full FIFOs get",
+            ));
         }
         [network] if !is_of_library(&library, network) => {
             let of_network = target.of_network.ok_or_else(|| not_of_library(network))?;

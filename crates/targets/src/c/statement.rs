@@ -1,10 +1,10 @@
 //! Statements.
 
-use super::small::folded;
 use super::code::{Code, stored};
 use super::ctype::{self, Repr};
 use super::natives::bare_name;
 use super::node::Node;
+use super::small::folded;
 use super::value::{Kind, Value, round_real, wrap_value};
 use headrace_analysis::assigned;
 use headrace_analysis::ranges::Interval;
@@ -258,7 +258,8 @@ impl Code<'_> {
                 };
                 let small = passes.filter(|_| self.plan.options.small.is_some());
                 let in_a_row = small.map_or(1, |passes| folded::passes_in_a_row(&self.locals, passes, body));
-                if small.is_some_and(|passes| folded::is_unrolled(variable.index(), passes, body)) {
+                let bits = |root| self.type_of(root).element.width();
+                if small.is_some_and(|passes| folded::is_unrolled(variable.index(), passes, body, &bits)) {
                     self.line("HR_SMALL_UNROLLED");
                 }
                 let next = if in_a_row == 1 { format!("{name}++") } else { format!("{name} += {in_a_row}") };

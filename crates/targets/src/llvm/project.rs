@@ -108,7 +108,10 @@ pub fn of_operations(
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     let head = head(options);
     files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
-    files.insert("test/test.c".into(), answers::of_operations(&head, &name, operations, known, answers::Kind::Plain).into_bytes());
+    files.insert(
+        "test/test.c".into(),
+        answers::of_operations(&head, &name, operations, known, answers::Kind::Plain).into_bytes(),
+    );
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let about = format!("{title}: {} in LLVM IR, with an interface in C.", listed.join(", "));
     build_files::add(&mut files, &name, &options.command, &about);

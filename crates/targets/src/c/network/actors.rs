@@ -80,12 +80,12 @@ pub(in crate::c) fn actor_functions(actor: &Actor, plan: &mut Plan<'_>, names: &
 }
 
 /// A function as it is printed.
-struct Function {
-    name: String,
+pub(in crate::c) struct Function {
+    pub(in crate::c) name: String,
     /// Of one that calls itself: others may come between.
     prototype: String,
     /// With a comment.
-    text: String,
+    pub(in crate::c) text: String,
 }
 
 /// The functions of an actor, callees before their callers.
@@ -96,7 +96,19 @@ pub(in crate::c) struct Functions {
 
 impl Functions {
     /// Those that what follows calls, and that these call: what called others has been folded away.
-    pub(in crate::c) fn called_by(&self, rest: &str) -> String {
+    pub(super) fn called_by(&self, rest: &str) -> String {
+        let called = self.called(rest);
+        let mut text = format!("/* --- {} --- */\n\n", comment(&self.class));
+        called.iter().for_each(|function| text.push_str(&function.prototype));
+        if called.iter().any(|function| !function.prototype.is_empty()) {
+            text.push('\n');
+        }
+        called.iter().for_each(|function| text.push_str(&function.text));
+        text
+    }
+
+    /// The same one by one, callees before their callers.
+    pub(in crate::c) fn called(&self, rest: &str) -> Vec<&Function> {
         let mut words: FxHashSet<&str> = words_of(rest).collect();
         let mut is_called = vec![false; self.all.len()];
         loop {
@@ -110,15 +122,7 @@ impl Functions {
                 words.extend(words_of(&self.all[at].text));
             }
         }
-        let called =
-            || self.all.iter().zip(&is_called).filter_map(|(function, is_called)| is_called.then_some(function));
-        let mut text = format!("/* --- {} --- */\n\n", comment(&self.class));
-        called().for_each(|function| text.push_str(&function.prototype));
-        if called().any(|function| !function.prototype.is_empty()) {
-            text.push('\n');
-        }
-        called().for_each(|function| text.push_str(&function.text));
-        text
+        self.all.iter().zip(&is_called).filter_map(|(function, is_called)| is_called.then_some(function)).collect()
     }
 }
 

@@ -14,11 +14,11 @@ mod small;
 use super::{Emission, Options, emit, emit_with};
 use crate::automata::{NotFused, automaton};
 use crate::project::on_all_processors;
-pub use small::stacks;
 pub use crate::project::{Files, KnownAnswer, Recording, Told, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
+pub use small::stacks;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -92,7 +92,13 @@ pub fn of_operations(
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
     files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
-    let test = answers::of_operations(&head, &name, operations, answers, if options.device.is_some() { answers::Kind::OnDevice } else { answers::Kind::Plain });
+    let test = answers::of_operations(
+        &head,
+        &name,
+        operations,
+        answers,
+        if options.device.is_some() { answers::Kind::OnDevice } else { answers::Kind::Plain },
+    );
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
     let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name()));

@@ -61,7 +61,11 @@ fn header_of(
              struct {} network;\n{}}};\n",
             comment(&spec.title),
             small.map_or(own.as_str(), |contexts| contexts[at]),
-            if small.is_some() { super::small::fields(spec) } else { "    struct headrace_message message;\n".to_owned() }
+            if small.is_some() {
+                super::small::fields(spec)
+            } else {
+                "    struct headrace_message message;\n".to_owned()
+            }
         );
         text.push_str(&constants(spec, &op));
         let functions = if small.is_some() { crate::operation::methods(spec) } else { functions(spec) };
@@ -69,7 +73,11 @@ fn header_of(
             let _ = write!(
                 text,
                 "\n/* {}{} */\n{};\n",
-                if small.is_some() { super::small::describe(spec, network, function, &op) } else { describe(spec, function, &op) },
+                if small.is_some() {
+                    super::small::describe(spec, network, function, &op)
+                } else {
+                    describe(spec, function, &op)
+                },
                 errors(spec, function),
                 prototype(spec, function, &op)
             );

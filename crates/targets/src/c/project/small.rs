@@ -70,8 +70,7 @@ pub(super) fn of_operations(
         return Err(problems);
     }
     let networks: Vec<_> = operations.iter().map(|(_, network)| names::with_port_names(network)).collect();
-    let described: Vec<Operation> =
-        operations.iter().map(|(spec, network)| Operation::of(spec, network)).collect();
+    let described: Vec<Operation> = operations.iter().map(|(spec, network)| Operation::of(spec, network)).collect();
     let members: Vec<small::Member<'_>> = operations
         .iter()
         .zip(&networks)
@@ -114,8 +113,7 @@ pub(super) fn of_operations(
         "{head}#include \"{name}.h\"\n#include \"headrace_wide.h\"\n\n#if __STDC_HOSTED__\n#include <math.h>\n#endif\n\n{QUIET}{}{functions}",
         printed.definitions
     );
-    let mut files: Files =
-        RUNTIME.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    let mut files: Files = RUNTIME.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
     files.insert(format!("{name}_networks.h"), header.into_bytes());
     files.insert(format!("{name}.c"), source.into_bytes());
     let mut files = in_source_folder(files);
@@ -138,8 +136,10 @@ pub(super) fn of_operations(
 /// Which ports have strings of the caller, and which nobody looks at.
 fn ports(network: &Network, operation: &Operation) -> Ports {
     let given = |role: &&(Role, &str, &str)| !role.0.is_output();
-    let strings = STRINGS.iter().filter(given).filter_map(|(role, ..)| operation.strings[string_number(*role)].as_ref());
-    let is_byte = |port: &usize| network.inputs[*port].ty == headrace_ir::Scalar::Int(headrace_ir::IntType::unsigned(8));
+    let strings =
+        STRINGS.iter().filter(given).filter_map(|(role, ..)| operation.strings[string_number(*role)].as_ref());
+    let is_byte =
+        |port: &usize| network.inputs[*port].ty == headrace_ir::Scalar::Int(headrace_ir::IntType::unsigned(8));
     let strings = strings.map(|string| string.port).filter(is_byte).collect();
     let wanted = STRINGS
         .iter()
@@ -235,7 +235,8 @@ impl Writer<'_> {
             "static void {op}_open(struct {context}_flow *f) {{\n    memset(f, 0, offsetof(struct {context}_flow, tokens));\n}}\n"
         );
         let functions = methods(self.spec);
-        if functions.iter().any(|function| matches!(function, Function::Init | Function::Message | Function::Generate)) {
+        if functions.iter().any(|function| matches!(function, Function::Init | Function::Message | Function::Generate))
+        {
             text.push_str(&self.begin());
         }
         if functions.contains(&Function::Message) {
@@ -423,16 +424,14 @@ impl Writer<'_> {
         let mut lines = Lines::default();
         if keyed {
             let seeded = if seeds { "seed == NULL && " } else { "" };
-            lines.add(format!(
-                "if ({seeded}context->state != HR_SMALL_NEW_KEY && context->state != HR_SMALL_KEYED) {{"
-            ));
+            lines
+                .add(format!("if ({seeded}context->state != HR_SMALL_NEW_KEY && context->state != HR_SMALL_KEYED) {{"));
             lines.add("    return HEADRACE_ORDER;");
             lines.add("}");
         }
         for Parameter { name, port, .. } in self.first_strings() {
             let allowed = self.allows(port.role, &format!("{name}_bytes"), false);
-            let allowed =
-                if self.is_optional(port.role) { format!("{name} == NULL || ({allowed})") } else { allowed };
+            let allowed = if self.is_optional(port.role) { format!("{name} == NULL || ({allowed})") } else { allowed };
             lines.unless(&allowed, "STRING_LENGTH");
         }
         match (keyed, seeds) {
@@ -537,7 +536,9 @@ impl Writer<'_> {
         lines.add("return HEADRACE_OK;");
         let mut listed = vec![format!("struct {op}_context *context"), format!("struct {}_flow *f", self.context)];
         listed.extend(
-            outputs.iter().map(|Parameter { name, .. }| format!("uint8_t *{name}, size_t {name}_room, size_t *{name}_bytes")),
+            outputs
+                .iter()
+                .map(|Parameter { name, .. }| format!("uint8_t *{name}, size_t {name}_room, size_t *{name}_bytes")),
         );
         format!("\nstatic uint32_t {op}_end({}) {{\n{}}}\n", listed.join(", "), lines.0)
     }

@@ -34,9 +34,8 @@ impl Wiring {
         let me = InstanceId(at as u32);
         let actor = network.actor_of(me);
         let read_by = |port: usize| fifos.iter().find(|fifo| fifo.target == Endpoint::Instance(me, port)).cloned();
-        let written_by = |port: usize| {
-            fifos.iter().filter(|fifo| fifo.source == Endpoint::Instance(me, port)).cloned().collect()
-        };
+        let written_by =
+            |port: usize| fifos.iter().filter(|fifo| fifo.source == Endpoint::Instance(me, port)).cloned().collect();
         Wiring {
             inputs: (0..actor.inputs.len()).map(read_by).collect(),
             outputs: (0..actor.outputs.len()).map(written_by).collect(),
@@ -50,8 +49,7 @@ impl Wiring {
             (a, b) => a.is_none() && b.is_none(),
         });
         let outputs = self.outputs.iter().zip(&other.outputs);
-        inputs
-            && outputs.into_iter().all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_like(b)))
+        inputs && outputs.into_iter().all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_like(b)))
     }
 
     /// All of them.
@@ -159,7 +157,8 @@ impl Firing<'_> {
         for (at, state) in actor.schedule.states.iter().enumerate() {
             if several {
                 // The last one needs no test.
-                let label = if at + 1 == actor.schedule.states.len() { "default".to_owned() } else { format!("case {at}") };
+                let label =
+                    if at + 1 == actor.schedule.states.len() { "default".to_owned() } else { format!("case {at}") };
                 self.code.open(&format!("{label}: {{ /* {} */", comment(&state.name)));
             }
             for test in &state.tests {

@@ -2,9 +2,7 @@
 //! loops that follow one another.
 
 use headrace_analysis::assigned;
-use headrace_ir::{
-    Actor, Argument, Expr, ExprKind, Local, LocalKind, Place, Procedure, Root, Stmt, StmtKind,
-};
+use headrace_ir::{Actor, Argument, Expr, ExprKind, Local, LocalKind, Place, Procedure, Root, Stmt, StmtKind};
 
 /// The most operations of an expression that is no longer than a call of it.
 const MOST_OPERATIONS: usize = 16;
@@ -107,11 +105,22 @@ pub(in crate::c) fn passes_in_a_row(locals: &[Local], passes: u64, body: &[Stmt]
 /// Passes in a row: with more, compilers run out of registers.
 const IN_A_ROW: u64 = 4;
 
-/// Whether compilers should have all passes of a loop in a row: few and short ones that shift by the number of the pass, which
-/// is much more work where that is not known.
-pub(in crate::c) fn is_unrolled(variable: usize, passes: u64, body: &[Stmt]) -> bool {
+/// Whether compilers should have all passes of a loop in a row: few and short ones that shift integers of two words by the number
+/// of the pass, which is much more work where that is not known. `bits` says how many the elements of a variable have.
+pub(in crate::c) fn is_unrolled(variable: usize, passes: u64, body: &[Stmt], bits: &dyn Fn(Root) -> u32) -> bool {
     let [Stmt { kind: StmtKind::Assign(place, value), .. }] = body else { return false };
-    passes <= 8 && operations(value) + place.indices.len() <= 8 && shifts_by(value, variable)
+    passes <= 8
+        && operations(value) + place.indices.len() <= 8
+        && shifts_by(value, variable)
+        && (bits(place.root) > WORD_BITS || reads_wide(value, bits))
+}
+
+/// Bits of a word of the machines that small programs are for.
+const WORD_BITS: u32 = 32;
+
+fn reads_wide(expr: &Expr, bits: &dyn Fn(Root) -> u32) -> bool {
+    let here = matches!(&expr.kind, ExprKind::Load(place) if bits(place.root) > WORD_BITS);
+    here || expr.parts().into_iter().any(|part| reads_wide(part, bits))
 }
 
 fn shifts_by(expr: &Expr, variable: usize) -> bool {
@@ -121,7 +130,6 @@ fn shifts_by(expr: &Expr, variable: usize) -> bool {
         }
         _ => false,
     };
-    // The bytes of a word, one after the other: each is shifted further with every one that follows.
     here || expr.parts().into_iter().any(|part| shifts_by(part, variable))
 }
 

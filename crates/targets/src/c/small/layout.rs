@@ -69,7 +69,12 @@ impl Union {
             let known = union.instances.iter().any(|kept| kept.name == instance.name && kept.actor == actor);
             if is_kept(&plans[actor]) && !known {
                 let field = identifier(&instance.name);
-                union.instances.push(Kept { name: instance.name.clone(), actor, field, bytes: state_bytes(&plans[actor]) });
+                union.instances.push(Kept {
+                    name: instance.name.clone(),
+                    actor,
+                    field,
+                    bytes: state_bytes(&plans[actor]),
+                });
             }
         }
         for fifo in fifos::lay_out(member.network, &member.fills, &member.ports) {

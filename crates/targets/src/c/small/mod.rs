@@ -143,17 +143,54 @@ pub(crate) fn print(
         });
     }
     let fired = printer.definitions;
-    let mut definitions = String::new();
-    for (plan, text) in plans.iter().zip(&texts) {
-        definitions.push_str(&text.functions.called_by(&fired));
-        definitions.push_str(&actor_init(plan));
-    }
-    definitions.push_str(&fired);
+    let mut definitions = shared_functions(&texts, &fired);
+    plans.iter().for_each(|plan| definitions.push_str(&actor_init(plan)));
     definitions.push_str(&runs);
     let words: FxHashSet<&str> = super::code::words_of(&definitions).collect();
     let tables = tables.definitions.into_iter().filter(|(name, _)| words.contains(name.as_str()));
     let definitions = tables.map(|(_, definition)| definition).collect::<String>() + &definitions;
     PrintedSmall { declarations, definitions, members: printed }
+}
+
+/// The functions of actors that others call, and those; what several actors have word for word, as they do what they import, is
+/// there once.
+fn shared_functions(texts: &[ActorText], fired: &str) -> String {
+    let mut known: FxHashMap<String, String> = FxHashMap::default();
+    let mut renamed: FxHashMap<String, String> = FxHashMap::default();
+    let mut out = String::new();
+    for text in texts {
+        for function in text.functions.called(fired) {
+            // Callees have come before, so that their names are what they will be.
+            let own = replaced(&function.text, &renamed);
+            let itself = FxHashMap::from_iter([(function.name.clone(), "itself".to_owned())]);
+            match known.get(&replaced(&own, &itself)) {
+                Some(name) => drop(renamed.insert(function.name.clone(), name.clone())),
+                None => {
+                    known.insert(replaced(&own, &itself), function.name.clone());
+                    out.push_str(&own);
+                }
+            }
+        }
+    }
+    out.push_str(&replaced(fired, &renamed));
+    out
+}
+
+/// A text with words in the place of others.
+fn replaced(text: &str, words: &FxHashMap<String, String>) -> String {
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let n = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(n);
+        out.push_str(words.get(word).map_or(word, String::as_str));
+        let n = behind.find(is_of_word).unwrap_or(behind.len());
+        let (between, next) = behind.split_at(n);
+        out.push_str(between);
+        rest = next;
+    }
+    out
 }
 
 /// The different actors of all networks, and for each network the numbers of its actors among them.
@@ -193,16 +230,18 @@ impl Printer<'_> {
         layout: &layout::MemberLayout,
         context: &str,
     ) -> Vec<String> {
-        let wirings: Vec<firing::Wiring> =
-            (0..member.network.instances.len()).map(|at| firing::Wiring::of(member.network, at, &layout.fifos)).collect();
+        let wirings: Vec<firing::Wiring> = (0..member.network.instances.len())
+            .map(|at| firing::Wiring::of(member.network, at, &layout.fifos))
+            .collect();
         let mut calls = Vec::new();
         for (at, instance) in member.network.instances.iter().enumerate() {
             let actor = numbers[instance.actor.index()];
             let (plan, text) = (&self.plans[actor], &self.texts[actor]);
             // Several instances that are wired alike have one function, which is told where their tokens lie.
-            let alike = wirings.iter().zip(&member.network.instances).filter(|(other, also)| {
-                also.actor == instance.actor && other.is_like(&wirings[at])
-            });
+            let alike = wirings
+                .iter()
+                .zip(&member.network.instances)
+                .filter(|(other, also)| also.actor == instance.actor && other.is_like(&wirings[at]));
             let shared = alike.count() > 1;
             let place = layout.instances[at].as_ref().map(|field| format!("c->{field}"));
             let function = firing::function(&wirings[at], plan, text, context, place.as_deref(), shared);
@@ -269,4 +308,16 @@ fn run(
     let empty = if empty.is_empty() { "0".to_owned() } else { empty.join(" | ") };
     let _ = writeln!(out, "    }} while (again);\n    return ({empty}) == 0;\n}}\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_are_replaced() {
+        let words = FxHashMap::from_iter([("x".to_owned(), "y".to_owned()), ("f".to_owned(), "g".to_owned())]);
+        assert_eq!(replaced("f(x, fx) + x_1 - x", &words), "g(y, fx) + x_1 - y");
+        assert_eq!(replaced("", &words), "");
+    }
 }

@@ -163,18 +163,21 @@ pub(super) fn describe(spec: &OperationSpec, network: &Network, function: Functi
     if reads.count() > 1 {
         text = text.replace("`out` is `in` or does not overlap with it", "`in` and `out` do not overlap");
     }
-    let loses = "with less, the message and its key are lost";
-    match function {
-        Function::Update | Function::Final | Function::Message if streams(spec) => {
-            if keeps_length(spec) && function == Function::Final {
-                text.push_str("\n   HEADRACE_ROOM: with less room than for what went in and has not come out nothing happens; if padding\n   has none, the message and its key are lost.");
-            } else if keeps_length(spec) {
-                text.push_str("\n   HEADRACE_ROOM: nothing has happened.");
-            } else {
-                let _ = write!(text, "\n   HEADRACE_ROOM: {loses}.");
-            }
+    let told = match function {
+        _ if !streams(spec) => "",
+        Function::Update if keeps_length(spec) => "nothing has happened",
+        Function::Final if keeps_length(spec) => {
+            "with less than went in and has not come out, nothing has happened; where padding needs more, the message\n   \
+             and its key are lost"
         }
-        _ => {}
+        Function::Message if keeps_length(spec) || withholds(spec) => {
+            "with less than `in_bytes`, nothing has happened; where padding needs more, the message and its key are lost"
+        }
+        Function::Update | Function::Final | Function::Message => "the message and its key are lost",
+        _ => "",
+    };
+    if !told.is_empty() {
+        let _ = write!(text, "\n   HEADRACE_ROOM: {told}.");
     }
     text
 }
@@ -286,9 +289,10 @@ impl Writer<'_> {
             if *min > 0 {
                 all.push(format!("{length} >= {}", number(*min)));
             }
-            // Whoever gives a string has seen that it is not longer than a call takes.
-            if *max < if total { u64::MAX } else { MOST } {
+            if total && *max < u64::MAX {
                 all.push(format!("{length} <= {}", number(*max)));
+            } else if !total {
+                all.push(format!("{length} <= {}", number((*max).min(MOST))));
             }
             if *multiple > 1 {
                 all.push(format!("{length} % {} == 0", number(*multiple)));
@@ -514,6 +518,16 @@ impl Writer<'_> {
             ended.extend(fifo.map(|fifo| format!("{}_room - {} == {length}u", output.name, fifo.count())));
         }
         lines.add(format!("if (!({})) {{", ended.join(" && ")));
+        if withholds(self.spec) {
+            // Nothing leaves before it is verified.
+            for output in &outputs {
+                let fifo = self.string(output.port.role).and_then(|string| self.before(string.port));
+                if let Some(fifo) = fifo.filter(|fifo| fifo.lies == Lies::Wanted) {
+                    let name = output.name;
+                    lines.add(format!("    hr_small_wipe({name}, {name}_room - {});", fifo.count()));
+                }
+            }
+        }
         lines.add(format!("    return {stuck};"));
         lines.add("}");
         outputs.iter().for_each(|output| self.count(&mut lines, output.port.role));
@@ -685,7 +699,6 @@ impl Writer<'_> {
         body.add("uint32_t result;");
         self.nothing_came(&mut body);
         if self.string(Role::Input).is_some() {
-            body.unless("in_bytes <= HR_SMALL_MOST", "INPUT_LENGTH");
             body.unless(&self.allows(Role::Input, "in_bytes", false), "INPUT_LENGTH");
         }
         self.can_end(&mut body, "in_bytes");

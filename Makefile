@@ -16,7 +16,7 @@ build: ## the command, optimised
 	@scripts/tools.sh rust cc
 	$(CARGO) build --release --locked -p headrace-driver
 
-demo: ## from nothing to an encrypted file, through every engine, compared with OpenSSL
+demo: ## from nothing to an encrypted file, as fused code and by every engine, compared with OpenSSL
 	@scripts/tools.sh rust cc openssl
 	$(CARGO) build --release --locked -p headrace-driver
 	$(HEADRACE) demo -o $(DEMO_REPORT)
@@ -59,7 +59,7 @@ docs: ## everything in the documents that is generated
 	$(CARGO) build --release --locked -p headrace-driver
 	scripts/docs.sh $(HEADRACE)
 
-install: build ## the command, its manual pages and completions, below PREFIX (default /usr/local)
+install: build ## the command, its manual pages and completions, below PREFIX (/usr/local), with the operations of PREPARE compiled
 	scripts/install.sh $(HEADRACE) $(or $(PREFIX),/usr/local)
 
 clean: ## what was built

@@ -5,18 +5,31 @@ use std::fmt::Write as _;
 /// One line of the demonstration: what was tried and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// What was run: network and engine.
+    /// What was run.
     pub name: String,
-    /// True when the output equals the independent implementation's; `None` when it was not run, for the reason in `note`.
+    /// True when the output equals the independent implementation's; `None` when there was nothing to compare it with, or
+    /// when it was not run, for the reason in `note`.
     pub verified: Option<bool>,
     /// Bytes encrypted.
     pub bytes: u64,
-    /// Megabytes a second.
+    /// Megabytes a second; no number when it was not run.
     pub mb_per_s: f64,
     /// As a part of the independent implementation's speed.
     pub ratio: f64,
     /// What else there is to say.
     pub note: String,
+}
+
+impl Trial {
+    /// What was not run, for this reason.
+    pub fn not_run(name: String, why: impl Into<String>) -> Self {
+        Self { name, verified: None, bytes: 0, mb_per_s: f64::NAN, ratio: f64::NAN, note: why.into() }
+    }
+
+    /// Whether it was run.
+    pub fn ran(&self) -> bool {
+        self.mb_per_s.is_finite()
+    }
 }
 
 /// Text as HTML.
@@ -52,8 +65,8 @@ pub fn demonstration(title: &str, lead: &str, trials: &[Trial], picture: &str, a
     let slowest = trials.iter().map(|trial| trial.mb_per_s).filter(|speed| *speed > 0.0).fold(fastest, f64::min);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{0}</title><style>{STYLE}</style></head><body>\n<h1>{0}</h1>\n<p class=\"lead\">{1}</p>\n<table><thead><tr>\
-         <th>engine</th><th>verified</th><th class=\"n\">bytes</th><th class=\"n\">MB/s</th><th class=\"n\">ratio</th><th>speed, logarithmic</th></tr></thead><tbody>\n",
+         <title>{0}</title><style>{STYLE}</style></head><body>\n<h1>{0}</h1>\n<p class=\"lead\">{1}</p>\n<div class=\"scroll\"><table><thead><tr>\
+         <th>what ran</th><th>verified</th><th class=\"n\">bytes</th><th class=\"n\">MB/s</th><th class=\"n\">ratio</th><th>speed, logarithmic</th></tr></thead><tbody>\n",
         escape(title),
         escape(lead)
     );
@@ -61,6 +74,7 @@ pub fn demonstration(title: &str, lead: &str, trials: &[Trial], picture: &str, a
         let (class, word) = match trial.verified {
             Some(true) => ("yes", "✔ identical"),
             Some(false) => ("no", "✘ differs"),
+            None if trial.ran() => ("off", "not compared"),
             None => ("off", "not run"),
         };
         let length = if trial.mb_per_s > 0.0 && fastest > slowest {
@@ -68,7 +82,7 @@ pub fn demonstration(title: &str, lead: &str, trials: &[Trial], picture: &str, a
         } else {
             0.0
         };
-        let figure = |value: f64| if trial.verified.is_some() { crate::tables::figure(value) } else { "–".into() };
+        let figure = |value: f64| if trial.ran() { crate::tables::figure(value) } else { "–".into() };
         let note = if trial.note.is_empty() {
             String::new()
         } else {
@@ -83,7 +97,7 @@ pub fn demonstration(title: &str, lead: &str, trials: &[Trial], picture: &str, a
             figure(trial.ratio)
         );
     }
-    page.push_str("</tbody></table>\n");
+    page.push_str("</tbody></table></div>\n");
     if !picture.is_empty() {
         let _ = write!(page, "<h2>The network</h2>\n<figure>{picture}</figure>\n");
     }
@@ -112,5 +126,21 @@ mod tests {
         assert!(page.contains("&lt;b&gt;&amp;") && page.contains("&quot;&#39;"));
         assert!(!page.contains("<b>") && !page.contains("<lead>"));
         assert!(page.contains("✘ differs"));
+    }
+
+    #[test]
+    fn what_did_not_run_and_what_was_not_compared_are_told_apart() {
+        let alone = Trial {
+            name: "alone".into(),
+            verified: None,
+            bytes: 5,
+            mb_per_s: 2.0,
+            ratio: f64::NAN,
+            note: String::new(),
+        };
+        let page = demonstration("", "", &[Trial::not_run("absent".into(), "no such program"), alone], "", &[]);
+        let (absent, alone) = (page.find("absent").expect("a row"), page.find("alone").expect("a row"));
+        assert!(page[absent..alone].contains("not run") && page[absent..alone].contains("no such program"));
+        assert!(page[alone..].contains("not compared") && page[alone..].contains(">2.00<"));
     }
 }

@@ -18,7 +18,8 @@ status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run stopped 
 needed tool is missing or does not work.
 
 Files: what the native engine compiles is kept in $XDG_CACHE_HOME/headrace, else ~/.cache/headrace, a folder that only its owner
-may enter; it can be removed at any time. Where neither is a folder of the user, or others may write on the way to it, nothing is
+may enter; it can be removed at any time. What `make install` compiled is in lib/headrace beside the bin of the command, where root
+or the user owns all and nobody else may write. Where neither is a folder of the user, or others may write on the way to it, nothing is
 kept. Folders `headrace-private-…` that compilers work in lie below $TMPDIR, else /tmp, and go with the command.
 
 Environment:
@@ -29,6 +30,7 @@ Environment:
   HEADRACE_CACHE_DAYS       days that compiled code is kept without being used [default: 90]
   HEADRACE_COMPILE_SECONDS  seconds that the C compiler may take for one program before it is stopped [default: 600]
   HEADRACE_STATE_MIB        mebibytes that the variables of a network may take [default: 4096]
+  HEADRACE_PASSPHRASE       the passphrase of `headrace seal` and `headrace open`
   HEADRACE_PEERS            where implementations lie that `headrace bench` compares with and that were built for it
   TMPDIR, NO_COLOR          as usual")]
 pub struct Cli {
@@ -89,7 +91,17 @@ only a note. Output files of a run that stopped or failed are not written, unles
     #[command(after_help = "Examples:
   headrace use aes128 ctr --key hex:2b7e151628aed2a6abf7158809cf4f3c --iv hex:f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff --in F --out G
   tar c dir | headrace use aes256 cbc-encrypt --key file:key.bin --iv env:IV --in - --out dir.enc
+  headrace use aes128 ctr --key file:key.bin --iv file:iv.bin --in G --out F      ctr undoes itself
+  headrace use aes256 cbc-decrypt --key file:key.bin --iv env:IV --in dir.enc | tar x
+  headrace use chacha20-poly1305 aead-encrypt --key file:key.bin --nonce hex:000000000000000000000001 --in F --out G
+  headrace use chacha20-poly1305 aead-decrypt --key file:key.bin --nonce hex:000000000000000000000001 --in G --out F
+  headrace use sha256 hash --in F --out hex:
   headrace list primitives                  what there is
+
+A nonce or IV must never be used twice with one key: whoever sees two messages of ctr, of a stream cipher or of an AEAD under the
+same one learns how they differ, and of an AEAD can forge more. And ctr, cbc and stream ciphers alone authenticate nothing: who
+changes what they encrypted changes the text, unseen. The aead operations refuse what was changed; `headrace seal` chooses key,
+nonce and all else for files under a passphrase.
 
 KEY and other byte strings are hex:…, text:…, file:PATH or env:NAME (hexadecimal text in the environment variable NAME).
 
@@ -98,6 +110,29 @@ to a pipe, in a file without a name in the folder that TMPDIR names: for its own
 length is taken from a file; from a pipe, of what must be verified, at most 4 GiB. A pipe gets decoded text (base64, hex) as it
 comes, but for the first 64 KiB.")]
     Use(UseArgs),
+    /// Encrypt a file under a passphrase, so that no change of it stays unseen
+    #[command(after_help = "Examples:
+  headrace seal letter.txt                  writes letter.txt.sealed; letter.txt stays
+  tar c letters | headrace seal --out letters.sealed
+  HEADRACE_PASSPHRASE=… headrace seal --out - letter.txt | ssh host 'cat > letter.sealed'
+
+The passphrase is asked for, unless --passphrase-file or the variable HEADRACE_PASSPHRASE gives it. The key comes from it by
+Argon2id with a random salt; the file is encrypted by chacha20-poly1305 of the library in segments of 64 KiB with random nonces.
+docs/sealed-files.md has the format. Whoever has the passphrase can open and make such files: it tells nobody who has made one.")]
+    Seal(SealArgs),
+    /// Decrypt a file that `headrace seal` encrypted
+    #[command(after_help = "Examples:
+  headrace open letter.txt.sealed           writes letter.txt
+  headrace open letters.sealed --out - | tar x
+
+Nothing of a segment is released before it is verified, and a file appears only when all of it was: one that was changed, cut off
+or put together anew is refused with exit 1. A pipe gets segment after segment; whoever reads from it must heed the exit status.")]
+    Open(OpenArgs),
+    /// Compile operations of the library ahead of their first use
+    #[command(after_help = "Examples:
+  headrace prepare aes128 ctr               `headrace use aes128 ctr` runs fused code from the first byte on
+  headrace prepare aes256-gcm sha2          all operations of a set, of a primitive")]
+    Prepare(PrepareArgs),
     /// Write a ready-to-build project in a target language
     #[command(after_help = "Examples:
   headrace build 'ctl.block.aes.AesEncrypt(NK = 4)' --target c -o aes-c
@@ -142,7 +177,7 @@ path from the port to the place; `note`: up to machine or compiler; `follows`: b
   headrace bench interpreter
   headrace bench check")]
     Bench(BenchArgs),
-    /// Encrypt a file through every engine found here and compare with an independent implementation
+    /// Encrypt a file as fused code and by every engine found here, and compare with an independent implementation
     #[command(after_help = "Examples:
   headrace demo -o demo.html")]
     Demo(DemoArgs),
@@ -303,7 +338,8 @@ pub enum EngineName {
 /// When an operation runs as one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FuseWhen {
-    /// Where it was compiled before, or where so much input is known that compiling it takes less time
+    /// Where it was compiled before, however short the input is; else it is compiled first where at least 128 MiB of input are
+    /// known, or went through `use` of the same operation before, and a scheduler runs below that
     #[default]
     Auto,
     /// Whenever that can be; exit 4 without a C compiler that works
@@ -367,6 +403,64 @@ pub struct UseArgs {
     /// times faster, and takes some seconds to compile at its first use
     #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
     pub fused: FuseWhen,
+}
+
+/// What `seal` and `open` have in common.
+#[derive(Args, Debug, Default)]
+pub struct SealedArgs {
+    /// The file; `-` or nothing for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// Where it goes; `-` for standard output [default: FILE with .sealed at its end, or without it; standard output for standard
+    /// input]
+    #[arg(short = 'o', long = "out", value_name = "DST", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// Take the first line of this file for the passphrase
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub passphrase_file: Option<PathBuf>,
+    /// Which engine runs it [default: native when a C compiler is found and works, else interp]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<EngineName>,
+    /// When it runs as one program, as for `use`
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub fused: FuseWhen,
+}
+
+/// Arguments of `seal`.
+#[derive(Args, Debug)]
+pub struct SealArgs {
+    /// What `open` has, too.
+    #[command(flatten)]
+    pub file: SealedArgs,
+    /// Mebibytes of memory that it takes to try a passphrase
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub memory: u32,
+    /// Passes over that memory
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub passes: u32,
+}
+
+/// Arguments of `open`.
+#[derive(Args, Debug)]
+pub struct OpenArgs {
+    /// What `seal` has, too.
+    #[command(flatten)]
+    pub file: SealedArgs,
+}
+
+/// Arguments of `prepare`.
+#[derive(Args, Debug)]
+pub struct PrepareArgs {
+    /// Primitives, parameter sets, or a set and an operation, as for `test`
+    #[arg(value_name = "PRIMITIVE", required = true)]
+    pub operations: Vec<String>,
+    /// Put what is compiled into this folder, for everybody, in the place of the cache: `lib/headrace` beside the `bin` of an
+    /// installed command is where that looks for it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub into: Option<PathBuf>,
 }
 
 /// Arguments of `build`.
@@ -558,7 +652,7 @@ pub struct DemoArgs {
     /// The report, a self-contained HTML page
     #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "demo.html", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Size of the file for compiled code, in MiB
+    /// Size of the file, in MiB; slower engines encrypt as much of it as they can
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub size: u64,
     /// Seconds that each slower engine may take

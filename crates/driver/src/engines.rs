@@ -146,6 +146,15 @@ impl Machine {
         }
     }
 
+    /// The same without what only this command knows of it.
+    pub fn into_engine(self) -> Box<dyn Engine> {
+        match self {
+            Machine::Interp(interpreter, _) => interpreter,
+            Machine::Native(native) => native,
+            Machine::Xlim(xlim) => xlim,
+        }
+    }
+
     /// Threads that it runs on.
     pub fn threads(&self) -> usize {
         match self {

@@ -9,11 +9,12 @@ use crate::silence::Silence;
 use headrace_engine::{Between, Boundary, Engine, Fed, Host, Outcome as Stop, Trap, alternate};
 use headrace_ir::Network;
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
-/// Stored tokens on their way into one network input.
+/// Stored tokens on their way into one network input. They are wiped at the end.
 #[derive(Debug)]
 pub struct Pending {
-    tokens: Vec<u8>,
+    tokens: Zeroizing<Vec<u8>>,
     at: usize,
     token_bytes: usize,
     /// True when a port was filled in for the user: what then remains undelivered is no one's loss.
@@ -23,12 +24,23 @@ pub struct Pending {
 impl Pending {
     /// Nothing waits yet; a stored token takes `token_bytes`.
     pub fn new(token_bytes: usize) -> Self {
-        Self { tokens: Vec::new(), at: 0, token_bytes, filled_in: false }
+        Self { tokens: Zeroizing::default(), at: 0, token_bytes, filled_in: false }
     }
 
     /// Appends stored tokens.
     pub fn push(&mut self, tokens: &[u8]) {
         self.buffer().extend_from_slice(tokens);
+    }
+
+    /// Appends stored tokens without a copy where nothing waits: `tokens` gets the memory that was here before. What is in it
+    /// then says nothing.
+    pub fn exchange(&mut self, tokens: &mut Vec<u8>) {
+        if self.is_empty() {
+            std::mem::swap(&mut *self.tokens, tokens);
+            self.at = 0;
+        } else {
+            self.push(tokens);
+        }
     }
 
     /// The buffer to append stored tokens to.
@@ -167,7 +179,7 @@ impl<'a> Feed<'a> {
     /// Feeds until nothing moves.
     pub fn drive(&mut self, engine: &mut dyn Engine, host: &mut dyn Host, progress: Progress) -> Outcome<End> {
         let mut waiting: Vec<usize> = (0..self.providers.len()).collect();
-        let mut taken = Vec::new();
+        let mut taken = Zeroizing::new(Vec::<u8>::new());
         let mut delivered = 0;
         let mut told = Instant::now();
         let max_firings = self.max_firings;

@@ -1,4 +1,8 @@
 //! Operations of the library as fused code, in the place of an engine with a scheduler.
+//!
+//! What is not compiled yet is compiled when the time that was spent without it comes to that of compiling: then no more than
+//! twice the least is spent, whatever comes (the ski-rental problem). `headrace use` remembers what it spent on an operation in
+//! the runs before, so that many short inputs count as a long one does.
 
 use crate::cli::FuseWhen;
 use crate::commands::Context;
@@ -7,13 +11,17 @@ use crate::failure::Outcome;
 use headrace_exchange::check_ports;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
-use headrace_native::{Fused, NativeError, Options};
+use headrace_native::{Fused, FusedName, NativeError, Options};
 use headrace_targets::automata::automaton_of_operation;
 use std::sync::Arc;
 
 /// Input from which on it takes less time to compile fused code first than to do without: a scheduler moves some tens of
 /// megabytes a second, and compilers take some seconds.
 const LONG_BYTES: u64 = 1 << 27;
+
+/// What a run without fused code spends before its first byte, in bytes that a scheduler moves in that time: the network is
+/// elaborated and printed.
+pub const START_BYTES: u64 = 1 << 21;
 
 /// What decides whether fused code is used.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +30,36 @@ pub struct Fusing {
     pub when: FuseWhen,
     /// Bytes of input, as far as they are known.
     pub known_bytes: u64,
+    /// Bytes that runs before have had moved by a scheduler; [`u64::MAX`]: compiling has failed, and is not tried again for them.
+    pub spent_bytes: u64,
     /// Threads that may be used.
     pub threads: u32,
     /// Capacity of FIFOs that ask for none, in tokens.
     pub fifo_tokens: u32,
     /// Whether compiled code is to run at all.
     pub native: bool,
+}
+
+/// What came of it.
+pub enum Started {
+    /// The engine, and what names its code.
+    Fused(Machine, FusedName),
+    /// Nothing is compiled yet, and not enough was spent without.
+    NotYet,
+    /// It is not asked for, or this is no operation of the library.
+    No,
+    /// It cannot be compiled.
+    Failed,
+}
+
+impl Started {
+    /// The engine, if that is it.
+    pub fn machine(self) -> Option<Machine> {
+        match self {
+            Started::Fused(machine, _) => Some(machine),
+            Started::NotYet | Started::No | Started::Failed => None,
+        }
+    }
 }
 
 /// Whether compiled code is to run at all: also where there is no compiler and the user insists, who hears that then.
@@ -38,7 +70,9 @@ pub fn is_native(when: FuseWhen, choice: Choice) -> bool {
 impl Fusing {
     /// Whether what is not there yet is compiled.
     fn compiles(&self) -> bool {
-        self.when == FuseWhen::Always || self.known_bytes >= LONG_BYTES
+        let known = self.known_bytes;
+        let spent = if self.spent_bytes == u64::MAX { 0 } else { self.spent_bytes };
+        self.when == FuseWhen::Always || known.saturating_add(spent) >= LONG_BYTES
     }
 
     /// The engine with fused code, if that is to run. `find` finds the operation whose network it is.
@@ -51,9 +85,9 @@ impl Fusing {
         context: &mut Context,
         network: &Arc<Network>,
         find: impl FnOnce(&mut Context) -> Outcome<Option<OperationSpec>>,
-    ) -> Outcome<Option<Machine>> {
+    ) -> Outcome<Started> {
         if self.when == FuseWhen::Never || !self.native {
-            return Ok(None);
+            return Ok(Started::No);
         }
         let options = Options { fifo_tokens: self.fifo_tokens, ..Options::default() };
         // What cannot be compiled is said by the engine that is asked next.
@@ -62,17 +96,17 @@ impl Fusing {
             Err(problem @ NativeError::NoCompiler) if self.when == FuseWhen::Always => {
                 return Err(needed(&problem.into()));
             }
-            Err(_) => return Ok(None),
+            Err(_) => return Ok(Started::Failed),
         };
         let ready = fused.is_ready();
         if !ready && !self.compiles() {
-            return Ok(None);
+            return Ok(Started::NotYet);
         }
         let spec = if ready { None } else { find(context)? };
         match &spec {
             Some(spec) => context.terminal.status(&format!("compiling {}", spec.full_name())),
             None if ready => {}
-            None => return Ok(None),
+            None => return Ok(Started::No),
         }
         let machine = self.engine(context, fused, network, spec.as_ref());
         context.terminal.status("");
@@ -85,22 +119,24 @@ impl Fusing {
         fused: Fused,
         network: &Network,
         spec: Option<&OperationSpec>,
-    ) -> Outcome<Option<Machine>> {
+    ) -> Outcome<Started> {
+        let name = fused.name();
         match fused.engine(self.threads, || automaton_of_operation(spec?, network).ok()) {
-            Ok(engine) => {
-                engine.iter().for_each(|engine| tell_what_is_not_kept(context, engine));
-                Ok(engine.map(|engine| Machine::Native(Box::new(engine))))
+            Ok(None) => Ok(Started::Failed),
+            Ok(Some(engine)) => {
+                tell_what_is_not_kept(context, &engine);
+                Ok(Started::Fused(Machine::Native(Box::new(engine)), name))
             }
             Err(NativeError::Unsupported(problems)) => {
                 let why = NotStarted::Wrong(problems).describe();
                 context.terminal.note(&format!("this runs on its scheduler: {why}"));
-                Ok(None)
+                Ok(Started::Failed)
             }
             Err(problem) if self.when == FuseWhen::Always => Err(needed(&problem.into())),
             Err(problem) => {
                 let why = problem.to_string();
                 context.terminal.note(&format!("this runs on its scheduler: {}", first_line(&why)));
-                Ok(None)
+                Ok(Started::Failed)
             }
         }
     }

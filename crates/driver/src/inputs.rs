@@ -14,8 +14,11 @@ use std::path::Path;
 /// What a read takes at most.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// The same of a file: enough that several threads have something to do.
-const FILE_PIECE_BYTES: u64 = 1 << 21;
+/// The same of a file: little enough that it is still in the caches when it is written.
+const FILE_PIECE_BYTES: u64 = 1 << 18;
+
+/// The same where several threads want something to do.
+const FILE_PIECE_BYTES_OF_THREADS: u64 = 1 << 21;
 
 /// Most bytes that one chunk announces, a power of two below the 31 bits that a companion token has for it.
 const MAX_CHUNK_BYTES: u64 = 1 << 30;
@@ -51,6 +54,7 @@ pub struct Strings {
     /// Bytes of the current string that no chunk announced yet, and those of the current chunk that are still to be read.
     unannounced: u64,
     in_chunk: u64,
+    piece_bytes: u64,
     buffer: Vec<u8>,
 }
 
@@ -108,8 +112,15 @@ impl Strings {
             current: None,
             unannounced: 0,
             in_chunk: 0,
+            piece_bytes: FILE_PIECE_BYTES,
             buffer: Vec::new(),
         })
+    }
+
+    /// The same in pieces for so many threads.
+    pub fn for_threads(self, threads: u32) -> Self {
+        let piece_bytes = if threads > 1 { FILE_PIECE_BYTES_OF_THREADS } else { FILE_PIECE_BYTES };
+        Self { piece_bytes, ..self }
     }
 
     /// Bytes of all strings, as far as they are known.
@@ -180,7 +191,7 @@ impl Provider for Strings {
         };
         let (n_bytes, ended) = match &mut opened {
             Opened::File { file, name, .. } => {
-                let most = self.in_chunk.min(FILE_PIECE_BYTES) as usize;
+                let most = self.in_chunk.min(self.piece_bytes) as usize;
                 self.buffer.resize(most, 0);
                 let n_bytes = read(file, &mut self.buffer).map_err(|error| Failure::io(&*name, &error))?;
                 if n_bytes == 0 && most > 0 {
@@ -197,7 +208,12 @@ impl Provider for Strings {
             }
             Opened::Tokens(_) | Opened::Bytes(_) => (0, true),
         };
-        decoder.decode(&self.buffer[..n_bytes], pending[input].buffer()).map_err(|problem| self.wrong(problem))?;
+        self.buffer.truncate(n_bytes);
+        if decoder.is_bytewise() {
+            pending[input].exchange(&mut self.buffer);
+        } else {
+            decoder.decode(&self.buffer, pending[input].buffer()).map_err(|problem| self.wrong(problem))?;
+        }
         if ended {
             decoder.finish(pending[input].buffer()).map_err(|problem| self.wrong(problem))?;
             return Ok(!self.sources.is_empty());

@@ -58,6 +58,14 @@ impl Output {
         }
     }
 
+    /// The same, but a file that is there is not replaced: neither now nor by a file that has come meanwhile.
+    pub fn create_new(path: &Path) -> Outcome<Self> {
+        if path == Path::new("-") || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Self::create(path);
+        }
+        WholeFile::create_new(path).map(Output::File).map_err(|error| Failure::io(path.display(), &error))
+    }
+
     /// Makes a file appear under its name; flushes a stream.
     pub fn commit(self) -> Outcome {
         match self {
@@ -127,6 +135,10 @@ fn is_file() -> bool {
 /// Writes to standard output. When its reader has gone away, the command ends quietly.
 pub fn print(bytes: &[u8]) -> Outcome {
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if bytes.len() >= PRINTED_BYTES {
+        write_printed(&mut printed)?;
+        return write_standard(bytes);
+    }
     printed.extend_from_slice(bytes);
     if printed.len() >= PRINTED_BYTES { write_printed(&mut printed) } else { Ok(()) }
 }
@@ -145,9 +157,14 @@ pub fn flush_interrupted() {
 }
 
 fn write_printed(printed: &mut Vec<u8>) -> Outcome {
-    let mut standard = io::stdout().lock();
-    let written = standard.write_all(printed).and_then(|()| standard.flush());
+    let written = write_standard(printed);
     printed.clear();
+    written
+}
+
+fn write_standard(bytes: &[u8]) -> Outcome {
+    let mut standard = io::stdout().lock();
+    let written = standard.write_all(bytes).and_then(|()| standard.flush());
     written.map_err(|error| closed_or("standard output".into(), &error))
 }
 

@@ -6,7 +6,7 @@ use headrace_engine::Engine;
 use headrace_exchange::{Running, SilentHost, input_named, load, store};
 use headrace_ir::{Network, Scalar};
 use headrace_library::catalog::OperationSpec;
-use headrace_library::framing::{MessageReader, PortData};
+use headrace_library::framing::{MessageReader, PortData, Tokens};
 use headrace_library::known_answers::{Answer, CallInput};
 use headrace_source::Diagnostic;
 use std::cell::RefCell;
@@ -18,6 +18,27 @@ pub fn push(network: &Network, data: &[PortData], pending: &mut [Pending]) -> Re
     for part in data {
         let input = input_named(network, &part.port).ok_or_else(|| format!("there is no input `{}`", part.port))?;
         store(&part.tokens, network.inputs[input].ty, pending[input].buffer());
+    }
+    Ok(())
+}
+
+/// The same without a copy of what was made of the memory of `spare`, where nothing waits; `spare` then has memory again.
+pub fn exchange(
+    network: &Network,
+    data: Vec<PortData>,
+    pending: &mut [Pending],
+    spare: &mut Vec<u8>,
+) -> Result<(), String> {
+    for part in data {
+        let input = input_named(network, &part.port).ok_or_else(|| format!("there is no input `{}`", part.port))?;
+        let scalar = network.inputs[input].ty;
+        match part.tokens {
+            Tokens::Bytes(mut bytes) if scalar.storage_bytes() == 1 && spare.capacity() == 0 => {
+                pending[input].exchange(&mut bytes);
+                *spare = bytes;
+            }
+            tokens => store(&tokens, scalar, pending[input].buffer()),
+        }
     }
     Ok(())
 }
@@ -43,6 +64,18 @@ pub type Take<'r> = Rc<RefCell<dyn FnMut(&[u8]) -> Outcome + 'r>>;
 impl Sink for MessageSink<'_, '_> {
     fn take(&mut self, tokens: &[u8]) -> Outcome {
         let mut reader = self.reader.borrow_mut();
+        let mut tokens = tokens;
+        if let Some(take) = self.take.as_ref().filter(|_| self.scalar.storage_bytes() == 1) {
+            // What is already as it will be needs no copy.
+            let (passed, rest) = tokens.split_at(reader.pass(&self.port, tokens));
+            if !passed.is_empty() {
+                (take.borrow_mut())(passed)?;
+            }
+            tokens = rest;
+        }
+        if tokens.is_empty() {
+            return Ok(());
+        }
         reader.push(&self.port, &load(tokens, self.scalar)).map_err(|problem| Failure::wrong(problem.message))?;
         if let Some(take) = &self.take {
             let bytes = Zeroizing::new(reader.take_unverified());

@@ -272,6 +272,11 @@ impl Roots {
         parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
     }
 
+    /// Whether nothing is looked for but in the library that the command carries in itself.
+    pub fn are_built_in(&self) -> bool {
+        self.all().all(|root| *root == Root::BuiltIn)
+    }
+
     fn all(&self) -> impl Iterator<Item = &Root> {
         self.given.iter().chain(&self.implied).chain(std::iter::once(&self.library))
     }

@@ -52,6 +52,9 @@ impl ByteSink {
     }
 
     fn write(&mut self) -> Outcome {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         let written = self.output.write(&self.buffer);
         self.buffer.clear();
         written
@@ -60,6 +63,10 @@ impl ByteSink {
 
 impl Sink for ByteSink {
     fn take(&mut self, tokens: &[u8]) -> Outcome {
+        if tokens.len() >= BUFFER_BYTES && self.encoder.is_identity() {
+            self.write()?;
+            return self.output.write(tokens);
+        }
         self.encoder.encode(tokens, &mut self.buffer);
         if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
     }

@@ -91,6 +91,11 @@ impl Decoder {
         Self { encoding, rest: Vec::new(), n_tokens: 0 }
     }
 
+    /// True when each byte is a stored token.
+    pub fn is_bytewise(&self) -> bool {
+        self.encoding.is_identity() && self.encoding.scalar.storage_bytes() == 1
+    }
+
     /// Appends the stored tokens that `bytes` complete.
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         if self.encoding.scalar == Scalar::String {
@@ -108,7 +113,7 @@ impl Decoder {
             }
             return Ok(());
         }
-        if self.encoding.is_identity() && self.encoding.scalar.storage_bytes() == 1 {
+        if self.is_bytewise() {
             self.n_tokens += bytes.len() as u64;
             out.extend_from_slice(bytes);
             return Ok(());
@@ -173,6 +178,11 @@ impl Encoder {
     /// An encoder at the beginning of a stream.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, bits: 0, n_bits: 0 }
+    }
+
+    /// True when stored tokens are the bytes outside.
+    pub fn is_identity(&self) -> bool {
+        self.encoding.is_identity()
     }
 
     /// Appends the outside bytes of stored tokens; `tokens` holds whole ones.

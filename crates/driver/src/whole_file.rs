@@ -46,6 +46,8 @@ pub struct WholeFile {
     path: PathBuf,
     /// The permissions that it will have.
     permissions: Option<Permissions>,
+    /// Whether it may take the place of a file that is there.
+    replaces: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,22 @@ impl WholeFile {
         #[cfg(unix)]
         let permissions = Some(usual(permissions));
         let content = Content::create(folder_of(&path))?;
-        Ok(Self { content, path, permissions })
+        Ok(Self { content, path, permissions, replaces: true })
+    }
+
+    /// The same for a file that must not be there, neither now nor when it is whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`WholeFile::create`]; it is there.
+    pub fn create_new(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(Self { replaces: false, ..Self::create(path)? })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Where it will be.
@@ -121,10 +138,11 @@ impl WholeFile {
         }
         match self.content {
             #[cfg(target_os = "linux")]
-            Content::Nameless(file) => name(&file, &self.path),
+            Content::Nameless(file) => name(&file, &self.path, self.replaces),
             Content::Hidden(file) => {
                 let hidden = file.path().to_owned();
-                let named = file.persist(&self.path).map(drop).map_err(|error| error.error);
+                let named = if self.replaces { file.persist(&self.path) } else { file.persist_noclobber(&self.path) };
+                let named = named.map(drop).map_err(|error| error.error);
                 ended(&hidden);
                 named
             }
@@ -168,13 +186,13 @@ pub fn without_name(error: io::Error) -> io::Error {
 }
 
 #[cfg(target_os = "linux")]
-fn name(file: &File, path: &Path) -> io::Result<()> {
+fn name(file: &File, path: &Path, replaces: bool) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     use std::os::fd::AsRawFd;
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
     let link = |to: &Path| linkat(CWD, own.as_str(), CWD, to, AtFlags::SYMLINK_FOLLOW);
     match link(path) {
-        Err(rustix::io::Errno::EXIST) => {}
+        Err(rustix::io::Errno::EXIST) if replaces => {}
         linked => return Ok(linked?),
     }
     let folder = folder_of(path);
@@ -256,6 +274,21 @@ mod tests {
             assert_eq!(fs::read(&path).expect("it is there"), content);
             assert_eq!(names(folder.path()), 1);
         }
+    }
+
+    #[test]
+    fn what_must_be_new_takes_the_place_of_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let path = folder.path().join("out");
+        let mut file = WholeFile::create_new(&path).expect("it is not there");
+        file.write(b"mine").expect("the disk has room");
+        fs::write(&path, b"another's").expect("the folder is writable");
+        let refused = file.commit().expect_err("it is there meanwhile");
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert!(WholeFile::create_new(&path).is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists));
+        assert_eq!((fs::read(&path).expect("it is there"), names(folder.path())), (b"another's".to_vec(), 1));
+        WholeFile::create_new(&folder.path().join("new")).and_then(WholeFile::commit).expect("it is not there");
+        assert_eq!(names(folder.path()), 2);
     }
 
     #[cfg(unix)]

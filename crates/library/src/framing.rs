@@ -193,6 +193,28 @@ fn strings_of(spec: &OperationSpec) -> impl Iterator<Item = &PortSpec> {
     spec.inputs.iter().filter(|port| !port.role.is_control())
 }
 
+/// Bytes of a string: lent, or in memory that may become the tokens.
+enum Piece<'b> {
+    Lent(&'b [u8]),
+    Given(&'b mut Vec<u8>),
+}
+
+impl Piece<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Lent(bytes) => bytes,
+            Piece::Given(bytes) => bytes,
+        }
+    }
+
+    fn tokens(self, port: &PortSpec) -> Result<Tokens, Diagnostic> {
+        match self {
+            Piece::Given(bytes) if port.bits == 8 => Ok(Tokens::Bytes(std::mem::take(bytes))),
+            other => tokens(port, other.bytes()),
+        }
+    }
+}
+
 /// The tokens of `bytes` at the width of a port: bytes, bits with the most significant first, or big-endian words.
 fn tokens(port: &PortSpec, bytes: &[u8]) -> Result<Tokens, Diagnostic> {
     match port.bits {
@@ -322,7 +344,21 @@ impl<'s> MessageWriter<'s> {
     /// The tokens of further input, and of what follows it when it is the last. An operation that must have its
     /// input in one chunk yields nothing before that, unless its length was announced.
     pub fn chunk(&mut self, bytes: &[u8], last: bool) -> Result<Vec<PortData>, Diagnostic> {
-        let spec = self.spec;
+        self.piece(Piece::Lent(bytes), last)
+    }
+
+    /// The same of bytes in memory that becomes that of the tokens where they are the bytes as they are; it is left empty
+    /// then.
+    ///
+    /// # Errors
+    ///
+    /// As [`MessageWriter::chunk`].
+    pub fn chunk_of(&mut self, bytes: &mut Vec<u8>, last: bool) -> Result<Vec<PortData>, Diagnostic> {
+        self.piece(Piece::Given(bytes), last)
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, last: bool) -> Result<Vec<PortData>, Diagnostic> {
+        let (spec, bytes) = (self.spec, piece.bytes());
         let Some(port) = spec.input(Role::Input) else {
             return Ok(Vec::new());
         };
@@ -351,7 +387,7 @@ impl<'s> MessageWriter<'s> {
                 *held = rest;
             }
         } else if port.companion.is_none() {
-            out.push(PortData { port: port.name.clone(), tokens: tokens(port, bytes)? });
+            out.push(PortData { port: port.name.clone(), tokens: piece.tokens(port)? });
         } else if let (true, Some(whole)) = (spec.single_chunk, *announced) {
             if whole > MAX_CHUNK_BYTES as u64 || *length > whole || (last && *length != whole) {
                 self.state = State::Idle;
@@ -367,7 +403,7 @@ impl<'s> MessageWriter<'s> {
                 *begun = true;
             }
             if !bytes.is_empty() {
-                out.push(PortData { port: port.name.clone(), tokens: tokens(port, bytes)? });
+                out.push(PortData { port: port.name.clone(), tokens: piece.tokens(port)? });
             }
         } else if spec.single_chunk {
             if held.len().saturating_add(bytes.len()) > MAX_CHUNK_BYTES {
@@ -376,10 +412,10 @@ impl<'s> MessageWriter<'s> {
             }
             held.extend_from_slice(bytes);
             if last {
-                chunks(&mut out, port, held, true)?;
+                chunks(&mut out, port, Piece::Lent(held), true)?;
             }
         } else {
-            chunks(&mut out, port, bytes, last)?;
+            chunks(&mut out, port, piece, last)?;
         }
         if last {
             if let Some(port) = spec.input(Role::TagIn) {
@@ -394,21 +430,27 @@ impl<'s> MessageWriter<'s> {
 /// A whole string: chunk tokens where its length can vary, then its bytes.
 fn string(out: &mut Vec<PortData>, port: &PortSpec, bytes: &[u8]) -> Result<(), Diagnostic> {
     if port.companion.is_some() {
-        return chunks(out, port, bytes, true);
+        return chunks(out, port, Piece::Lent(bytes), true);
     }
     out.push(PortData { port: port.name.clone(), tokens: tokens(port, bytes)? });
     Ok(())
 }
 
 /// One chunk, or as many as its length needs.
-fn chunks(out: &mut Vec<PortData>, port: &PortSpec, bytes: &[u8], last: bool) -> Result<(), Diagnostic> {
+fn chunks(out: &mut Vec<PortData>, port: &PortSpec, whole: Piece<'_>, last: bool) -> Result<(), Diagnostic> {
     let Some(companion) = &port.companion else {
         return Ok(());
     };
+    let bytes = whole.bytes();
     if bytes.is_empty() {
         if last {
             out.push(PortData::word(companion, LAST_CHUNK));
         }
+        return Ok(());
+    }
+    if bytes.len() <= MAX_CHUNK_BYTES {
+        out.push(PortData::word(companion, bytes.len() as u64 | if last { LAST_CHUNK } else { 0 }));
+        out.push(PortData { port: port.name.clone(), tokens: whole.tokens(port)? });
         return Ok(());
     }
     let mut pieces = bytes.chunks(MAX_CHUNK_BYTES).peekable();

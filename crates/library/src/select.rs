@@ -3,7 +3,7 @@
 use headrace_source::{Diagnostic, Slug};
 
 use crate::catalog::{Library, OperationSpec};
-use crate::spelling::{listing, nearest};
+use crate::spelling::{nearest, some_of};
 
 /// A word names nothing in the library, or several things where one is wanted.
 pub const UNKNOWN_NAME: Slug = "library-unknown-name";
@@ -50,31 +50,63 @@ impl Library {
     /// The one operation that a set and the beginning of an operation's name mean, as in `use aes128 ctr`. A set with
     /// one operation needs none; a primitive stands for its set of the same name.
     pub fn find(&self, set: &str, operation: Option<&str>) -> Result<&OperationSpec, Diagnostic> {
-        let mut words = vec![set];
-        words.extend(operation);
-        let mut found = self.select(&words)?;
+        let all = self.named(set);
+        if all.is_empty() {
+            return Err(self.unknown(set, None));
+        }
+        let inner = match operation {
+            Some(name) => self.narrow(&all, name),
+            None => all.clone(),
+        };
+        if let Some(operation) = operation.filter(|_| inner.is_empty()) {
+            return Err(self.no_operation(set, operation, &all));
+        }
+        let mut found: Vec<&OperationSpec> = inner.iter().filter_map(|at| self.operations.get(*at)).collect();
         // A set that is called as its primitive, `rc5`, is meant before the others of the primitive.
         if found.iter().any(|spec| spec.set == set) {
             found.retain(|spec| spec.set == set);
         }
-        let exact = operation.and_then(|name| found.iter().find(|spec| spec.name == name));
-        match (exact, found.as_slice()) {
-            (Some(one), _) if found.iter().filter(|s| s.name == one.name).count() == 1 => Ok(one),
-            (_, [one]) => Ok(one),
-            (_, many) => {
-                let names: Vec<String> = many.iter().map(|spec| spec.full_name()).collect();
-                let shown = names.get(..16).unwrap_or(&names);
-                let mut diagnostic = Diagnostic::error(
-                    UNKNOWN_NAME,
-                    format!("`{}` means {} operations; one is wanted", words.join(" ").escape_debug(), many.len()),
-                )
-                .note(format!("they are {}", listing(shown, "and")));
-                if shown.len() < names.len() {
-                    diagnostic = diagnostic.note(format!("and {} more", names.len() - shown.len()));
-                }
-                Err(diagnostic)
-            }
+        if let [one] = found.as_slice() {
+            return Ok(one);
         }
+        let words: Vec<&str> = std::iter::once(set).chain(operation).collect();
+        let names: Vec<String> = found.iter().map(|spec| spec.full_name()).collect();
+        let meant = words.join(" ");
+        let message = format!("`{}` means {} operations; one is wanted", meant.escape_debug(), names.len());
+        Err(Diagnostic::error(UNKNOWN_NAME, message).note(format!("they are {}", some_of(&names, "and"))))
+    }
+
+    /// That a set has no such operation, and what may be meant: one that is called nearly so, a set of its own (`aes128 gcm` is
+    /// `aes128-gcm`), or other sets that do have it, those made of this one first (`aes mac` is `aes128-cmac mac`).
+    fn no_operation(&self, set: &str, operation: &str, all: &[usize]) -> Diagnostic {
+        let own: Vec<&OperationSpec> = all.iter().filter_map(|at| self.operations.get(*at)).collect();
+        let diagnostic = Diagnostic::error(
+            UNKNOWN_NAME,
+            format!("`{}` has no operation `{}`", set.escape_debug(), operation.escape_debug()),
+        );
+        let two_words = |spec: &OperationSpec| format!("{} {}", spec.set, spec.name);
+        let composed = |spec: &&OperationSpec| {
+            let is_of = |other: &&OperationSpec| spec.set.strip_prefix(&other.set) == Some(&*format!("-{operation}"));
+            own.iter().any(is_of)
+        };
+        let composed: Vec<String> = self.operations.iter().filter(composed).map(two_words).collect();
+        if !composed.is_empty() {
+            return diagnostic.help(format!("did you mean {}?", some_of(&composed, "or")));
+        }
+        let mut names: Vec<&str> = own.iter().map(|spec| spec.name.as_str()).collect();
+        names.sort_unstable_by_key(|name| (name.len(), *name));
+        names.dedup();
+        if let Some(near) = nearest(operation, names.iter().copied()) {
+            return diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        let mut others: Vec<&OperationSpec> = self.operations.iter().filter(|spec| spec.name == operation).collect();
+        others.sort_by_key(|spec| {
+            let is_related = own.iter().any(|other| spec.set.starts_with(&other.primitive));
+            (!is_related, spec.set.len(), &spec.set)
+        });
+        let others: Vec<String> = others.into_iter().map(two_words).collect();
+        let diagnostic = diagnostic.note(format!("its operations are {}", some_of(&names, "and")));
+        if others.is_empty() { diagnostic } else { diagnostic.help(format!("there is {}", some_of(&others, "and"))) }
     }
 
     fn indices(&self, wanted: impl Fn(&OperationSpec) -> bool) -> Vec<usize> {
@@ -138,7 +170,7 @@ impl Library {
                         group.escape_debug()
                     ),
                 )
-                .note(format!("the operations are {}", listing(&names, "and")))
+                .note(format!("the operations are {}", some_of(&names, "and")))
             }
             None => {
                 let mut names: Vec<&str> = self.operations.iter().map(|spec| spec.set.as_str()).collect();
@@ -149,7 +181,7 @@ impl Library {
                 if names.is_empty() {
                     diagnostic.note("the library is empty: no manifest was found")
                 } else {
-                    diagnostic.note(format!("the parameter sets are {}", listing(&names, "and")))
+                    diagnostic.note(format!("the parameter sets are {}", some_of(&names, "and")))
                 }
             }
         };

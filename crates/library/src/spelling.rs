@@ -1,27 +1,26 @@
 //! Near names, for the help line of an error.
 
-/// Edit distance (Levenshtein), given up above `limit`.
+/// Edit distance, two neighbours that changed places counting once (optimal string alignment), given up above `limit`.
 fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     let a: Vec<char> = a.chars().take(64).collect();
     let b: Vec<char> = b.chars().take(64).collect();
     if a.len().abs_diff(b.len()) > limit {
         return None;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, cb) in row.iter_mut().skip(1).zip(&b) {
-            let next = (diagonal + usize::from(ca != cb)).min(*cell + 1).min(left + 1);
-            diagonal = *cell;
-            *cell = next;
-            left = next;
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+        before = std::mem::replace(&mut above, row);
     }
-    row.last().copied().filter(|d| *d <= limit)
+    above.last().copied().filter(|d| *d <= limit)
 }
 
 /// The candidate that `name` was probably meant to be.
@@ -45,6 +44,18 @@ pub(crate) fn listing<S: AsRef<str>>(names: &[S], conjunction: &str) -> String {
     }
 }
 
+/// Names that are shown where there are many.
+const SHOWN: usize = 8;
+
+/// `a`, `b` and `c`, or the first of many.
+pub(crate) fn some_of<S: AsRef<str>>(names: &[S], conjunction: &str) -> String {
+    if names.len() <= SHOWN + 1 {
+        return listing(names, conjunction);
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", name.as_ref())).collect();
+    format!("{} and {} more", shown.join(", "), names.len() - SHOWN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,15 +65,25 @@ mod tests {
         let names = ["aes128", "aes192", "des", "tdes"];
         assert_eq!(nearest("aes129", names), Some("aes128"));
         assert_eq!(nearest("AES192", names), Some("aes192"));
-        assert_eq!(nearest("tdse", ["tdes", "tdsx"]), Some("tdsx"));
+        assert_eq!(nearest("tdse", ["tdxx", "tdes"]), Some("tdes"));
         assert_eq!(nearest("whirlpool", names), None);
     }
 
     #[test]
-    fn distance_is_levenshtein() {
+    fn of_many_names_the_first_are_shown() {
+        let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+        assert_eq!(some_of(&names[..2], "and"), "`0` and `1`");
+        assert!(some_of(&names[..9], "or").ends_with("`7` or `8`"));
+        assert!(some_of(&names, "and").ends_with("`7` and 4 more"));
+    }
+
+    #[test]
+    fn distance_counts_edits() {
         assert_eq!(distance("kitten", "sitting", 9), Some(3));
         assert_eq!(distance("", "abc", 3), Some(3));
         assert_eq!(distance("abc", "abc", 0), Some(0));
         assert_eq!(distance("abc", "abd", 0), None);
+        assert_eq!(distance("crt", "ctr", 1), Some(1));
+        assert_eq!(distance("abcd", "badc", 9), Some(2));
     }
 }

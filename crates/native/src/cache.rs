@@ -13,9 +13,10 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UT
 use rustix::fs::{flock, fstat, futimens, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -47,14 +48,23 @@ pub(crate) const UNFUSED: &str = "unfused";
 /// What came of a trial.
 pub(crate) const TRIAL: &str = "trial";
 
+/// How an operation is started from what was compiled for it, without its network.
+pub(crate) const SHORTCUT: &str = "shortcut";
+
+/// What was spent on an operation for want of fused code.
+pub(crate) const SPENT: &str = "spent";
+
 /// All kinds of entries.
-const KINDS: [&str; 3] = [LIBRARY, UNFUSED, TRIAL];
+const KINDS: [&str; 5] = [LIBRARY, UNFUSED, TRIAL, SHORTCUT, SPENT];
 
 /// What the names of locks end in.
 const LOCK: &str = "lock";
 
 /// What the names of files end in that are being written.
 const NEW: &str = "new";
+
+/// How an entry is opened: a pipe of its name is not waited for.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// An open cache.
 #[derive(Debug)]
@@ -97,9 +107,7 @@ impl Cache {
     /// The bytes of an entry, if it is there and whole. What is there and is not whole is removed.
     pub(crate) fn get(&self, key: &str, kind: &str) -> Option<Vec<u8>> {
         let name = format!("{key}.{kind}");
-        // A pipe of that name is not waited for.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let found = match openat(&self.folder, &name, flags, Mode::empty()) {
+        let found = match openat(&self.folder, &name, READ, Mode::empty()) {
             Ok(file) => whole(File::from(file), &name),
             Err(Errno::NOENT) => return None,
             Err(_) => None,
@@ -110,37 +118,60 @@ impl Cache {
         found
     }
 
+    /// Keeps a number that may be lost: who adds to it holds its lock, and where somebody else does, what is added is forgotten.
+    /// Nothing is waited for, and nothing is written to the disk before it is due there.
+    pub(crate) fn add(&self, key: &str, kind: &str, more: u64) {
+        let Some(_turn) = self.turn(key, Duration::ZERO) else { return };
+        let sum = self.number(key, kind).saturating_add(more);
+        // What is not kept is counted again the next time.
+        let _ = self.keep(key, kind, sum.to_string().as_bytes(), false);
+    }
+
+    /// A number that [`Cache::add`] keeps; 0 where there is none.
+    pub(crate) fn number(&self, key: &str, kind: &str) -> u64 {
+        let text = self.get(key, kind).and_then(|bytes| String::from_utf8(bytes).ok());
+        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
+
     /// Keeps an entry, and lets go what is too much or too old.
     ///
     /// # Errors
     ///
     /// What the file system says; nothing is kept then.
     pub(crate) fn put(&self, key: &str, kind: &str, bytes: &[u8]) -> Result<(), String> {
+        self.keep(key, kind, bytes, true)?;
+        self.sweep();
+        Ok(())
+    }
+
+    fn keep(&self, key: &str, kind: &str, bytes: &[u8], lasting: bool) -> Result<(), String> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!("{key}.{kind}");
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let new = format!("{name}.{}.{number}.{NEW}", std::process::id());
         remove_when_interrupted(self.path.join(&new));
-        let kept = self.write(&new, &name, bytes);
+        let kept = self.write(&new, &name, bytes, lasting);
         if kept.is_err() {
             let _ = unlinkat(&self.folder, &new, AtFlags::empty());
         }
         forget(&self.path.join(&new));
-        kept.map_err(|error| format!("{}: {}", self.path.display(), headrace_private::describe(&error)))?;
-        self.sweep();
-        Ok(())
+        kept.map_err(|error| format!("{}: {}", self.path.display(), headrace_private::describe(&error)))
     }
 
-    fn write(&self, new: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, new: &str, name: &str, bytes: &[u8], lasting: bool) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.folder, new, flags, Mode::RUSR | Mode::WUSR)?);
         file.write_all(bytes)?;
         file.write_all(&digest(name, bytes))?;
         file.write_all(MAGIC)?;
-        file.sync_all()?;
+        if lasting {
+            file.sync_all()?;
+        }
         renameat(&self.folder, new, &self.folder, name)?;
-        // Some file systems have no way to do this for folders.
-        let _ = rustix::fs::fsync(&self.folder);
+        if lasting {
+            // Some file systems have no way to do this for folders.
+            let _ = rustix::fs::fsync(&self.folder);
+        }
         Ok(())
     }
 
@@ -222,6 +253,56 @@ impl Cache {
     }
 }
 
+/// Puts an entry into a folder of what is installed, which everybody may read. It appears whole.
+///
+/// # Errors
+///
+/// What the file system says.
+pub(crate) fn install(place: &Path, key: &str, kind: &str, bytes: &[u8]) -> Result<(), String> {
+    let name = format!("{key}.{kind}");
+    let write = || {
+        let mut file =
+            tempfile::Builder::new().prefix(".new-").permissions(Permissions::from_mode(0o644)).tempfile_in(place)?;
+        file.write_all(bytes)?;
+        file.write_all(&digest(&name, bytes))?;
+        file.write_all(MAGIC)?;
+        // The umask of who installs must not close it to those who use it.
+        file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+        file.as_file().sync_all()?;
+        file.persist(place.join(&name)).map(drop).map_err(|error| error.error)
+    };
+    write().map_err(|error: io::Error| format!("{}: {}", place.display(), headrace_private::describe(&error)))
+}
+
+/// What was compiled when the command was installed: a folder with entries as those of the cache, which is only read.
+///
+/// Whoever could change an entry could change the command as well: the folder and all above it belong to root or the user, and
+/// so do its files, and nobody else may write to any of them.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    folder: OwnedFd,
+}
+
+impl Installed {
+    /// Opens such a folder; `None` where there is none, or one that others could change.
+    pub(crate) fn open(path: &Path) -> Option<Self> {
+        if !path.is_dir() {
+            return None;
+        }
+        Some(Self { folder: trust::unshared_folder(path).ok()? })
+    }
+
+    /// The bytes of an entry, if it is there and whole.
+    pub(crate) fn get(&self, key: &str, kind: &str) -> Option<Vec<u8>> {
+        let name = format!("{key}.{kind}");
+        let file = File::from(openat(&self.folder, &name, READ, Mode::empty()).ok()?);
+        if !trust::is_trusted_file(&fstat(&file).ok()?) {
+            return None;
+        }
+        content(file, &name)
+    }
+}
+
 fn is_key(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -235,17 +316,11 @@ fn digest(name: &str, bytes: &[u8]) -> [u8; 32] {
 }
 
 /// The bytes before the trailer of a file, if it is the user's and all of it is as it was written.
-fn whole(mut file: File, name: &str) -> Option<Vec<u8>> {
-    let about = fstat(&file).ok()?;
-    if !trust::is_own_file(&about) || about.st_size as u64 > MOST_ENTRY_BYTES {
+fn whole(file: File, name: &str) -> Option<Vec<u8>> {
+    if !trust::is_own_file(&fstat(&file).ok()?) {
         return None;
     }
-    let mut bytes = Vec::with_capacity(about.st_size as usize);
-    (&mut file).take(MOST_ENTRY_BYTES).read_to_end(&mut bytes).ok()?;
-    let trailer = bytes.split_off(bytes.len().checked_sub(TRAILER_BYTES)?);
-    if trailer[32..] != MAGIC[..] || trailer[..32] != digest(name, &bytes) {
-        return None;
-    }
+    let bytes = content(file.try_clone().ok()?, name)?;
     if SystemTime::now().duration_since(file.metadata().ok()?.modified().ok()?).is_ok_and(|age| age > USE_STEP) {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let same = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
@@ -253,6 +328,15 @@ fn whole(mut file: File, name: &str) -> Option<Vec<u8>> {
         let _ = futimens(&file, &Timestamps { last_access: same, last_modification: now });
     }
     Some(bytes)
+}
+
+/// The bytes before the trailer of a file, if all of it is as it was written.
+fn content(file: File, name: &str) -> Option<Vec<u8>> {
+    let length = u64::try_from(fstat(&file).ok()?.st_size).ok().filter(|length| *length <= MOST_ENTRY_BYTES)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
+    file.take(MOST_ENTRY_BYTES).read_to_end(&mut bytes).ok()?;
+    let trailer = bytes.split_off(bytes.len().checked_sub(TRAILER_BYTES)?);
+    (trailer[32..] == MAGIC[..] && trailer[..32] == digest(name, &bytes)).then_some(bytes)
 }
 
 /// Where the cache of the user is.
@@ -306,6 +390,48 @@ mod tests {
         cache.put(&key(5), "so", &[7; 5000]).unwrap();
         assert!(folder.path().join("mine").exists() && !path(5).exists());
         assert!(Cache::open(folder.path(), limits(0)).is_err());
+    }
+
+    #[test]
+    fn numbers_add_up_where_nobody_else_adds() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(folder.path(), limits(4000)).unwrap();
+        assert_eq!(cache.number(&key(1), SPENT), 0);
+        cache.add(&key(1), SPENT, 40);
+        cache.add(&key(1), SPENT, 2);
+        assert_eq!(cache.number(&key(1), SPENT), 42);
+        let turn = cache.turn(&key(1), Duration::ZERO);
+        cache.add(&key(1), SPENT, 1);
+        drop(turn);
+        assert_eq!(cache.number(&key(1), SPENT), 42);
+        cache.add(&key(1), SPENT, u64::MAX);
+        assert_eq!(cache.number(&key(1), SPENT), u64::MAX);
+        std::fs::write(folder.path().join(format!("{}.{SPENT}", key(1))), "7").unwrap();
+        assert_eq!(cache.number(&key(1), SPENT), 0);
+    }
+
+    #[test]
+    fn what_is_installed_is_read_where_nobody_else_can_change_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("lib");
+        let set = |path: &Path, mode: u32| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        assert!(Installed::open(&place).is_none());
+        fs::create_dir(&place).unwrap();
+        set(&place, 0o755);
+        install(&place, &key(1), LIBRARY, b"code").unwrap();
+        let entry = place.join(format!("{}.{LIBRARY}", key(1)));
+        let read = || Installed::open(&place)?.get(&key(1), LIBRARY);
+        assert_eq!(read().as_deref(), Some(&b"code"[..]));
+        for (path, mode, usual) in
+            [(&place, 0o775, 0o755), (&place, 0o757, 0o755), (&entry, 0o664, 0o644), (&entry, 0o646, 0o644)]
+        {
+            set(path, mode);
+            assert_eq!(read(), None, "{} {mode:o}", path.display());
+            set(path, usual);
+        }
+        std::fs::write(&entry, "other").unwrap();
+        assert_eq!(read(), None);
+        assert!(entry.exists(), "it is only read");
     }
 
     #[test]

@@ -19,6 +19,9 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Where programs are looked for when nobody says.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// What compilers are called when nobody names one.
+const USUAL: [&str; 3] = ["gcc", "clang", "cc"];
+
 /// Most bytes that a compiler may say.
 const MOST_SAID: u64 = 1 << 20;
 
@@ -76,7 +79,7 @@ impl Compiler {
         static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
         let look = || match std::env::var_os("CC").filter(|words| !words.is_empty()) {
             Some(words) => Compiler::from_command(words_of(words)),
-            None => ["gcc", "clang", "cc"].iter().find_map(|name| Compiler::named(name)),
+            None => USUAL.iter().find_map(|name| Compiler::named(name)),
         };
         FOUND.get_or_init(look).clone()
     }
@@ -87,14 +90,7 @@ impl Compiler {
     }
 
     fn from_command(words: Vec<OsString>) -> Option<Compiler> {
-        let name = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let program = located(words.first()?)?;
-        let about = fs::metadata(&program).ok()?;
-        let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-        let place = fs::canonicalize(&program).unwrap_or_else(|_| program.clone());
-        let file = format!("{} {} {} {}", program.display(), place.display(), about.len(), time.as_nanos());
-        let command: Vec<OsString> = std::iter::once(program.into()).chain(words.into_iter().skip(1)).collect();
-        let mut compiler = Compiler { command, name, version: String::new(), file };
+        let mut compiler = Compiler::unasked(words)?;
         let limit = Limits::of_environment().map_or(ANSWERING, |limits| limits.compiling.min(ANSWERING));
         let (ended, said) = compiler.run(|command| command.arg("--version"), limit).ok()?;
         if !ended.is_success() {
@@ -102,6 +98,36 @@ impl Compiler {
         }
         compiler.version = said.lines().next().unwrap_or_default().trim().to_owned();
         Some(compiler)
+    }
+
+    /// The program that is there, of which nobody knows whether it answers.
+    fn unasked(words: Vec<OsString>) -> Option<Compiler> {
+        let name = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let program = located(words.first()?)?;
+        let about = fs::metadata(&program).ok()?;
+        let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let place = fs::canonicalize(&program).unwrap_or_else(|_| program.clone());
+        let file = format!("{} {} {} {}", program.display(), place.display(), about.len(), time.as_nanos());
+        let command: Vec<OsString> = std::iter::once(program.into()).chain(words.into_iter().skip(1)).collect();
+        Some(Compiler { command, name, version: String::new(), file })
+    }
+
+    /// What [`Compiler::find`] asks first, not asked: starting it takes longer than all else that a short command does.
+    pub(crate) fn first() -> Option<Compiler> {
+        match std::env::var_os("CC").filter(|words| !words.is_empty()) {
+            Some(words) => Compiler::unasked(words_of(words)),
+            None => USUAL.iter().find_map(|name| Compiler::unasked(vec![OsString::from(name)])),
+        }
+    }
+
+    /// The same without its version, which follows from which file it is.
+    pub(crate) fn unversioned(&self) -> Compiler {
+        Compiler { version: String::new(), ..self.clone() }
+    }
+
+    /// Whether it is the program that was not asked.
+    pub(crate) fn is(&self, unasked: &Compiler) -> bool {
+        self.command == unasked.command && self.file == unasked.file
     }
 
     /// The command as it is shown.
@@ -267,31 +293,53 @@ impl Compiler {
 
     /// The name of what is made of a source text: a hash of all that decides what it is.
     pub(crate) fn key(&self, source: &str, headers: &[(&str, &str)], flags: &[String]) -> String {
-        let mut hash = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
-        };
-        add(source.as_bytes());
-        for (name, text) in headers {
-            add(name.as_bytes());
-            add(text.as_bytes());
-        }
-        flags.iter().for_each(|flag| add(flag.as_bytes()));
-        self.command.iter().for_each(|word| add(word.as_bytes()));
-        add(self.version.as_bytes());
-        add(self.file.as_bytes());
-        add(std::env::consts::ARCH.as_bytes());
+        let mut hash = Hash::new(source, headers);
+        flags.iter().for_each(|flag| hash.add(flag.as_bytes()));
+        self.command.iter().for_each(|word| hash.add(word.as_bytes()));
+        hash.add(self.version.as_bytes());
+        hash.add(self.file.as_bytes());
+        hash.add(std::env::consts::ARCH.as_bytes());
         let is_own = |word: &OsStr| word.to_string_lossy().contains("=native");
         if flags.iter().any(|flag| is_own(flag.as_ref())) || self.command.iter().any(|word| is_own(word)) {
-            add(processor().as_bytes());
+            hash.add(processor().as_bytes());
         }
         for name in VARIABLES {
             let value = std::env::var_os(name).unwrap_or_default();
-            add(name.as_bytes());
-            add(value.as_bytes());
+            hash.add(name.as_bytes());
+            hash.add(value.as_bytes());
         }
-        hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        hash.name()
+    }
+}
+
+/// The name of what texts decide alone, whatever compiler there is.
+pub(crate) fn plain_key(source: &str, headers: &[(&str, &str)]) -> String {
+    let mut hash = Hash::new(source, headers);
+    hash.add(std::env::consts::ARCH.as_bytes());
+    hash.name()
+}
+
+/// What a name is made of.
+struct Hash(Sha256);
+
+impl Hash {
+    fn new(source: &str, headers: &[(&str, &str)]) -> Self {
+        let mut hash = Self(Sha256::new());
+        hash.add(source.as_bytes());
+        for (name, text) in headers {
+            hash.add(name.as_bytes());
+            hash.add(text.as_bytes());
+        }
+        hash
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn name(self) -> String {
+        self.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

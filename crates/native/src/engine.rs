@@ -293,7 +293,7 @@ impl Drop for NativeEngine {
 pub(crate) const ALONE: &str = "network";
 
 /// Tokens taken from an output at a time.
-const READ_TOKENS: usize = 4096;
+pub(crate) const READ_TOKENS: usize = 4096;
 
 impl NativeEngine {
     /// Compiles a network, or finds it in the cache, and prepares it.
@@ -373,6 +373,11 @@ impl NativeEngine {
             action: place.as_ref().map(|place| place.name.clone()).unwrap_or_default(),
             span: place.map(|place| place.span),
         }
+    }
+
+    /// True where nothing is known of the network but its ports (`Shortcuts`): what is compiled may have instances all the same.
+    fn has_only_ports(&self) -> bool {
+        self.network.instances.is_empty() && self.network.connections.is_empty()
     }
 
     /// Fill of each FIFO, state and blocked action of each instance.
@@ -594,6 +599,9 @@ impl Engine for NativeEngine {
     }
 
     fn report(&self) -> Report {
+        if self.has_only_ports() {
+            return Report::default();
+        }
         let (fills, states, blocked) = self.inspect();
         let mut report = Report::default();
         for at in 0..self.network.instances.len() {
@@ -610,6 +618,9 @@ impl Engine for NativeEngine {
     }
 
     fn firings(&self) -> Vec<Vec<u64>> {
+        if self.has_only_ports() {
+            return Vec::new();
+        }
         let sizes: Vec<usize> = (0..self.network.instances.len())
             .map(|at| self.network.actor_of(InstanceId(at as u32)).actions.len())
             .collect();

@@ -5,7 +5,7 @@ use crate::cache::UNFUSED;
 use crate::compiled::{self, Compiled, Job};
 use crate::compiler::Compiler;
 use crate::context::{Helpers, Memory, Network as Table, Stream};
-use crate::engine::{ALONE, Batch, NativeEngine, NativeError, Options, missing, table};
+use crate::engine::{ALONE, Batch, NativeEngine, NativeError, Options, READ_TOKENS, missing, table};
 use crate::library::Loaded;
 use headrace_ir::Network;
 use headrace_targets::c::{self, TrapPlace};
@@ -14,12 +14,17 @@ use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
+use zeroize::Zeroizing;
 
 /// Bytes that are worth a call of their own; fewer go through the buffer of the port.
 const LEAST_BYTES: usize = 1 << 10;
 
-/// Output that waits to be taken, at most, before more input is.
-const MOST_READY: usize = 1 << 24;
+/// Input that is taken at once, at most; output has twice the room, for what an operation adds. So much of both is still in the
+/// caches when it is passed on.
+const MOST_BYTES: usize = 1 << 18;
+
+/// The same where several threads want something to do.
+const MOST_BYTES_OF_THREADS: usize = 1 << 21;
 
 /// A network that may have been compiled as a control automaton.
 #[derive(Debug)]
@@ -93,11 +98,41 @@ impl Fused {
                 compiled::library(&job, self.options.cache.as_deref())?
             }
         };
-        let batch = batch(compiled, self.places, self.options.fifo_tokens)?;
-        let mut engine = batch.engine(0, Arc::clone(&self.network))?;
-        engine.streaming = Streaming::new(&batch.library, &self.network, &engine.table, &engine.memory, threads)?;
-        Ok(Some(engine))
+        started(compiled, self.places, self.options.fifo_tokens, &self.network, threads).map(Some)
     }
+
+    /// What names it when it has become an engine.
+    pub fn name(&self) -> FusedName {
+        FusedName { key: self.key.clone(), compiler: self.compiler.clone() }
+    }
+}
+
+/// The name of a network that was compiled as a control automaton.
+#[derive(Clone, Debug)]
+pub struct FusedName {
+    /// Under which it is kept.
+    pub(crate) key: String,
+    /// What has compiled it.
+    pub(crate) compiler: Compiler,
+}
+
+/// An engine for fused code, with so many threads. Of the network nothing is needed but its ports: without its instances a report
+/// says nothing.
+///
+/// # Errors
+///
+/// What the library says of itself, or no memory.
+pub(crate) fn started(
+    compiled: Compiled,
+    places: Vec<TrapPlace>,
+    fifo_tokens: u32,
+    network: &Arc<Network>,
+    threads: u32,
+) -> Result<NativeEngine, NativeError> {
+    let batch = batch(compiled, places, fifo_tokens)?;
+    let mut engine = batch.engine(0, Arc::clone(network))?;
+    engine.streaming = Streaming::new(&batch.library, network, &engine.table, &engine.memory, threads)?;
+    Ok(engine)
 }
 
 impl Batch {
@@ -161,7 +196,7 @@ fn batch(compiled: Compiled, places: Vec<TrapPlace>, fifo_tokens: u32) -> Result
 }
 
 /// What tells one build of this program from another: what an older one has printed is not taken for what this one prints.
-fn identity() -> String {
+pub(crate) fn identity() -> String {
     let about = std::env::current_exe().and_then(std::fs::metadata);
     let time = about.as_ref().ok().and_then(|about| about.modified().ok()?.duration_since(UNIX_EPOCH).ok());
     let bytes = about.map_or(0, |about| about.len());
@@ -173,7 +208,9 @@ pub(crate) struct Streaming {
     stream: Stream,
     /// The output whose bytes are put to `ready`.
     output: u32,
-    ready: Vec<u8>,
+    /// Memory that changes places with that of whoever takes it, and is wiped at the end.
+    ready: Zeroizing<Vec<u8>>,
+    most_bytes: usize,
     helpers: Option<Box<Helpers>>,
 }
 
@@ -196,7 +233,8 @@ impl Streaming {
         } else {
             None
         };
-        let streaming = Self { stream, output: output as u32, ready: Vec::new(), helpers };
+        let most_bytes = if helpers.is_some() { MOST_BYTES_OF_THREADS } else { MOST_BYTES };
+        let streaming = Self { stream, output: output as u32, ready: Zeroizing::default(), most_bytes, helpers };
         Ok(Some(streaming.again(table, memory)))
     }
 
@@ -219,11 +257,19 @@ impl Streaming {
         if bytes.len() < LEAST_BYTES {
             return None;
         }
-        if self.ready.len() > MOST_READY {
+        if self.ready.len() >= self.most_bytes {
             return Some(0);
         }
-        self.ready.reserve(2 * bytes.len());
-        let room = self.ready.spare_capacity_mut();
+        let bytes = bytes.get(..self.most_bytes).unwrap_or(bytes);
+        // Whoever takes it appends what waits in the buffer of the port, and has room for that without moving it.
+        let most_ready = 2 * self.most_bytes;
+        if self.ready.capacity() < most_ready + READ_TOKENS {
+            let mut larger = Zeroizing::new(Vec::with_capacity(most_ready + READ_TOKENS));
+            larger.extend_from_slice(&self.ready);
+            self.ready = larger;
+        }
+        let left = most_ready - self.ready.len();
+        let room = &mut self.ready.spare_capacity_mut()[..left];
         let (mut made, mut status) = (room.len(), 0);
         // SAFETY: the context is one of this function's; the buffers do not overlap, and it initialises the bytes that it
         // says were made.
@@ -238,7 +284,8 @@ impl Streaming {
                 &mut made,
                 &mut status,
             );
-            self.ready.set_len(self.ready.len() + made);
+            let there = self.ready.len() + made;
+            self.ready.set_len(there);
             Some(taken)
         }
     }
@@ -250,7 +297,7 @@ impl Streaming {
         }
         let n = self.ready.len();
         if tokens.is_empty() {
-            std::mem::swap(tokens, &mut self.ready);
+            std::mem::swap(tokens, &mut *self.ready);
         } else {
             tokens.append(&mut self.ready);
         }

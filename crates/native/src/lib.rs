@@ -15,11 +15,13 @@ mod fused;
 mod host;
 mod library;
 mod limits;
+mod shortcuts;
 mod supplied;
 mod trials;
 
 pub use compiler::Compiler;
 pub use engine::{Batch, Member, NativeEngine, NativeError, Options};
-pub use fused::Fused;
+pub use fused::{Fused, FusedName};
+pub use shortcuts::{Shortcut, Shortcuts};
 pub use supplied::Supplied;
 pub use trials::LocalTrials;

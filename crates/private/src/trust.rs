@@ -71,12 +71,35 @@ pub fn is_safe(path: &Path) -> Result<(), String> {
 ///
 /// Who could.
 pub fn is_unshared(path: &Path) -> Result<(), String> {
-    let folder = walk(path, false)?;
-    let about = fstat(&folder).map_err(|error| told(path, error))?;
+    unshared(&walk(path, false)?, path)
+}
+
+fn unshared(folder: &OwnedFd, path: &Path) -> Result<(), String> {
+    let about = fstat(folder).map_err(|error| told(path, error))?;
     if mode(&about).intersects(WRITE_OF_OTHERS) {
         return Err(format!("others may write to {} (chmod go-w)", path.display()));
     }
     Ok(())
+}
+
+/// Opens a folder that root or the user owns, into which nobody else can put anything, to read what is there.
+///
+/// # Errors
+///
+/// There is none, or who could.
+pub fn unshared_folder(path: &Path) -> Result<OwnedFd, String> {
+    let passed = walk(path, false)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(&passed, ".", flags, Mode::empty()).map_err(|error| told(path, error))?;
+    unshared(&folder, path)?;
+    Ok(folder)
+}
+
+/// Whether a file is root's or the user's, and nobody else may write to it.
+pub fn is_trusted_file(about: &Stat) -> bool {
+    FileType::from_raw_mode(about.st_mode) == FileType::RegularFile
+        && owned(about, Path::new("")).is_ok()
+        && !mode(about).intersects(WRITE_OF_OTHERS)
 }
 
 /// Whether a file is the user's, and nobody else may write to it.

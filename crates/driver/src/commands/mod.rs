@@ -14,7 +14,9 @@ mod graph;
 mod list;
 mod man;
 mod natives;
+mod prepare;
 mod run;
+mod seal;
 mod summary;
 mod test;
 mod use_primitive;
@@ -22,6 +24,7 @@ mod use_primitive;
 use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Outcome, Status};
 use crate::output;
+use crate::passphrase;
 use crate::roots::{Roots, is_manifest, kind_of, read_source};
 use crate::terminal::{Counts, Terminal};
 use headrace_engine::Trap;
@@ -37,7 +40,7 @@ use std::sync::Arc;
 pub const INTERNAL_ERROR: u8 = 70;
 
 /// The environment variable with the mebibytes that the variables of a network may take.
-const STATE_MIB: &str = "HEADRACE_STATE_MIB";
+pub(crate) const STATE_MIB: &str = "HEADRACE_STATE_MIB";
 
 /// What every command has at hand.
 pub struct Context {
@@ -207,6 +210,9 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Check(arguments) => check::check(context, &arguments).map(|()| 0),
         Command::Run(arguments) => run::run(context, &arguments),
         Command::Use(arguments) => use_primitive::use_primitive(context, &arguments).map(|()| 0),
+        Command::Seal(arguments) => seal::seal(context, &arguments).map(|()| 0),
+        Command::Open(arguments) => seal::open(context, &arguments).map(|()| 0),
+        Command::Prepare(arguments) => prepare::prepare(context, &arguments).map(|()| 0),
         Command::Test(arguments) => test::test(context, &arguments).map(|()| 0),
         Command::List(arguments) => list::list(context, &arguments).map(|()| 0),
         Command::Convert(arguments) => convert::convert(context, &arguments).map(|()| 0),
@@ -217,7 +223,7 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Demo(arguments) => demo::demo(context, &arguments).map(|()| 0),
         Command::Doc(arguments) => doc::doc(context, &arguments).map(|()| 0),
         Command::Build(arguments) => build::build(context, &arguments).map(|()| 0),
-        Command::Completions(arguments) => completions::completions(&arguments).map(|()| 0),
+        Command::Completions(arguments) => completions::completions(context, &arguments).map(|()| 0),
         Command::Explain(arguments) => explain::explain(context, &arguments).map(|()| 0),
         Command::Man(arguments) => man::man(&arguments).map(|()| 0),
     };
@@ -248,6 +254,7 @@ pub fn guard_against_interruption() {
     let Ok(mut signals) = Signals::new(wanted) else { return };
     let guard = move || {
         if let Some(signal) = signals.forever().next() {
+            passphrase::restore_terminal();
             headrace_private::processes::stop_all();
             output::remove_unfinished();
             output::flush_interrupted();

@@ -57,7 +57,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let supplied = natives::supplied(context, &network, &arguments.natives)?;
     let mut feed = Feed::new(&network);
     feed.max_firings = arguments.max_firings;
-    let n_bytes = bind_inputs(&mut feed, &network, &inputs)?;
+    let n_bytes = bind_inputs(&mut feed, &network, &inputs, arguments.threads)?;
     bind_outputs(context, &mut feed, &network, &outputs)?;
     let trace = arguments.trace.as_deref().map(Output::create).transpose()?;
     let choice = match arguments.engine {
@@ -89,6 +89,7 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
     let fusing = Fusing {
         when: if counts { FuseWhen::Never } else { arguments.fused },
         known_bytes: n_bytes,
+        spent_bytes: 0,
         threads: useful_threads(arguments.threads),
         fifo_tokens,
         native: fusing::is_native(arguments.fused, choice),
@@ -98,7 +99,10 @@ pub fn run(context: &mut Context, arguments: &RunArgs) -> Outcome<u8> {
             let options = headrace_xlim::Options { fifo_tokens, step_limit: None };
             Some(Machine::Xlim(Box::new(XlimEngine::new(designs, options))))
         }
-        None => fusing.start(context, &network, |context| fusing::operation(context, &arguments.network, &network))?,
+        None => {
+            let find = |context: &mut Context| fusing::operation(context, &arguments.network, &network);
+            fusing.start(context, &network, find)?.machine()
+        }
     };
     let (mut machine, network, division) = match whole {
         Some(machine) => (machine, network, None),
@@ -315,7 +319,7 @@ fn firing_order(text: &str) -> Outcome<Order> {
 
 /// Adds providers for all inputs that are given, for the companions of byte strings and for `Rekey`. Gives the bytes
 /// that are known to come.
-fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>]) -> Outcome<u64> {
+fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>], threads: u32) -> Outcome<u64> {
     for binding in bindings {
         if input_named(network, &binding.port).is_none() {
             return Err(no_such("input", &binding.port, network.inputs.iter().map(|port| &port.name)));
@@ -333,6 +337,7 @@ fn bind_inputs(feed: &mut Feed, network: &Network, bindings: &[Binding<Source>])
         let encoding = Encoding::new(port.ty, first.big_endian);
         let sources: Vec<Source> = mine.into_iter().map(|binding| binding.end.clone()).collect();
         let strings = Strings::open(&format!("--in {}", port.name), input, companion, encoding, &sources)?;
+        let strings = strings.for_threads(threads);
         n_bytes += strings.known_bytes();
         feed.providers.push(Box::new(strings));
     }

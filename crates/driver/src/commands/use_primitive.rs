@@ -2,15 +2,16 @@
 
 use super::Context;
 use crate::cli::UseArgs;
-use crate::engines::{self, Settings};
+use crate::engines::{self, Machine, Settings};
 use crate::failure::{Failure, Outcome, Status, describe};
 use crate::feed::{End, Feed, Pending, Provider};
-use crate::fusing::{self, Fusing};
+use crate::fusing::{self, Fusing, START_BYTES, Started};
 use crate::message_input::{MessageInput, Piece, folder_of};
 use crate::ports;
 use crate::primitive::{self, Take, message_sinks, messages};
 use crate::progress::{Progress, Unit};
 use crate::release::Release;
+use crate::shortcut::{Known, Memory};
 use headrace_exchange::{SilentHost, check_ports, expected_output, input_named, why_stuck};
 use headrace_ir::Network;
 use headrace_library::Role;
@@ -22,11 +23,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 use zeroize::Zeroizing;
 
-/// What is read at once.
-const PIECE_BYTES: usize = 1 << 20;
+/// What is read at once: little enough that it is still in the caches when it is written.
+const PIECE_BYTES: usize = 1 << 18;
+
+/// The same of what may be a pipe, which has no more.
+const PIPE_BYTES: usize = 1 << 16;
 
 /// Capacity of the FIFOs, in tokens: enough that a visit of the feeder moves many blocks.
 pub const FIFO_TOKENS: u32 = 4096;
@@ -43,22 +48,25 @@ pub fn use_primitive(context: &mut Context, arguments: &UseArgs) -> Outcome {
     perform(context, arguments).map(|_| ())
 }
 
-/// Performs one operation on one message. Gives the seconds from the first token to the last byte written.
-pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
-    let library = context.library()?;
-    let found = library.find(&arguments.primitive, Some(&arguments.operation));
-    let spec = found.map_err(|problem| context.usage(&problem))?;
-    let spec = &spec.with_arguments(&Context::parameters(&arguments.parameters)?);
+/// How an operation was performed.
+#[derive(Clone, Copy, Debug)]
+pub struct Performed {
+    /// Seconds from the first token to the last byte written.
+    pub seconds: f64,
+    /// Whether that was fused code.
+    pub fused: bool,
+}
+
+/// Performs one operation on one message.
+pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<Performed> {
+    let found = Found::of(context, arguments)?;
+    let spec = &found.spec.clone();
     if let Some((parameter, sizes)) = spec.forbidden_tag() {
         return Err(Failure::usage(format!("--set: `{parameter}` of `{}` must be {sizes}", spec.full_name())));
     }
     if let Some(parameter) = spec.unclear_limit() {
         return Err(Failure::usage(format!("--set: `{parameter}` of `{}` must be a plain number", spec.full_name())));
     }
-    let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
-        let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
-        Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
-    })?;
     if spec.framing == Framing::Bare {
         return Err(Failure::usage(format!("`{}` has no messages; `headrace run` runs it", spec.full_name())));
     }
@@ -84,27 +92,18 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
         return Err(Failure::usage(messages(&problems)));
     }
     input.prepare(spec, &mut message, beside.as_deref())?;
-    let network = context.elaborate(&variant.network.to_string(), &[])?;
-    check_ports(spec, &network).map_err(Failure::wrong)?;
-    let settings = Settings { fifo_tokens: FIFO_TOKENS, ..Settings::of(arguments.engine) };
-    let fusing = Fusing {
-        when: arguments.fused,
-        known_bytes: input.length().unwrap_or(0),
-        threads: 1,
-        fifo_tokens: FIFO_TOKENS,
-        native: fusing::is_native(arguments.fused, settings.choice),
-    };
-    let mut machine = match fusing.start(context, &network, |_| Ok(Some(spec.clone())))? {
-        Some(machine) => machine,
-        None => engines::start(context, &network, settings, Path::new(""))?,
-    };
+    let mut runner = found.start(context, arguments, input.length().unwrap_or(0))?;
     let release = Rc::new(RefCell::new(Release::open(&destination, spec, beside.as_deref())?));
     let mut progress = Progress::new(context.terminal, input.length().unwrap_or(0), Unit::Bytes);
     let began = Instant::now();
     let foreign = Rc::new(Cell::new(None));
     let watch = foreign.clone();
-    let came = transfer(spec, &network, machine.engine(), &message, (input, watch), release.clone(), &mut progress);
+    let sent = Rc::new(Cell::new(0));
+    let input = Sent { input, foreign: watch, bytes: sent.clone() };
+    let (network, engine) = (&runner.network, runner.machine.engine());
+    let came = transfer(spec, network, engine, &message, input, release.clone(), &mut progress);
     progress.finish();
+    runner.counts.spent(sent.get());
     let came = came?;
     let Ok(release) = Rc::try_unwrap(release) else { return Err(Failure::wrong("the output is still being written")) };
     let mut release = release.into_inner();
@@ -126,7 +125,110 @@ pub fn perform(context: &mut Context, arguments: &UseArgs) -> Outcome<f64> {
         release.write(bytes)?;
     }
     release.finish()?;
-    Ok(began.elapsed().as_secs_f64())
+    Ok(Performed { seconds: began.elapsed().as_secs_f64(), fused: runner.fused })
+}
+
+/// What a command line names.
+pub struct Found {
+    /// The operation, with the arguments of the command line.
+    pub spec: OperationSpec,
+    memory: Option<Memory>,
+    /// What need not be made first.
+    known: Option<(Arc<Network>, Machine)>,
+}
+
+impl Found {
+    /// Looks for it where it was started before, else in the library.
+    ///
+    /// # Errors
+    ///
+    /// There is no such operation or variant.
+    pub fn of(context: &mut Context, arguments: &UseArgs) -> Outcome<Self> {
+        let memory = Memory::of_use(context, arguments, FIFO_TOKENS);
+        let known = memory.as_ref().and_then(|memory| memory.find(context));
+        let (spec, known) = match known {
+            Some(Known { spec, ports, machine }) => (spec, Some((ports, machine))),
+            None => {
+                let library = context.library()?;
+                let found = library.find(&arguments.primitive, Some(&arguments.operation));
+                let all = "`headrace list primitives` has all there is";
+                (found.map_err(|problem| context.usage(&problem.note(all)))?.clone(), None)
+            }
+        };
+        let spec = spec.with_arguments(&Context::parameters(&arguments.parameters)?);
+        if spec.variant(arguments.variant.as_deref()).is_none() {
+            let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
+            let known = known.join(", ");
+            return Err(Failure::usage(format!("`{}` has no such variant; there are {known}", spec.full_name())));
+        }
+        Ok(Self { spec, memory, known })
+    }
+
+    /// Starts it, with so many bytes that are known to come.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with its network, or why the engine that is asked for cannot run.
+    pub fn start(self, context: &mut Context, arguments: &UseArgs, known_bytes: u64) -> Outcome<Runner> {
+        let Self { spec, memory, known } = self;
+        if let Some((network, machine)) = known {
+            return Ok(Runner { machine, network, fused: true, counts: Counts(None) });
+        }
+        let variant = spec.variant(arguments.variant.as_deref());
+        let variant = variant.ok_or_else(|| Failure::wrong(format!("`{}` has no variant", spec.full_name())))?;
+        let network = context.elaborate(&variant.network.to_string(), &[])?;
+        check_ports(&spec, &network).map_err(Failure::wrong)?;
+        let settings = Settings { fifo_tokens: FIFO_TOKENS, ..Settings::of(arguments.engine) };
+        let fusing = Fusing {
+            when: arguments.fused,
+            known_bytes,
+            spent_bytes: memory.as_ref().map_or(0, Memory::spent),
+            threads: 1,
+            fifo_tokens: FIFO_TOKENS,
+            native: fusing::is_native(arguments.fused, settings.choice),
+        };
+        let counts = match fusing.start(context, &network, |_| Ok(Some(spec.clone())))? {
+            Started::Fused(machine, name) => {
+                if let Some(memory) = memory {
+                    memory.remember(context, &spec, &network, &name);
+                }
+                return Ok(Runner { machine, network, fused: true, counts: Counts(None) });
+            }
+            Started::NotYet => memory,
+            Started::Failed => {
+                // As often as it came to that again, compilers would be asked in vain.
+                memory.iter().for_each(|memory| memory.spend(u64::MAX));
+                None
+            }
+            Started::No => None,
+        };
+        let machine = engines::start(context, &network, settings, Path::new(""))?;
+        Ok(Runner { machine, network, fused: false, counts: Counts(counts) })
+    }
+}
+
+/// What runs an operation.
+pub struct Runner {
+    /// The engine.
+    pub machine: Machine,
+    /// The network, or as much of it as its ports.
+    pub network: Arc<Network>,
+    /// Whether that is fused code.
+    pub fused: bool,
+    /// What is to be told when it has run.
+    pub counts: Counts,
+}
+
+/// Where it is written down what was done in want of fused code, where that counts.
+pub struct Counts(Option<Memory>);
+
+impl Counts {
+    /// So many bytes went through.
+    pub fn spent(&self, bytes: u64) {
+        if let Some(memory) = &self.0 {
+            memory.spend(START_BYTES.saturating_add(bytes));
+        }
+    }
 }
 
 /// Place and value of the first byte that no text of a codec has.
@@ -152,18 +254,24 @@ fn describe_foreign(spec: &OperationSpec, foreign: Option<(u64, u8)>) -> String 
     format!(": byte {} is {shown}, which `{}` does not have{other}", at + 1, spec.set)
 }
 
+/// The input, and what is seen of it on its way.
+struct Sent {
+    input: MessageInput,
+    foreign: Foreign,
+    bytes: Rc<Cell<u64>>,
+}
+
 /// Sends one message through the engine. Output that may be released goes to `written` as it comes.
 fn transfer(
     spec: &OperationSpec,
     network: &Network,
     engine: &mut dyn headrace_engine::Engine,
     message: &Message,
-    (input, foreign): (MessageInput, Foreign),
+    Sent { input, foreign, bytes: sent }: Sent,
     release: Rc<RefCell<Release>>,
     progress: &mut Progress,
 ) -> Outcome<Came> {
     let mut reader = MessageReader::new(spec);
-    let sent = Rc::new(Cell::new(0));
     let counted = spec.framing == Framing::Core;
     match spec.framing {
         // How long the output will be is known only at the end of the input; until then nothing ends the message.
@@ -191,6 +299,7 @@ fn transfer(
             None => (0..network.inputs.len()).collect(),
         },
         input,
+        piece: Zeroizing::default(),
         foreign,
         alphabet: alphabet_of(spec),
         sent: sent.clone(),
@@ -271,6 +380,8 @@ struct MessageProvider<'a> {
     /// Network inputs that must be empty before more is sent.
     awaited: Vec<usize>,
     input: MessageInput,
+    /// Memory for what is read: it changes places with that of what waits for the network.
+    piece: Zeroizing<Vec<u8>>,
     foreign: Foreign,
     /// Which bytes texts are made of, where that is said.
     alphabet: Option<Box<[bool; 256]>>,
@@ -296,10 +407,17 @@ impl Provider for MessageProvider<'_> {
             }
             return Ok(self.has_input);
         }
-        let mut piece = Zeroizing::new(vec![0; PIECE_BYTES]);
-        let Piece { n_bytes, last } = self.input.read(&mut piece)?;
+        let room = if self.input.length().is_some() { PIECE_BYTES } else { PIPE_BYTES };
+        if self.piece.capacity() < room {
+            // Growing would leave copies that are not wiped.
+            self.piece = Zeroizing::new(Vec::with_capacity(room));
+        }
+        let piece = &mut *self.piece;
+        piece.resize(room, 0);
+        let Piece { n_bytes, last } = self.input.read(piece)?;
+        piece.truncate(n_bytes);
         if let (None, Some(known)) = (self.foreign.get(), &self.alphabet) {
-            let at = piece[..n_bytes].iter().position(|byte| !known[usize::from(*byte)]);
+            let at = piece.iter().position(|byte| !known[usize::from(*byte)]);
             self.foreign.set(at.map(|at| (self.sent.get() + at as u64, piece[at])));
         }
         self.sent.set(self.sent.get() + n_bytes as u64);
@@ -314,8 +432,8 @@ impl Provider for MessageProvider<'_> {
         if let Some(tag) = self.input.tag().filter(|_| last) {
             self.writer.set_tag(tag);
         }
-        let data = self.writer.chunk(&piece[..n_bytes], last).map_err(|problem| self.input.wrong(&problem))?;
-        primitive::push(self.network, &data, pending).map_err(Failure::wrong)?;
+        let data = self.writer.chunk_of(piece, last).map_err(|problem| self.input.wrong(&problem))?;
+        primitive::exchange(self.network, data, pending, piece).map_err(Failure::wrong)?;
         Ok(!last)
     }
 }

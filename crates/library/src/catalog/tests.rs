@@ -267,6 +267,25 @@ fn one_operation_is_found_or_the_choice_shown() {
     assert_eq!(error.message, "`box128 cbc` means 2 operations; one is wanted");
     assert!(library.find("box", Some("encrypt")).is_err(), "two sets have it");
 
+    // What there is not is said, with what may be meant.
+    let refused = |set: &str, operation: &str| library.find(set, Some(operation)).unwrap_err();
+    let error = refused("box128", "hash");
+    assert_eq!(error.message, "`box128` has no operation `hash`");
+    assert!(error.notes[0].contains("`ctr`"), "{:?}", error.notes);
+    assert_eq!(error.help.as_deref(), Some("there is `sum1 hash`"));
+    assert_eq!(refused("box128", "crt").help.as_deref(), Some("did you mean `ctr`?"));
+    assert_eq!(refused("box", "nothing").help, None);
+    assert_eq!(refused("bix128", "ctr").message, "there is no primitive or parameter set `bix128`");
+    let named_apart = MANIFESTS[0].1.replace("boxvar", "box128-seal");
+    let texts = MANIFESTS
+        .iter()
+        .zip(0..)
+        .map(|((path, text), n)| (FileId(n), *path, if n == 0 { &*named_apart } else { text }));
+    let (library, problems) = Library::load(texts);
+    assert_eq!(problems, []);
+    let help = library.find("box128", Some("seal")).unwrap_err().help.unwrap();
+    assert!(help.starts_with("did you mean `box128-seal ") && help.ends_with('?'), "{help}");
+
     // The same primitive with its first set called as itself: that set is meant.
     let named_alike = MANIFESTS[0].1.replace("box128", "box");
     let (library, problems) = Library::load([(FileId(0), MANIFESTS[0].0, &*named_alike)]);

@@ -164,6 +164,14 @@ impl<'s> MessageReader<'s> {
             .unwrap_or_default()
     }
 
+    /// How many of further tokens of a port are, from the first on, the next bytes of `Output` as they are, with nothing before
+    /// them that waits or was not taken. Whoever asks has them: they count as taken, verified or not, as by
+    /// [`MessageReader::take_unverified`]. The others are for [`MessageReader::push`].
+    pub fn pass(&mut self, name: &str, bytes: &[u8]) -> usize {
+        let found = self.ports.iter_mut().find(|port| port.spec.role == Role::Output && port.spec.name == name);
+        found.map_or(0, |port| port.pass(bytes.len()))
+    }
+
     /// Whether all strings of the message are complete.
     pub fn is_done(&self) -> bool {
         let refused = self.spec.framing == Framing::Generator && self.rejects();
@@ -261,6 +269,29 @@ impl Port<'_> {
                 self.waiting.extend(word.to_be_bytes().iter().skip(8 - size));
             }
         }
+    }
+
+    /// Counts up to `most` bytes as come and taken; how many.
+    fn pass(&mut self, most: usize) -> usize {
+        let mut passed = 0;
+        while self.spec.bits == 8 && self.string.is_empty() && self.used == self.waiting.len() && passed < most {
+            let open = match (self.length, self.chunk) {
+                (Some(length), _) => length.saturating_sub(self.seen),
+                (None, Some((rest, _))) => rest,
+                (None, None) => 0,
+            };
+            let n = usize::try_from(open).unwrap_or(usize::MAX).min(most - passed);
+            if n == 0 {
+                break;
+            }
+            passed += n;
+            self.seen = self.seen.saturating_add(n as u64);
+            if let Some((rest, _)) = &mut self.chunk {
+                *rest = rest.saturating_sub(n as u64);
+            }
+            self.advance();
+        }
+        passed
     }
 
     /// Moves as much as can be from what waits to the string.

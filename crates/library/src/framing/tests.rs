@@ -220,6 +220,54 @@ fn output_can_be_taken_as_it_comes() {
 }
 
 #[test]
+fn bytes_as_they_are_pass_by_where_nothing_is_before_them() {
+    let library = library_with(&[]);
+    let mut reader = MessageReader::new(library.operation("box128", "ctr").unwrap());
+    assert_eq!(reader.pass("Output", &[1, 2]), 0, "no chunk is open");
+    reader.push("OutputSize", &Tokens::Words(vec![2, 3])).unwrap();
+    assert_eq!((reader.pass("OutputSize", &[1, 2]), reader.pass("Tag", &[1])), (0, 0));
+    assert_eq!(reader.pass("Output", &[1, 2, 3, 4]), 4);
+    assert_eq!(reader.missing(), ["`Output` has 4 bytes and the open chunk lacks 1"]);
+    assert_eq!(reader.pass("Output", &[5, 6]), 1);
+    reader.push("Output", &Tokens::Bytes(vec![6])).unwrap();
+    assert_eq!(reader.pass("Output", &[7]), 0, "a byte waits");
+    reader.push("OutputSize", &Tokens::Words(vec![2])).unwrap();
+    assert_eq!(reader.pass("Output", &[7]), 0, "a byte was not taken");
+    assert_eq!(reader.take(), [6]);
+    assert_eq!(reader.pass("Output", &[7]), 1);
+    reader.push("OutputSize", &Tokens::Words(vec![LAST_CHUNK | 1])).unwrap();
+    assert_eq!(reader.pass("Output", &[8, 9]), 1, "what follows is of the next message");
+    assert_eq!(reader.finish(), Some(Outcome::Accepted(vec![(Role::Output, vec![])])));
+    // Where the length is known.
+    let mut reader = MessageReader::new(library.operation("box128", "encrypt").unwrap());
+    reader.expect(16);
+    assert_eq!((reader.pass("Output", &[1; 10]), reader.is_done()), (10, false));
+    assert_eq!((reader.pass("Output", &[1; 10]), reader.is_done()), (6, true));
+    // Words are no bytes.
+    let mut reader = MessageReader::new(library.operation("count16", "generate").unwrap());
+    reader.expect(4);
+    assert_eq!(reader.pass("State", &[1, 2]), 0);
+}
+
+#[test]
+fn memory_of_the_input_becomes_that_of_its_tokens() {
+    let library = library_with(&[]);
+    let spec = library.operation("box128", "ctr").unwrap();
+    let message = Message::new().with(Role::Key, [1; 16]).with(Role::Iv, [2; 16]);
+    let (mut lent, mut given) = (MessageWriter::new(spec), MessageWriter::new(spec));
+    assert_eq!(lent.begin(&message).unwrap(), given.begin(&message).unwrap());
+    for (bytes, last) in [(vec![3; 40], false), (vec![], false), (vec![4; 7], true)] {
+        let mut memory = bytes.clone();
+        let place = memory.as_ptr();
+        let tokens = given.chunk_of(&mut memory, last).unwrap();
+        assert_eq!(tokens, lent.chunk(&bytes, last).unwrap());
+        assert!(memory.is_empty());
+        let same = |part: &PortData| matches!(&part.tokens, Tokens::Bytes(bytes) if bytes.as_ptr() == place);
+        assert_eq!(tokens.iter().any(same), !bytes.is_empty());
+    }
+}
+
+#[test]
 fn nothing_comes_out_unverified() {
     let library = library_with(&[]);
     let spec = library.operation("seal", "aead-decrypt").unwrap();

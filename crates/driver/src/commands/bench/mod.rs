@@ -9,7 +9,7 @@ mod ours;
 mod published;
 pub mod referee;
 mod target_sides;
-mod targets;
+pub mod targets;
 mod threads;
 
 use super::Context;

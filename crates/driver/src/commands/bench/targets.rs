@@ -11,6 +11,7 @@ use crate::commands::Context;
 use crate::failure::{Failure, Outcome};
 use crate::primitive::Runner;
 use crate::toolchains::{self, Found};
+use headrace_bench::contender::Strings;
 use headrace_bench::contest::{Side, Times, hold_sides, noise};
 use headrace_bench::cycles;
 use headrace_bench::measure::{least, speed_ratio};
@@ -19,6 +20,7 @@ use headrace_bench::tables::figure;
 use headrace_bench::target_rules::{OperationRule, TargetPeer, TargetRule, TargetRules};
 use headrace_interp::Interpreter;
 use headrace_library::Role;
+use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message, Outcome as Processed};
 use headrace_library::known_answers::{Answer, CallInput};
 use headrace_native::Compiler;
@@ -31,6 +33,10 @@ const BYTES: usize = 16 << 10;
 
 /// Bytes of the message that the interpreter processes too.
 const JUDGED_BYTES: usize = 256;
+
+/// Of a demonstration: seconds in which compilers that compile meanwhile do so, and turns whose best counts.
+const WARM_SECONDS: f64 = 2.0;
+const TURNS: usize = 5;
 
 /// The rules that the command carries.
 pub fn rules() -> Outcome<TargetRules> {
@@ -82,6 +88,45 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
         }
     }
     Ok(measured)
+}
+
+/// How one operation does in the language of one target.
+pub struct Speed {
+    /// The target.
+    pub target: &'static Target,
+    /// What its language is compiled or run by, what comes of the message, and the seconds that it takes; or why there is nothing.
+    pub made: Result<(String, Vec<u8>, f64), String>,
+}
+
+/// Builds an operation in the language of every target that can be measured and is found here, and runs it on a message in the
+/// default variant, or in that of the rules. The best of some turns counts.
+///
+/// # Errors
+///
+/// The rules or the network of the operation are wrong.
+pub fn speeds(context: &mut Context, spec: &OperationSpec, strings: Strings, message: &[u8]) -> Outcome<Vec<Speed>> {
+    let rules = rules()?;
+    let is_it = |rule: &&OperationRule| rule.set == spec.set && rule.operation == spec.name;
+    let named = rules.operations.iter().find(is_it).and_then(|rule| rule.variant.as_deref());
+    let variant = spec.variant(named).or(spec.variant(None));
+    let variant = variant.ok_or_else(|| Failure::wrong(format!("`{}` has no variant", spec.full_name())))?;
+    let network = context.elaborate(&variant.network.to_string(), &[])?;
+    let work = Work { spec, variant, network: &network, strings, message: message.to_vec() };
+    let mut speeds = Vec::new();
+    for target in headrace_targets::ALL {
+        let (Some(contender), Some(toolchain)) = (target.contender, target.toolchains.first()) else { continue };
+        context.terminal.status(&format!("building {} for {}", work.name(), target.name));
+        let made = toolchains::find(toolchain, None).and_then(|found| {
+            let entry = ours(&work, target, &contender, &found, true, WARM_SECONDS).map_err(|(_, why)| why)?;
+            let mut entries = [entry];
+            let result = entries[0].side.result().ok_or("a run fails")?;
+            let times = turns(&mut entries, TURNS);
+            let seconds = times.first().filter(|times| !times.seconds.is_empty()).ok_or("a run fails")?;
+            Ok((version(&found), result, least(&seconds.seconds)))
+        });
+        speeds.push(Speed { target, made });
+    }
+    Ok(speeds)
 }
 
 /// Lengths of messages, each with the targets that are measured with it.

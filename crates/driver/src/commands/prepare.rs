@@ -1,0 +1,67 @@
+//! `headrace prepare`: operations of the library compiled ahead of their first use.
+
+use super::Context;
+use super::use_primitive::FIFO_TOKENS;
+use crate::cli::PrepareArgs;
+use crate::engines::{c_compiler, needed};
+use crate::failure::{Failure, Outcome};
+use crate::output::{TemporaryFolder, make_folder};
+use crate::shortcut::Memory;
+use crate::terminal::plural;
+use headrace_library::catalog::{Framing, OperationSpec};
+use headrace_native::{Fused, Options};
+use headrace_targets::automata::automaton_of_operation;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Compiles operations as fused code.
+pub fn prepare(context: &mut Context, arguments: &PrepareArgs) -> Outcome {
+    let library = context.library()?;
+    let words: Vec<&str> = arguments.operations.iter().map(String::as_str).collect();
+    let specs = library.select(&words).map_err(|problem| context.usage(&problem))?;
+    let specs: Vec<OperationSpec> = specs.into_iter().filter(|spec| spec.framing != Framing::Bare).cloned().collect();
+    c_compiler()?;
+    // What is installed is for everybody, and must not depend on what one user has in a cache.
+    let apart = arguments.into.as_ref().map(|_| TemporaryFolder::new()).transpose()?;
+    if let Some(place) = &arguments.into {
+        make_folder(place)?;
+        let open = Permissions::from_mode(0o755);
+        std::fs::set_permissions(place, open).map_err(|error| Failure::io(place.display(), &error))?;
+    }
+    let cache = apart.as_ref().map(|apart| apart.path().join("cache"));
+    let options = Options { fifo_tokens: FIFO_TOKENS, cache, ..Options::default() };
+    let mut prepared = 0;
+    for spec in &specs {
+        context.terminal.status(&format!("compiling {}", spec.full_name()));
+        let done = prepare_one(context, spec, &options, arguments.into.as_deref());
+        context.terminal.status("");
+        if done? {
+            prepared += 1;
+        } else {
+            context.terminal.note(&format!("{} runs on its scheduler: no one program is made of it", spec.full_name()));
+        }
+    }
+    context.terminal.say(&format!("{} ready", plural(prepared, "operation")));
+    Ok(())
+}
+
+/// Compiles an operation, if one program is made of it, and writes down how it starts.
+fn prepare_one(context: &mut Context, spec: &OperationSpec, options: &Options, into: Option<&Path>) -> Outcome<bool> {
+    let variant = spec.variant(None).ok_or_else(|| Failure::wrong(format!("`{}` has no variant", spec.full_name())))?;
+    let network = context.elaborate(&variant.network.to_string(), &[])?;
+    let fused = Fused::new(Arc::clone(&network), options).map_err(|problem| needed(&problem.into()))?;
+    let name = fused.name();
+    let engine = fused.engine(1, || automaton_of_operation(spec, &network).ok());
+    let Some(engine) = engine.map_err(|problem| needed(&problem.into()))? else { return Ok(false) };
+    if let Some(why) = engine.not_kept() {
+        return Err(Failure::wrong(format!("compiled code is not kept: {why}")));
+    }
+    let memory = Memory::of(&spec.set, &spec.name, None, &[], options.clone());
+    match into {
+        Some(place) => memory.install(context, place, spec, &network, &name).map_err(Failure::wrong)?,
+        None => memory.remember(context, spec, &network, &name),
+    }
+    Ok(true)
+}

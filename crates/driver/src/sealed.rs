@@ -40,6 +40,9 @@ pub const HEADER_BYTES: usize = PUBLIC_BYTES + CHECK_BYTES;
 const MOST_KIB: u32 = 4 << 20;
 const MOST_WORK: u64 = 16 << 20;
 
+/// Most lanes (RFC 9106, section 3.1).
+const MOST_LANES: u32 = (1 << 24) - 1;
+
 /// What it costs to make a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
@@ -198,6 +201,9 @@ impl Header {
         let Cost { memory_kib, passes, lanes } = self.cost;
         if memory_kib > MOST_KIB || u64::from(memory_kib) * u64::from(passes) > MOST_WORK {
             return Err(Wrong::TooCostly(self.cost));
+        }
+        if lanes > MOST_LANES {
+            return Err(Wrong::Cost(format!("it has {lanes} lanes")));
         }
         let mut made = Zeroizing::new([0; 64]);
         let parameters = Params::new(memory_kib, passes, lanes, Some(made.len()));

@@ -177,10 +177,11 @@ mod tests {
         let completed = |line: &str| -> Option<Vec<String>> {
             let words: Vec<&str> = line.split(' ').collect();
             let command = format!(
-                ". '{}'; COMP_WORDS=({}); COMP_CWORD={}; _headrace_with_library headrace; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+                ". '{}'; COMP_WORDS=({}); COMP_CWORD={}; _headrace_with_library headrace '{}' ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
                 path.display(),
                 words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
-                words.len() - 1
+                words.len() - 1,
+                words.last().copied().unwrap_or_default()
             );
             let output = Command::new("bash").args(["--norc", "-c", &command]).output().ok()?;
             Some(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())

@@ -5,7 +5,7 @@
 set -eu
 headrace=$1
 prefix=$2
-prepare=${PREPARE-aes128-ctr aes256-ctr aes128-gcm aes256-gcm chacha20-poly1305 sha256 sha512 hmac-sha256}
+prepare=${PREPARE-aes128-ctr aes256-ctr chacha20-poly1305 sha256 sha512}
 install -D -m 755 "$headrace" "$prefix/bin/headrace"
 "$headrace" man -o "$prefix/share/man/man1"
 completions() { # completions SHELL FILE

@@ -18,9 +18,9 @@ status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run stopped 
 needed tool is missing or does not work.
 
 Files: what the native engine compiles is kept in $XDG_CACHE_HOME/headrace, else ~/.cache/headrace, a folder that only its owner
-may enter; it can be removed at any time. What `make install` compiled is in lib/headrace beside the bin of the command, where root
-or the user owns all and nobody else may write. Where neither is a folder of the user, or others may write on the way to it, nothing is
-kept. Folders `headrace-private-…` that compilers work in lie below $TMPDIR, else /tmp, and go with the command.
+may enter; it can be removed at any time. Where neither is a folder of the user, or others may write on the way to it, nothing is
+kept. What `make install` compiled is in lib/headrace beside the bin of the command, and is taken where nobody but root and the user
+may write on the way. Folders `headrace-private-…` that compilers work in lie below $TMPDIR, else /tmp, and go with the command.
 
 Environment:
   CC                        the C compiler of the native engine, with arguments [default: gcc, clang or cc]
@@ -114,7 +114,7 @@ comes, but for the first 64 KiB.")]
     #[command(after_help = "Examples:
   headrace seal letter.txt                  writes letter.txt.sealed; letter.txt stays
   tar c letters | headrace seal --out letters.sealed
-  HEADRACE_PASSPHRASE=… headrace seal --out - letter.txt | ssh host 'cat > letter.sealed'
+  headrace seal --passphrase-file ~/.backup --out - letter.txt | ssh host 'cat > letter.sealed'
 
 The passphrase is asked for, unless --passphrase-file or the variable HEADRACE_PASSPHRASE gives it. The key comes from it by
 Argon2id with a random salt; the file is encrypted by chacha20-poly1305 of the library in segments of 64 KiB with random nonces.

@@ -108,6 +108,7 @@ pub fn expected_output(spec: &OperationSpec, message: &Message, input_bytes: u64
 
 /// Why a message came to no end, in one line, from the report of an engine.
 pub fn why_stuck(missing: &[String], report: &Report) -> String {
-    let waits: Vec<String> = report.waits.iter().take(3).map(ToString::to_string).collect();
-    format!("the message came to no end: {}; {}", missing.join(", "), waits.join("; "))
+    let waits = report.waits.iter().take(3).map(ToString::to_string);
+    let why: Vec<String> = std::iter::once(missing.join(", ")).chain(waits).filter(|part| !part.is_empty()).collect();
+    format!("the message came to no end: {}", why.join("; "))
 }

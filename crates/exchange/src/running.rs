@@ -7,6 +7,7 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message, MessageReader, MessageWriter, Outcome, PortData};
 use headrace_source::Diagnostic;
+use zeroize::Zeroizing;
 
 /// A network that takes one message after another. Messages may be sent before those ahead of them have come out.
 ///
@@ -17,8 +18,8 @@ pub struct Running<'a> {
     engine: Box<dyn Engine + 'a>,
     writer: MessageWriter<'a>,
     reader: MessageReader<'a>,
-    /// Stored tokens on their way into each input, and how many bytes of them are in.
-    pending: Vec<(Vec<u8>, usize)>,
+    /// Stored tokens on their way into each input, and how many bytes of them are in. They are wiped at the end.
+    pending: Vec<(Zeroizing<Vec<u8>>, usize)>,
 }
 
 impl<'a> Running<'a> {
@@ -30,7 +31,7 @@ impl<'a> Running<'a> {
             engine,
             writer: MessageWriter::new(spec),
             reader: MessageReader::new(spec),
-            pending: network.inputs.iter().map(|_| (Vec::new(), 0)).collect(),
+            pending: network.inputs.iter().map(|_| (Zeroizing::default(), 0)).collect(),
         }
     }
 
@@ -56,7 +57,7 @@ impl<'a> Running<'a> {
 
     /// Runs until nothing moves any more.
     pub fn run(&mut self) -> Result<(), String> {
-        let mut taken = Vec::new();
+        let mut taken = Zeroizing::new(Vec::new());
         loop {
             let mut moved = false;
             for (input, (tokens, at)) in self.pending.iter_mut().enumerate() {

@@ -205,7 +205,7 @@ mod tests {
     fn both_loops_do_what_the_loop_does() {
         const PASSES: u64 = 5;
         let body = masked_and_summed(false);
-        let input: Vec<u128> = (0..8 * u128::from(PASSES)).map(|at| at * 37 & 0xff).collect();
+        let input: Vec<u128> = (0..8 * u128::from(PASSES)).map(|at| (at * 37) & 0xff).collect();
         let world = |inputs: Vec<Vec<u128>>| World {
             consumed: vec![0; inputs.len()],
             inputs,

@@ -21,7 +21,7 @@ static uint32_t arbitrary(uint32_t below) {
 }
 
 int main(void) {
-    const uint8_t key[KEY_BYTES + 1] = {1, 2, 3};
+    const uint8_t key[KEY_BYTES + 3] = {1, 2, 3};
     (void)key;
     for (int message = 0; message < MESSAGES; message++) {
         const size_t n = arbitrary(MOST + 1);

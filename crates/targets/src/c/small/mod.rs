@@ -163,10 +163,13 @@ fn shared_functions(texts: &[ActorText], fired: &str) -> String {
             // Callees have come before, so that their names are what they will be.
             let own = replaced(&function.text, &renamed);
             let itself = FxHashMap::from_iter([(function.name.clone(), "itself".to_owned())]);
-            match known.get(&replaced(&own, &itself)) {
+            // Where lines end depends on how long names are.
+            let said: Vec<String> = replaced(&own, &itself).split_whitespace().map(str::to_owned).collect();
+            let said = said.join(" ");
+            match known.get(&said) {
                 Some(name) => drop(renamed.insert(function.name.clone(), name.clone())),
                 None => {
-                    known.insert(replaced(&own, &itself), function.name.clone());
+                    known.insert(said, function.name.clone());
                     out.push_str(&own);
                 }
             }

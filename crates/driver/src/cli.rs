@@ -567,7 +567,7 @@ pub struct AnalyzeArgs {
     /// Take a port's tokens for public
     #[arg(long, value_name = "PORT")]
     pub public: Vec<String>,
-    /// How the loops of an operation are printed in C, and how each way was shown to be right
+    /// How the loops of an operation are printed in C, how each way was shown to be right, and why other tokens go through none
     #[arg(long, conflicts_with_all = ["constant_time", "partitions"])]
     pub loops: bool,
     /// Which way of writing an operation of the library is analysed [default: the manifest's first]

@@ -505,6 +505,55 @@ fn a_project_says_why_an_own_unit_keeps_its_scheduler() {
 }
 
 #[test]
+fn a_cipher_in_the_words_of_its_paper_becomes_a_loop_and_what_does_not_says_why() {
+    let folder = folder();
+    // PRESENT-80 (Bogdanov et al., CHES 2007), nibble by nibble and bit by bit; `steps` are those of its permutation.
+    let cipher = |steps: &str| {
+        format!(
+            "package own.p;\nactor P() bool Rekey, uint(size=8) Key, uint(size=32) Blocks, uint(size=8) Input\n\
+             ==> uint(size=8) Output :\n\
+             List(type:uint(size=4), size=16) SBOX = [12, 5, 6, 11, 9, 0, 10, 13, 3, 14, 15, 8, 4, 7, 1, 2];\n\
+             List(type:uint(size=64), size=32) keys;\nuint(size=32) left;\n\
+             keep: action Rekey:[r] ==> guard not r end\n\
+             renew: action Rekey:[r], Key:[key] repeat 10 ==> guard r var uint(size=80) k := 0 do\n\
+             foreach int i in 0 .. 9 do k := (k << 8) | key[i]; end\n\
+             foreach int i in 1 .. 32 do keys[i - 1] := k >> 16; k := (k << 61) | (k >> 19);\n\
+             k := (k & 0x0fffffffffffffffffff) | (SBOX[(k >> 76) & 15] << 76); k := k ^ (i << 15); end end\n\
+             burst: action Blocks:[n] ==> do left := n; end\n\
+             block: action Input:[x] repeat 8 ==> Output:[y] repeat 8 guard left > 0\n\
+             var uint(size=64) s := 0, uint(size=64) t, uint(size=64) z, uint(size=8) i, List(type:uint(size=8), size=8) y do\n\
+             foreach int b in 0 .. 7 do s := (s << 8) | x[b]; end\n\
+             foreach int r in 0 .. 30 do s := s ^ keys[r]; t := 0; z := 0;\n\
+             foreach int n in 0 .. 15 do t := t | (SBOX[(s >> (4 * n)) & 15] << (4 * n)); end\n{steps}\ns := z; end\n\
+             s := s ^ keys[31]; foreach int b in 0 .. 7 do y[b] := s >> (56 - 8 * b); end left := left - 1; end\n\
+             finish: action ==> guard left = 0 end\n\
+             schedule fsm idle : idle (keep) --> keyed; idle (renew) --> keyed; keyed (burst) --> blocks;\n\
+             blocks (block) --> blocks; blocks (finish) --> idle; end\nend\n"
+        )
+    };
+    let manifest = "title = \"P\"\nshape = \"block-cipher\"\nstandard = \"own\"\n[sets.p]\nkey = { bytes = 10 }\n\
+                    block_bytes = 8\n[sets.p.operations.encrypt]\nnetwork = \"P()\"\n";
+    write(&folder, "own/p/primitive.toml", manifest);
+    let loops = |steps: &str| {
+        write(&folder, "own/p/P.cal", cipher(steps));
+        let output = headrace(folder.path(), &["-L", ".", "analyze", "p", "ecb-encrypt", "--loops"], b"");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        stdout(&output)
+    };
+    let counted =
+        "foreach int n in 0 .. 63 do z := z | (((t >> n) & 1) << if n = 63 then 63 else 16 * n mod 63 end); end";
+    let said = loops(counted);
+    assert!(said.contains("passes in any order: 8 Input ==> 8 Output"), "{said}");
+    let words = ["-L", ".", "use", "p", "ecb-encrypt", "--key", "hex:00000000000000000000", "--in"];
+    let output = headrace(folder.path(), &[&words[..], &["hex:0000000000000000", "--out", "hex:"]].concat(), b"");
+    assert_eq!(stdout(&output).trim(), "5579c1387b228445", "{}", stderr(&output));
+    // How often this goes round is not known before the data are.
+    let open = "i := 0; while i < 63 + (t & 1) do z := z | (((t >> i) & 1) << (16 * i mod 63)); i := i + 1; end";
+    let said = loops(open);
+    assert!(said.contains("no loop: ") && said.contains("P.cal:"), "{said}");
+}
+
+#[test]
 fn measuring_goes_on_where_it_ended() {
     let folder = folder();
     let bench = |more: &[&str]| {

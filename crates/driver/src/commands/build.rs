@@ -186,7 +186,16 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     let usual = Options::default();
     let package_prefix = arguments.prefix.clone().unwrap_or(usual.package_prefix);
     let small = arguments.small.then(|| Arc::new(Interpreted) as Arc<dyn Fills>);
-    Ok(Options { command, package_prefix, fifo_tokens: arguments.fifo, fused, trials, main, small, ..Options::default() })
+    Ok(Options {
+        command,
+        package_prefix,
+        fifo_tokens: arguments.fifo,
+        fused,
+        trials,
+        main,
+        small,
+        ..Options::default()
+    })
 }
 
 /// That names which begin so are names of packages.

@@ -145,6 +145,10 @@ struct headrace_stream {
     uint32_t status;
 };
 
+/* What some networks have beside their table: `stream` for many contexts, whose buffers do not overlap either. Where passes of
+   a loop need each other, those of many messages run at once. */
+typedef void headrace_streams(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count);
+
 /* Ports of each direction that `whole` is told of at most. */
 #define HEADRACE_PORTS 16
 
@@ -184,9 +188,6 @@ struct headrace_network {
        Returns how many of `in` were taken. `in` and `out` do not overlap. Ports that do not exist stand for none. */
     size_t (*stream)(void *context, uint32_t input, const uint8_t *in, size_t n_in, uint32_t output, uint8_t *out,
                      size_t *n_out, uint32_t *status);
-    /* Null, or: the same for many contexts, whose buffers do not overlap either. Where passes of a loop need each other, those
-       of many messages run at once. */
-    void (*streams)(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count);
     /* Null, or: from here on helpers do a part of the work, until others are named, or none (null). `init` ends it too. */
     void (*help)(void *context, const struct headrace_helpers *helpers);
     /* Null, or: a message as most are, all at once. Input and output do not overlap. Tokens that are left of ports other than

@@ -571,10 +571,11 @@ HR_FOLDED void *hr_message_one_of_many(const struct headrace_operation *op, cons
 }
 
 /* Whether the input can go in beside that of others, without copies. */
-HR_FOLDED bool hr_message_goes_along(const struct headrace_operation *op, const struct hr_message_one *one) {
+HR_FOLDED bool hr_message_goes_along(const struct headrace_operation *op, headrace_streams *streams,
+                                     const struct hr_message_one *one) {
     const struct headrace_bytes input = one->strings[HEADRACE_INPUT];
     const struct headrace_room output = one->rooms[HEADRACE_OUTPUT];
-    return op->network->streams != NULL && input.n_bytes <= HR_CHUNK_MOST &&
+    return streams != NULL && input.n_bytes <= HR_CHUNK_MOST &&
            !(hr_message_streams(op) && hr_message_overlap(input.bytes, input.n_bytes, output.bytes, output.room));
 }
 
@@ -598,11 +599,11 @@ HR_FOLDED uint32_t hr_message_join(const struct headrace_operation *op, const st
     return result == HEADRACE_OK ? result : hr_message_ended(op, one->message, result);
 }
 
-/* Many whole messages, as many at once as the network can. `results` has one for each; returns the first that is not
+/* Many whole messages, as many at once as `streams` can, which may be null. `results` has one for each; returns the first that is not
    HEADRACE_OK. */
-HR_FOLDED uint32_t hr_message_many(const struct headrace_operation *op, struct headrace_contexts contexts,
-                                   const struct headrace_bytes_of_many *strings, const struct headrace_room_of_many *rooms,
-                                   uint32_t *results) {
+HR_FOLDED uint32_t hr_message_many(const struct headrace_operation *op, headrace_streams *streams,
+                                   struct headrace_contexts contexts, const struct headrace_bytes_of_many *strings,
+                                   const struct headrace_room_of_many *rooms, uint32_t *results) {
     const uint32_t input = op->strings[HEADRACE_INPUT].port;
     const uint32_t output = hr_message_streams(op) ? op->strings[HEADRACE_OUTPUT].port : HEADRACE_NO_PORT;
     struct headrace_stream together[HR_TOGETHER];
@@ -613,7 +614,7 @@ HR_FOLDED uint32_t hr_message_many(const struct headrace_operation *op, struct h
         for (; next < contexts.count && n_together < HR_TOGETHER; next++) {
             struct hr_message_one one = {0};
             void *const c = hr_message_one_of_many(op, &contexts, strings, rooms, next, &one);
-            if (!hr_message_goes_along(op, &one)) {
+            if (!hr_message_goes_along(op, streams, &one)) {
                 results[next] = headrace_message_one_of_many(op, &contexts, strings, rooms, next);
                 continue;
             }
@@ -623,7 +624,7 @@ HR_FOLDED uint32_t hr_message_many(const struct headrace_operation *op, struct h
             }
         }
         if (n_together != 0) {
-            op->network->streams(input, output, together, n_together);
+            streams(input, output, together, n_together);
         }
         for (size_t i = 0; i < n_together; i++) {
             const struct headrace_stream *const stream = &together[i];

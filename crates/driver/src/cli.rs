@@ -466,7 +466,7 @@ pub struct PrepareArgs {
 /// Arguments of `build`.
 #[derive(Args, Debug)]
 pub struct BuildArgs {
-    /// A network, or a primitive or parameter set of the library; some targets take several, or everything when absent
+    /// A network, or a primitive or parameter set of the library; most targets take several sets, openssl everything when absent
     #[arg(value_name = "NETWORK")]
     pub networks: Vec<String>,
     /// Target language; `list` lists them
@@ -484,13 +484,16 @@ pub struct BuildArgs {
     /// Which way of writing the primitive is used [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
-    /// Only this operation of a parameter set; may be repeated
+    /// Only this operation of the parameter sets; may be repeated
     #[arg(long = "operation", value_name = "OPERATION")]
     pub operations: Vec<String>,
     /// What the name of a package begins with, so that nobody takes it for another's, or '' for nothing; of target rust
     /// [default: headrace-]
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<String>,
+    /// What the project is called, its archive, header or package [default: the names of its parameter sets]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
     /// Schedule every firing at run time, instead of fusing firings into kernels where control can be foreseen
     #[arg(long, conflicts_with = "tune")]
     pub unfused: bool,

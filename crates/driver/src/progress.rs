@@ -1,4 +1,4 @@
-//! A bar on a terminal for what takes longer than a second.
+//! A bar on a terminal for what takes longer than a second, and elsewhere a line now and then for pieces of work.
 
 use crate::terminal::Terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 /// When the bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often a line is written where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(30);
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +25,29 @@ pub struct Progress {
     began: Instant,
     total: u64,
     unit: Unit,
-    shown: bool,
+    terminal: Terminal,
+    /// When a line was written last.
+    line: Instant,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// Progress towards `total`, or without an end when it is 0.
     pub fn new(terminal: Terminal, total: u64, unit: Unit) -> Self {
-        Self { began: Instant::now(), total, unit, shown: terminal.interactive, bar: None }
+        let now = Instant::now();
+        Self { began: now, total, unit, terminal, line: now, bar: None }
     }
 
     /// Tells that so much is done.
     pub fn tell(&mut self, done: u64) {
-        if !self.shown || self.began.elapsed() < PATIENCE {
+        if !self.terminal.interactive {
+            if self.unit == Unit::Steps && self.total > 0 && self.line.elapsed() >= BETWEEN_LINES {
+                self.line = Instant::now();
+                self.terminal.note(&format!("{done} of {} done", self.total));
+            }
+            return;
+        }
+        if self.began.elapsed() < PATIENCE {
             return;
         }
         let (total, unit) = (self.total, self.unit);

@@ -56,6 +56,20 @@ fn operations_of_every_shape_give_known_answers() {
 }
 
 #[test]
+fn several_sets_are_one_project() {
+    let folder = Folder::new();
+    if let Some(compiler) = compilers().first() {
+        built_and_tested(&folder, compiler, &["aes128-ccm", "sha256", "hmac-sha256", "--name", "three", "--unfused"]);
+        // What has one name in several sets has two in the project.
+        let whole = "#include <headrace/three.hpp>\nint main() { headrace::three::Sha256Hash hash; return 0; }\n";
+        folder.write("whole.cpp", whole);
+        let mut compile = Command::new(compiler);
+        compile.args(["-std=c++20", "-fsyntax-only", "whole.cpp", "-I", "projects/aes128-ccm/include"]);
+        folder.run(&mut compile);
+    }
+}
+
+#[test]
 fn networks_do_what_the_interpreter_does() {
     let folder = Folder::new();
     let (wide, tells) = (folder.write_wide(), folder.write_tells());

@@ -56,6 +56,23 @@ fn operations_of_every_shape_give_known_answers() {
 }
 
 #[test]
+fn several_sets_are_one_project() {
+    if !tools_are_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let what = ["aes128-ccm", "aes192-ccm", "sha256", "hmac-sha256", "--name", "three", "--unfused"];
+    let said = built_and_tested(&folder, &what);
+    assert!(said.contains("aes192-ccm-aead-decrypt") && said.contains("sha256-hash"), "{said}");
+    // One provider has the services of them all.
+    let provider = folder.path().join("projects/aes128-ccm/src/main/java/headrace/three/ThreeProvider.java");
+    let text = std::fs::read_to_string(provider).expect("there is a provider");
+    for name in ["\"AES_128/CCM/NoPadding\"", "\"AES_192/CCM/NoPadding\"", "\"sha-256\"", "\"hmacsha256\""] {
+        assert!(text.to_lowercase().contains(&name.to_lowercase()), "{name}:\n{text}");
+    }
+}
+
+#[test]
 fn networks_do_what_the_interpreter_does() {
     if !tools_are_here() {
         return;

@@ -43,6 +43,17 @@ fn operations_of_every_shape_give_known_answers() {
 }
 
 #[test]
+fn several_sets_are_one_package() {
+    let folder = Folder::new();
+    let what = ["aes128-ccm", "sha256", "hmac-sha256", "--name", "three", "--unfused"];
+    if let Some(said) = built_and_tested(&folder, &what) {
+        assert!(passed(&said) >= 5, "{said}");
+    }
+    let index = std::fs::read_to_string(folder.path().join("projects/aes128-ccm/index.js")).expect("it has an index");
+    assert!(index.contains("export { Sha256Hash } from './src/sha256_hash.js';"), "{index}");
+}
+
+#[test]
 fn networks_do_what_the_interpreter_does() {
     let folder = Folder::new();
     if let Some(said) = built_and_tested(&folder, &folder.write_wide()) {

@@ -337,6 +337,5 @@ fn what_has_no_name_is_refused() {
     refused(&["hex", "--target", "openssl"], "no operation of `hex` has an interface in this target");
     refused(&["Nothing.cal", "--target", "openssl"], "is no primitive and no parameter set of the library");
     refused(&["aes128", "nothing", "--target", "openssl"], "`nothing` is no primitive");
-    refused(&["aes128", "sha256", "--target", "c"], "target c makes a project of one network at a time");
     refused(&["--target", "c"], "NETWORK is missing");
 }

@@ -96,6 +96,8 @@ pub struct OperationSpec {
     pub openssl: Vec<OpensslName>,
     /// What programs in Java expect of its set beside what follows from the name of that.
     pub jca: Jca,
+    /// Whether it stands among operations of other sets, which may have its name.
+    pub among_sets: bool,
 }
 
 impl OperationSpec {
@@ -196,6 +198,11 @@ impl OperationSpec {
     /// `aes128-ctr`: how commands and reports call it.
     pub fn full_name(&self) -> String {
         format!("{}-{}", self.set, self.name)
+    }
+
+    /// How a project calls it: by its name, and by that of its set too where there are several.
+    pub fn own_name(&self) -> String {
+        if self.among_sets { self.full_name() } else { self.name.clone() }
     }
 
     /// The size rules for the key, where there is one.
@@ -449,6 +456,7 @@ fn bare(manifest: &Manifest, operation: &Operation) -> OperationSpec {
         decrypts: false,
         openssl: Vec::new(),
         jca: Jca::default(),
+        among_sets: false,
     }
 }
 
@@ -691,6 +699,7 @@ fn build(parts: Parts<'_, '_>) -> Option<OperationSpec> {
         decrypts,
         openssl: names::of_operation(set, name),
         jca: set.jca.clone(),
+        among_sets: false,
     };
     spec.settle_tag();
     Some(spec)

@@ -66,8 +66,6 @@ pub(crate) struct Network {
     pub control: unsafe extern "C" fn(*const c_void) -> *const Control,
     /// Null or a function that takes and puts tokens without copies.
     pub stream: Option<Stream>,
-    /// The same for many contexts.
-    pub streams: *const c_void,
     /// Null or a function that takes helpers.
     pub help: Option<unsafe extern "C" fn(*mut c_void, *const Helpers)>,
     /// Null or a function for whole messages.

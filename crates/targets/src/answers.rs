@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 pub(crate) fn text<'s>(specs: impl Iterator<Item = &'s OperationSpec>, known: &[KnownAnswer]) -> String {
     let mut text = String::new();
     for (position, spec) in specs.enumerate() {
-        let _ = writeln!(text, "operation {}", spec.name);
+        let _ = writeln!(text, "operation {}", spec.own_name());
         for answer in known.iter().filter(|answer| answer.operation == position) {
             for (role, constant, _) in STRINGS {
                 let expected = answer.expected.as_ref().and_then(|expected| expected.get(&role));

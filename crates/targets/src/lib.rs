@@ -40,8 +40,8 @@ use toolchain::Toolchain;
 /// A project for a network, with a recorded run for its test.
 pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
 
-/// A project for operations of one parameter set: its name and title, the operations with their networks, and known
-/// answers.
+/// A project for operations of one parameter set or of several: its name and title, the operations with their networks, and
+/// known answers.
 pub type OfOperations = fn(
     &str,
     &str,
@@ -64,8 +64,10 @@ pub struct Target {
     pub test: &'static str,
     /// Several ways of running loops are printed, which can be tuned.
     pub tunes: bool,
-    /// Operations of several parameter sets make one project, all that have a place in it when none is named.
+    /// Operations of several parameter sets make one project.
     pub gathers: bool,
+    /// A primitive that is named stands for all of its parameter sets, and what is not named for everything that has a place.
+    pub takes_all: bool,
     /// Projects have a test on known answers of the library.
     pub known_answers: bool,
     /// Whether that test can try an answer: not where something beside the network would have to refuse it.
@@ -88,7 +90,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[c::toolchain::HERE, c::toolchain::AARCH64, c::toolchain::ARM, c::toolchain::RISCV64],
         test: "make -C {} test",
         tunes: true,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -102,7 +105,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[llvm::toolchain::CLANG],
         test: "make -C {} test",
         tunes: false,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -116,7 +120,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[rust::toolchain::CARGO],
         test: "cargo test --manifest-path {}/Cargo.toml",
         tunes: false,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -130,7 +135,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[wasm::toolchain::NODE],
         test: "npm --prefix {} test",
         tunes: false,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -144,7 +150,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[cpp::toolchain::CMAKE],
         test: "cmake -S {} -B {}/build && cmake --build {}/build && ctest --test-dir {}/build",
         tunes: false,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -158,7 +165,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[java::toolchain::JDK],
         test: "make -C {} test",
         tunes: false,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -173,6 +181,7 @@ pub const ALL: &[Target] = &[
         test: "make -C {} test",
         tunes: true,
         gathers: true,
+        takes_all: true,
         known_answers: false,
         holds: project::any_answer,
         offers: openssl::offers,
@@ -187,6 +196,7 @@ pub const ALL: &[Target] = &[
         test: "make -C {} test",
         tunes: false,
         gathers: false,
+        takes_all: false,
         known_answers: false,
         holds: project::any_answer,
         offers: project::itself,
@@ -201,6 +211,7 @@ pub const ALL: &[Target] = &[
         test: "sh {}/test.sh",
         tunes: false,
         gathers: false,
+        takes_all: false,
         known_answers: true,
         holds: xlim::project::holds,
         offers: project::itself,
@@ -214,7 +225,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[opencl::toolchain::OPENCL],
         test: "make -C {} test",
         tunes: true,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,
@@ -233,7 +245,8 @@ pub const ALL: &[Target] = &[
         toolchains: &[cuda::toolchain::CUDA],
         test: "make -C {} test",
         tunes: true,
-        gathers: false,
+        gathers: true,
+        takes_all: false,
         known_answers: true,
         holds: project::any_answer,
         offers: project::itself,

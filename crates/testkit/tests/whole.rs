@@ -51,7 +51,7 @@ fn compiled(folder: &Path, compiler: &str, shipped: &Shipped, set: &str, operati
     let network =
         shipped.network(spec, &spec.variants[0].name).unwrap_or_else(|why| panic!("{set} {operation}: {why}"));
     let project = project::of_operations(set, &spec.title, &[(spec, &network)], &[], &Options::default(), &|_, _| ());
-    let prefix = project::operation_prefix(&project::set_name(set), spec);
+    let prefix = project::operation_prefix(spec);
     let own = folder.join(&prefix);
     std::fs::create_dir(&own).expect("the folder is writable");
     for (name, mut text) in project.unwrap_or_else(|problems| panic!("{set} {operation}: {problems:?}")) {
@@ -94,7 +94,7 @@ fn messages_at_once_are_what_they_are_string_by_string() {
     });
     let prefix = |set: &str, operation: &str| {
         let spec = shipped.library.operation(set, operation).expect("the library has it");
-        project::operation_prefix(&project::set_name(set), spec)
+        project::operation_prefix(spec)
     };
     let (mut cases, mut listed) = ("#include \"cases.h\"\n".to_owned(), String::new());
     for (set, operation) in &wanted {

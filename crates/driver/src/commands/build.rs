@@ -42,11 +42,14 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     if arguments.tune && !target.tunes {
         return Err(Failure::usage(format!("target {} prints no loops that could be tuned", target.name)));
     }
-    if arguments.networks.is_empty() && !target.gathers {
+    if arguments.networks.is_empty() && !target.takes_all {
         return Err(Failure::usage("NETWORK is missing"));
     }
     if let Some(prefix) = &arguments.prefix {
         check_prefix(prefix, target)?;
+    }
+    if arguments.name.is_some() && target.takes_all {
+        return Err(Failure::usage(format!("--name: what target {} makes has a name of its own", target.name)));
     }
     if arguments.main && target.name != "c" {
         return Err(Failure::usage(format!("--main: target {} makes no programs; c does", target.name)));
@@ -65,13 +68,20 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
             ));
         }
         [network] if !is_of_library(&library, network) => {
+            if arguments.name.is_some() {
+                return Err(Failure::usage("--name is for parameter sets of the library; a network has its own name"));
+            }
             let of_network = target.of_network.ok_or_else(|| not_of_library(network))?;
             let network = context.elaborate(network, &arguments.parameters)?;
             let recording = record(&network, arguments.fifo);
             show_refused(context, of_network(&network, recording.as_ref(), &options(arguments)?))?
         }
         [_, _, ..] if !target.gathers => {
-            return Err(Failure::usage(format!("target {} makes a project of one network at a time", target.name)));
+            return Err(Failure::usage(format!(
+                "target {} makes a project of one parameter set at a time; {} make one of several",
+                target.name,
+                gathering()
+            )));
         }
         _ if arguments.main => {
             return Err(Failure::usage(
@@ -80,7 +90,8 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         }
         networks => {
             let sets = sets_of(&library, networks, target)?;
-            of_library(context, &library, &sets, arguments, target)?
+            let name = project_name(arguments, &sets)?;
+            of_library(context, &library, &sets, &name, arguments, target)?
         }
     };
     for line in headrace_targets::c::project::stacks(&files) {
@@ -172,6 +183,7 @@ fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
     words.extend(arguments.operations.iter().flat_map(|operation| ["--operation".to_owned(), operation.clone()]));
     words.extend(arguments.prefix.iter().flat_map(|prefix| ["--prefix".to_owned(), format!("'{prefix}'")]));
+    words.extend(arguments.name.iter().flat_map(|name| ["--name".to_owned(), name.clone()]));
     words.extend(arguments.unfused.then(|| "--unfused".to_owned()));
     words.extend(arguments.small.then(|| "--small".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
@@ -233,6 +245,71 @@ fn is_of_library(library: &Library, name: &str) -> bool {
     library.manifests().iter().any(is_called)
 }
 
+/// The targets that make one project of several parameter sets.
+fn gathering() -> String {
+    let names: Vec<&str> =
+        headrace_targets::ALL.iter().filter(|target| target.gathers).map(|target| target.name).collect();
+    names.join(", ")
+}
+
+/// Most bytes of a name that is made of others.
+const LONGEST_NAME: usize = 64;
+
+/// What a project is called: as is asked for, as its only parameter set, or as what was named for it.
+fn project_name(arguments: &BuildArgs, sets: &[&str]) -> Outcome<String> {
+    match (&arguments.name, sets) {
+        (Some(name), _) => {
+            let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(fits) {
+                let wrong = name.escape_debug();
+                return Err(Failure::usage(format!(
+                    "--name `{wrong}`: a name begins with a letter and has letters, digits, `-` and `_`"
+                )));
+            }
+            // Files that projects ship with are called so.
+            if spelled(name).starts_with("headrace") {
+                return Err(Failure::usage(format!("--name `{name}`: names that begin with `headrace` are taken")));
+            }
+            Ok(name.clone())
+        }
+        (None, [only]) => Ok((*only).to_owned()),
+        (None, _) => {
+            let name = arguments.networks.join("-");
+            // Where everything is taken nobody reads it.
+            if name.len() > LONGEST_NAME && arguments.target != "openssl" {
+                return Err(Failure::usage("--name NAME is wanted: the names of so many sets make none for a project"));
+            }
+            Ok(name)
+        }
+    }
+}
+
+/// A name as far as all languages tell it from others.
+fn spelled(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// That no two things in a project of several sets would have one name.
+fn check_names(name: &str, offered: &[(OperationSpec, Arc<Network>)]) -> Outcome {
+    let own = spelled(name);
+    for (at, (spec, _)) in offered.iter().enumerate() {
+        let full = spelled(&spec.full_name());
+        if let Some((other, _)) = offered[..at].iter().find(|(other, _)| spelled(&other.full_name()) == full) {
+            return Err(Failure::usage(format!(
+                "`{} {}` and `{} {}` would have one name in one project: build them apart",
+                other.set, other.name, spec.set, spec.name
+            )));
+        }
+        if [spelled(&spec.set), full].contains(&own) {
+            return Err(Failure::usage(format!(
+                "--name `{name}`: the project cannot be called like `{}`, which is part of it",
+                spec.set
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn not_of_library(name: &str) -> Failure {
     Failure::usage(format!("`{}` is no primitive and no parameter set of the library", name.escape_debug()))
 }
@@ -255,9 +332,10 @@ fn sets_of<'l>(library: &'l Library, names: &[String], target: &Target) -> Outco
         if found.is_empty() {
             return Err(not_of_library(name));
         }
-        if found.len() > 1 && !target.gathers {
+        if found.len() > 1 && !target.takes_all {
             let several = found.join(", ");
-            return Err(Failure::usage(format!("`{name}` has several parameter sets; one is wanted: {several}")));
+            let wanted = if target.gathers { "say which are wanted" } else { "one is wanted" };
+            return Err(Failure::usage(format!("`{name}` has several parameter sets; {wanted}: {several}")));
         }
         found.retain(|set| !sets.contains(set));
         sets.extend(found);
@@ -275,10 +353,12 @@ fn of_library(
     context: &mut Context,
     library: &Library,
     sets: &[&str],
+    name: &str,
     arguments: &BuildArgs,
     target: &Target,
 ) -> Outcome<Files> {
     let listed = sets.join("`, `");
+    let several = sets.len() > 1;
     let is_meant = |spec: &&OperationSpec| sets.contains(&spec.set.as_str());
     let specs: Vec<&OperationSpec> = library.operations().iter().filter(is_meant).collect();
     if let Some(wrong) = arguments.operations.iter().find(|name| !specs.iter().any(|spec| spec.name == **name)) {
@@ -286,17 +366,45 @@ fn of_library(
         return Err(Failure::usage(format!("`{listed}` has no operation `{wrong}`; there are {}", known.join(", "))));
     }
     let is_wanted = |spec: &OperationSpec| arguments.operations.is_empty() || arguments.operations.contains(&spec.name);
+    // What somebody names should be there.
+    if !target.takes_all
+        && let Some(without) = sets.iter().find(|set| !specs.iter().any(|spec| spec.set == **set && is_wanted(spec)))
+    {
+        let known: Vec<&str> =
+            specs.iter().filter(|spec| spec.set == *without).map(|spec| spec.name.as_str()).collect();
+        return Err(Failure::usage(format!(
+            "`{without}` has no operation `{}`; ask for one of its own by another --operation ({}), or leave it out",
+            arguments.operations.join("`, `"),
+            known.join(", ")
+        )));
+    }
+    if let Some(variant) = arguments.variant.as_deref().filter(|_| several)
+        && !specs.iter().any(|spec| is_wanted(spec) && spec.variant(Some(variant)).is_some())
+    {
+        let mut known: Vec<&str> = Vec::new();
+        specs.iter().flat_map(|spec| &spec.variants).for_each(|found| {
+            if !known.contains(&found.name.as_str()) {
+                known.push(&found.name);
+            }
+        });
+        return Err(Failure::usage(format!(
+            "none of `{listed}` has a variant `{}`; there are {}",
+            variant.escape_debug(),
+            known.join(", ")
+        )));
+    }
     let mut offered: Vec<(OperationSpec, Arc<Network>)> = Vec::new();
     let mut left_out = Vec::new();
     for spec in specs.into_iter().filter(|spec| is_wanted(spec)) {
         let offers = (target.offers)(spec);
         if offers.is_empty() {
-            left_out.push(if sets.len() > 1 { spec.full_name() } else { spec.name.clone() });
+            left_out.push(if several { spec.full_name() } else { spec.name.clone() });
         }
-        for offer in offers {
+        for mut offer in offers {
+            offer.among_sets = several;
             let found = offer.variant(arguments.variant.as_deref());
             // Of several sets those have a variant that know it.
-            let variant = found.or(offer.variant(None).filter(|_| sets.len() > 1)).ok_or_else(|| {
+            let variant = found.or(offer.variant(None).filter(|_| several)).ok_or_else(|| {
                 let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
                 Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
             })?;
@@ -309,6 +417,9 @@ fn of_library(
     }
     if offered.is_empty() {
         return Err(Failure::usage(format!("no operation of `{listed}` has an interface in this target yet")));
+    }
+    if several || name != sets[0] {
+        check_names(name, &offered)?;
     }
     // Of everything nobody wants to hear what is left out.
     if !left_out.is_empty() && !arguments.networks.is_empty() {
@@ -327,8 +438,13 @@ fn of_library(
             answers.extend(recorded_answers(at, spec, network));
         }
     }
-    let name = sets.join("-");
-    let title = operations.first().map_or("", |(spec, _)| &spec.title);
+    let mut titles: Vec<&str> = Vec::new();
+    for (spec, _) in &operations {
+        if !titles.contains(&spec.title.as_str()) && (several || titles.is_empty()) {
+            titles.push(&spec.title);
+        }
+    }
+    let title = format!("{}, {}", titles.join("; "), sets.join(", "));
     let borrowed: Vec<(&OperationSpec, &Network)> =
         operations.iter().map(|(spec, network)| (*spec, network.as_ref())).collect();
     let progress = Mutex::new((0, Progress::new(context.terminal, borrowed.len() as u64, Unit::Steps)));
@@ -342,8 +458,7 @@ fn of_library(
         let done = progress.0;
         progress.1.tell(done);
     };
-    let title = format!("{title}, {name}");
-    let made = (target.of_operations)(&name, &title, &borrowed, &answers, &options(arguments)?, &told);
+    let made = (target.of_operations)(name, &title, &borrowed, &answers, &options(arguments)?, &told);
     progress.into_inner().unwrap_or_else(PoisonError::into_inner).1.finish();
     for (name, refused) in kept.into_inner().unwrap_or_else(PoisonError::into_inner) {
         context.terminal.note(&keeps_scheduler(context, &name, &refused));

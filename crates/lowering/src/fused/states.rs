@@ -8,6 +8,7 @@ use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type}
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, NodeId};
 use headrace_transform::passes::nested_rotations::nested_rotations;
+use headrace_transform::passes::parts_shifted::parts_shifted;
 use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::statements::{apart, outputs_early};
 
@@ -128,6 +129,11 @@ impl State<'_, '_, '_> {
         let (values, effects) = match rolled.as_deref() {
             Some(Rolled { graph, objects, effects, .. }) => (Values { graph, objects }, effects.as_slice()),
             None => (Values::of(self.fused.automaton), effects),
+        };
+        let shifted = parts_shifted(values.graph, effects);
+        let (values, effects) = match &shifted {
+            Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
+            None => (values, effects),
         };
         let nests = self.fused.nests_rotations;
         let nested = if nests { nested_rotations(values.graph, effects) } else { None };

@@ -80,7 +80,7 @@ impl Help {
 /// The functions of `peer.h` over those of the project.
 pub fn shim(spec: &OperationSpec, help: Help) -> String {
     let set = set_name(&spec.set);
-    let op = operation_prefix(&set, spec);
+    let op = operation_prefix(spec);
     // A device serves one message at a time.
     let many = if help == Help::Threads { many(spec, &op) } else { String::new() };
     let extra = if many.is_empty() { String::new() } else { format!("    struct {op}_context many[MANY];\n") };

@@ -124,6 +124,10 @@ pub struct Options {
     /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get; `None`: as fast
     /// as there can be.
     pub small: Option<Arc<dyn small::Fills>>,
+    /// Loops whose passes need each other are printed for many messages at once, too.
+    pub many: bool,
+    /// Kernels of an automaton that come once in a message are short, not fast, however short the automaton is.
+    pub brief: bool,
 }
 
 impl Default for Options {
@@ -145,6 +149,8 @@ impl Default for Options {
             most_text: fused::MOST_TEXT,
             device: None,
             small: None,
+            many: true,
+            brief: false,
         }
     }
 }

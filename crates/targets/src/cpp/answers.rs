@@ -15,7 +15,7 @@ pub(super) fn of_operations(head: &str, header: &str, specs: &[&OperationSpec]) 
     let (mut functions, mut calls) = (String::new(), String::new());
     for spec in specs {
         let own = class_name(spec);
-        let _ = writeln!(calls, "        answers.report(\"{}\", [&] {{ test_{own}(answers); }});", spec.name);
+        let _ = writeln!(calls, "        answers.report(\"{}\", [&] {{ test_{own}(answers); }});", spec.own_name());
         operation(&mut functions, spec);
     }
     format!(
@@ -33,7 +33,7 @@ fn operation(text: &mut String, spec: &OperationSpec) {
         text,
         "static void test_{own}(test::Answers& answers) {{\n    auto context = std::make_unique<{own}>();\n    \
          for (const Answer& answer : answers.of(\"{}\")) {{\n",
-        spec.name
+        spec.own_name()
     );
     let methods = methods(spec);
     for function in [Function::Message, Function::Generate, Function::Blocks] {
@@ -87,7 +87,7 @@ impl Call {
 
 /// An attempt that ends in strings, or in an error of what it does before.
 fn attempt(text: &mut String, spec: &OperationSpec, what: &str, rooms: &[(&str, String)], body: &[String]) {
-    let _ = writeln!(text, "        answers.judge(answer, \"{}{what}\", [&] {{", spec.name);
+    let _ = writeln!(text, "        answers.judge(answer, \"{}{what}\", [&] {{", spec.own_name());
     if spec.input(Role::Key).is_some() {
         let _ = writeln!(text, "            context->key({});", call(spec, Function::Key).arguments.join(", "));
     }

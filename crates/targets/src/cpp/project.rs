@@ -144,7 +144,7 @@ pub fn of_network(
     Ok(project.finish(&about, &options.command, "recorded", ""))
 }
 
-/// A project for operations of one parameter set, each with its network: a class for each.
+/// A project for operations of parameter sets, each with its network: a class for each.
 ///
 /// # Errors
 ///
@@ -158,7 +158,7 @@ pub fn of_operations(
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let head = head(options);
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!("{title}: {} in C++.", listed.join(", "));
     let mut project = Project::new(name);
     let (mut problems, mut headers) = (Vec::new(), Vec::new());

@@ -28,13 +28,13 @@ const TAKEN: [&str; 7] = ["Argument", "Came", "Error", "Host", "Reason", "Status
 
 /// The name of the class of an operation.
 pub(super) fn class_name(spec: &OperationSpec) -> String {
-    let own = camel_case(&identifier(&spec.name).to_lowercase());
+    let own = camel_case(&identifier(&spec.own_name()).to_lowercase());
     if TAKEN.contains(&own.as_str()) { format!("{own}Operation") } else { own }
 }
 
 /// The name of its header, without ending.
 pub(super) fn header_name(spec: &OperationSpec) -> String {
-    name(&identifier(&spec.name).to_lowercase())
+    name(&identifier(&spec.own_name()).to_lowercase())
 }
 
 /// What a function is called.

@@ -22,7 +22,7 @@ pub(super) fn of_operations(head: &str, set: &str, specs: &[&OperationSpec], ser
         let _ = writeln!(
             calls,
             "        Answer.report({}, test::test{own});",
-            literal(&format!("operation {}", spec.name))
+            literal(&format!("operation {}", spec.own_name()))
         );
         operation(&mut methods, spec);
     }
@@ -37,7 +37,7 @@ pub(super) fn of_operations(head: &str, set: &str, specs: &[&OperationSpec], ser
         for service in services {
             for asked in &service.names {
                 let asked = literal(asked);
-                let (one, other) = (literal(&service.spec.name), literal(&service.inverse.name));
+                let (one, other) = (literal(&service.spec.own_name()), literal(&service.inverse.own_name()));
                 let key = service.spec.jca.keys.first().map_or_else(|| asked.clone(), |key| literal(key));
                 let _ = match service.kind {
                     Kind::Cipher => writeln!(methods, "        test.cipher({asked}, {key}, {one}, {other});"),
@@ -64,8 +64,8 @@ fn operation(text: &mut String, spec: &OperationSpec) {
         text,
         "\n    /** {{@code {}}}. */\n    public void test{own}() throws Exception {{\n        \
          try ({own} context = new {own}()) {{\n            for (Answer answer : Answer.of({})) {{\n",
-        spec.name,
-        literal(&spec.name)
+        spec.own_name(),
+        literal(&spec.own_name())
     );
     let methods = methods(spec);
     for function in [Function::Message, Function::Generate, Function::Blocks] {
@@ -102,7 +102,7 @@ fn call(spec: &OperationSpec, function: Function) -> Call {
 
 /// An attempt that ends in strings, or in an exception of what it does before.
 fn attempt(text: &mut String, spec: &OperationSpec, what: &str, body: &[String], outputs: &[(&str, &str)]) {
-    let _ = writeln!(text, "                answer.judge(\"{}{what}\", () -> {{", spec.name);
+    let _ = writeln!(text, "                answer.judge(\"{}{what}\", () -> {{", spec.own_name());
     if spec.input(Role::Key).is_some() {
         let _ = writeln!(text, "                    context.key({});", call(spec, Function::Key).arguments.join(", "));
     }
@@ -139,7 +139,7 @@ fn whole(text: &mut String, spec: &OperationSpec, function: Function) {
         let _ = write!(
             text,
             "                answer.judge(\"{}\", () -> {{\n                    {}\n                }});\n",
-            spec.name,
+            spec.own_name(),
             body.join("\n                    ")
         );
         return;

@@ -215,7 +215,7 @@ pub fn of_network_in_methods(
     Ok(project.finish(&about, &options.command, "RecordedTest", ""))
 }
 
-/// A project for operations of one parameter set, each with its network: a class for each, and a provider of the JCA.
+/// A project for operations of parameter sets, each with its network: a class for each, and a provider of the JCA.
 ///
 /// # Errors
 ///
@@ -229,7 +229,7 @@ pub fn of_operations(
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let head = head(options);
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!("{title}: {} in Java.", listed.join(", "));
     let mut project = Project::new(name);
     let mut problems = Vec::new();

@@ -121,7 +121,7 @@ fn parameters_of(spec: &OperationSpec) -> String {
 
 /// The service that an operation is, with what the JCA can say of it.
 fn service<'s>(spec: &'s OperationSpec, all: &[&'s OperationSpec]) -> Option<Service<'s>> {
-    let find = |name: &str| all.iter().copied().find(|other| other.name == name);
+    let find = |name: &str| all.iter().copied().find(|other| other.set == spec.set && other.name == name);
     if spec.framing == Framing::Core || spec.input(Role::SecretNonce).is_some() {
         return None;
     }
@@ -171,15 +171,18 @@ fn service<'s>(spec: &'s OperationSpec, all: &[&'s OperationSpec]) -> Option<Ser
 /// All services that can be made of operations.
 pub(super) fn services<'s>(all: &[&'s OperationSpec]) -> Vec<Service<'s>> {
     let mut services: Vec<Service<'s>> = all.iter().filter_map(|spec| service(spec, all)).collect();
+    // A name is that of one service: the first, where several sets would have it.
+    let mut seen = Vec::new();
     for service in &mut services {
         // Of a block cipher they are parts of names.
         if service.spec.shape != Shape::BlockCipher {
             service.names.extend(service.spec.jca.names.iter().cloned());
         }
-        let mut seen = Vec::new();
+        let kind = service.kind.name();
         service.names.retain(|name| {
-            let new = !seen.contains(&name.to_lowercase());
-            seen.push(name.to_lowercase());
+            let own = (kind, name.to_lowercase());
+            let new = !seen.contains(&own);
+            seen.push(own);
             new
         });
     }
@@ -198,7 +201,7 @@ pub(super) fn provider_name(set: &str) -> String {
 
 /// The name of the constant that says what a cipher is.
 fn kind_name(spec: &OperationSpec) -> String {
-    identifier(&spec.name).to_uppercase()
+    identifier(&spec.own_name()).to_uppercase()
 }
 
 /// What a cipher is, for the class of the run time that has all of them.

@@ -23,7 +23,7 @@ const SPELLING: Spelling = Spelling {
 
 /// The name of the class of an operation.
 pub(super) fn class_name(spec: &OperationSpec) -> String {
-    let own = camel_case(&identifier(&spec.name).to_lowercase());
+    let own = camel_case(&identifier(&spec.own_name()).to_lowercase());
     if super::runtime::has_class(&own) { format!("{own}Operation") } else { own }
 }
 

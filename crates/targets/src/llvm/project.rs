@@ -3,7 +3,7 @@
 //! The interface of operations, its test and the build files are those of the C target: only the networks are not in C.
 
 use super::{glue, module};
-use crate::c::project::{MESSAGES, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
+use crate::c::project::{MESSAGES, add_headers, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
 use crate::c::{Options, RUNTIME, prefix_for};
 use crate::project::{
     COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
@@ -68,7 +68,7 @@ pub fn of_network(
     Ok(files)
 }
 
-/// A project for operations of one parameter set, each with its network: the functions that C programmers expect.
+/// A project for operations of parameter sets, each with its network: the functions that C programmers expect.
 ///
 /// # Errors
 ///
@@ -87,15 +87,15 @@ pub fn of_operations(
     let emitted = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
         told(spec, refused);
-        module.map(|module| printed(&module, &network_prefix(&name, spec), options))
+        module.map(|module| printed(&module, &network_prefix(spec), options))
     });
     for (emitted, (spec, network)) in emitted.into_iter().zip(operations) {
-        let prefix = network_prefix(&name, spec);
+        let prefix = network_prefix(spec);
         match emitted {
             Ok(mut emitted) => {
                 // What calls a network stands where compilers see through its table.
                 let source = emitted.entry(format!("{prefix}.c")).or_default();
-                source.extend(shape::source(&name, spec, network).into_bytes());
+                source.extend(shape::source(spec, network).into_bytes());
                 files.extend(emitted);
             }
             Err(found) => problems.extend(found),
@@ -107,12 +107,12 @@ pub fn of_operations(
     let mut files = in_source_folder(files);
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     let head = head(options);
-    files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
+    add_headers(&mut files, &head, &name, title, operations);
     files.insert(
         "test/test.c".into(),
         answers::of_operations(&head, &name, operations, known, answers::Kind::Plain).into_bytes(),
     );
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!("{title}: {} in LLVM IR, with an interface in C.", listed.join(", "));
     build_files::add(&mut files, &name, &options.command, &about);
     Ok(files)

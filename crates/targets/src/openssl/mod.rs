@@ -86,13 +86,14 @@ pub fn of_operations(
     options: &Options,
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
-    let set = |spec: &OperationSpec| identifier(&spec.set);
+    // A provider gets one message at a time, and has operations by the dozen: how fast they are is up to their loops.
+    let own = Options { many: false, brief: true, ..options.clone() };
     let mut files = networks(
         operations,
-        options,
+        &own,
         told,
-        &|spec| crate::c::project::network_prefix(&set(spec), spec),
-        &|spec, network| shape::described(&set(spec), spec, network),
+        &crate::c::project::network_prefix,
+        &|spec, network| shape::described(spec, network),
     )?
     .files;
     let of_messages = MESSAGES.iter().filter(|(path, _)| !path.contains("helpers"));

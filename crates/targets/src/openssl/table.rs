@@ -1,7 +1,7 @@
 //! The table of a provider: a row for each name that an operation has in OpenSSL.
 
 use super::first;
-use crate::c::project::{identifier, operation_prefix};
+use crate::c::project::operation_prefix;
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::manifest::{OpensslName, Shape};
@@ -121,7 +121,7 @@ pub(super) fn rows<'s>(specs: &[&'s OperationSpec]) -> Vec<Row<'s>> {
 
 /// The text of the table: the algorithms, each with its rows and the functions that are its own.
 pub(super) fn served(head: &str, specs: &[&OperationSpec]) -> String {
-    let op = |spec: &OperationSpec| operation_prefix(&identifier(&spec.set), spec);
+    let op = operation_prefix;
     let mut text = format!("{head}#include \"served.h\"\n\n");
     for spec in specs {
         let _ = writeln!(text, "extern const struct headrace_operation {}_operation;", op(spec));

@@ -113,7 +113,7 @@ fn operation(text: &mut String, spec: &OperationSpec, answers: &[&KnownAnswer]) 
     if methods.contains(&Function::Update) {
         pieces(text, spec);
     }
-    let _ = write!(text, "    }}\n    println!(\"operation {}: {{judged}} passed, 0 failed\");\n}}\n", spec.name);
+    let _ = write!(text, "    }}\n    println!(\"operation {}: {{judged}} passed, 0 failed\");\n}}\n", spec.own_name());
 }
 
 fn given(spec: &OperationSpec, parameter: &Parameter<'_>) -> String {
@@ -180,7 +180,7 @@ fn attempt(text: &mut String, spec: &OperationSpec, what: &str, rooms: &str, bod
         text,
         "        let got = (|| {{\n{rooms}{}{body}        }})();\n        answer.judge(\"{}{what}\", at, got);\n        judged += 1;\n",
         key(spec),
-        spec.name
+        spec.own_name()
     );
 }
 

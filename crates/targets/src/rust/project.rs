@@ -96,7 +96,7 @@ pub fn of_network(
     Ok(files)
 }
 
-/// A crate for operations of one parameter set, each with its network: a type for each.
+/// A crate for operations of parameter sets, each with its network: a type for each.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ pub fn of_operations(
     let name = crate_name(name);
     let package = package_name(&name, options);
     let head = head(options);
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!("{title}: {} in Rust.", listed.join(", "));
     let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let traits = traits(&specs);
@@ -127,7 +127,7 @@ pub fn of_operations(
     });
     for (printed, (spec, network)) in lowered.into_iter().zip(operations) {
         let own = shape::module_name(spec);
-        let file = identifier(&spec.name).to_lowercase();
+        let file = identifier(&spec.own_name()).to_lowercase();
         match printed {
             Ok(text) => _ = files.insert(format!("src/{file}_network.rs"), text.into_bytes()),
             Err(found) => problems.extend(found),

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 /// The name of the module of an operation.
 pub(super) fn module_name(spec: &OperationSpec) -> String {
-    let own = name(&identifier(&spec.name).to_lowercase());
+    let own = name(&identifier(&spec.own_name()).to_lowercase());
     if SHIPPED.contains(&own.as_str()) { format!("{own}__") } else { own }
 }
 
@@ -25,13 +25,13 @@ const SHIPPED: [&str; 4] = ["host", "message", "rustcrypto", "text"];
 
 /// The name of its type.
 pub(super) fn type_name(spec: &OperationSpec) -> String {
-    camel_case(&identifier(&spec.name).to_lowercase())
+    camel_case(&identifier(&spec.own_name()).to_lowercase())
 }
 
 /// A module with the type of an operation; that of its network stands beside it.
 pub(super) fn operation(head: &str, spec: &OperationSpec, network: &Network) -> String {
     let own = type_name(spec);
-    let network_module = format!("{}_network", identifier(&spec.name).to_lowercase());
+    let network_module = format!("{}_network", identifier(&spec.own_name()).to_lowercase());
     let mut text = format!(
         "{head}//! {}.\n\n#[allow(unused_imports)]\nuse crate::message::{{self, Flow, Flows, Lengths, Message, Operation, Port, Result}};\n#[allow(unused_imports)]\nuse crate::text::Room;\nuse crate::{network_module}::Context;\n",
         spec.title

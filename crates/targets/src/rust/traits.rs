@@ -121,7 +121,7 @@ fn array_size(size: u64, of_what: &str) -> Result<u64, String> {
     }
 }
 
-/// The traits of the operations of one parameter set.
+/// The traits of operations.
 pub(super) fn traits(operations: &[&OperationSpec]) -> Traits {
     let mut traits = Traits::default();
     let mut taken: BTreeSet<String> = operations.iter().map(|spec| type_name(spec)).collect();
@@ -138,9 +138,9 @@ pub(super) fn traits(operations: &[&OperationSpec]) -> Traits {
                 traits.types.push(found);
             }
             Err(reason) => {
-                traits.left_out.push((spec.name.clone(), reason.clone()));
+                traits.left_out.push((spec.own_name(), reason.clone()));
                 if let Some(other) = partner(operations, at) {
-                    traits.left_out.push((operations[other].name.clone(), reason));
+                    traits.left_out.push((operations[other].own_name(), reason));
                 }
             }
         }
@@ -156,9 +156,11 @@ fn is_of_mode(spec: &OperationSpec) -> bool {
 /// A name of its own: that of the parameter set for what it is for, longer ones for modes of operation.
 fn name(taken: &mut BTreeSet<String>, spec: &OperationSpec) -> String {
     let set = camel_case(&identifier(&spec.set).to_lowercase());
-    let long = format!("{set}{}", type_name(spec));
+    let long = format!("{set}{}", camel_case(&identifier(&spec.name).to_lowercase()));
     let own = if is_of_mode(spec) { long.clone() } else { set };
-    let mut candidates = [own, long.clone()].into_iter().chain((2..).map(|number| format!("{long}{number}")));
+    // Among several sets the operation itself has the long name.
+    let last = if spec.among_sets { format!("{long}Type") } else { long.clone() };
+    let mut candidates = [own, long, last.clone()].into_iter().chain((2..).map(|number| format!("{last}{number}")));
     let name = candidates.find(|name| !taken.contains(name)).unwrap_or_default();
     taken.insert(name.clone());
     name
@@ -168,7 +170,7 @@ fn name(taken: &mut BTreeSet<String>, spec: &OperationSpec) -> String {
 fn partner(operations: &[&OperationSpec], at: usize) -> Option<usize> {
     let spec = operations[at];
     operations.iter().enumerate().position(|(other_at, other)| {
-        let apart = other_at != at && other.decrypts != spec.decrypts;
+        let apart = other_at != at && other.set == spec.set && other.decrypts != spec.decrypts;
         apart
             && match (spec.framing, other.framing) {
                 (Framing::Core, Framing::Core) => true,

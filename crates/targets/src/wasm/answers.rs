@@ -44,7 +44,7 @@ pub(super) fn of_operations(operations: &[(&OperationSpec, &Network)], answers: 
         all.push(format!(
             "{{ \"name\": \"{}\", \"operation\": \"{}\", \"once\": {},\n  \"methods\": {{\n    {}\n  }},\n  \"answers\": [\n    {}\n  ] }}",
             class_name(spec),
-            spec.name,
+            spec.own_name(),
             function_name(&specs, position).map_or("null".to_owned(), |once| format!("\"{once}\"")),
             methods.join(",\n    "),
             mine.join(",\n    ")

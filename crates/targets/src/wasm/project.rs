@@ -249,7 +249,7 @@ fn example(name: &str, operations: &[&OperationSpec]) -> String {
     }
 }
 
-/// A package for operations of one parameter set, each with its network: a class for each.
+/// A package for operations of parameter sets, each with its network: a class for each.
 ///
 /// # Errors
 ///
@@ -264,7 +264,7 @@ pub fn of_operations(
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = package_name(name);
     let head = head(options);
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!("{title}: {} in WebAssembly.", listed.join(", "));
     let mut files = Files::new();
     let mut problems = Vec::new();

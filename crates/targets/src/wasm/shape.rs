@@ -25,7 +25,7 @@ const SPELLING: Spelling = Spelling {
 
 /// The name of the files of an operation.
 pub(super) fn file_name(spec: &OperationSpec) -> String {
-    identifier(&spec.name).to_lowercase()
+    identifier(&spec.own_name()).to_lowercase()
 }
 
 /// The name of its class.
@@ -48,8 +48,8 @@ pub(super) fn function_name(operations: &[&OperationSpec], at: usize) -> Option<
         return None;
     }
     let is_known = spec.shape == Shape::Hash && spec.name == "hash";
-    let is_taken = operations.iter().any(|other| identifier(&other.name) == identifier(&spec.set));
-    let own = identifier(if is_known && !is_taken { &spec.set } else { &spec.name }).to_lowercase();
+    let is_taken = operations.iter().any(|other| identifier(&other.own_name()) == identifier(&spec.set));
+    let own = identifier(&if is_known && !is_taken { spec.set.clone() } else { spec.own_name() }).to_lowercase();
     let mut name = String::new();
     for part in own.split('_') {
         let meets = |ends: fn(char) -> bool| name.ends_with(ends) && part.starts_with(ends);

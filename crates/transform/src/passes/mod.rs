@@ -10,6 +10,7 @@ pub mod late_terms_last;
 pub mod linear;
 pub mod nested_rotations;
 pub mod outer_complements;
+pub mod parts_shifted;
 pub mod rolled_rounds;
 pub mod select_instructions;
 pub mod settled_passes;

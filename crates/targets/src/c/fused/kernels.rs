@@ -104,7 +104,7 @@ impl KernelFunctions {
     }
 
     /// What runs `statements`, which write through pointers `out_PORT` for the ports in `produces` and may return a
-    /// status: the statements, or a call.
+    /// status: the statements, or a call. Where there is something faster for a machine, it has `short` ones beside that.
     pub(super) fn placed(
         &mut self,
         writer: &Writer,
@@ -112,6 +112,7 @@ impl KernelFunctions {
         produces: &[usize],
         pad: &str,
         faster: impl FnOnce(&mut Self, &str) -> Vec<Faster>,
+        short: impl FnOnce() -> Option<String>,
     ) -> String {
         if !is_long(&statements) {
             return statements;
@@ -129,7 +130,7 @@ impl KernelFunctions {
         key.push_str(&body);
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
-            let mut first = String::new();
+            let (mut first, mut ending) = (String::new(), "");
             let own = format!("{prefix}_kernel_{number}");
             let ways = faster(self, &own);
             if !ways.is_empty() {
@@ -153,11 +154,18 @@ impl KernelFunctions {
                 }
                 let supported: Vec<&str> = ways.iter().map(|way| way.supported.as_str()).collect();
                 let _ = write!(self.text, "{}#endif\n\n", way(&own, &supported));
-                first.push_str("#endif\n");
+                let short = short().map(|statements| with_own_names(&statements, &writer.automaton.objects));
+                match short.filter(|short| short.len() < body.len() / 2) {
+                    Some(short) => {
+                        let _ = write!(first, "{short}#else\n");
+                        ending = "#endif\n";
+                    }
+                    None => first.push_str("#endif\n"),
+                }
             }
             let _ = write!(
                 self.text,
-                "HR_APART static uint32_t {prefix}_kernel_{number}({parameters}) {{\n{first}{body}    return HEADRACE_IDLE;\n}}\n\n"
+                "HR_APART static uint32_t {prefix}_kernel_{number}({parameters}) {{\n{first}{body}{ending}    return HEADRACE_IDLE;\n}}\n\n"
             );
         }
         let call = format!("{prefix}_kernel_{number}({arguments})");

@@ -13,67 +13,126 @@ fn row<N: std::fmt::Display>(numbers: impl IntoIterator<Item = N>) -> String {
     texts.join(", ")
 }
 
+/// The place of something in a list, where it is put if it is not there.
+fn position<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
+    all.iter().position(|other| *other == one).unwrap_or_else(|| {
+        all.push(one);
+        all.len() - 1
+    })
+}
+
+/// The smallest type of C that holds all of the numbers.
+fn smallest(numbers: &[u32]) -> &'static str {
+    crate::c::kernel::element_type(32 - numbers.iter().max().unwrap_or(&0).leading_zeros())
+}
+
+/// A row of numbers for each state, of which many are the same.
+struct Rows {
+    rows: Vec<Vec<u32>>,
+    /// The row of each state.
+    of: Vec<u32>,
+}
+
+impl Rows {
+    fn of(all: impl Iterator<Item = Vec<u32>>) -> Self {
+        let mut rows = Vec::new();
+        let of = all.map(|row| position(&mut rows, row) as u32).collect();
+        Self { rows, of }
+    }
+
+    /// The type of the numbers.
+    fn ty(&self) -> &'static str {
+        smallest(&self.rows.concat())
+    }
+
+    /// The tables `NAME`, the rows, and `NAME_of`.
+    fn printed(&self, name: &str) -> String {
+        let rows: String = self.rows.iter().map(|numbers| format!("    {{{}}},\n", row(numbers))).collect();
+        format!(
+            "static const {} {name}[{}][{}] = {{\n{rows}}};\nstatic const {} {name}_of[] = {{{}}};\n",
+            self.ty(),
+            self.rows.len(),
+            self.rows.first().map_or(0, Vec::len),
+            smallest(&self.of),
+            row(&self.of)
+        )
+    }
+}
+
 impl Writer<'_> {
     /// `PREFIX_leave(s)`: what the state knows, variables and FIFOs go to `s->scheduled`.
     pub(super) fn leave(&self) -> String {
         let prefix = self.prefix;
         let states = &self.automaton.states;
-        // Elements that some state knows: memory does not hold them there.
+        // Elements that some state knows: memory does not hold them there. Few facts are known, in many states each.
         let mut slots: Vec<(ObjectId, usize)> = Vec::new();
-        let (mut known, mut first) = (String::new(), vec![0]);
-        let mut n_known = 0;
+        let mut facts: Vec<(usize, u128)> = Vec::new();
+        let mut known: Vec<Vec<u32>> = Vec::new();
         for state in states {
+            let mut of_state = Vec::new();
             for &(object, index, value) in &state.known {
                 let field = self.automaton.object(object);
-                if !field.lives_on() || index >= field.length {
-                    continue;
+                if field.lives_on() && index < field.length {
+                    let slot = position(&mut slots, (object, index));
+                    of_state.push(position(&mut facts, (slot, value)) as u32);
                 }
-                let slot = slots.iter().position(|slot| *slot == (object, index)).unwrap_or_else(|| {
-                    slots.push((object, index));
-                    slots.len() - 1
-                });
-                let (high, low) = (value >> 64, value & u128::from(u64::MAX));
-                let _ = writeln!(known, "    {{{slot}, {{{high:#x}u, {low:#x}u}}}},");
-                n_known += 1;
             }
-            first.push(n_known);
+            known.push(of_state);
         }
-        let fsm: Vec<String> =
-            states.iter().map(|state| format!("    {{{}}},\n", row(state.fsm.iter().map(|fsm| fsm.0)))).collect();
+        let fsm = states.iter().map(|state| state.fsm.iter().map(|fsm| fsm.0).collect());
+        let fsm = Rows::of(fsm);
         // Tokens read and written of the FIFOs that ever hold some.
         let used: Vec<usize> = (0..self.network.connections.len())
             .filter(|&connection| states.iter().any(|state| state.written(self.network, connection) > 0))
             .collect();
-        let tokens: Vec<String> = states
+        let tokens = states.iter().map(|state| {
+            let counts = used.iter().map(|&connection| {
+                let written = state.written(self.network, connection);
+                [(written - state.fills[connection]) as u32, written as u32]
+            });
+            counts.flatten().collect()
+        });
+        let tokens = Rows::of(tokens);
+        let listed: Vec<String> = facts
             .iter()
-            .map(|state| {
-                let counts = used.iter().map(|&connection| {
-                    let written = state.written(self.network, connection);
-                    format!("{{{}, {written}}}", written - state.fills[connection])
-                });
-                format!("    {{{}}},\n", row(counts))
+            .map(|(slot, value)| {
+                let (high, low) = (value >> 64, value & u128::from(u64::MAX));
+                format!("    {{{{{high:#x}u, {low:#x}u}}, {slot}}},\n")
             })
             .collect();
+        let mut first = vec![0];
+        first.extend(known.iter().scan(0, |n, of_state| {
+            *n += of_state.len() as u32;
+            Some(*n)
+        }));
+        // C has no empty arrays.
+        let mut known = known.concat();
+        known.push(0);
         let mut text = format!(
-            "/* What each state knows: elements by their numbers below, with upper and lower half. */\nstatic const struct {{\n    uint32_t element;\n    uint64_t value[2];\n}} {prefix}_known[] = {{\n{known}    {{0, {{0, 0}}}}\n}};\nstatic const uint32_t {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs. */\nstatic const uint32_t {prefix}_actors[{}][{}] = {{\n{}}};\n",
-            row(&first),
-            states.len(),
-            self.network.instances.len(),
-            fsm.concat(),
+            "/* What states know: values of elements by their numbers below, upper and lower half; and which of these each knows. */\nstatic const struct {{\n    uint64_t value[2];\n    uint32_t element;\n}} {prefix}_facts[] = {{\n{}    {{{{0, 0}}, 0}}\n}};\nstatic const {} {prefix}_known[] = {{{}}};\nstatic const {} {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs: rows, and which of them are those of each state. */\n",
+            listed.concat(),
+            smallest(&known),
+            row(&known),
+            smallest(&first),
+            row(&first)
         );
+        text.push_str(&fsm.printed(&format!("{prefix}_actors")));
         if !used.is_empty() {
-            let _ = write!(
-                text,
-                "static const uint32_t {prefix}_tokens[{}][{}][2] = {{\n{}}};\n",
-                states.len(),
-                used.len(),
-                tokens.concat()
-            );
+            text.push_str(&tokens.printed(&format!("{prefix}_tokens")));
         }
+        let declared = match used.is_empty() {
+            true => String::new(),
+            false => format!(
+                "    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[s->state]];\n",
+                tokens.ty()
+            ),
+        };
         let _ = write!(
             text,
-            "\n/* From here on the network with its scheduler goes on. */\nHR_APART static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    const uint32_t *const actors = {prefix}_actors[s->state];\n    size_t i;\n    {0}_init(context, context->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_known[i].value;\n        (void)value;\n        switch ({prefix}_known[i].element) {{\n",
-            self.inner
+            "\n/* From here on the network with its scheduler goes on. */\nHR_APART static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    const {1} *const actors = {prefix}_actors[{prefix}_actors_of[s->state]];\n{2}    size_t i;\n    {0}_init(context, context->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_facts[{prefix}_known[i]].value;\n        (void)value;\n        switch ({prefix}_facts[{prefix}_known[i]].element) {{\n",
+            self.inner,
+            fsm.ty(),
+            declared
         );
         for (number, &(object, index)) in slots.iter().enumerate() {
             let object = self.automaton.object(object);
@@ -96,7 +155,9 @@ impl Writer<'_> {
             let field = &self.fields.fifos[connection];
             let _ = writeln!(
                 text,
-                "    context->{field}.read = {prefix}_tokens[s->state][{number}][0];\n    context->{field}.written = {prefix}_tokens[s->state][{number}][1];"
+                "    context->{field}.read = tokens[{}];\n    context->{field}.written = tokens[{}];",
+                2 * number,
+                2 * number + 1
             );
         }
         for (number, object) in self.automaton.objects.iter().enumerate() {
@@ -126,13 +187,18 @@ impl Writer<'_> {
     fn inspect(&self, used: &[usize]) -> String {
         let prefix = self.prefix;
         let mut text = format!(
-            "static void {prefix}_inspect(const struct {prefix} *s, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    memset(fills, 0, {} * sizeof *fills);\n    memcpy(states, {prefix}_actors[s->state], {1} * sizeof *states);\n    memset(blocked, 0, {1} * sizeof *blocked);\n",
+            "static void {prefix}_inspect(const struct {prefix} *s, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    memset(fills, 0, {} * sizeof *fills);\n    for (size_t i = 0; i < {1}; i++) {{\n        states[i] = {prefix}_actors[{prefix}_actors_of[s->state]][i];\n        blocked[i] = 0;\n    }}\n",
             self.network.connections.len(),
             self.network.instances.len()
         );
         for (number, connection) in used.iter().enumerate() {
-            let tokens = format!("{prefix}_tokens[s->state][{number}]");
-            let _ = writeln!(text, "    fills[{connection}] = {tokens}[1] - {tokens}[0];");
+            let tokens = format!("{prefix}_tokens[{prefix}_tokens_of[s->state]]");
+            let _ = writeln!(
+                text,
+                "    fills[{connection}] = (uint32_t)({tokens}[{}] - {tokens}[{}]);",
+                2 * number + 1,
+                2 * number
+            );
         }
         text.push_str("}\n\n");
         text

@@ -253,7 +253,7 @@ impl Writer<'_> {
             let versions = self.versions(&unit, is_tuned);
             let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
             let short = unit.body.graph.len() <= MOST_NODES;
-            let ways = match is_tuned && short {
+            let ways = match self.many && is_tuned && short {
                 true => self.many_ways(&unit, cycles),
                 false => ManyWays { ways: Vec::new(), alone: cycles },
             };

@@ -140,7 +140,7 @@ impl Writer<'_> {
         text
     }
 
-    /// The function of the table that takes many messages, or nothing where there is no loop for it.
+    /// The function that takes many messages, or nothing where there is no loop for it.
     pub(super) fn streams(&self, all: &ManyLoops) -> String {
         if all.loops.is_empty() {
             return String::new();

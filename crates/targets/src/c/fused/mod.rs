@@ -60,7 +60,8 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
-use headrace_transform::passes::rolled_rounds::Rolled;
+use headrace_transform::passes::parts_shifted::parts_shifted;
+use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
 use states::PrintedStates;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -145,6 +146,18 @@ pub fn print_short(
     None
 }
 
+/// Tokens for FIFOs of a network that only goes on where its automaton leaves it: it is seldom needed and not fast, and
+/// contexts should be small.
+const BEHIND_TOKENS: u32 = 64;
+
+/// The same where states need more, which are put into FIFOs from their first place on.
+fn behind_tokens(network: &Network, automaton: &Automaton) -> u32 {
+    let most = (0..network.connections.len())
+        .flat_map(|connection| automaton.states.iter().map(move |state| state.written(network, connection)))
+        .max();
+    u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX).max(BEHIND_TOKENS)
+}
+
 /// Prints a network with its automaton: the context is `struct PREFIX`, the table of functions `PREFIX_network`.
 fn print(
     network: &Network,
@@ -155,7 +168,8 @@ fn print(
     diagnostics: &RefCell<Vec<Diagnostic>>,
 ) -> PrintedNetwork {
     let inner = format!("{prefix}_scheduled");
-    let scheduled = super::network::print(network, &inner, options, places, diagnostics);
+    let behind = Options { fifo_tokens: options.fifo_tokens.min(behind_tokens(network, automaton)), ..options.clone() };
+    let scheduled = super::network::print(network, &inner, &behind, places, diagnostics);
     let trials = options.trials.as_deref();
     let brevity = Brevity::of(automaton, None);
     let writer = Writer {
@@ -169,6 +183,8 @@ fn print(
         trials,
         whole: None,
         device: options.device.is_some(),
+        many: options.many,
+        brief: options.brief,
     };
     let mut declarations = scheduled.declarations;
     declarations.push_str(&writer.context());
@@ -222,6 +238,10 @@ struct Writer<'a> {
     whole: Option<&'a BTreeSet<usize>>,
     /// Whether loops may run on a device.
     device: bool,
+    /// Whether loops are printed for many messages at once.
+    many: bool,
+    /// Whether kernels that do not come again are short, not fast.
+    brief: bool,
 }
 
 /// Names in the kernels of an automaton and in its loops.
@@ -295,13 +315,40 @@ impl Writer<'_> {
 
     /// The effects of a kernel that leads from a state to another as statements.
     fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> String {
+        if self.brief
+            && !self.comes_again(from, to)
+            && let Some(short) = self.short_statements(effects, depth)
+        {
+            return short;
+        }
         match self.brevity.rolled(effects, from, to) {
             Some(rolled) => {
                 let Rolled { graph, objects, effects, .. } = &*rolled;
                 kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
-            None => self.statements(effects, Vec::new(), depth),
+            None => match parts_shifted(&self.automaton.graph, effects) {
+                Some((graph, effects)) => {
+                    kernel::statements(&graph, &self.automaton.objects, &effects, &self.names(Vec::new()), depth)
+                }
+                None => self.statements(effects, Vec::new(), depth),
+            },
         }
+    }
+
+    /// Whether kernels lead back from a state to the one before it: at once, or by one other.
+    fn comes_again(&self, from: usize, to: usize) -> bool {
+        let mut found = from == to;
+        self.automaton.states[to].step.kernels(&mut |_, target| found |= target == from);
+        found
+    }
+
+    /// The effects of a kernel as statements that are short, not fast, where that makes a difference.
+    fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<String> {
+        let Automaton { graph, objects, .. } = self.automaton;
+        let shifted = parts_shifted(graph, effects);
+        let (graph, effects) = shifted.as_ref().map_or((graph, effects), |(graph, effects)| (graph, effects));
+        let Rolled { graph, objects, effects, .. } = rolled_rounds(graph, objects, effects, Aim::Brevity)?;
+        Some(kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth))
     }
 
     /// Tables of all kernels; loops have their own.

@@ -397,7 +397,10 @@ static void {prefix}_any_clear(void *context) {{
         let streams = self.streams(many);
         text.push_str(&streams);
         let whole = if has_whole { format!("{prefix}_any_whole") } else { "NULL".to_owned() };
-        let streams = if streams.is_empty() { "NULL".to_owned() } else { format!("{prefix}_any_streams") };
+        // Not in the table: linkers drop the code for many messages where nobody asks for it by its name.
+        if !streams.is_empty() {
+            let _ = write!(text, "#define {prefix}_streams {prefix}_any_streams\n\n");
+        }
         let _ = write!(
             text,
             "static void {prefix}_any_inspect(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{
@@ -434,7 +437,6 @@ const struct headrace_network {prefix}_network = {{
     .firings = {prefix}_any_firings,
     .control = {prefix}_any_control,
     .stream = {prefix}_any_stream,
-    .streams = {streams},
     .help = {prefix}_any_help,
     .whole = {whole},
     .copy = {prefix}_any_copy

@@ -260,7 +260,14 @@ impl Writer<'_> {
             };
             let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| writes(port)).collect();
             let faster = |functions: &mut KernelFunctions, name: &str| self.faster(kernel, &part, name, functions);
-            text.push_str(&functions.placed(self, statements, &ports, &inside, faster));
+            // Where the machine has something faster the statements are for others, which need not have them in full.
+            let short = || {
+                let writer = self.in_context();
+                let mut statements = String::new();
+                writer.pointers(&part, None, depth + 1, &mut statements);
+                writer.short_statements(&part, depth + 1).map(|body| statements + &body)
+            };
+            text.push_str(&functions.placed(self, statements, &ports, &inside, faster, short));
         }
         let _ = writeln!(text, "{pad}}}");
         for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {

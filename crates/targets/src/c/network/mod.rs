@@ -507,7 +507,7 @@ impl Writer<'_> {
             "static const struct headrace_control *{prefix}_any_control(const void *context) {{\n{control}}}\n\n"
         ));
         text.push_str(&format!(
-            "const struct headrace_network {prefix}_network = {{\n    {}, sizeof(struct {prefix}), _Alignof(struct {prefix}),\n    {prefix}_any_init, {prefix}_any_write, {prefix}_any_read, {prefix}_any_run, {prefix}_any_clear,\n    {prefix}_any_inspect, {prefix}_any_firings, {prefix}_any_control, NULL, NULL, NULL, NULL, NULL\n}};\n",
+            "const struct headrace_network {prefix}_network = {{\n    {}, sizeof(struct {prefix}), _Alignof(struct {prefix}),\n    {prefix}_any_init, {prefix}_any_write, {prefix}_any_read, {prefix}_any_run, {prefix}_any_clear,\n    {prefix}_any_inspect, {prefix}_any_firings, {prefix}_any_control, NULL, NULL, NULL, NULL\n}};\n",
             ctype::text_literal(&self.network.name)
         ));
         definitions.push_str(&text);

@@ -150,7 +150,7 @@ pub(crate) fn of_operations(
     let n_answers = |position| answers.iter().filter(|answer| answer.operation == position).count();
     let any_many = operations.iter().enumerate().any(|(position, (spec, _))| {
         let n = n_answers(position);
-        n > 0 && of_many(&operation_prefix(name, spec), spec, n).is_some()
+        n > 0 && of_many(&operation_prefix(spec), spec, n).is_some()
     });
     if any_many {
         text.push_str(answers_of_many::HARNESS);
@@ -158,7 +158,7 @@ pub(crate) fn of_operations(
     let mut tested = Vec::new();
     let mut above_long = device.as_ref().map(|device| device.above_long);
     for (position, (spec, _)) in operations.iter().enumerate() {
-        let op = operation_prefix(name, spec);
+        let op = operation_prefix(spec);
         let mine: Vec<(usize, &KnownAnswer)> =
             answers.iter().enumerate().filter(|(_, answer)| answer.operation == position).collect();
         if mine.is_empty() {
@@ -277,7 +277,7 @@ pub(crate) fn of_operations(
             text.push_str(&many);
             tested.push(format!("test_{op}_many();"));
         }
-        tested.push(format!("report(\"{}\");", spec.name));
+        tested.push(format!("report(\"{}\");", spec.own_name()));
     }
     text.push_str("\nint main(void) {\n");
     if !has_answers {

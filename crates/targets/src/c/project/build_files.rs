@@ -99,7 +99,7 @@ libNAME-freestanding.a: $(CORE)
 
 %.core.o: %.c $(HEADERS)
 \t$(CC) -ffreestanding -nostdinc -isystem $(shell $(CC) -print-file-name=include) \\
-\t    -std=c11 -Wall -Wextra -Werror -Isrc $(CFLAGS) -c $< -o $@
+\t    -std=c11 -Wall -Wextra -Werror -Isrc $(SECTIONS) $(CFLAGS) -c $< -o $@
 ";
 
 /// The same for CMake: the library itself is the core.
@@ -119,6 +119,13 @@ library of the compiler (`-lgcc`), where processors lack an operation. There is 
 system call and nothing that is started before `main`. `CC=arm-none-eabi-gcc CFLAGS='-Os -mcpu=cortex-m4'` compiles it for
 another processor; on x86-64 it takes no vector instructions, on AArch64 `CFLAGS=-mgeneral-regs-only` leaves them out.
 ";
+
+/// The headers of parameter sets beside that of the project.
+fn set_headers<'h>(name: &str, headers: &'h [String]) -> impl Iterator<Item = &'h String> {
+    let own = format!("src/{name}.h");
+    let shipped = |path: &str| path.starts_with("src/headrace") || path.ends_with("_network.h") || path.ends_with("_networks.h");
+    headers.iter().filter(move |path| **path != own && !shipped(path))
+}
 
 impl Parts<'_> {
     fn cmake(&self) -> String {
@@ -143,6 +150,10 @@ include(CTest)
 
 {modules}add_library({name} {sources}{module_objects})
 set_target_properties({name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
+if(CMAKE_C_COMPILER_ID MATCHES \"GNU|Clang\")
+  # Linkers drop what a program does not call (-Wl,--gc-sections).
+  target_compile_options({name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffunction-sections> $<$<COMPILE_LANGUAGE:C>:-fdata-sections>)
+endif()
 target_include_directories({name} PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/src> $<INSTALL_INTERFACE:${{CMAKE_INSTALL_INCLUDEDIR}}/{name}>)
 {core}find_library(MATH_LIBRARY m)
 if(MATH_LIBRARY)
@@ -227,7 +238,9 @@ Cflags: -I${{includedir}}
         };
         format!(
             "{made}{first}CFLAGS ?= -O3
-ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(CFLAGS)
+# A section for each function: linkers drop what a program does not call (-Wl,--gc-sections).
+SECTIONS = -ffunction-sections -fdata-sections
+ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(SECTIONS) $(CFLAGS)
 OBJECTS = {objects}
 HEADERS = {headers}
 {core}
@@ -264,7 +277,7 @@ clean:
     }
 
     fn readme(&self, command: &str, about: &str) -> String {
-        let Parts { name, modules, threads, device, .. } = *self;
+        let Parts { name, headers, modules, threads, device, .. } = *self;
         let modules = if modules.is_empty() { "" } else { README_MODULES };
         let helpers = if threads {
             "\n`headrace_helpers.c` has POSIX threads for those who want to hand them to long messages; everything else does without it.\n"
@@ -273,6 +286,11 @@ clean:
         };
         let freestanding = if self.has_core() { README_FREESTANDING.replace("NAME", name) } else { String::new() };
         let (needs, about_device) = (device.needs(), device.readme());
+        let sets: Vec<String> = set_headers(name, headers).map(|path| format!("`{path}`")).collect();
+        let documented = match &sets[..] {
+            [] => format!("`src/{name}.h` documents every function."),
+            sets => format!("`src/{name}.h` includes\n{}, which document every function.", sets.join(", ")),
+        };
         format!(
         "# {name}
 
@@ -289,7 +307,8 @@ cmake -B build && cmake --build build && ctest --test-dir build
 depends on a secret: those of a variant that is declared constant-time are none.
 
 `cmake --install build --prefix P` installs the library, its headers, a CMake package (`find_package({name})`, target
-`{name}::{name}`) and a file for pkg-config. `src/{name}.h` documents every function.
+`{name}::{name}`) and a file for pkg-config. {documented}
+Each function is in a section of its own: `-Wl,--gc-sections` leaves out of a program what it does not call.
 "
     )
     }

@@ -1,8 +1,8 @@
 //! Ready-to-build projects in C: what is printed for a network, with build files, a test and a README around it, and for a
 //! primitive of the library the interface that its users expect.
 //!
-//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of a parameter set in the functions that its
-//! shape asks for, with a test on the set's known answers (`shape` prints the interface, `answers` the test).
+//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of parameter sets in the functions that their
+//! shapes ask for, with a test on known answers (`shape` prints the interface, `answers` the test).
 
 pub(crate) mod answers;
 mod answers_of_many;
@@ -66,7 +66,7 @@ pub fn of_network(
     Ok(files)
 }
 
-/// A project for operations of one parameter set, each with its network. Operations that have no
+/// A project for operations of parameter sets, each with its network. Operations that have no
 /// interface in C must be left out; [`is_supported`] says which. They are compiled on all processors; `told` is called
 /// after each, with the reason where it was to be fused and is not.
 ///
@@ -85,13 +85,11 @@ pub fn of_operations(
         return small::of_operations(name, title, operations, answers, options, fills.as_ref(), told);
     }
     let name = identifier(name);
-    let prefix = |spec: &OperationSpec| network_prefix(&name, spec);
-    let behind = |spec: &OperationSpec, network: &Network| shape::source(&name, spec, network);
-    let Networks { mut files, on_device } = networks(operations, options, told, &prefix, &behind)?;
+    let Networks { mut files, on_device } = networks(operations, options, told, &network_prefix, &shape::source)?;
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
-    files.insert(format!("src/{name}.h"), shape::header(&head, &name, title, operations).into_bytes());
+    add_headers(&mut files, &head, &name, title, operations);
     let test = answers::of_operations(
         &head,
         &name,
@@ -100,7 +98,7 @@ pub fn of_operations(
         if options.device.is_some() { answers::Kind::OnDevice } else { answers::Kind::Plain },
     );
     files.insert("test/test.c".into(), test.into_bytes());
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let kernels = options.device.map_or(String::new(), |dialect| format!(", with kernels in {}", dialect.name()));
     let mut about = format!("{title}: {} in C{kernels}.", listed.join(", "));
     if !on_device.is_empty() {
@@ -151,7 +149,7 @@ pub(crate) fn networks(
                 add_kernels(&mut emission, options);
                 printed
                     .on_device
-                    .extend(options.device.map(|_| format!("* `{}`: {}", spec.name, runs_there(&emission))));
+                    .extend(options.device.map(|_| format!("* `{}`: {}", spec.own_name(), runs_there(&emission))));
                 printed.files.extend(in_source_folder(emission.files));
             }
             Err(found) => problems.extend(found),
@@ -188,6 +186,18 @@ pub(crate) fn in_source_folder(files: Files) -> Files {
     files.into_iter().map(|(path, bytes)| (format!("src/{path}"), bytes)).collect()
 }
 
+/// Adds the headers that users of a project include.
+pub(crate) fn add_headers(
+    files: &mut Files,
+    head: &str,
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+) {
+    let headers = shape::headers(head, name, title, operations);
+    files.extend(headers.into_iter().map(|(name, text)| (format!("src/{name}.h"), text.into_bytes())));
+}
+
 /// A name as C takes it.
 pub(crate) fn identifier(name: &str) -> String {
     let replaced = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
@@ -200,12 +210,12 @@ pub fn set_name(set: &str) -> String {
     identifier(set)
 }
 
-/// The prefix of the functions of an operation; `name` is that of its set in C ([`set_name`]).
-pub fn operation_prefix(name: &str, spec: &OperationSpec) -> String {
-    format!("{name}_{}", identifier(&spec.name))
+/// The prefix of the functions of an operation.
+pub fn operation_prefix(spec: &OperationSpec) -> String {
+    format!("{}_{}", set_name(&spec.set), identifier(&spec.name))
 }
 
 /// The prefix of the network of an operation.
-pub(crate) fn network_prefix(name: &str, spec: &OperationSpec) -> String {
-    format!("{}_network", operation_prefix(name, spec))
+pub(crate) fn network_prefix(spec: &OperationSpec) -> String {
+    format!("{}_network", operation_prefix(spec))
 }

@@ -7,7 +7,7 @@
 //! `runtime/c/headrace_message.c` and, for a whole message, `runtime/c/headrace_whole.h`; what is printed here is a table
 //! of the ports and thin functions with the parameters that the operation has.
 
-use super::{network_prefix, operation_prefix};
+use super::{network_prefix, operation_prefix, set_name};
 pub(super) use crate::operation::{Function, Parameter, STRINGS, functions, parameters, streams, withholds};
 use crate::operation::{Lengths, Operation};
 use headrace_ir::Network;
@@ -16,11 +16,45 @@ use headrace_library::catalog::OperationSpec;
 use headrace_library::sizes::Sizes;
 use std::fmt::Write as _;
 
-pub(crate) fn header(head: &str, name: &str, title: &str, operations: &[(&OperationSpec, &Network)]) -> String {
-    header_of(head, name, title, operations, None)
+/// The headers of a project, by their names without the ending: one for each parameter set, and that of the project, which
+/// includes them all, unless it is that of its only set.
+pub(crate) fn headers(
+    head: &str,
+    name: &str,
+    title: &str,
+    operations: &[(&OperationSpec, &Network)],
+) -> Vec<(String, String)> {
+    let mut of_sets: Vec<(String, Vec<(&OperationSpec, &Network)>)> = Vec::new();
+    for &(spec, network) in operations {
+        let set = set_name(&spec.set);
+        match of_sets.iter_mut().find(|(other, _)| *other == set) {
+            Some((_, listed)) => listed.push((spec, network)),
+            None => of_sets.push((set, vec![(spec, network)])),
+        }
+    }
+    let whole = match &of_sets[..] {
+        [(only, _)] if only == name => None,
+        _ => Some((name.to_owned(), includes(head, name, title, of_sets.iter().map(|(set, _)| set.as_str())))),
+    };
+    let of_sets = of_sets.into_iter().map(|(set, operations)| {
+        let own = operations.first().map(|(spec, _)| format!("{}, {}", spec.title, spec.set));
+        let title = own.filter(|_| whole.is_some()).unwrap_or_else(|| title.to_owned());
+        let text = header_of(head, &set, &title, &operations, None);
+        (set, text)
+    });
+    let of_sets: Vec<(String, String)> = of_sets.collect();
+    whole.into_iter().chain(of_sets).collect()
 }
 
-/// The same for microcontrollers, where messages go one by one and without helpers, with the contexts of their networks.
+/// A header that includes others.
+fn includes<'s>(head: &str, name: &str, title: &str, others: impl Iterator<Item = &'s str>) -> String {
+    let guard = format!("{}_H", name.to_uppercase());
+    let listed: String = others.map(|other| format!("#include \"{other}.h\"\n")).collect();
+    format!("{head}/* {}. */\n#ifndef {guard}\n#define {guard}\n\n{listed}\n#endif\n", comment(title))
+}
+
+/// The header of a project for microcontrollers, where messages go one by one and without helpers, with the contexts of
+/// their networks.
 pub(super) fn small_header(
     head: &str,
     name: &str,
@@ -31,6 +65,7 @@ pub(super) fn small_header(
     header_of(head, name, title, operations, Some(contexts))
 }
 
+/// The header of some operations.
 fn header_of(
     head: &str,
     name: &str,
@@ -47,14 +82,14 @@ fn header_of(
         Some(_) => drop(writeln!(text, "#include \"{name}_networks.h\"")),
         None => {
             for (spec, _) in operations {
-                let _ = writeln!(text, "#include \"{}.h\"", network_prefix(name, spec));
+                let _ = writeln!(text, "#include \"{}.h\"", network_prefix(spec));
             }
         }
     }
     text.push_str("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (at, (spec, network)) in operations.iter().enumerate() {
-        let op = operation_prefix(name, spec);
-        let own = network_prefix(name, spec);
+        let op = operation_prefix(spec);
+        let own = network_prefix(spec);
         let _ = write!(
             text,
             "\n/* --- {op}: {} --- */\n\n/* A context. It may hold secrets until `{op}_clear`. */\nstruct {op}_context {{\n    \
@@ -272,10 +307,15 @@ fn prototype_of_many(spec: &OperationSpec, op: &str) -> String {
 }
 
 /// The functions of an operation, to be put behind its network.
-pub(crate) fn source(name: &str, spec: &OperationSpec, network: &Network) -> String {
-    let mut text = format!("\n#include \"{name}.h\"\n#include \"headrace_whole.h\"\n");
-    let op = operation_prefix(name, spec);
-    table(&mut text, "static ", name, &op, spec, network);
+pub(crate) fn source(spec: &OperationSpec, network: &Network) -> String {
+    let set = set_name(&spec.set);
+    let mut text = format!("\n#include \"{set}.h\"\n#include \"headrace_whole.h\"\n");
+    let op = operation_prefix(spec);
+    if functions(spec).contains(&Function::Many) {
+        let streams = format!("{}_streams", network_prefix(spec));
+        let _ = write!(text, "#ifndef {streams}\n#define {streams} NULL\n#endif\n");
+    }
+    table(&mut text, "static ", &op, spec, network);
     for function in functions(spec) {
         body(&mut text, &op, spec, function);
     }
@@ -290,11 +330,11 @@ pub(crate) fn source(name: &str, spec: &OperationSpec, network: &Network) -> Str
 }
 
 /// The table of an operation alone, for those who handle many by the functions of `headrace_message.h`.
-pub(crate) fn described(name: &str, spec: &OperationSpec, network: &Network) -> String {
-    let op = operation_prefix(name, spec);
+pub(crate) fn described(spec: &OperationSpec, network: &Network) -> String {
+    let op = operation_prefix(spec);
     let mut text =
         format!("\n#include \"headrace_message.h\"\n\nextern const struct headrace_operation {op}_operation;\n");
-    table(&mut text, "", name, &op, spec, network);
+    table(&mut text, "", &op, spec, network);
     text
 }
 
@@ -304,7 +344,7 @@ pub(crate) fn constant(role: &str) -> String {
 }
 
 /// The table that says which ports an operation has.
-fn table(text: &mut String, storage: &str, name: &str, op: &str, spec: &OperationSpec, network: &Network) {
+fn table(text: &mut String, storage: &str, op: &str, spec: &OperationSpec, network: &Network) {
     let operation = Operation::of(spec, network);
     let number = |port: Option<usize>| port.map_or("HEADRACE_NO_PORT".into(), |port| port.to_string());
     let mut strings = String::new();
@@ -332,7 +372,7 @@ fn table(text: &mut String, storage: &str, name: &str, op: &str, spec: &Operatio
         "\n{storage}const struct headrace_operation {op}_operation = {{\n    .network = &{}_network,\n    .strings =\n        {{\n{strings}        }},\n    .roles = {},\n    \
          .rekey = {},\n    .decrypt = {},\n    .reseed = {},\n    .blocks = {},\n    .verified = {},\n    .most_words = {}u,\n    .block_bytes = {},\n    .decrypts = {},\n    \
          .single_chunk = {},\n    .withholds = {},\n}};\n",
-        network_prefix(name, spec),
+        network_prefix(spec),
         if roles.is_empty() { "0".into() } else { roles.join(" | ") },
         number(operation.rekey),
         number(operation.decrypt),
@@ -396,7 +436,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
         Function::Message => whole("hr_message_whole"),
         Function::Helped => whole("headrace_message_helped"),
         Function::Many => format!(
-            "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return hr_message_many(&{op}_operation, all, strings, rooms, results);\n",
+            "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return hr_message_many(&{op}_operation, {op}_network_streams, all, strings, rooms, results);\n",
             array("room", "rooms", &rooms)
         ),
     };

@@ -34,7 +34,7 @@ pub fn stacks(files: &Files) -> Vec<String> {
     lines.map(|line| line.trim_start_matches("* ").to_owned()).collect()
 }
 
-/// A project for operations of one parameter set, each with its network.
+/// A project for operations of parameter sets, each with its network.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub(super) fn of_operations(
         .zip(&described)
         .zip(found)
         .map(|((((spec, _), network), operation), fills)| small::Member {
-            prefix: network_prefix(&name, spec),
+            prefix: network_prefix(spec),
             network,
             fills,
             ports: ports(network, operation),
@@ -94,15 +94,15 @@ pub(super) fn of_operations(
     let mut stacks = Vec::new();
     for (((spec, _), operation), member) in operations.iter().zip(described).zip(&printed.members) {
         let writer = Writer {
-            op: operation_prefix(&name, spec),
-            prefix: network_prefix(&name, spec),
+            op: operation_prefix(spec),
+            prefix: network_prefix(spec),
             context: &member.context,
             spec,
             operation,
             fifos: &member.fifos,
         };
         functions.push_str(&writer.functions());
-        stacks.push(format!("* `{}`: {} {STACK}", spec.name, member.flow_bytes));
+        stacks.push(format!("* `{}`: {} {STACK}", spec.own_name(), member.flow_bytes));
     }
     let guard = format!("{}_NETWORKS_H", name.to_uppercase());
     let header = format!(
@@ -123,7 +123,7 @@ pub(super) fn of_operations(
     files.insert(format!("src/{name}.h"), header.into_bytes());
     let test = answers::of_operations(&head, &name, operations, known, answers::Kind::Small);
     files.insert("test/test.c".into(), test.into_bytes());
-    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.name)).collect();
+    let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!(
         "{title}: {} in C for microcontrollers. Functions that a program does not call take nothing where it is compiled with\n`-Os -ffunction-sections -fdata-sections` and linked with `--gc-sections`. What a call needs beside its context and what\ncompilers keep of variables:\n\n{}\n\n",
         listed.join(", "),

@@ -41,7 +41,7 @@ impl Progress {
     /// Tells that so much is done.
     pub fn tell(&mut self, done: u64) {
         if !self.terminal.interactive {
-            if self.unit == Unit::Steps && self.total > 0 && self.line.elapsed() >= BETWEEN_LINES {
+            if self.unit == Unit::Steps && done < self.total && self.line.elapsed() >= BETWEEN_LINES {
                 self.line = Instant::now();
                 self.terminal.note(&format!("{done} of {} done", self.total));
             }

@@ -3,7 +3,9 @@
 //! The interface of operations, its test and the build files are those of the C target: only the networks are not in C.
 
 use super::{glue, module};
-use crate::c::project::{MESSAGES, add_headers, answers, build_files, head, identifier, in_source_folder, network_prefix, shape};
+use crate::c::project::{
+    MESSAGES, add_headers, answers, build_files, head, identifier, in_source_folder, network_prefix, shape,
+};
 use crate::c::{Options, RUNTIME, prefix_for};
 use crate::project::{
     COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,

@@ -88,14 +88,7 @@ pub fn of_operations(
 ) -> Result<Files, Vec<Diagnostic>> {
     // A provider gets one message at a time, and has operations by the dozen: how fast they are is up to their loops.
     let own = Options { many: false, brief: true, ..options.clone() };
-    let mut files = networks(
-        operations,
-        &own,
-        told,
-        &crate::c::project::network_prefix,
-        &|spec, network| shape::described(spec, network),
-    )?
-    .files;
+    let mut files = networks(operations, &own, told, &crate::c::project::network_prefix, &shape::described)?.files;
     let of_messages = MESSAGES.iter().filter(|(path, _)| !path.contains("helpers"));
     files.extend(of_messages.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(RUNTIME.map(|(path, text)| (format!("src/{path}"), text.as_bytes().to_vec())));

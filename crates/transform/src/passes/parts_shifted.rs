@@ -136,8 +136,8 @@ fn is_end(graph: &Graph, piece: NodeId, whole: NodeId, upper: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::evaluate::{Environment, values};
     use crate::kernel::ObjectId;
+    use crate::kernel::evaluate::{Environment, values};
 
     struct Words;
 

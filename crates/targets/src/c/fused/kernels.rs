@@ -157,7 +157,7 @@ impl KernelFunctions {
                 let short = short().map(|statements| with_own_names(&statements, &writer.automaton.objects));
                 match short.filter(|short| short.len() < body.len() / 2) {
                     Some(short) => {
-                        let _ = write!(first, "{short}#else\n");
+                        let _ = writeln!(first, "{short}#else");
                         ending = "#endif\n";
                     }
                     None => first.push_str("#endif\n"),

@@ -122,10 +122,9 @@ impl Writer<'_> {
         }
         let declared = match used.is_empty() {
             true => String::new(),
-            false => format!(
-                "    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[s->state]];\n",
-                tokens.ty()
-            ),
+            false => {
+                format!("    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[s->state]];\n", tokens.ty())
+            }
         };
         let _ = write!(
             text,

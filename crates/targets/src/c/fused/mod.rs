@@ -62,6 +62,7 @@ use headrace_transform::control::{Automaton, Brevity, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
 use headrace_transform::passes::parts_shifted::parts_shifted;
 use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
+use rustc_hash::FxHashMap;
 use states::PrintedStates;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -172,6 +173,7 @@ fn print(
     let scheduled = super::network::print(network, &inner, &behind, places, diagnostics);
     let trials = options.trials.as_deref();
     let brevity = Brevity::of(automaton, None);
+    let short = RefCell::default();
     let writer = Writer {
         network,
         automaton,
@@ -185,6 +187,7 @@ fn print(
         device: options.device.is_some(),
         many: options.many,
         brief: options.brief,
+        short: &short,
     };
     let mut declarations = scheduled.declarations;
     declarations.push_str(&writer.context());
@@ -242,6 +245,8 @@ struct Writer<'a> {
     many: bool,
     /// Whether kernels that do not come again are short, not fast.
     brief: bool,
+    /// Short statements of effects: many states have the same.
+    short: &'a RefCell<FxHashMap<Vec<Effect>, Option<String>>>,
 }
 
 /// Names in the kernels of an automaton and in its loops.
@@ -345,10 +350,20 @@ impl Writer<'_> {
     /// The effects of a kernel as statements that are short, not fast, where that makes a difference.
     fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<String> {
         let Automaton { graph, objects, .. } = self.automaton;
+        if let Some(known) = self.short.borrow().get(effects) {
+            return known.clone();
+        }
         let shifted = parts_shifted(graph, effects);
-        let (graph, effects) = shifted.as_ref().map_or((graph, effects), |(graph, effects)| (graph, effects));
-        let Rolled { graph, objects, effects, .. } = rolled_rounds(graph, objects, effects, Aim::Brevity)?;
-        Some(kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth))
+        let (graph, moved) = shifted.as_ref().map_or((graph, effects), |(graph, effects)| (graph, effects));
+        // What goes on far is shorter in registers now and then.
+        let aims = [Aim::Brevity, Aim::Registers { n_indexed: objects.len() }];
+        let texts = aims.into_iter().filter_map(|aim| {
+            let Rolled { graph, objects, effects, .. } = rolled_rounds(graph, objects, moved, aim)?;
+            Some(kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth))
+        });
+        let shortest = texts.min_by_key(String::len);
+        self.short.borrow_mut().insert(effects.to_vec(), shortest.clone());
+        shortest
     }
 
     /// Tables of all kernels; loops have their own.

@@ -181,6 +181,7 @@ impl Counting<'_> {
             network: self.writer.network,
             places: self.writer.places,
             tables: self.tables.clone(),
+            above: None,
             asked: vec![target.to_owned()],
         };
         statements(self.graph, &self.writer.automaton.objects, effects, &names, 4)

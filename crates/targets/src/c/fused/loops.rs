@@ -362,7 +362,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn loop_names(&self, tables: String) -> KernelNames<'_> {
-        KernelNames { network: self.network, places: self.places, tables, asked: Vec::new() }
+        KernelNames { network: self.network, places: self.places, tables, above: None, asked: Vec::new() }
     }
 
     /// The ways to run a loop, the fastest first, and last one that always works unless it is very long: there may be none.

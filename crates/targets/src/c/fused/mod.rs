@@ -255,6 +255,8 @@ struct KernelNames<'a> {
     places: &'a RefCell<PlaceTable>,
     /// Beginning of the names of tables.
     tables: String,
+    /// Those that alone stand above all functions, where others are in the functions that use them.
+    above: Option<Vec<TableId>>,
     /// What is done with values that the printer asks for, by their numbers.
     asked: Vec<String>,
 }
@@ -294,13 +296,15 @@ impl Names for KernelNames<'_> {
     }
 
     fn table(&self, table: TableId) -> String {
-        format!("{}_{}", self.tables, table.0)
+        let inside = self.above.as_ref().is_some_and(|above| !above.contains(&table));
+        format!("{}_{}", if inside { "table" } else { &self.tables }, table.0)
     }
 }
 
 impl Writer<'_> {
     fn names(&self, asked: Vec<String>) -> KernelNames<'_> {
-        KernelNames { network: self.network, places: self.places, tables: format!("{}_table", self.prefix), asked }
+        let tables = format!("{}_table", self.prefix);
+        KernelNames { network: self.network, places: self.places, tables, above: None, asked }
     }
 
     /// A list of effects as statements, with values that are asked for after them.
@@ -355,11 +359,15 @@ impl Writer<'_> {
         }
         let shifted = parts_shifted(graph, effects);
         let (graph, moved) = shifted.as_ref().map_or((graph, effects), |(graph, effects)| (graph, effects));
+        let above = kernel::used_tables(graph, &Effect::roots(moved));
         // What goes on far is shorter in registers now and then.
         let aims = [Aim::Brevity, Aim::Registers { n_indexed: objects.len() }];
         let texts = aims.into_iter().filter_map(|aim| {
             let Rolled { graph, objects, effects, .. } = rolled_rounds(graph, objects, moved, aim)?;
-            Some(kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth))
+            // Rounds may have tables that kernels do not have.
+            let names = KernelNames { above: Some(above.clone()), ..self.names(Vec::new()) };
+            let tables = kernel::tables_but(&graph, &Effect::roots(&effects), &names, &above);
+            Some(tables + &kernel::statements(&graph, &objects, &effects, &names, depth))
         });
         let shortest = texts.min_by_key(String::len);
         self.short.borrow_mut().insert(effects.to_vec(), shortest.clone());

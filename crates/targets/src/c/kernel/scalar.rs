@@ -2,7 +2,7 @@
 
 use super::expression::{Expressions, copy_name, literal, loaded_name, word, word_type};
 use super::{Names, Outside};
-use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op};
+use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId};
 use headrace_transform::statements::{Order, Ordered, Place, Statement, Write, ordered};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
@@ -25,6 +25,11 @@ pub(super) fn as_element(width: u32, value: &str) -> String {
 
 /// Definitions of the tables that the roots need.
 pub fn tables(graph: &Graph, roots: &[NodeId], names: &dyn Names) -> String {
+    tables_but(graph, roots, names, &[])
+}
+
+/// The tables that the roots need, in the order of their numbers.
+pub fn used_tables(graph: &Graph, roots: &[NodeId]) -> Vec<TableId> {
     let used = graph.reachable(roots.iter().copied()).into_iter().filter_map(|id| match graph.op(id) {
         Op::Lookup(table, _) => Some(*table),
         _ => None,
@@ -32,8 +37,13 @@ pub fn tables(graph: &Graph, roots: &[NodeId], names: &dyn Names) -> String {
     let mut used: Vec<_> = used.collect();
     used.sort_unstable_by_key(|table| table.0);
     used.dedup();
+    used
+}
+
+/// Definitions of the tables that the roots need, but for some.
+pub fn tables_but(graph: &Graph, roots: &[NodeId], names: &dyn Names, some: &[TableId]) -> String {
     let mut text = String::new();
-    for id in used {
+    for id in used_tables(graph, roots).into_iter().filter(|id| !some.contains(id)) {
         let table = graph.table(id);
         let _ = write!(
             text,

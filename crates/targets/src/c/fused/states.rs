@@ -96,8 +96,9 @@ impl Writer<'_> {
                 self.step(&state.step, place, &[], &mut functions, &mut text);
                 text.push_str("        }\n");
             }
-            text.push_str(
-                "    default:\n        break;\n    }\nother:\n    *max_kernels = budget;\n    return HR_OTHER;\nleft:\nfull:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}\n\n",
+            let _ = write!(
+                text,
+                "    default:\n        break;\n    }}\nother:\n    *max_kernels = budget;\n    return HR_OTHER;\nleave:\n    {prefix}_leave(s);\nfull:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}}\n\n"
             );
             let _ = writeln!(
                 chosen,
@@ -154,10 +155,7 @@ impl Writer<'_> {
             }
             // Whoever finds the state goes on from there.
             Step::Leave if self.whole.is_some() => place.stop(text, "full"),
-            Step::Leave => {
-                let _ =
-                    writeln!(text, "{pad}s->state = {};\n{pad}{}_leave(s);\n{pad}goto left;", place.state, self.prefix);
-            }
+            Step::Leave => place.stop(text, "leave"),
         }
     }
 

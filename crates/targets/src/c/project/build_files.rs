@@ -123,7 +123,8 @@ another processor; on x86-64 it takes no vector instructions, on AArch64 `CFLAGS
 /// The headers of parameter sets beside that of the project.
 fn set_headers<'h>(name: &str, headers: &'h [String]) -> impl Iterator<Item = &'h String> {
     let own = format!("src/{name}.h");
-    let shipped = |path: &str| path.starts_with("src/headrace") || path.ends_with("_network.h") || path.ends_with("_networks.h");
+    let shipped =
+        |path: &str| path.starts_with("src/headrace") || path.ends_with("_network.h") || path.ends_with("_networks.h");
     headers.iter().filter(move |path| **path != own && !shipped(path))
 }
 

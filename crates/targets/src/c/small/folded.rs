@@ -109,7 +109,8 @@ const IN_A_ROW: u64 = 4;
 /// of the pass, which is much more work where that is not known. `bits` says how many the elements of a variable have.
 pub(in crate::c) fn is_unrolled(variable: usize, passes: u64, body: &[Stmt], bits: &dyn Fn(Root) -> u32) -> bool {
     let [Stmt { kind: StmtKind::Assign(place, value), .. }] = body else { return false };
-    passes <= 8 && operations(value) + place.indices.len() <= 8 && shifts_by(value, variable) && reads_wide(value, bits)
+    let grows = bits(place.root) > WORD_BITS && reads_wide(value, bits);
+    grows && passes <= 8 && operations(value) + place.indices.len() <= 8 && shifts_by(value, variable)
 }
 
 /// Bits of a word of the machines that small programs are for.

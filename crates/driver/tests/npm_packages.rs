@@ -50,7 +50,7 @@ fn several_sets_are_one_package() {
         assert!(passed(&said) >= 5, "{said}");
     }
     let index = std::fs::read_to_string(folder.path().join("projects/aes128-ccm/index.js")).expect("it has an index");
-    assert!(index.contains("export { Sha256Hash } from './src/sha256_hash.js';"), "{index}");
+    assert!(index.contains("export { Sha256Hash, sha256 } from './src/sha256_hash.js';"), "{index}");
 }
 
 #[test]

@@ -106,10 +106,10 @@ fn constant_time_aes_is_small() {
 #[test]
 fn chacha20_poly1305_is_small() {
     let place = built(&["chacha20-poly1305"]);
-    within(sizes(place.path(), "uses_chacha20_poly1305.c", &["context"], &[]), 5888, 500);
+    within(sizes(place.path(), "uses_chacha20_poly1305.c", &["context"], &[]), 6272, 500);
     // Decryption shares what is the same.
     let both = sizes(place.path(), "uses_chacha20_poly1305.c", &["context", "back"], &["-DDECRYPTS"]);
-    within(both, 7936, 1000);
+    within(both, 8448, 1000);
 }
 
 #[test]

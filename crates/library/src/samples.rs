@@ -413,6 +413,25 @@ mod tests {
     }
 
     #[test]
+    fn pieces_are_of_a_length_and_end_in_what_is_left_or_in_nothing() {
+        let cuts = |then_nothing| Cuts::Pieces { first: 3, each: 4, then_nothing };
+        assert_eq!(cuts(false).ends(12), [3, 7, 11]);
+        assert_eq!(cuts(true).ends(12), [3, 7, 11, 12]);
+        assert_eq!(cuts(false).ends(3), [] as [u64; 0]);
+        assert_eq!(Cuts::None.ends(12), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn texts_cut_by_chance_end_at_every_place_in_a_block() {
+        let block = 16;
+        let all = (0..MOST_ANYWHERE).flat_map(|number| Cuts::Anywhere { number, most: 40, block }.ends(100));
+        let places: std::collections::BTreeSet<u64> = all.map(|end| end % block).collect();
+        assert_eq!(places.len() as u64, block);
+        let ends = Cuts::Anywhere { number: 2, most: 40, block }.ends(100);
+        assert!(ends.is_sorted() && ends.last() == Some(&100));
+    }
+
+    #[test]
     fn tags_come_with_their_messages_and_after_them() {
         let library = library_with(&[]);
         let verifying = library.operations().iter().find_map(|spec| Some((spec, spec.input(Role::TagIn)?)));

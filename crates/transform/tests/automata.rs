@@ -6,6 +6,7 @@ use headrace_engine::{CollectingHost, Engine};
 use headrace_frontend::{Session, Top, elaborate};
 use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
 use headrace_transform::control::{
     Automaton, Brevity, CountedLoop, Limits, Next, Round, Rounds, Sample, Step, Trips, Update, automaton_of,
@@ -222,15 +223,30 @@ fn explored(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
     explored_variant(set, operation, None)
 }
 
+/// The same with messages in pieces.
+fn explored_in_pieces(set: &str, operation: &str) -> (Network, Vec<Sample>, Automaton) {
+    explored_on(set, operation, None, |spec, ports| samples::streams(spec, ports.iter().copied()))
+}
+
 /// The same of a variant.
 fn explored_variant(set: &str, operation: &str, variant: Option<&str>) -> (Network, Vec<Sample>, Automaton) {
+    explored_on(set, operation, variant, |spec, ports| samples::plain_streams(spec, ports.iter().copied()))
+}
+
+fn explored_on(
+    set: &str,
+    operation: &str,
+    variant: Option<&str>,
+    streams: fn(&OperationSpec, &[&str]) -> Vec<Sample>,
+) -> (Network, Vec<Sample>, Automaton) {
     let library = loading::library(&[]);
     let spec = library.operation(set, operation).unwrap();
     let text = spec.variant(variant).unwrap().network.to_string();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut session = Session::new();
     let network = elaborate(&mut session, &Folders(vec![root]), &Top::Expression(text), &[]).unwrap();
-    let samples = samples::streams(spec, network.inputs.iter().map(|port| port.name.as_str()));
+    let ports: Vec<&str> = network.inputs.iter().map(|port| port.name.as_str()).collect();
+    let samples = streams(spec, &ports);
     let automaton = automaton_of(&network, &samples, &Limits::default()).unwrap();
     (network, samples, automaton)
 }
@@ -260,6 +276,17 @@ fn compare(name: &str, network: &Network, samples: &[Sample], automaton: &Automa
 fn rings_of_rounds_and_counts_of_blocks() {
     assert!(check("aes128", "ecb-encrypt") > 10);
     assert!(check("aes128", "cbc-decrypt") > 10);
+}
+
+#[test]
+fn pieces_of_any_length_have_states_and_not_one_for_each_byte_that_waits() {
+    for (set, operation, most) in [("aes128", "ctr", 100), ("chacha20-poly1305", "aead-decrypt", 400)] {
+        let (network, samples, automaton) = explored_in_pieces(set, operation);
+        assert!(automaton.states.len() < most, "{set} {operation}: {} states", automaton.states.len());
+        // Those in pieces come last.
+        let some = &samples[samples.len().saturating_sub(12)..];
+        assert!(compare(&format!("{set} {operation}"), &network, some, &automaton) > 10);
+    }
 }
 
 #[test]

@@ -13,6 +13,8 @@ use super::strategy::print_best;
 use super::words::Unsuited;
 use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::distribution::distribute;
+use headrace_transform::passes::split_recurrence::split_recurrence;
+use headrace_transform::passes::split_sums::split_sums;
 use std::fmt::Write as _;
 
 /// Bytes of tokens that both parts go over before the next ones.
@@ -33,6 +35,9 @@ const EVIDENCE: &[Evidence] = &[Evidence::Test {
 ///
 /// Where a loop cannot be distributed.
 pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    if split_recurrence(body).is_some() || split_sums(body).is_some() {
+        return Err(Unsuited("what goes on from pass to pass need not be computed pass after pass".into()));
+    }
     let parts = distribute(body).ok_or_else(|| Unsuited("tokens need what goes on from pass to pass".into()))?;
     if parts.independent.needed().len() < FEWEST_NODES {
         return Err(Unsuited("what need not wait is short".into()));

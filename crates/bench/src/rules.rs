@@ -4,8 +4,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Everything in the file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// Lengths of the strings beside the input, by parameter set.
     pub sets: BTreeMap<String, SetStrings>,
@@ -13,6 +12,40 @@ pub struct Rules {
     pub peers: BTreeMap<String, PeerSpec>,
     /// What is measured and what must come of it.
     pub rows: Vec<RowSpec>,
+}
+
+/// The file as it stands: a row may be about several sizes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    sets: BTreeMap<String, SetStrings>,
+    peers: BTreeMap<String, PeerSpec>,
+    rows: Vec<toml::Table>,
+}
+
+/// Keys of a row that may have a list: it stands for as many rows, whose titles have its values in the place of `{KEY}`.
+const LISTED: [&str; 2] = ["bytes", "pieces"];
+
+/// Rows with one value in the place of each list.
+fn expanded(row: toml::Table) -> Vec<toml::Table> {
+    LISTED.iter().fold(vec![row], |rows, key| {
+        let each = rows.into_iter().flat_map(|row| match row.get(*key) {
+            Some(toml::Value::Array(values)) => {
+                let with = |value: &toml::Value| {
+                    let mut row = row.clone();
+                    if let (Some(toml::Value::String(title)), Some(number)) = (row.get_mut("title"), value.as_integer())
+                    {
+                        *title = title.replace(&format!("{{{key}}}"), &number.to_string());
+                    }
+                    row.insert((*key).to_owned(), value.clone());
+                    row
+                };
+                values.iter().map(with).collect()
+            }
+            _ => vec![row],
+        });
+        each.collect()
+    })
 }
 
 /// Lengths in bytes.
@@ -157,13 +190,22 @@ impl Rules {
     ///
     /// What is wrong, with its place where there is one.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let rules: Rules = toml::from_str(text).map_err(|error| error.to_string())?;
+        let Written { sets, peers, rows } = toml::from_str(text).map_err(|error| error.to_string())?;
+        let rows = rows.into_iter().flat_map(expanded).map(toml::Table::try_into);
+        let rows = rows.collect::<Result<Vec<RowSpec>, _>>().map_err(|error| error.to_string())?;
+        let rules = Rules { sets, peers, rows };
         for (name, peer) in &rules.peers {
             if peer.adapter.is_some() == peer.object.is_some() {
                 return Err(format!("peer `{name}` has either an adapter or an object"));
             }
         }
         for row in &rules.rows {
+            if row.messages > 1 && row.pieces > 0 {
+                return Err(format!("row «{}» has several messages and pieces: one or the other", row.title));
+            }
+            if rules.rows.iter().filter(|other| other.title == row.title).count() > 1 {
+                return Err(format!("two rows are called «{}»", row.title));
+            }
             let wrong = |what: &str, name: &str| Err(format!("row «{}»: there is no {what} `{name}`", row.title));
             for measure in &row.measures {
                 if let Some(set) = measure.sets.iter().find(|set| !rules.sets.contains_key(*set)) {
@@ -202,6 +244,25 @@ mod tests {
             let needs_peers = row.must.ratio.is_some() && row.must.variant.is_none();
             assert!(!needs_peers || row.measures.iter().all(|m| !m.peers.is_empty()), "{}", row.title);
         }
+    }
+
+    #[test]
+    fn a_list_stands_for_a_row_each() {
+        let row = |more: &str| {
+            format!(
+                "[sets]\nx = {{}}\n[peers]\n[[rows]]\ntitle = '{{bytes}} in {{pieces}}'\n{more}\nmust = {{ cycles_per_byte = 1.0 }}\n\
+                 goal = {{ cycles_per_byte = 1.0 }}\nmeasures = [{{ sets = ['x'], operations = ['hash'] }}]\n"
+            )
+        };
+        let rules = Rules::parse(&row("bytes = [64, 256]\npieces = [1, 2]")).expect("it is right");
+        let rows: Vec<(&str, usize, usize)> =
+            rules.rows.iter().map(|row| (row.title.as_str(), row.bytes, row.pieces)).collect();
+        assert_eq!(rows, [("64 in 1", 64, 1), ("64 in 2", 64, 2), ("256 in 1", 256, 1), ("256 in 2", 256, 2)]);
+        assert!(Rules::parse(&row("bytes = ['a']")).is_err());
+        assert!(
+            Rules::parse(&row("pieces = 4\nmessages = 2")).is_err_and(|problem| problem.contains("one or the other"))
+        );
+        assert!(Rules::parse(&row("bytes = [64, 64]")).is_err_and(|problem| problem.contains("two rows")));
     }
 
     #[test]

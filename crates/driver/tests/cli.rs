@@ -585,6 +585,27 @@ fn measuring_goes_on_where_it_ended() {
 }
 
 #[test]
+fn messages_in_pieces_are_measured_beside_the_same_of_others() {
+    if !is_there("cc") {
+        return;
+    }
+    let folder = folder();
+    let output = headrace(folder.path(), &["bench", "chacha20", "stream", "--pairs", "1", "--json", "r.json"], b"");
+    assert!([0, 1].contains(&status(&output)), "{}", stderr(&output));
+    let text = fs::read_to_string(folder.path().join("r.json")).expect("results were written");
+    let results: serde_json::Value = serde_json::from_str(&text).expect("results are JSON");
+    let rows = results["rows"].as_array().expect("there are rows");
+    for piece in [64, 1024, 16384] {
+        let of_piece: Vec<_> = rows.iter().filter(|row| row["pieces"] == piece).collect();
+        assert!(of_piece.iter().any(|row| row["implementation"] == "headrace"), "{piece}");
+        // Two variants of ours at least: their outputs are the same.
+        assert!(of_piece.iter().all(|row| row["verified"].is_string()), "{piece}: {text}");
+        let verdicts = results["verdicts"].as_array().expect("there are verdicts");
+        assert!(verdicts.iter().any(|verdict| verdict["pieces"] == piece && verdict["status"] != "error"), "{piece}");
+    }
+}
+
+#[test]
 fn loops_say_how_they_were_shown_to_be_right() {
     let folder = folder();
     let text = headrace(folder.path(), &["analyze", "base64", "encode", "--loops"], b"");

@@ -202,7 +202,11 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
         numbered.map(|(at, length)| Turn { number: first + at, length, beside: None, cuts }).collect()
     };
     let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
-    let in_pieces = spec.input(Role::Input).map_or_else(Vec::new, |port| pieces(port, block));
+    let has_pieces = spec.framing == Framing::Message && !spec.single_chunk;
+    let cut = spec.input(Role::Input).filter(|_| has_pieces);
+    // Of operations without a block of their own every size is tried, and none of them often.
+    let by_chance = if spec.block_bytes.is_some() && block <= MOST_REMAINDERS { MOST_ANYWHERE } else { FEWER_ANYWHERE };
+    let in_pieces = cut.map_or_else(Vec::new, |port| pieces(port, block, by_chance));
     let numbered = in_pieces.into_iter().enumerate();
     Turns {
         whole: turn(lengths.clone(), 0, Cuts::None),
@@ -213,13 +217,16 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
 }
 
 /// Lengths of texts that come in pieces, and how: pieces that end where blocks do, pieces that end anywhere and go over
-/// the end of a block or do not, one byte at a time; the last of them full, not full, or empty.
-fn pieces(port: &PortSpec, block: u64) -> Vec<(u64, Cuts)> {
+/// the end of a block or do not, one byte at a time; the last of them full, not full, or empty; and so many texts that are
+/// cut by chance.
+fn pieces(port: &PortSpec, block: u64, by_chance: u64) -> Vec<(u64, Cuts)> {
+    let legal = |wanted: u64| {
+        let wanted = port.sizes.min() + wanted;
+        (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length))
+    };
     let mut all = Vec::new();
     let mut add = |wanted: u64, first: u64, each: u64, then_nothing: bool| {
-        let wanted = port.sizes.min() + wanted;
-        let legal = (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length));
-        all.extend(legal.map(|length| (length, Cuts::Pieces { first, each: each.max(1), then_nothing })));
+        all.extend(legal(wanted).map(|length| (length, Cuts::Pieces { first, each, then_nothing })));
     };
     for then_nothing in [false, true] {
         add(9 * block, 2 * block, block, then_nothing);
@@ -237,17 +244,18 @@ fn pieces(port: &PortSpec, block: u64) -> Vec<(u64, Cuts)> {
         add(4 * block, block + rest, block - rest, false);
     }
     // What comes at the same time as something else is found by chance.
-    for number in 0..if block <= MOST_REMAINDERS { MOST_ANYWHERE } else { FEWER_ANYWHERE } {
+    for number in 0..by_chance {
         let most = [2, block, 2 * block + block / 2, 3 * block, 9 * block][(number / 2) as usize % 5];
-        let wanted = port.sizes.min() + 2 * block + number * 7 % (4 * block);
-        let legal = (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length));
-        all.extend(legal.map(|length| (length, Cuts::Anywhere { number, most, block })));
+        let length = legal(2 * block + number * 7 % (4 * block));
+        all.extend(length.map(|length| (length, Cuts::Anywhere { number, most, block })));
     }
     all
 }
 
-/// Messages that are cut anywhere, of small blocks and of others, whose remainders mostly are no states of their own.
+/// Messages that are cut by chance where a block is small: each number of bytes that may be left over is a state.
 const MOST_ANYWHERE: u64 = 320;
+
+/// The same for other blocks: their remainders are mostly no states of their own.
 const FEWER_ANYWHERE: u64 = 40;
 
 /// Messages of which what goes with the text has each length up to two blocks, one after another: as the first ones of a
@@ -360,6 +368,7 @@ fn stream(spec: &OperationSpec, block: u64, ports: &[&str], turns: &[Turn], kind
         let mut pieces = vec![begin];
         if spec.input(Role::Input).is_some() {
             let input = input(length, turn);
+            // Others take no chunks.
             let cuts = if spec.framing == Framing::Message { cuts } else { Cuts::None };
             let mut from = 0;
             let mut whole = true;

@@ -188,7 +188,7 @@ pub enum Holds {
 }
 
 /// The control automaton: state 0 is the first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Automaton {
     /// The values of all kernels.
     pub graph: Graph,
@@ -387,13 +387,8 @@ mod tests {
             known: Vec::new(),
         };
         let automaton = Automaton {
-            graph: Graph::new(),
-            objects: Vec::new(),
-            holds: Vec::new(),
-            initial: Vec::new(),
             states: vec![go(vec![16, 0], vec![0, 1], 1), go(vec![0, 4], vec![4, 0], 1)],
-            paths: Vec::new(),
-            parts: Vec::new(),
+            ..Automaton::default()
         };
         assert_eq!(automaton.in_bulk(2, 2), (vec![false, true], vec![true, false]));
     }

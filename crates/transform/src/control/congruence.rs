@@ -397,15 +397,8 @@ mod tests {
             fills: Vec::new(),
             known: Vec::new(),
         };
-        Automaton {
-            graph,
-            objects: vec![object("a"), object("b"), object("c")],
-            holds: Vec::new(),
-            initial,
-            states: states.into_iter().map(state).collect(),
-            paths: Vec::new(),
-            parts: Vec::new(),
-        }
+        let objects = vec![object("a"), object("b"), object("c")];
+        Automaton { graph, objects, initial, states: states.into_iter().map(state).collect(), ..Automaton::default() }
     }
 
     fn read(graph: &mut Graph, (object, at): Element) -> NodeId {

@@ -1,7 +1,8 @@
 //! Why states of an automaton have no loops: what in a kernel that leads back to its state keeps it from being a
 //! [`Loop`](crate::kernel::Loop).
 //!
-//! A loop has straight kernels only, whose decisions count. What stands in the way is told in the words of the source.
+//! A loop has straight-line kernels only, and its trip count follows from counters: a loop in an action that is not unrolled, an
+//! access at an index that depends on data, or a branch with side effects stand in the way.
 
 use super::automaton::Automaton;
 use super::together::ways;
@@ -17,13 +18,14 @@ pub struct Hindrance {
     pub span: Option<Span>,
 }
 
-/// What keeps states that move tokens and come back to themselves from having loops, each reason once.
+/// What keeps states that move blocks and come back to themselves from having loops, each reason once.
 pub fn hindrances(automaton: &Automaton) -> Vec<Hindrance> {
     let mut found: Vec<Hindrance> = Vec::new();
     for (number, state) in automaton.states.iter().enumerate().filter(|(_, state)| state.loops.is_empty()) {
         let mut all = Vec::new();
         ways(&state.step, |_| true, &mut Vec::new(), &mut all);
-        let moves = |kernel: &Kernel| kernel.consumes.iter().chain(&kernel.produces).any(|&n| n > MOST_RARE);
+        // Single tokens are sizes and the ends of strings.
+        let moves = |kernel: &Kernel| kernel.consumes.iter().chain(&kernel.produces).any(|&n| n > 1);
         for way in all.iter().filter(|way| way.target == number && moves(way.kernel)) {
             let hindrance = of_kernel(automaton, way.kernel);
             if !found.contains(&hindrance) {
@@ -34,27 +36,28 @@ pub fn hindrances(automaton: &Automaton) -> Vec<Hindrance> {
     found
 }
 
-/// Tokens of a port from which on a kernel moves blocks: single tokens are the ends of strings.
-const MOST_RARE: u64 = 1;
-
 fn of_kernel(automaton: &Automaton, kernel: &Kernel) -> Hindrance {
     let mut found = None;
     Effect::walk(&kernel.effects, &mut |effect| {
         let hindrance = match effect {
             Effect::While { span, .. } => Hindrance {
-                reason: "a loop of statements stays a loop: its bounds are not constant, or it would be too many operations \
-                         when unrolled"
-                    .to_owned(),
+                reason:
+                    "a loop in an action is not unrolled: its trip count is not constant, or it would become too many \
+                         operations"
+                        .to_owned(),
                 span: Some(*span),
             },
             Effect::Load { object, index, .. } | Effect::Store { object, index, .. }
                 if automaton.graph.constant(*index).is_none() =>
             {
                 let name = &automaton.object(*object).name;
-                Hindrance { reason: format!("elements of `{name}` change at places that data tell"), span: None }
+                Hindrance {
+                    reason: format!("elements of `{name}` are accessed at indices that depend on data"),
+                    span: None,
+                }
             }
             Effect::If { .. } => {
-                Hindrance { reason: "a choice between statements with effects remains".to_owned(), span: None }
+                Hindrance { reason: "a branch with side effects is not if-converted".to_owned(), span: None }
             }
             Effect::Check { span, .. } => {
                 Hindrance { reason: "an index may be outside of its list".to_owned(), span: Some(*span) }
@@ -64,7 +67,7 @@ fn of_kernel(automaton: &Automaton, kernel: &Kernel) -> Hindrance {
         found.get_or_insert(hindrance);
     });
     found.unwrap_or_else(|| Hindrance {
-        reason: "how often actions fire one after the other depends on data, not on what counts".to_owned(),
+        reason: "the trip count of a circle of firings depends on data, not on counters".to_owned(),
         span: None,
     })
 }
@@ -73,7 +76,6 @@ fn of_kernel(automaton: &Automaton, kernel: &Kernel) -> Hindrance {
 mod tests {
     use super::*;
     use crate::control::{ControlState, Step};
-    use crate::kernel::Graph;
 
     fn automaton(effects: Vec<Effect>) -> Automaton {
         let kernel = Kernel { effects, consumes: vec![16], produces: Vec::new() };
@@ -85,15 +87,7 @@ mod tests {
             fills: Vec::new(),
             known: Vec::new(),
         };
-        Automaton {
-            graph: Graph::new(),
-            objects: Vec::new(),
-            holds: Vec::new(),
-            initial: Vec::new(),
-            states: vec![state],
-            paths: Vec::new(),
-            parts: Vec::new(),
-        }
+        Automaton { states: vec![state], ..Automaton::default() }
     }
 
     #[test]

@@ -427,9 +427,9 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         }
     }
 
-    /// Has tokens taken from a FIFO that would hold more than it should, and before it holds more those that its reader can
-    /// do something with: what came of it, or `None` when there is room or nobody can take them now. FIFOs stay short this
-    /// way, and states few: tokens that come one by one are not a state for each number of them.
+    /// Has the reader of a FIFO fire before the FIFO holds more tokens, if it can: what came of it, or `None` when it cannot and
+    /// there is room, or nobody can take tokens now. FIFOs stay short this way, and states few: tokens that come one by one are
+    /// not a state for each number of them.
     fn make_room(&mut self, state: &mut State, connection: usize, tokens: u64) -> Result<Option<Progress>, NotFused> {
         let Endpoint::Instance(reader, _) = self.walk.network.connections[connection].target else { return Ok(None) };
         let there = state.queues[connection].len() as u64;

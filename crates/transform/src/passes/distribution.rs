@@ -1,4 +1,5 @@
-//! Loop distribution: one loop becomes two, one whose passes need not wait for each other and one whose passes must.
+//! Loop distribution (loop fission): one loop becomes two, one whose passes are independent of each other and one with all
+//! loop-carried dependences.
 //!
 //! The first makes all tokens; the second has what goes on from pass to pass, and reads tokens that the first has made instead
 //! of making them again. Example: a stream cipher, and the authenticator of what it enciphers. The first can then run in any
@@ -21,8 +22,8 @@ pub struct Distributed {
     pub independent: Loop,
     /// What goes on from pass to pass.
     pub serial: Loop,
-    /// Whether that reads tokens which the first makes: else it can run before it. Where input and output may be one place
-    /// it is never both, so that one order is right.
+    /// Whether that reads tokens which the first makes, and not those of the input. It then runs behind it, else before it:
+    /// either order is right where output takes the place of input. A loop that needs both is not distributed.
     pub reads_output: bool,
 }
 
@@ -157,8 +158,18 @@ mod tests {
     use crate::kernel::evaluate::{World, run_loop};
     use crate::kernel::{Counter, Object};
 
-    /// Eight bytes a pass: each XOR a counter, and the sum of what comes of it times three goes on.
-    fn masked_and_summed(sum_feeds_back: bool) -> Loop {
+    /// What a sum is of.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Sum {
+        Input,
+        Output,
+        /// And the output is made with it.
+        OutputBefore,
+        Both,
+    }
+
+    /// Eight bytes a pass: each XOR a counter, and three times the sum, and all of them, goes on.
+    fn masked_and_summed(of: Sum) -> Loop {
         let mut graph = Graph::new();
         let objects = vec![
             Object { name: "counter".into(), width: 8, length: 1, persistent: true },
@@ -174,13 +185,17 @@ mod tests {
         for at in 0..8 {
             let x = graph.input(0, at, 8);
             let mut y = graph.xor(x, counter);
-            if sum_feeds_back {
+            if of == Sum::OutputBefore {
                 let low = graph.extract(sum, 0, 8);
                 y = graph.xor(y, low);
             }
             outputs.push((0, at as u64, y));
-            let wide = graph.zero_extend(y, 32);
-            next = graph.sum(next, wide);
+            for (added, value) in [(of != Sum::Output && of != Sum::OutputBefore, x), (of != Sum::Input, y)] {
+                if added {
+                    let wide = graph.zero_extend(value, 32);
+                    next = graph.sum(next, wide);
+                }
+            }
         }
         Loop {
             graph,
@@ -201,10 +216,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn both_loops_do_what_the_loop_does() {
+    fn compare(of: Sum) {
         const PASSES: u64 = 5;
-        let body = masked_and_summed(false);
+        let body = masked_and_summed(of);
         let input: Vec<u128> = (0..8 * u128::from(PASSES)).map(|at| (at * 37) & 0xff).collect();
         let world = |inputs: Vec<Vec<u128>>| World {
             consumed: vec![0; inputs.len()],
@@ -215,7 +229,8 @@ mod tests {
         let mut whole = world(vec![input.clone()]);
         run_loop(&body, &mut whole, PASSES);
         let Some(Distributed { independent, serial, reads_output }) = distribute(&body) else { panic!("it is not") };
-        assert!(independent.is_independent() && reads_output);
+        assert!(independent.is_independent());
+        assert_eq!(reads_output, of == Sum::Output);
         let mut first = world(vec![input.clone()]);
         run_loop(&independent, &mut first, PASSES);
         let mut second = world(vec![input, first.outputs[0].clone()]);
@@ -225,7 +240,18 @@ mod tests {
     }
 
     #[test]
+    fn both_loops_do_what_the_loop_does() {
+        compare(Sum::Output);
+        compare(Sum::Input);
+    }
+
+    #[test]
     fn tokens_that_need_what_goes_on_stay_with_it() {
-        assert!(distribute(&masked_and_summed(true)).is_none());
+        assert!(distribute(&masked_and_summed(Sum::OutputBefore)).is_none());
+    }
+
+    #[test]
+    fn what_needs_tokens_from_both_sides_is_one_loop() {
+        assert!(distribute(&masked_and_summed(Sum::Both)).is_none());
     }
 }

@@ -159,7 +159,6 @@ end:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_transform::kernel::Graph;
 
     #[test]
     fn messages_that_leave_what_they_find_are_kept() {
@@ -172,9 +171,7 @@ mod tests {
         let mut parts = vec![part(&[0, 1, 5]), part(&[5]), part(&[5, 2, 5]), part(&[7, 8, 7]), part(&[5, 3, 5])];
         // One may stop in the middle, and one comes through too many.
         parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
-        let (objects, holds, initial) = (Vec::new(), Vec::new(), Vec::new());
-        let (states, paths) = (Vec::new(), Vec::new());
-        let automaton = Automaton { graph: Graph::new(), objects, holds, initial, states, paths, parts };
+        let automaton = Automaton { parts, ..Automaton::default() };
         let avoided = [false, false, false, false, true];
         assert_eq!(round_trip(&automaton, &avoided), Some((5, BTreeSet::from([2, 3, 5]))));
     }

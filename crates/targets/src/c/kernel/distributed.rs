@@ -1,10 +1,10 @@
-//! A loop after loop distribution: the part whose passes need not wait for each other, and then the one whose passes must.
+//! Loop distribution in C: a loop as two, one over iterations that are independent of each other and one over what is carried.
 //!
 //! ```text
 //! f_first(s, in0, out0, n);   f_rest(s, in0, out0, n);
 //! ```
 //!
-//! so many passes at a time that their tokens stay in a near cache.
+//! strip by strip, so many passes at a time that their tokens stay in the first-level cache.
 
 use super::frame::{CFunction, LoopNames, head};
 use super::machine::Machine;
@@ -17,7 +17,7 @@ use headrace_transform::passes::split_recurrence::split_recurrence;
 use headrace_transform::passes::split_sums::split_sums;
 use std::fmt::Write as _;
 
-/// Bytes of tokens that both parts go over before the next ones.
+/// Bytes of tokens that both loops go over before the next ones: half of most first-level caches.
 const CHUNK: u64 = 16 << 10;
 
 /// Values of the first part from which on it is worth a loop of its own.
@@ -35,12 +35,12 @@ const EVIDENCE: &[Evidence] = &[Evidence::Test {
 ///
 /// Where a loop cannot be distributed.
 pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
-    if split_recurrence(body).is_some() || split_sums(body).is_some() {
-        return Err(Unsuited("what goes on from pass to pass need not be computed pass after pass".into()));
-    }
     let parts = distribute(body).ok_or_else(|| Unsuited("tokens need what goes on from pass to pass".into()))?;
     if parts.independent.needed().len() < FEWEST_NODES {
         return Err(Unsuited("what need not wait is short".into()));
+    }
+    if split_recurrence(body).is_some() || split_sums(body).is_some() {
+        return Err(Unsuited("what goes on from pass to pass need not be computed pass after pass".into()));
     }
     let (first_name, rest_name) = (format!("{}_first", names.function), format!("{}_rest", names.function));
     let (_, ahead) = print_best(&parts.independent, machine, &LoopNames { function: &first_name, ..*names });

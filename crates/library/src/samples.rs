@@ -204,8 +204,7 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
     let left_over = spec.input(Role::Input).map_or_else(Vec::new, |port| remainders(port, block));
     let has_pieces = spec.framing == Framing::Message && !spec.single_chunk;
     let cut = spec.input(Role::Input).filter(|_| has_pieces);
-    // Of operations without a block of their own every size is tried, and none of them often.
-    let by_chance = if spec.block_bytes.is_some() && block <= MOST_REMAINDERS { MOST_ANYWHERE } else { FEWER_ANYWHERE };
+    let by_chance = if block <= MOST_REMAINDERS { MOST_ANYWHERE } else { FEWER_ANYWHERE };
     let in_pieces = cut.map_or_else(Vec::new, |port| pieces(port, block, by_chance));
     let numbered = in_pieces.into_iter().enumerate();
     Turns {

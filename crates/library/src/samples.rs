@@ -66,6 +66,24 @@ pub fn thorough_streams<'a>(spec: &OperationSpec, ports: impl IntoIterator<Item 
     all_streams(spec, ports, Among { pieces: true, every_length_beside: true })
 }
 
+/// A stream of one message for each number, with a text that is cut by chance, as those of small numbers among [`streams`]
+/// are. Others tell how much of what a network does those have met.
+pub fn cut_by_chance<'a>(
+    spec: &OperationSpec,
+    ports: impl IntoIterator<Item = &'a str>,
+    block: u64,
+    numbers: std::ops::Range<u64>,
+) -> Vec<Stream> {
+    let ports: Vec<&str> = ports.into_iter().collect();
+    let Some(port) = spec.input(Role::Input) else { return Vec::new() };
+    let message = |number| {
+        let (length, cuts) = cut_anywhere(port, block, number)?;
+        let turn = Turn { number: number as usize, length, beside: None, cuts };
+        Some(stream(spec, block, &ports, &[turn], Kind { plain: false, tag_last: true }))
+    };
+    numbers.filter_map(message).collect()
+}
+
 /// What is among the messages beside the usual ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Among {
@@ -219,13 +237,9 @@ fn turns(spec: &OperationSpec, block: u64) -> Turns {
 /// the end of a block or do not, one byte at a time; the last of them full, not full, or empty; and so many texts that are
 /// cut by chance.
 fn pieces(port: &PortSpec, block: u64, by_chance: u64) -> Vec<(u64, Cuts)> {
-    let legal = |wanted: u64| {
-        let wanted = port.sizes.min() + wanted;
-        (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length))
-    };
     let mut all = Vec::new();
     let mut add = |wanted: u64, first: u64, each: u64, then_nothing: bool| {
-        all.extend(legal(wanted).map(|length| (length, Cuts::Pieces { first, each, then_nothing })));
+        all.extend(legal(port, block, wanted).map(|length| (length, Cuts::Pieces { first, each, then_nothing })));
     };
     for then_nothing in [false, true] {
         add(9 * block, 2 * block, block, then_nothing);
@@ -243,12 +257,21 @@ fn pieces(port: &PortSpec, block: u64, by_chance: u64) -> Vec<(u64, Cuts)> {
         add(4 * block, block + rest, block - rest, false);
     }
     // What comes at the same time as something else is found by chance.
-    for number in 0..by_chance {
-        let most = [2, block, 2 * block + block / 2, 3 * block, 9 * block][(number / 2) as usize % 5];
-        let length = legal(2 * block + number * 7 % (4 * block));
-        all.extend(length.map(|length| (length, Cuts::Anywhere { number, most, block })));
-    }
+    all.extend((0..by_chance).filter_map(|number| cut_anywhere(port, block, number)));
     all
+}
+
+/// The length of a text that has at least so many bytes more than the shortest, if there is one within a block.
+fn legal(port: &PortSpec, block: u64, more: u64) -> Option<u64> {
+    let wanted = port.sizes.min() + more;
+    (wanted..=wanted + block).find(|&length| length <= port.sizes.max() && port.sizes.allows(length))
+}
+
+/// A text that is cut by chance, as its number says.
+fn cut_anywhere(port: &PortSpec, block: u64, number: u64) -> Option<(u64, Cuts)> {
+    let most = [2, block, 2 * block + block / 2, 3 * block, 9 * block][(number / 2) as usize % 5];
+    let length = legal(port, block, 2 * block + number * 7 % (4 * block))?;
+    Some((length, Cuts::Anywhere { number, most, block }))
 }
 
 /// Messages that are cut by chance where a block is small: each number of bytes that may be left over is a state.

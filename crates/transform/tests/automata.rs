@@ -290,6 +290,18 @@ fn pieces_of_any_length_have_states_and_not_one_for_each_byte_that_waits() {
 }
 
 #[test]
+fn automata_are_not_left_for_pieces_that_no_sample_had() {
+    let (network, _, automaton) = explored_in_pieces("aes128-gcm", "aead-encrypt");
+    let library = loading::library(&[]);
+    let spec = library.operation("aes128-gcm", "aead-encrypt").unwrap();
+    let ports = network.inputs.iter().map(|port| port.name.as_str());
+    // Numbers that are not among the samples.
+    for sample in samples::cut_by_chance(spec, ports, 16, 10_000..10_200) {
+        assert_eq!(streams(&automaton, &network, &sample, false).0, interpreted(&network, &sample));
+    }
+}
+
+#[test]
 fn bursts_that_begin_before_their_first_block() {
     // The circle that begins a burst moves no token, so only with the next block's it is one of the same loop.
     let (network, samples, automaton) = explored("des", "cbc-decrypt");

@@ -3,6 +3,8 @@
 # Usage: scripts/install.sh HEADRACE PREFIX
 # PREPARE names the operations that are compiled ahead of their first use, as `headrace prepare` takes them; none when empty.
 set -eu
+# What is installed is for everybody, whatever who installs it keeps to himself.
+umask 022
 headrace=$1
 prefix=$2
 prepare=${PREPARE-aes128-ctr aes256-ctr chacha20-poly1305 sha256 sha512}

@@ -37,7 +37,7 @@ pub fn exchange(
                 pending[input].exchange(&mut bytes);
                 *spare = bytes;
             }
-            tokens => store(&tokens, scalar, pending[input].buffer()),
+            tokens => store(&Zeroizing::new(tokens), scalar, pending[input].buffer()),
         }
     }
     Ok(())
@@ -76,7 +76,8 @@ impl Sink for MessageSink<'_, '_> {
         if tokens.is_empty() {
             return Ok(());
         }
-        reader.push(&self.port, &load(tokens, self.scalar)).map_err(|problem| Failure::wrong(problem.message))?;
+        let tokens = Zeroizing::new(load(tokens, self.scalar));
+        reader.push(&self.port, &tokens).map_err(|problem| Failure::wrong(problem.message))?;
         if let Some(take) = &self.take {
             let bytes = Zeroizing::new(reader.take_unverified());
             if !bytes.is_empty() {

@@ -56,30 +56,29 @@ impl Memory {
     /// For a command line of `use`; `None` where what it means depends on more than the command itself, or the user wants no
     /// fused code.
     pub fn of_use(context: &Context, arguments: &UseArgs, fifo_tokens: u32) -> Option<Self> {
-        if arguments.fused == FuseWhen::Never || arguments.engine == Some(EngineName::Interp) || !context.is_plain() {
+        if arguments.fused == FuseWhen::Never || arguments.engine == Some(EngineName::Interp) {
             return None;
         }
         let UseArgs { primitive, operation, variant, parameters, .. } = arguments;
-        Some(Self::of(
-            primitive,
-            operation,
-            variant.as_deref(),
-            parameters,
-            Options { fifo_tokens, ..Options::default() },
-        ))
+        let options = Options { fifo_tokens, ..Options::default() };
+        Self::of(context, primitive, operation, variant.as_deref(), parameters, options)
     }
 
-    /// For what a command line of `use` names.
+    /// For what a command line of `use` names; `None` where what it means depends on more than the command itself.
     pub fn of(
+        context: &Context,
         primitive: &str,
         operation: &str,
         variant: Option<&str>,
         parameters: &[String],
         options: Options,
-    ) -> Self {
+    ) -> Option<Self> {
+        if !context.is_plain() {
+            return None;
+        }
         let mut words = vec![primitive.to_owned(), operation.to_owned(), variant.unwrap_or_default().to_owned()];
         words.extend(parameters.iter().cloned());
-        Self { shortcuts: Shortcuts::open(&options), words }
+        Some(Self { shortcuts: Shortcuts::open(&options), words })
     }
 
     fn words(&self) -> Vec<&str> {
@@ -205,7 +204,7 @@ fn network_of(written: &Written) -> Option<Network> {
 
 impl Context {
     /// Whether what names mean is said by this command alone: not by folders, nor by options and variables that change networks.
-    fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.roots.are_built_in() && !self.session.orcc_widths && std::env::var_os(crate::commands::STATE_MIB).is_none()
     }
 

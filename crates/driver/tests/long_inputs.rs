@@ -238,6 +238,43 @@ fn what_is_installed_runs_without_a_compiler_where_nobody_else_can_change_it() {
     assert_eq!(used().0, 4, "others may put something there");
     set(0o755);
     assert_eq!(used().0, 0);
-    let refused = run(&["prepare", "no-such-thing"]).output().expect("the command starts");
-    assert_eq!(status(&refused), 2, "{}", stderr(&refused));
+    let refused = |arguments: &[&str]| {
+        let output = run(arguments).output().expect("the command starts");
+        assert_eq!(status(&output), 2, "{arguments:?}: {}", stderr(&output));
+    };
+    refused(&["prepare", "no-such-thing"]);
+    // What other roots say is found by nobody who has them not.
+    refused(&["prepare", "hex-encode", "--into", "elsewhere", "-L", "bin"]);
+    assert!(!folder.path().join("elsewhere").exists());
+    // A folder that was there stays as open as it was.
+    let own = folder.path().join("own");
+    fs::create_dir(&own).expect("the folder is writable");
+    let open = |mode: u32| fs::set_permissions(&own, fs::Permissions::from_mode(mode)).expect("the folder is ours");
+    open(0o770);
+    let prepared = run(&["prepare", "hex-encode", "--into", "own"]).output().expect("the command starts");
+    assert_eq!(status(&prepared), 0, "{}", stderr(&prepared));
+    assert!(stderr(&prepared).contains("no command will take what is put there"), "{}", stderr(&prepared));
+    assert_eq!(fs::metadata(&own).expect("it is there").permissions().mode() & 0o777, 0o770);
+}
+
+#[test]
+fn what_is_compiled_of_another_library_is_not_taken_for_the_one_of_the_command() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("roots")).expect("the folder is writable");
+    let run = |arguments: &[&str]| {
+        let mut command = command(folder.path(), &[arguments]);
+        command.output().expect("the command starts")
+    };
+    let n_shortcuts = || {
+        let entries = fs::read_dir(folder.path().join("headrace")).expect("it is there");
+        entries.flatten().filter(|entry| entry.path().extension() == Some("shortcut".as_ref())).count()
+    };
+    let prepared = run(&["prepare", "hex-encode", "-L", "roots"]);
+    if status(&prepared) == 4 {
+        eprintln!("not run: {}", stderr(&prepared));
+        return;
+    }
+    assert_eq!((status(&prepared), n_shortcuts()), (0, 0), "{}", stderr(&prepared));
+    let prepared = run(&["prepare", "hex-encode"]);
+    assert_eq!((status(&prepared), n_shortcuts()), (0, 1), "{}", stderr(&prepared));
 }

@@ -5,6 +5,7 @@ mod outcomes;
 
 use outcomes::{folder, headrace, status, stderr, write};
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -187,4 +188,91 @@ fn without_a_terminal_the_passphrase_comes_from_elsewhere() {
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("--passphrase-file or HEADRACE_PASSPHRASE"), "{}", stderr(&output));
     assert!(!Path::new(&folder.path().join("letter.sealed")).exists());
+}
+
+#[test]
+fn what_is_typed_is_asked_for_twice_and_not_shown() {
+    let folder = folder();
+    write(&folder, "letter", b"text");
+    // `script` gives a command a terminal.
+    let typed = |arguments: &str, lines: &[(&str, &str)]| {
+        let child = Command::new("script")
+            .args(["-qec", &format!("'{}' {arguments}", env!("CARGO_BIN_EXE_headrace")), "/dev/null"])
+            .env_remove("HEADRACE_PASSPHRASE")
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut child) = child else { return None };
+        let (mut keys, mut screen) = (child.stdin.take()?, child.stdout.take()?);
+        let mut shown = Vec::new();
+        for (prompt, line) in lines {
+            let mut byte = [0];
+            while !shown.ends_with(prompt.as_bytes()) && screen.read(&mut byte).is_ok_and(|n_bytes| n_bytes > 0) {
+                shown.push(byte[0]);
+            }
+            keys.write_all(line.as_bytes()).expect("it is asked for");
+        }
+        screen.read_to_end(&mut shown).expect("it can be read");
+        let status = child.wait().expect("it ends").code();
+        Some((status, String::from_utf8_lossy(&shown).into_owned()))
+    };
+    let seal = "seal letter --memory 1 --passes 1";
+    let Some((status, shown)) = typed(seal, &[("Passphrase: ", "right\n"), ("again: ", "wrong\n")]) else {
+        eprintln!("not run: no script");
+        return;
+    };
+    assert!(status == Some(1) && shown.contains("the two passphrases differ"), "{status:?} {shown}");
+    assert!(!folder.path().join("letter.sealed").exists());
+    let (status, shown) =
+        typed(seal, &[("Passphrase: ", "right\n"), ("again: ", "right\n")]).expect("it was there before");
+    assert!(status == Some(0) && !shown.contains("right"), "{status:?} {shown}");
+    let (status, shown) =
+        typed("open letter.sealed --force", &[("Passphrase: ", "right\n")]).expect("it was there before");
+    assert!(status == Some(0) && !shown.contains("right") && !shown.contains("again"), "{status:?} {shown}");
+    assert_eq!(fs::read(folder.path().join("letter")).expect("it was written"), b"text");
+}
+
+#[test]
+fn where_there_is_no_memory_for_the_key_it_is_said() {
+    let folder = folder();
+    write(&folder, "letter", b"text");
+    let command = format!("ulimit -v 2000000 && exec '{}' seal letter --memory 4096", env!("CARGO_BIN_EXE_headrace"));
+    let mut command = Command::new("sh")
+        .args(["-c", &command])
+        .env("HEADRACE_PASSPHRASE", "right")
+        .current_dir(folder.path())
+        .output();
+    let output = command.as_mut().expect("there is a shell");
+    assert_eq!(status(output), 1, "{}", stderr(output));
+    assert!(stderr(output).contains("there are no 4194304 KiB of memory"), "{}", stderr(output));
+    assert!(!folder.path().join("letter.sealed").exists());
+}
+
+#[test]
+fn the_reader_of_the_documentation_opens_what_is_sealed() {
+    let folder = folder();
+    let document = include_str!("../../../docs/sealed-files.md");
+    let reader =
+        document.split_once("```python\n").and_then(|(_, rest)| rest.split("```").next()).expect("it is there");
+    write(&folder, "reader.py", reader);
+    let python = |arguments: &[&str], passphrase: &str| {
+        let mut command = Command::new("python3");
+        let output = command.args(arguments).env("HEADRACE_PASSPHRASE", passphrase).current_dir(folder.path()).output();
+        output.ok().filter(|output| status(output) == 0).map(|output| output.stdout)
+    };
+    if python(&["-c", "import cryptography.hazmat.primitives.kdf.argon2"], "").is_none() {
+        eprintln!("not run: no python3 with Argon2id of the package cryptography");
+        return;
+    }
+    for length in [0, 5, SEGMENT, SEGMENT + 1] {
+        let text = text(length);
+        let mut whole = sealed(&folder, &text);
+        write(&folder, "file.sealed", &whole);
+        assert!(python(&["reader.py", "file.sealed"], "right").is_some_and(|out| out == text), "{length}");
+        assert_eq!(python(&["reader.py", "file.sealed"], "wrong"), None, "{length}");
+        whole.pop();
+        write(&folder, "file.sealed", &whole);
+        assert_eq!(python(&["reader.py", "file.sealed"], "right"), None, "{length}");
+    }
 }

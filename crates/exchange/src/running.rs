@@ -82,7 +82,7 @@ impl<'a> Running<'a> {
                 if self.engine.read(output, &mut taken) > 0 {
                     moved = true;
                     if self.is_known(&port.name) {
-                        let tokens = load(&taken, port.ty);
+                        let tokens = Zeroizing::new(load(&taken, port.ty));
                         self.reader.push(&port.name, &tokens).map_err(|problem| problem.message)?;
                     }
                 }
@@ -125,6 +125,7 @@ impl<'a> Running<'a> {
             let lines: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
             lines.join("\n")
         })?;
+        let data = Zeroizing::new(data);
         self.send(&data)?;
         self.run()?;
         let came = self.next(message)?;

@@ -9,6 +9,7 @@ use headrace_source::{Diagnostic, Slug};
 
 use crate::catalog::{Framing, OperationSpec};
 use crate::ports::{PortSpec, Role};
+use zeroize::{Zeroize, Zeroizing};
 
 mod reader;
 pub use reader::{MessageReader, Outcome};
@@ -30,6 +31,15 @@ pub enum Tokens {
     Words(Vec<u64>),
 }
 
+impl Zeroize for Tokens {
+    fn zeroize(&mut self) {
+        match self {
+            Tokens::Bytes(bytes) => bytes.zeroize(),
+            Tokens::Words(words) => words.zeroize(),
+        }
+    }
+}
+
 /// Tokens of one port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortData {
@@ -39,20 +49,26 @@ pub struct PortData {
     pub tokens: Tokens,
 }
 
+impl Zeroize for PortData {
+    fn zeroize(&mut self) {
+        self.tokens.zeroize();
+    }
+}
+
 impl PortData {
     fn word(port: &str, value: u64) -> Self {
         PortData { port: port.to_owned(), tokens: Tokens::Words(vec![value]) }
     }
 }
 
-/// The strings of one message.
+/// The strings of one message, among them keys and plaintext: they are wiped when it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Whether the key (the seed of a generator that goes on) is sent; without it that of the message before stays.
     pub rekey: bool,
     /// How many words a generator is asked for.
     pub words: u64,
-    strings: Vec<(Role, Vec<u8>)>,
+    strings: Vec<(Role, Zeroizing<Vec<u8>>)>,
 }
 
 impl Default for Message {
@@ -76,12 +92,12 @@ impl Message {
     /// Sets a string.
     pub fn set(&mut self, role: Role, bytes: impl Into<Vec<u8>>) {
         self.strings.retain(|(other, _)| *other != role);
-        self.strings.push((role, bytes.into()));
+        self.strings.push((role, Zeroizing::new(bytes.into())));
     }
 
     /// A string.
     pub fn get(&self, role: Role) -> Option<&[u8]> {
-        self.strings.iter().find(|(other, _)| *other == role).map(|(_, bytes)| &**bytes)
+        self.strings.iter().find(|(other, _)| *other == role).map(|(_, bytes)| bytes.as_slice())
     }
 
     /// The most bytes of input that there can be beside the nonce, and that the arguments of the network allow.
@@ -254,11 +270,11 @@ enum State {
         /// The most that there can be beside the nonce.
         most: u64,
         /// Input not sent yet: a string that must be one chunk, or the beginning of a block of a core.
-        held: Vec<u8>,
+        held: Zeroizing<Vec<u8>>,
         /// The tag to be verified.
         tag: Vec<u8>,
         /// What begins the next burst of a core: the key, once.
-        burst: Option<Vec<u8>>,
+        burst: Option<Zeroizing<Vec<u8>>>,
         /// How long the input is, where that was announced, and whether its one chunk has begun.
         announced: Option<u64>,
         begun: bool,
@@ -317,9 +333,9 @@ impl<'s> MessageWriter<'s> {
             self.state = State::Open {
                 length: 0,
                 most: message.most_input_bytes(self.spec),
-                held: Vec::new(),
+                held: Zeroizing::default(),
                 tag: message.get(Role::TagIn).unwrap_or_default().to_vec(),
-                burst: message.rekey.then(|| message.get(Role::Key).unwrap_or_default().to_vec()),
+                burst: message.rekey.then(|| Zeroizing::new(message.get(Role::Key).unwrap_or_default().to_vec())),
                 announced: None,
                 begun: false,
             };
@@ -382,7 +398,7 @@ impl<'s> MessageWriter<'s> {
             let block = usize::try_from(spec.block_bytes.unwrap_or(1)).unwrap_or(1).max(1);
             let whole = held.len() - held.len() % block;
             if whole > 0 || (last && *length == 0) {
-                let rest = held.split_off(whole);
+                let rest = Zeroizing::new(held.split_off(whole));
                 core_burst(&mut out, spec, port, held, whole / block, burst.take())?;
                 *held = rest;
             }
@@ -468,7 +484,7 @@ fn core_burst(
     input: &PortSpec,
     bytes: &[u8],
     n_blocks: usize,
-    key: Option<Vec<u8>>,
+    key: Option<Zeroizing<Vec<u8>>>,
 ) -> Result<(), Diagnostic> {
     let Ok(n_blocks) = u32::try_from(n_blocks) else {
         return Err(Diagnostic::error(MESSAGE_SIZE, "one burst has at most 4294967295 blocks"));

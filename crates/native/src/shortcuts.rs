@@ -111,15 +111,16 @@ impl Shortcuts {
         }
     }
 
-    /// What was spent on what these words ask for because it was not fused, in bytes that a scheduler moves in that time.
+    /// What was spent on what these words ask for because it was not fused, in bytes that a scheduler moves in that time. Each
+    /// compiler has a count of its own: that one has failed says nothing of another.
     pub fn spent(&self, words: &[&str]) -> u64 {
-        self.cache.as_ref().map_or(0, |cache| cache.number(&self.key(words, None), SPENT))
+        self.cache.as_ref().map_or(0, |cache| cache.number(&self.key(words, self.compiler.as_ref()), SPENT))
     }
 
     /// Adds to that.
     pub fn spend(&self, words: &[&str], bytes: u64) {
         if let Some(cache) = &self.cache {
-            cache.add(&self.key(words, None), SPENT, bytes);
+            cache.add(&self.key(words, self.compiler.as_ref()), SPENT, bytes);
         }
     }
 }

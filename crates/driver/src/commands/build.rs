@@ -94,7 +94,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
             of_library(context, &library, &sets, &name, arguments, target)?
         }
     };
-    for line in headrace_targets::c::project::stacks(&files) {
+    for line in headrace_targets::c::project::notes(&files) {
         context.terminal.note(&line);
     }
     if let Some(manifest) = files.get_mut("Cargo.toml").filter(|_| workspaces::is_stranger(folder)) {
@@ -408,7 +408,8 @@ fn of_library(
                 let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
                 Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
             })?;
-            let network = match arguments.small && arguments.variant.is_none() {
+            let is_asked_for = arguments.variant.is_some() && found.is_some();
+            let network = match arguments.small && !is_asked_for {
                 true => smallest(context, &offer, variant)?,
                 false => context.elaborate(&variant.network.to_string(), &[])?,
             };

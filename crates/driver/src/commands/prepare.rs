@@ -1,7 +1,7 @@
 //! `headrace prepare`: operations of the library compiled ahead of their first use.
 
-use super::Context;
 use super::use_primitive::FIFO_TOKENS;
+use super::{Context, STATE_MIB};
 use crate::cli::PrepareArgs;
 use crate::engines::{c_compiler, needed};
 use crate::failure::{Failure, Outcome};
@@ -10,6 +10,7 @@ use crate::shortcut::Memory;
 use crate::terminal::plural;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_native::{Fused, Options};
+use headrace_private::trust;
 use headrace_targets::automata::automaton_of_operation;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,13 +23,29 @@ pub fn prepare(context: &mut Context, arguments: &PrepareArgs) -> Outcome {
     let words: Vec<&str> = arguments.operations.iter().map(String::as_str).collect();
     let specs = library.select(&words).map_err(|problem| context.usage(&problem))?;
     let specs: Vec<OperationSpec> = specs.into_iter().filter(|spec| spec.framing != Framing::Bare).cloned().collect();
+    if specs.is_empty() {
+        return Err(Failure::usage("none of these operations has messages, so that `headrace use` runs none of them"));
+    }
+    if arguments.into.is_some() && !context.is_plain() {
+        return Err(Failure::usage(format!(
+            "--into is for the library that the command carries, without -L, --orcc-widths and {STATE_MIB}"
+        )));
+    }
     c_compiler()?;
     // What is installed is for everybody, and must not depend on what one user has in a cache.
     let apart = arguments.into.as_ref().map(|_| TemporaryFolder::new()).transpose()?;
     if let Some(place) = &arguments.into {
+        let is_new = !place.exists();
         make_folder(place)?;
-        let open = Permissions::from_mode(0o755);
-        std::fs::set_permissions(place, open).map_err(|error| Failure::io(place.display(), &error))?;
+        if is_new {
+            // The umask of who installs must not close it to those who use it; a folder that was there is somebody's.
+            let open = Permissions::from_mode(0o755);
+            std::fs::set_permissions(place, open).map_err(|error| Failure::io(place.display(), &error))?;
+        }
+        let whole = std::path::absolute(place).map_err(|error| Failure::io(place.display(), &error))?;
+        if let Err(why) = trust::is_unshared(&whole) {
+            context.terminal.note(&format!("no command will take what is put there: {why}"));
+        }
     }
     let cache = apart.as_ref().map(|apart| apart.path().join("cache"));
     let options = Options { fifo_tokens: FIFO_TOKENS, cache, ..Options::default() };
@@ -58,7 +75,8 @@ fn prepare_one(context: &mut Context, spec: &OperationSpec, options: &Options, i
     if let Some(why) = engine.not_kept() {
         return Err(Failure::wrong(format!("compiled code is not kept: {why}")));
     }
-    let memory = Memory::of(&spec.set, &spec.name, None, &[], options.clone());
+    // Without it `use` finds what was compiled by the text that is printed of the network.
+    let Some(memory) = Memory::of(context, &spec.set, &spec.name, None, &[], options.clone()) else { return Ok(true) };
     match into {
         Some(place) => memory.install(context, place, spec, &network, &name).map_err(Failure::wrong)?,
         None => memory.remember(context, spec, &network, &name),

@@ -213,7 +213,7 @@ impl<'a> Segments<'a> {
     /// What comes of a segment; `None`: its tag is not the right one.
     fn perform(&mut self, nonce: &[u8], input: &[u8], tag: Option<&[u8]>) -> Outcome<Option<Strings>> {
         let mut message = Message::new()
-            .with(Role::Key, *self.keys.key)
+            .with(Role::Key, self.keys.key.as_slice())
             .with(Role::Nonce, nonce)
             .with(Role::Ad, self.header_bytes)
             .with(Role::Input, input);

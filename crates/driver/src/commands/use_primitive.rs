@@ -401,7 +401,7 @@ impl Provider for MessageProvider<'_> {
     fn provide(&mut self, pending: &mut [Pending]) -> Outcome<bool> {
         if let Some(message) = self.message.take() {
             let data = self.writer.begin(message).map_err(|problems| Failure::usage(messages(&problems)))?;
-            primitive::push(self.network, &data, pending).map_err(Failure::wrong)?;
+            primitive::push(self.network, &Zeroizing::new(data), pending).map_err(Failure::wrong)?;
             if let Some(length) = self.input.length() {
                 self.writer.announce(length);
             }

@@ -2,7 +2,7 @@
 //! the other libraries.
 
 use crate::results::{Results, Row};
-use crate::tables::{END, figure, figure_of};
+use crate::tables::{END, figure_of};
 use std::fmt::Write as _;
 
 /// Bytes of the message by which implementations are ranked, where it was measured.
@@ -151,7 +151,7 @@ fn table(names: &str, results: &[Results]) -> Result<String, String> {
             ours.name,
             figure_of(speeds.ranked(ours)),
             other.map_or("–", |line| line.name),
-            figure(other.and_then(|line| speeds.ranked(line)).unwrap_or(f64::NAN))
+            figure_of(other.and_then(|line| speeds.ranked(line)))
         );
     }
     let (results, size, engine) = about.ok_or("a mark for speeds names no operation")?;

@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "other targets print networks, too")]
 mod projects;
 
-use projects::Folder;
+use projects::{Folder, refused};
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -327,13 +327,6 @@ fn fused_code_serves_too() {
 
 #[test]
 fn what_has_no_name_is_refused() {
-    let refused = |arguments: &[&str], why: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_headrace"));
-        let output = command.arg("build").args(arguments).args(["-o", "nowhere"]).output().expect("the command starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}:\n{said}");
-        assert!(said.contains(why), "{arguments:?}:\n{said}");
-    };
     refused(&["hex", "--target", "openssl"], "no operation of `hex` has an interface in this target");
     refused(&["Nothing.cal", "--target", "openssl"], "is no primitive and no parameter set of the library");
     refused(&["aes128", "nothing", "--target", "openssl"], "`nothing` is no primitive");

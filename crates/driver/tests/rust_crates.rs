@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
-use projects::{Folder, sample};
+use projects::{Folder, refused, sample};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -165,16 +165,9 @@ fn other_crates_take_hashes() {
 /// Names of packages that cargo would not take, and prefixes where nothing has one.
 #[test]
 fn prefixes_are_of_packages() {
-    for (words, reason) in [
-        (["sha256", "--target", "rust", "--prefix", "Own-"], "begins with a small letter"),
-        (["sha256", "--target", "rust", "--prefix", "own/"], "begins with a small letter"),
-        (["sha256", "--target", "c", "--prefix", "own-"], "--prefix: what target c makes is no package"),
-    ] {
-        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
-        let output = build.arg("build").args(words).args(["-o", "x"]).output().expect("it starts");
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains(reason), "{words:?}");
-    }
+    refused(&["sha256", "--target", "rust", "--prefix", "Own-"], "begins with a small letter");
+    refused(&["sha256", "--target", "rust", "--prefix", "own/"], "begins with a small letter");
+    refused(&["sha256", "--target", "c", "--prefix", "own-"], "--prefix: what target c makes is no package");
     let folder = Folder::new();
     for (prefix, package) in [(&[][..], "headrace-sha256"), (&["--prefix", ""], "sha256")] {
         let project = folder.build("rust", &[&["sha256", "--unfused"], prefix].concat());
@@ -288,9 +281,5 @@ fn natives_and_prints_reach_the_host() {
 
 #[test]
 fn nothing_is_tuned_where_nothing_is_fused() {
-    let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
-    let output =
-        build.args(["build", "chacha20", "--target", "rust", "--tune", "-o", "x"]).output().expect("it starts");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("target rust prints no loops"));
+    refused(&["chacha20", "--target", "rust", "--tune"], "target rust prints no loops");
 }

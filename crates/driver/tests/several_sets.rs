@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
-use projects::{Folder, is_here};
+use projects::{Folder, is_here, refused};
 use std::path::Path;
 use std::process::Command;
 
@@ -74,14 +74,6 @@ fn one_set_may_have_another_name() {
 
 #[test]
 fn what_does_not_go_together_says_why() {
-    let refused = |arguments: &[&str], why: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_headrace"));
-        let output = command.arg("build").args(arguments).args(["-o", "nowhere"]).output().expect("the command starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}:\n{said}");
-        assert!(said.contains(why), "{arguments:?}:\n{said}");
-        assert!(!Path::new("nowhere").exists(), "{arguments:?}");
-    };
     refused(&["aes128", "sha256", "--target", "xlim"], "target xlim makes a project of one parameter set at a time");
     refused(&["aes128", "sha256", "--target", "xlim"], "c, llvm, rust");
     refused(&["aes128", "nothing", "--target", "c"], "`nothing` is no primitive");

@@ -39,9 +39,9 @@ public final class Models {
             }
             options.put(arguments[at].substring(2), arguments[at + 1]);
         }
-        long seed = Long.parseLong(options.getOrDefault("seed", "1"));
-        long most = Long.parseLong(options.getOrDefault("sequences", "" + Long.MAX_VALUE));
-        long seconds = Long.parseLong(options.getOrDefault("seconds", options.containsKey("sequences") ? "1000000" : "5"));
+        long seed = number(options, "seed", 1);
+        long most = number(options, "sequences", Long.MAX_VALUE);
+        long seconds = number(options, "seconds", options.containsKey("sequences") ? 1_000_000 : 5);
         String wanted = options.get("service");
         Listed listed = new Listed(
                 options.containsKey("differences") ? Files.readAllLines(Path.of(options.get("differences"))) : List.of());
@@ -80,6 +80,18 @@ public final class Models {
         int gone = sequences < MANY ? 0 : listed.missing(subjects);
         System.out.println(sequences + " sequences, " + (differences + gone) + " differences");
         System.exit(differences + gone == 0 ? 0 : 1);
+    }
+
+    private static long number(Map<String, String> options, String name, long usual) {
+        String given = options.get(name);
+        try {
+            return given == null ? usual : Long.parseLong(given);
+        } catch (NumberFormatException error) {
+            // Differences have another status.
+            System.err.println("--" + name + " takes a number");
+            System.exit(2);
+            return usual;
+        }
     }
 
     private static List<Subject> subjects(String wanted) {

@@ -88,6 +88,19 @@ pub fn conformance() -> [String; 3] {
     ["CopiesInput.cal", "NativeInGuard.cal", "Halves.cal"].map(|name| programs.join(name).display().to_string())
 }
 
+/// `headrace build` with these arguments: it must say that they are wrong, for this reason, and make nothing.
+#[allow(dead_code, reason = "not each test needs it")]
+pub fn refused(arguments: &[&str], why: &str) {
+    let folder = Folder::new();
+    let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+    build.arg("build").args(arguments).args(["-o", "nowhere"]).current_dir(folder.path());
+    let output = build.output().expect("the command starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}:\n{said}");
+    assert!(said.contains(why), "{arguments:?}:\n{said}");
+    assert!(!folder.path().join("nowhere").exists(), "{arguments:?}");
+}
+
 /// Whether a tool is there; says so where it is not.
 pub fn is_here(tool: &str) -> bool {
     let found = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());

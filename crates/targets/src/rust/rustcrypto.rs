@@ -319,7 +319,7 @@ pub(super) fn readme(crate_name: &str, operations: &[&OperationSpec], traits: &T
         );
         for of in &traits.types {
             let listed: Vec<String> =
-                of.parts.iter().map(|part| format!("`{}`", operations[part.operation].name)).collect();
+                of.parts.iter().map(|part| format!("`{}`", operations[part.operation].own_name())).collect();
             let found: Vec<&str> = uses(of).iter().map(|found| found.traits).filter(|text| !text.is_empty()).collect();
             let _ = writeln!(
                 text,

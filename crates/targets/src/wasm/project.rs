@@ -39,6 +39,11 @@ const FILES: [(&str, &str); 2] = [
     ("no_files", include_str!("../../../../runtime/wasm/no_files.js")),
 ];
 
+/// Whether packages have modules of this name beside those of operations.
+pub(super) fn ships_with(name: &str) -> bool {
+    [NETWORK.0, MESSAGE.0, FILES[0].0, FILES[1].0].contains(&name)
+}
+
 /// The wrapper of networks, for those who write their own around a module for Node.js.
 pub const WRAPPER: [(&str, &str); 3] = [
     ("network.js", NETWORK.1),

@@ -25,7 +25,8 @@ const SPELLING: Spelling = Spelling {
 
 /// The name of the files of an operation.
 pub(super) fn file_name(spec: &OperationSpec) -> String {
-    identifier(&spec.own_name()).to_lowercase()
+    let own = identifier(&spec.own_name()).to_lowercase();
+    if super::project::ships_with(&own) { own + "_" } else { own }
 }
 
 /// The name of its class.
@@ -33,8 +34,8 @@ pub(super) fn class_name(spec: &OperationSpec) -> String {
     apart(camel_case(&file_name(spec)))
 }
 
-/// What its module calls its own things.
-const OWN: [&str; 7] = ["Network", "Operation", "OperationError", "code", "load", "once", "properties"];
+/// What its module, or the index of its package, calls its own things.
+const OWN: [&str; 8] = ["Network", "Operation", "OperationError", "code", "hex", "load", "once", "properties"];
 
 fn apart(name: String) -> String {
     if OWN.contains(&name.as_str()) { name + "_" } else { JAVASCRIPT.spelled(&name) }

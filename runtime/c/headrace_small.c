@@ -1,5 +1,12 @@
-/* See headrace_small.h and headrace_message.h. */
+/* Run time of C for microcontrollers: FIFOs in arrays, and wiping. See headrace_small.h. */
 #include "headrace_small.h"
+
+size_t hr_small_refill(struct hr_small_in *from, uint8_t *tokens, size_t n, size_t capacity) {
+    for (; from->n != 0 && n < capacity; from->n--) {
+        tokens[n++] = *from->at++;
+    }
+    return n;
+}
 
 void hr_small_shift(void *tokens, size_t n_dropped, size_t n_left) {
     uint8_t *to = tokens;
@@ -23,3 +30,13 @@ void hr_small_wipe(void *bytes, size_t n_bytes) {
         n_bytes--;
     }
 }
+
+#if HEADRACE_STACK_BYTES > 0
+#ifdef __GNUC__
+__attribute__((noinline))
+#endif
+void hr_small_wipe_stack(void) {
+    uint64_t below[HEADRACE_STACK_BYTES / sizeof(uint64_t)];
+    hr_small_wipe(below, sizeof below);
+}
+#endif

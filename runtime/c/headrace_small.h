@@ -1,6 +1,6 @@
 /*
- * What small programs for microcontrollers are written with: windows on strings of the caller, and the few functions that
- * operations share.
+ * Run time of C for microcontrollers (`headrace build --small`): windows on strings of the caller, and the few functions
+ * that operations share.
  */
 #ifndef HEADRACE_SMALL_H
 #define HEADRACE_SMALL_H
@@ -40,10 +40,18 @@ enum { HR_SMALL_NO_KEY = 0, HR_SMALL_NEW_KEY = 1, HR_SMALL_KEYED = 2, HR_SMALL_O
 /* The most bytes of a string that one call takes. */
 #define HR_SMALL_MOST 0x3fffffffu
 
+/* Fills a FIFO that holds `n` bytes as far as there are more and it has room; returns how many it holds then. */
+size_t hr_small_refill(struct hr_small_in *from, uint8_t *tokens, size_t n, size_t capacity);
 /* Drops the first bytes of a FIFO; `n_left` bytes are behind them. */
 void hr_small_shift(void *tokens, size_t n_dropped, size_t n_left);
 /* Overwrites bytes so that compilers do not leave it out. */
 void hr_small_wipe(void *bytes, size_t n_bytes);
+/* Overwrites what calls left on the stack, as far as headrace_message.h says. */
+#if HEADRACE_STACK_BYTES > 0
+void hr_small_wipe_stack(void);
+#else
+#define hr_small_wipe_stack() ((void)0)
+#endif
 
 #ifdef __cplusplus
 }

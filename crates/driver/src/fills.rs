@@ -8,7 +8,7 @@ use headrace_library::Role;
 use headrace_library::catalog::{Framing, OperationSpec};
 use headrace_library::framing::{Message, MessageWriter, PortData, Tokens};
 use headrace_library::samples;
-use headrace_targets::c::small::{Fill, Fills};
+use headrace_targets::c::small::{Fill, Fills, Occupancy};
 use std::collections::BTreeMap;
 
 /// The interpreter as who knows.
@@ -25,7 +25,7 @@ const MOST_WAITING: u32 = 1 << 20;
 const ATTEMPTS: usize = 16;
 
 impl Fills for Interpreted {
-    fn of_operation(&self, spec: &OperationSpec, network: &Network) -> Result<Vec<Fill>, String> {
+    fn of_operation(&self, spec: &OperationSpec, network: &Network) -> Result<Occupancy, String> {
         let mut network = network.clone();
         for connection in network.connections.iter_mut().filter(|connection| is_boundary(connection)) {
             connection.fifo_tokens = Some(MOST_WAITING);
@@ -52,7 +52,8 @@ impl Fills for Interpreted {
                     false => capacities[at],
                 };
                 let fills = now.fills.iter().enumerate();
-                return Ok(fills.map(|(at, fill)| Fill { most: capacity(at, fill), at_rest: fill.at_rest }).collect());
+                let fifos = fills.map(|(at, fill)| Fill { most: capacity(at, fill), at_rest: fill.at_rest }).collect();
+                return Ok(Occupancy { fifos, held_back: now.held_back });
             }
             let lacking = now.lacking.into_iter().filter(|&at| capacities[at] < usual.fills[at].most);
             let lacking: Vec<usize> = lacking.collect();
@@ -61,7 +62,7 @@ impl Fills for Interpreted {
             }
             lacking.into_iter().for_each(|at| capacities[at] = usual.fills[at].most);
         }
-        Ok(usual.fills)
+        Ok(Occupancy { fifos: usual.fills, held_back: usual.held_back })
     }
 }
 
@@ -90,12 +91,20 @@ struct Seen {
     out: Vec<usize>,
     /// FIFOs for which something waited while the network rested, because they were full.
     lacking: Vec<usize>,
+    /// The most bytes of a message that had gone in and not come out between two calls.
+    held_back: u64,
 }
 
 /// Lets messages go through a network with FIFOs of the given capacities, or with those that bursts ask for usually.
 fn seen(spec: &OperationSpec, network: &Network, capacities: Option<Vec<u64>>) -> Result<Seen, String> {
-    let mut seen =
-        Seen { fills: vec![Fill::default(); network.connections.len()], out: Vec::new(), lacking: Vec::new() };
+    let mut seen = Seen {
+        fills: vec![Fill::default(); network.connections.len()],
+        out: Vec::new(),
+        lacking: Vec::new(),
+        held_back: 0,
+    };
+    let input = spec.input(Role::Input).map(|port| port.name.as_str());
+    let output = spec.output(Role::Output).map(|port| port.name.as_str());
     for pieces in PIECES {
         let mut run = Run::new(network, capacities.clone(), &mut seen)?;
         let mut writer = MessageWriter::new(spec);
@@ -104,13 +113,27 @@ fn seen(spec: &OperationSpec, network: &Network, capacities: Option<Vec<u64>>) -
             // Every third goes under the key of the one before.
             message.rekey = at % 3 != 2;
             let keeps = spec.input(Role::Key).is_some() || spec.input(Role::Rekey).is_some();
-            for call in calls(spec, &mut writer, &message, keeps, pieces) {
-                run.call(&call)?;
+            let calls = calls(spec, &mut writer, &message, keeps, pieces);
+            let (mut n_in, mut n_out) = (0, 0);
+            for (number, call) in calls.iter().enumerate() {
+                let made = run.call(call)?;
+                n_in += call.iter().filter(|data| Some(data.port.as_str()) == input).map(n_tokens).sum::<usize>();
+                n_out += made.into_iter().filter(|(port, _)| Some(*port) == output).map(|(_, n)| n).sum::<usize>();
+                if number + 1 < calls.len() {
+                    run.seen.held_back = run.seen.held_back.max(n_in.saturating_sub(n_out) as u64);
+                }
             }
         }
         run.finish();
     }
     Ok(seen)
+}
+
+fn n_tokens(data: &PortData) -> usize {
+    match &data.tokens {
+        Tokens::Bytes(tokens) => tokens.len(),
+        Tokens::Words(tokens) => tokens.len(),
+    }
 }
 
 /// What the calls of the functions of an operation give its network for a message.
@@ -191,8 +214,8 @@ impl<'a> Run<'a> {
         Ok(Run { network, engine, seen, connections })
     }
 
-    /// Gives tokens, runs until nothing moves, and looks at what is left.
-    fn call(&mut self, given: &[PortData]) -> Result<(), String> {
+    /// Gives tokens, runs until nothing moves, and looks at what is left; gives how many tokens came out of each port.
+    fn call(&mut self, given: &[PortData]) -> Result<Vec<(&'a str, usize)>, String> {
         for PortData { port, tokens } in given {
             let Some(at) = self.network.inputs.iter().position(|known| known.name == *port) else { continue };
             let bytes = self.network.inputs[at].ty.storage_bytes();
@@ -204,7 +227,7 @@ impl<'a> Run<'a> {
                 return Err(format!("there is no room for a message at its input `{port}`"));
             }
         }
-        let mut made = 0;
+        let mut made: Vec<(&str, usize)> = self.network.outputs.iter().map(|port| (port.name.as_str(), 0)).collect();
         loop {
             match self.engine.run(None, &mut CollectingHost::default()) {
                 Ok(Outcome::Idle) => {}
@@ -212,16 +235,16 @@ impl<'a> Run<'a> {
                 Err(trap) => return Err(format!("its network has a run-time error: {trap}")),
             }
             let mut moved = 0;
-            for port in 0..self.network.outputs.len() {
-                let mut out = Vec::new();
-                moved += self.engine.read(port, &mut out);
+            for (port, (_, made)) in made.iter_mut().enumerate() {
+                let n = self.engine.read(port, &mut Vec::new());
+                *made += n;
+                moved += n;
             }
-            made += moved;
             if moved == 0 {
                 break;
             }
         }
-        self.seen.out.push(made);
+        self.seen.out.push(made.iter().map(|(_, n)| n).sum());
         let report = self.engine.report();
         for leftover in report.leftovers {
             if let Some(&at) = self.connections.get(&(leftover.source, leftover.target)) {
@@ -235,7 +258,7 @@ impl<'a> Run<'a> {
                 self.seen.lacking.extend(full);
             }
         }
-        Ok(())
+        Ok(made)
     }
 
     fn finish(self) {

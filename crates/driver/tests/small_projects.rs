@@ -73,17 +73,22 @@ fn within(sizes: Option<(u64, u64)>, flash: u64, memory: u64) {
     }
 }
 
-/// Messages in random pieces are the same as whole.
-fn cut(folder: &Path, set: &str, operation: &str, key: u32, iv: Option<u32>) {
+/// Messages in random pieces are the same as whole. `lengths`: the least, and the step from one to the next.
+fn cut(folder: &Path, set: &str, operation: &str, key: u32, iv: Option<u32>, lengths: (u32, u32)) {
     let header = format!("-DSET=\"{set}.h\"");
     let name = format!("-DOP={operation}");
     let key = format!("-DKEY_BYTES={key}");
+    let (least, step) = (format!("-DLEAST={}", lengths.0), format!("-DSTEP={}", lengths.1));
     let iv = iv.map_or("-DHASHES".to_owned(), |iv| format!("-DIV_BYTES={iv}"));
     let library = format!("lib{set}.a");
     let cuts = source("cuts.c");
     let program = [&cuts, &library, "-lm", "-o", "cuts"];
     said(
-        &[&["cc", "-std=c11", "-O1", "-Wall", "-Werror", "-Isrc", &header, &name, &key, &iv], &program[..]].concat(),
+        &[
+            &["cc", "-std=c11", "-O1", "-Wall", "-Werror", "-Isrc", &header, &name, &key, &iv, &least, &step],
+            &program[..],
+        ]
+        .concat(),
         folder,
     );
     assert!(said(&["./cuts"], folder).contains("the same"));
@@ -93,14 +98,14 @@ fn cut(folder: &Path, set: &str, operation: &str, key: u32, iv: Option<u32>) {
 fn sha256_is_small() {
     let place = built(&["sha256"]);
     within(sizes(place.path(), "uses_sha256.c", &["context"], &[]), 4096, 400);
-    cut(place.path(), "sha256", "sha256_hash", 0, None);
+    cut(place.path(), "sha256", "sha256_hash", 0, None, (0, 1));
 }
 
 #[test]
 fn constant_time_aes_is_small() {
     let place = built(&["aes128", "--operation", "ctr", "--variant", "boolean"]);
     within(sizes(place.path(), "uses_aes128.c", &["context"], &[]), 5120, 700);
-    cut(place.path(), "aes128", "aes128_ctr", 16, Some(16));
+    cut(place.path(), "aes128", "aes128_ctr", 16, Some(16), (0, 1));
 }
 
 #[test]
@@ -117,6 +122,39 @@ fn ascon_is_small() {
     let place = built(&["ascon-aead128"]);
     within(sizes(place.path(), "uses_ascon_aead128.c", &["context"], &[]), 4096, 300);
     within(sizes(place.path(), "uses_ascon_aead128.c", &["context", "back"], &["-DDECRYPTS"]), 6144, 600);
+}
+
+/// What networks hold back of a piece comes out with the next one, over input that must have been read by then; and messages
+/// may be longer than those that say how long FIFOs get.
+#[test]
+fn blocks_go_in_any_pieces_and_in_place() {
+    let operations = [
+        ("cbc-encrypt", (0, 16)),
+        ("cbc-decrypt", (0, 16)),
+        ("cbc-pad-encrypt", (0, 1)),
+        ("cbc-cs3-encrypt", (16, 1)),
+        ("cbc-cs3-decrypt", (16, 1)),
+    ];
+    let names = operations.iter().flat_map(|(name, _)| ["--operation", *name]);
+    let place = built(&["aes128"].into_iter().chain(names).collect::<Vec<&str>>());
+    for (name, lengths) in operations {
+        cut(place.path(), "aes128", &format!("aes128_{}", name.replace('-', "_")), 16, Some(16), lengths);
+    }
+}
+
+/// Each set has a context as large as it has alone, whatever else is in its project, and C++ takes the header.
+#[test]
+fn several_sets_make_one_project() {
+    let place = built(&["aes128-gcm", "sha256", "hmac-sha256", "--name", "several"]);
+    std::fs::write(
+        place.path().join("sizes.cpp"),
+        "#include \"several.h\"\nstatic_assert(sizeof(sha256_hash_context) <= 160, \"a context of its own\");\n\
+         int main() {\n    sha256_hash_context context;\n    return static_cast<int>(sha256_hash_init(&context));\n}\n",
+    )
+    .expect("a file can be written");
+    let flags = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Isrc"];
+    said(&[&["c++"], &flags[..], &["sizes.cpp", "libseveral.a", "-lm", "-o", "sizes"]].concat(), place.path());
+    said(&["./sizes"], place.path());
 }
 
 /// Paddings, ciphertext stealing, generators, cores, codecs: whatever a network has.

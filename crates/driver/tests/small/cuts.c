@@ -1,5 +1,6 @@
-/* Messages in random pieces against the same messages whole: OP is the beginning of the names of an operation with a key and an
- * initial block, or without both where HASHES is defined. */
+/* Messages in random pieces, some of them in place, against the same messages whole: OP is the beginning of the names of an
+ * operation with a key and an initial block, or without both where HASHES is defined. Lengths are LEAST and more, in steps of
+ * STEP. */
 #include SET
 
 #include <stdio.h>
@@ -9,10 +10,10 @@
 #define NAMED(op, function) JOINED(op, function)
 #define CALL(function) NAMED(OP, function)
 
-enum { MOST = 700, MESSAGES = 4000 };
+enum { MOST = 704, MESSAGES = 4000 };
 
 static struct NAMED(OP, _context) whole, pieces;
-static uint8_t in[MOST], out[MOST + 64], got[MOST + 64];
+static uint8_t in[MOST], out[MOST + 64], got[MOST + 64], there[MOST + 64];
 static uint32_t state = 1;
 
 static uint32_t arbitrary(uint32_t below) {
@@ -24,7 +25,7 @@ int main(void) {
     const uint8_t key[KEY_BYTES + 3] = {1, 2, 3};
     (void)key;
     for (int message = 0; message < MESSAGES; message++) {
-        const size_t n = arbitrary(MOST + 1);
+        const size_t n = LEAST + arbitrary((MOST - LEAST) / STEP + 1) * STEP;
         size_t n_out = 0, n_got = 0, made = 0, at = 0;
         uint32_t result = 0;
         for (size_t i = 0; i < n; i++) {
@@ -47,7 +48,14 @@ int main(void) {
 #ifdef HASHES
             result |= CALL(_update)(&pieces, in + at, piece);
 #else
-            result |= CALL(_update)(&pieces, in + at, piece, got + n_got, sizeof got - n_got, &made);
+            if (message % 2 == 0) {
+                result |= CALL(_update)(&pieces, in + at, piece, got + n_got, sizeof got - n_got, &made);
+            } else {
+                /* With the room that is always enough, and no more. */
+                memcpy(there, in + at, piece);
+                result |= CALL(_update)(&pieces, there, piece, there, piece + at - n_got, &made);
+                memcpy(got + n_got, there, made);
+            }
             n_got += made;
 #endif
             at += piece;

@@ -113,7 +113,7 @@ else()
 /// What users without a C library want to know.
 const README_FREESTANDING: &str = "
 `make freestanding` makes `libNAME-freestanding.a` for programs without a C library, such as firmware and kernels, and so does
-`cmake -DFREESTANDING=ON`: everything but `headrace_helpers.c`, compiled against no header but the compiler's own. A program
+`cmake -DFREESTANDING=ON`: EVERYTHING, compiled against no header but the compiler's own. A program
 that it is linked into must have `memcpy`, `memmove`, `memset` and `memcmp`, which compilers call in any program, and the
 library of the compiler (`-lgcc`), where processors lack an operation. There is no heap, no state outside of contexts, no
 system call and nothing that is started before `main`. `CC=arm-none-eabi-gcc CFLAGS='-Os -mcpu=cortex-m4'` compiles it for
@@ -285,7 +285,12 @@ clean:
         } else {
             ""
         };
-        let freestanding = if self.has_core() { README_FREESTANDING.replace("NAME", name) } else { String::new() };
+        let core = if threads { "everything but `headrace_helpers.c`" } else { "everything" };
+        let freestanding = if self.has_core() {
+            README_FREESTANDING.replace("NAME", name).replace("EVERYTHING", core)
+        } else {
+            String::new()
+        };
         let (needs, about_device) = (device.needs(), device.readme());
         let sets: Vec<String> = set_headers(name, headers).map(|path| format!("`{path}`")).collect();
         let documented = match &sets[..] {

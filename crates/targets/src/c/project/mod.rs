@@ -18,7 +18,7 @@ pub use crate::project::{Files, KnownAnswer, Recording, Told, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
-pub use small::stacks;
+pub use small::notes;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 //!
 //! What `runtime/c/headrace_message.c` does for any operation is printed here for one, with nothing but what that one has: strings
 //! are handed to the network where they lie, all those of a call at once, and one run takes them. A run that leaves something is
-//! a mistake of the network, or there is no room for its output; where that can be known before, nothing has happened then.
+//! a mistake of the network or a FIFO that is too short, or there is no room for its output; where that can be known before, nothing has happened then.
 
 use super::shape::{self, Function, Parameter, keeps_length, parameters, prototype, streams, withholds};
 use super::{answers, build_files, head, identifier, in_source_folder, network_prefix, operation_prefix};
@@ -27,11 +27,19 @@ const SHARED: &[(&str, &str)] = &[
 /// What follows a number of bytes in the README of a project.
 const STACK: &str = "bytes of buffers on the stack";
 
-/// What calls need on the stack, a line for each operation of a project.
-pub fn stacks(files: &Files) -> Vec<String> {
+/// What is not proved of projects.
+const UNPROVED: &str = "FIFOs have the sizes that they needed while typical messages went through the networks, which is measured, not proved: a\ncall that needs more returns `HEADRACE_STUCK`, and its message and key are lost.";
+
+/// What users of a small project have to know: what calls need on the stack, a line for each operation, and what is not
+/// proved. Nothing for other projects.
+pub fn notes(files: &Files) -> Vec<String> {
     let readme = files.get("README.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
     let lines = readme.lines().filter(|line| line.ends_with(STACK));
-    lines.map(|line| line.trim_start_matches("* ").to_owned()).collect()
+    let mut notes: Vec<String> = lines.map(|line| line.trim_start_matches("* ").to_owned()).collect();
+    if !notes.is_empty() {
+        notes.push(UNPROVED.replace('\n', " "));
+    }
+    notes
 }
 
 /// A project for operations of parameter sets, each with its network.
@@ -76,11 +84,11 @@ pub(super) fn of_operations(
         .zip(&networks)
         .zip(&described)
         .zip(found)
-        .map(|((((spec, _), network), operation), fills)| small::Member {
+        .map(|((((spec, _), network), operation), found)| small::Member {
             prefix: network_prefix(spec),
             network,
-            fills,
-            ports: ports(network, operation),
+            ports: ports(spec, network, operation, found.held_back),
+            fills: found.fifos,
         })
         .collect();
     let places = RefCell::new(PlaceTable::default());
@@ -92,8 +100,10 @@ pub(super) fn of_operations(
     }
     let mut functions = String::new();
     let mut stacks = Vec::new();
-    for (((spec, _), operation), member) in operations.iter().zip(described).zip(&printed.members) {
+    let printed_members = printed.members.iter().zip(&members);
+    for (((spec, _), operation), (member, given)) in operations.iter().zip(described).zip(printed_members) {
         let writer = Writer {
+            ahead: given.ports.in_place.map(|(_, held_back)| held_back),
             op: operation_prefix(spec),
             prefix: network_prefix(spec),
             context: &member.context,
@@ -125,7 +135,7 @@ pub(super) fn of_operations(
     files.insert("test/test.c".into(), test.into_bytes());
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
     let about = format!(
-        "{title}: {} in C for microcontrollers. Functions that a program does not call take nothing where it is compiled with\n`-Os -ffunction-sections -fdata-sections` and linked with `--gc-sections`. What a call needs beside its context and what\ncompilers keep of variables:\n\n{}\n\n",
+        "{title}: {} in C for microcontrollers. Functions that a program does not call take nothing where it is compiled with\n`-Os -ffunction-sections -fdata-sections` and linked with `--gc-sections`. What a call needs beside its context and what\ncompilers keep of variables:\n\n{}\n\n{UNPROVED}",
         listed.join(", "),
         stacks.join("\n")
     );
@@ -134,7 +144,7 @@ pub(super) fn of_operations(
 }
 
 /// Which ports have strings of the caller, and which nobody looks at.
-fn ports(network: &Network, operation: &Operation) -> Ports {
+fn ports(spec: &OperationSpec, network: &Network, operation: &Operation, held_back: u64) -> Ports {
     let given = |role: &&(Role, &str, &str)| !role.0.is_output();
     let strings =
         STRINGS.iter().filter(given).filter_map(|(role, ..)| operation.strings[string_number(*role)].as_ref());
@@ -148,19 +158,24 @@ fn ports(network: &Network, operation: &Operation) -> Ports {
         .map(|string| string.port)
         .chain(operation.verified);
     let wanted: Vec<usize> = wanted.collect();
-    Ports { strings, dropped: (0..network.outputs.len()).filter(|port| !wanted.contains(port)).collect() }
+    let input = operation.strings[string_number(Role::Input)].as_ref().map(|string| string.port);
+    let in_place =
+        input.filter(|port| keeps_length(spec) && is_read_once(network, *port)).map(|port| (port, held_back));
+    Ports { strings, in_place, dropped: (0..network.outputs.len()).filter(|port| !wanted.contains(port)).collect() }
+}
+
+fn is_read_once(network: &Network, port: usize) -> bool {
+    let reads = network.connections.iter().filter(|connection| connection.source == Endpoint::Boundary(port));
+    reads.count() <= 1
 }
 
 /// What a function does: as elsewhere, but that output needs its room before anything happens, and that what is read in more than
 /// one place cannot be overwritten.
 pub(super) fn describe(spec: &OperationSpec, network: &Network, function: Function, op: &str) -> String {
     let mut text = shape::describe(spec, function, op);
-    let is_input = |port: usize| spec.input(Role::Input).is_some_and(|known| known.name == network.inputs[port].name);
-    let reads = network
-        .connections
-        .iter()
-        .filter(|connection| matches!(connection.source, Endpoint::Boundary(port) if is_input(port)));
-    if reads.count() > 1 {
+    let input = spec.input(Role::Input);
+    let input = network.inputs.iter().position(|port| input.is_some_and(|known| known.name == port.name));
+    if input.is_some_and(|port| !is_read_once(network, port)) {
         text = text.replace("`out` is `in` or does not overlap with it", "`in` and `out` do not overlap");
     }
     let told = match function {
@@ -208,6 +223,8 @@ struct Writer<'a> {
     spec: &'a OperationSpec,
     operation: Operation,
     fifos: &'a [Fifo],
+    /// Bytes that may come out beyond those that a call gives; none where output does not go where input lies.
+    ahead: Option<u64>,
 }
 
 /// Lines of a function, indented.
@@ -219,13 +236,21 @@ impl Lines {
         let _ = writeln!(self.0, "    {}", line.as_ref());
     }
 
-    /// Leaves with a result where a condition holds.
+    /// Leaves with a result where a condition does not hold.
     fn unless(&mut self, condition: &str, result: &str) {
         if condition != "true" {
             self.add(format!("if (!({condition})) {{"));
             self.add(format!("    return HEADRACE_{result};"));
             self.add("}");
         }
+    }
+
+    /// The same where the network may have been given a part by then: message and key are lost.
+    fn stuck_unless(&mut self, condition: &str) {
+        self.add(format!("if (!({condition})) {{"));
+        self.add("    context->state = HR_SMALL_NO_KEY;");
+        self.add("    return HEADRACE_STUCK;");
+        self.add("}");
     }
 }
 
@@ -262,7 +287,7 @@ impl Writer<'_> {
         let _ = write!(
             text,
             "\nvoid {op}_copy(struct {op}_context *context, const struct {op}_context *from) {{\n    *context = *from;\n}}\n\n\
-             void {op}_clear(struct {op}_context *context) {{\n    hr_small_wipe(context, sizeof *context);\n}}\n"
+             void {op}_clear(struct {op}_context *context) {{\n    hr_small_wipe(context, sizeof *context);\n    hr_small_wipe_stack();\n}}\n"
         );
         text
     }
@@ -327,7 +352,7 @@ impl Writer<'_> {
                     lines.add(format!("{count} = 1;"));
                 }
                 Lies::Array(small::Place::Kept, capacity) => {
-                    lines.unless(&format!("{count} < {capacity}u"), "STUCK");
+                    lines.stuck_unless(&format!("{count} < {capacity}u"));
                     lines.add(format!("{tokens}[{count}++] = {value};"));
                 }
                 _ => {}
@@ -339,14 +364,17 @@ impl Writer<'_> {
     fn bytes(&self, lines: &mut Lines, port: usize, at: &str, n: &str) {
         for fifo in self.behind(port) {
             let (count, tokens) = (fifo.count(), fifo.tokens());
-            if let Lies::Array(_, capacity) = fifo.lies {
+            if let Some(window) = fifo.window() {
+                lines.add(format!("{window}.at = {at};"));
+                lines.add(format!("{window}.n = {n};"));
+            } else if let Lies::Array(_, capacity) = fifo.lies {
                 let fixed = n.trim_end_matches('u').parse::<u64>();
                 let fits = if fixed.is_ok_and(|n| n == capacity) {
                     format!("{count} == 0")
                 } else {
                     format!("{n} <= {capacity}u - {count}")
                 };
-                lines.unless(&fits, "STUCK");
+                lines.stuck_unless(&fits);
                 lines.add(format!("for (size_t i = 0; i < {n}; i++) {{"));
                 lines.add(format!("    {tokens}[{count}++] = {at}[i];"));
                 lines.add("}");
@@ -630,6 +658,10 @@ impl Writer<'_> {
         body.add("if (in_bytes == 0) {");
         body.add("    return HEADRACE_OK;");
         body.add("}");
+        if let Some(ahead) = self.ahead {
+            // Only so much is read before what comes out goes where it lies.
+            body.stuck_unless(&format!("out != in || context->inside <= {ahead}u"));
+        }
         let string = self.string(Role::Input);
         self.word(&mut body, string.and_then(|string| string.sizes), "(uint32_t)in_bytes");
         if let Some(string) = string {

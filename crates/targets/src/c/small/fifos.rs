@@ -37,6 +37,8 @@ pub(crate) struct Fifo {
     /// What a function that knows no field calls it.
     alias: Option<String>,
     pub(crate) lies: Lies,
+    /// Its array is filled from a string of the caller while the network runs.
+    is_refilled: bool,
     /// Type of the tokens.
     pub(crate) scalar: Scalar,
     /// Types that they are converted to on their way.
@@ -59,16 +61,25 @@ pub(super) fn lay_out(network: &Network, fills: &[Fill], ports: &Ports) -> Vec<F
         let scalar = network.target_port(connection).ty;
         let (reads, writes) = bursts(network, connection);
         let burst = reads.iter().chain(&writes).copied().max().unwrap_or(1);
-        let lies = match (connection.source, connection.target) {
+        let place = if fill.at_rest == 0 { Place::Passing } else { Place::Kept };
+        let string = match connection.source {
+            Endpoint::Boundary(port) if ports.strings.contains(&port) => Some(port),
+            _ => None,
+        };
+        // As long as this much has been read ahead, output does not reach what has not been read.
+        let ahead = ports.in_place.filter(|(port, _)| Some(*port) == string).map_or(0, |(_, held_back)| held_back);
+        let lies = match (string, connection.target) {
             (_, Endpoint::Boundary(port)) if ports.dropped.contains(&port) => Lies::Dropped,
             (_, Endpoint::Boundary(_)) => Lies::Wanted,
-            (Endpoint::Boundary(port), _) if ports.strings.contains(&port) && fill.at_rest == 0 => Lies::Given,
-            _ => Lies::Array(if fill.at_rest == 0 { Place::Passing } else { Place::Kept }, fill.most.max(burst)),
+            (Some(_), _) if fill.at_rest == 0 && ahead == 0 => Lies::Given,
+            (Some(_), _) => Lies::Array(place, fill.at_rest.max(burst + ahead)),
+            (None, _) => Lies::Array(place, fill.most.max(burst)),
         };
         fifos.push(Fifo {
             field: name.clone(),
             name,
             alias: None,
+            is_refilled: string.is_some() && matches!(lies, Lies::Array(..)),
             lies,
             scalar,
             via: connection.via.clone(),
@@ -108,6 +119,7 @@ impl Fifo {
         self.name == other.name
             && self.scalar == other.scalar
             && self.via == other.via
+            && self.is_refilled == other.is_refilled
             && std::mem::discriminant(&self.lies) == std::mem::discriminant(&other.lies)
     }
 
@@ -257,6 +269,23 @@ impl Fifo {
 
     pub(super) fn count_field(&self) -> String {
         format!("        {} {};\n", self.count_type(), self.field)
+    }
+
+    /// The string of the caller that its array is filled from.
+    pub(crate) fn window(&self) -> Option<String> {
+        self.is_refilled.then(|| format!("f->given.{}", self.field))
+    }
+
+    /// Fills its array as far as there is room.
+    pub(super) fn refill(&self) -> Option<String> {
+        let (window, count, capacity) = (self.window()?, self.count(), self.capacity()?);
+        let (tokens, ty) = (self.tokens(), self.count_type());
+        Some(format!("        {count} = ({ty})hr_small_refill(&{window}, {tokens}, {count}, {capacity}u);\n"))
+    }
+
+    /// The field of that string.
+    pub(super) fn refilled_field(&self) -> Option<String> {
+        self.is_refilled.then(|| format!("        struct hr_small_in {};\n", self.field))
     }
 
     pub(super) fn window_field(&self) -> Option<String> {

@@ -46,7 +46,7 @@ struct Union {
     instances: Vec<Kept>,
     fifos: Vec<Fifo>,
     members: Vec<usize>,
-    /// Bytes of the largest context that a member would have alone.
+    /// Bytes of the smallest context that a member would have alone.
     alone: u64,
 }
 
@@ -93,7 +93,8 @@ impl Kept {
     }
 }
 
-/// Lays out the contexts of all operations. One joins others where that takes at most a quarter more than the largest alone.
+/// Lays out the contexts of all operations. One joins others where none gets a context more than a quarter larger than
+/// alone.
 pub(super) fn lay_out(members: &[Member<'_>], numbers: &[Vec<usize>], plans: &[Plan<'_>], prefix: &str) -> Layouts {
     let mut unions: Vec<Union> = Vec::new();
     for (at, member) in members.iter().enumerate() {
@@ -101,7 +102,7 @@ pub(super) fn lay_out(members: &[Member<'_>], numbers: &[Vec<usize>], plans: &[P
         alone.alone = alone.bytes();
         let joined = unions.iter_mut().find_map(|union| {
             let mut joined = union.with(member, &numbers[at], plans, at);
-            joined.alone = union.alone.max(alone.alone);
+            joined.alone = union.alone.min(alone.alone);
             (4 * joined.bytes() <= 5 * joined.alone).then(|| *union = joined)
         });
         if joined.is_none() {
@@ -113,7 +114,7 @@ pub(super) fn lay_out(members: &[Member<'_>], numbers: &[Vec<usize>], plans: &[P
     for (number, mut union) in unions.into_iter().enumerate() {
         let name = if number == 0 { format!("{prefix}_network") } else { format!("{prefix}_network_{}", number + 1) };
         let mut names = Names::default();
-        for taken in ["n", "none", "tokens"] {
+        for taken in ["n", "none", "given", "tokens"] {
             names.fresh(taken);
         }
         union.instances.iter_mut().for_each(|kept| kept.field = names.fresh(&kept.field));
@@ -238,6 +239,11 @@ fn types(name: &str, union: &Union, plans: &[Plan<'_>]) -> (String, u64) {
             bytes += 8;
             out.push_str(&field);
         }
+    }
+    let refilled: Vec<String> = union.fifos.iter().filter_map(Fifo::refilled_field).collect();
+    if !refilled.is_empty() {
+        bytes += 8 * refilled.len() as u64;
+        let _ = writeln!(out, "    struct {{\n{}    }} given;", refilled.concat());
     }
     out.push_str("    uint8_t tokens[1]; /* what lies here and behind needs no beginning */\n");
     passing.sort_by_key(|fifo| fifo.bytes());

@@ -39,15 +39,23 @@ pub struct Fill {
     pub at_rest: u64,
 }
 
+/// What was in a network while typical messages went through it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Of each FIFO, in the order of the connections.
+    pub fifos: Vec<Fill>,
+    /// The most bytes of a message that had gone in and not come out between two calls.
+    pub held_back: u64,
+}
+
 /// Who lets networks run to see what their FIFOs hold.
 pub trait Fills: std::fmt::Debug + Send + Sync {
-    /// What each FIFO of the network of an operation holds, in the order of its connections, if its functions are called with
-    /// typical messages in any pieces.
+    /// What the network of an operation holds if its functions are called with typical messages in any pieces.
     ///
     /// # Errors
     ///
     /// Why that cannot be told, as a sentence without a full stop.
-    fn of_operation(&self, spec: &OperationSpec, network: &Network) -> Result<Vec<Fill>, String>;
+    fn of_operation(&self, spec: &OperationSpec, network: &Network) -> Result<Occupancy, String>;
 }
 
 /// Which ports of a network the functions of an operation leave out of account, by their positions.
@@ -55,6 +63,9 @@ pub trait Fills: std::fmt::Debug + Send + Sync {
 pub(crate) struct Ports {
     /// Input ports whose tokens are bytes that the caller has in one piece.
     pub(crate) strings: Vec<usize>,
+    /// One of them whose bytes are read before output goes where they lie, and how many bytes may come out beyond those that
+    /// a call gives: those that the network held back before.
+    pub(crate) in_place: Option<(usize, u64)>,
     /// Output ports of which nobody wants the tokens.
     pub(crate) dropped: Vec<usize>,
 }
@@ -298,16 +309,16 @@ fn run(
         out,
         "}}\n\n/* Fires as long as anything can. Gives whether what was given has been taken. */\nstatic bool {prefix}_run(struct {context} *c, struct {context}_flow *f) {{\n    bool again;\n    do {{\n        again = false;"
     );
+    layout.fifos.iter().filter_map(Fifo::refill).for_each(|refill| out.push_str(&refill));
     // One firing of each after the other: who reads has its turn before what is written piles up.
     for at in topology::sources_first(network) {
         let _ = writeln!(out, "        again |= {};", calls[at]);
     }
-    let empty: Vec<String> = layout
-        .fifos
-        .iter()
-        .filter(|fifo| fifo.place() == Some(Place::Passing) || fifo.is_input_window())
-        .map(Fifo::count)
-        .collect();
+    let counts = layout.fifos.iter().flat_map(|fifo| {
+        let passes = fifo.place() == Some(Place::Passing) || fifo.is_input_window();
+        passes.then(|| fifo.count()).into_iter().chain(fifo.window().map(|window| format!("{window}.n")))
+    });
+    let empty: Vec<String> = counts.collect();
     let empty = if empty.is_empty() { "0".to_owned() } else { empty.join(" | ") };
     let _ = writeln!(out, "    }} while (again);\n    return ({empty}) == 0;\n}}\n");
     out

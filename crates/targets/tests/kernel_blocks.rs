@@ -38,7 +38,7 @@ impl Names for Elements {
 }
 
 fn object(name: &str, width: u32, length: usize) -> Object {
-    Object { name: name.into(), width, length, persistent: true }
+    Object { name: name.into(), width, length, persistent: true, residue: None }
 }
 
 fn bytes_of(graph: &mut Graph, object: u32, n: usize) -> Vec<NodeId> {

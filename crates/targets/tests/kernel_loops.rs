@@ -150,6 +150,7 @@ fn machines() -> Vec<&'static Machine> {
             "avx512vl" => std::is_x86_feature_detected!("avx512vl"),
             "avx512dq" => std::is_x86_feature_detected!("avx512dq"),
             "avx512vbmi" => std::is_x86_feature_detected!("avx512vbmi"),
+            "avx512ifma" => std::is_x86_feature_detected!("avx512ifma"),
             "gfni" => std::is_x86_feature_detected!("gfni"),
             _ => false,
         })

@@ -13,7 +13,7 @@ use headrace_transform::control::{
 };
 use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Effect, Graph, Object, Op};
+use headrace_transform::kernel::{Effect, Graph, Object, Op, Residue};
 use headrace_transform::passes::rolled_rounds::{Aim, rolled_rounds};
 use std::path::Path;
 
@@ -478,7 +478,7 @@ fn strings_that_come_side_by_side() {
 }
 
 /// A network that stands in `tests/networks`, fed with the tokens of its ports.
-fn check_own(name: &str, tokens: &[&[u128]]) {
+fn check_own(name: &str, tokens: &[&[u128]]) -> Automaton {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut session = Session::new();
     let roots = Folders(vec![root.join("tests"), root.join("../..")]);
@@ -488,6 +488,19 @@ fn check_own(name: &str, tokens: &[&[u128]]) {
     let automaton =
         automaton_of(&network, &samples, &Limits::default()).unwrap_or_else(|error| panic!("{}", error.reason));
     compare(name, &network, &samples, &automaton);
+    automaton
+}
+
+/// Only where nobody sees more than the residue may anything congruent stand for the limbs.
+#[test]
+fn limbs_that_come_out_are_no_residues() {
+    let blocks: Vec<u128> = (0..16 * 40).map(|i: u128| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20 & 0xff).collect();
+    for (reduced, expected) in [(true, Some(Residue { limb_bits: 26, bits: 130, less: 5 })), (false, None)] {
+        let factor = [0x2_0000_0000_u128 - 1, 12_345_678, 7, 0x3ff_fffe, 0x3ff_ffff];
+        let automaton = check_own(&format!("Evaluate(REDUCED = {reduced})"), &[&factor, &[40], &blocks]);
+        let found: Vec<Residue> = automaton.objects.iter().filter_map(|object| object.residue).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{reduced}");
+    }
 }
 
 #[test]

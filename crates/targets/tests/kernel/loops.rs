@@ -26,7 +26,7 @@ impl Bytes {
     }
 
     pub fn object(&mut self, name: &str, width: u32, length: usize) -> ObjectId {
-        self.objects.push(Object { name: name.into(), width, length, persistent: true });
+        self.objects.push(Object { name: name.into(), width, length, persistent: true, residue: None });
         ObjectId(self.objects.len() as u32 - 1)
     }
 

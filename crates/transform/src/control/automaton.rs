@@ -255,6 +255,20 @@ impl Step {
         }
     }
 
+    /// Every list of effects of the tree.
+    pub fn effects<'a>(&'a self, visit: &mut dyn FnMut(&'a [Effect])) {
+        match self {
+            Step::Branch { before, then, otherwise, .. } => {
+                visit(before);
+                then.effects(visit);
+                otherwise.effects(visit);
+            }
+            Step::Wait(awaited) => awaited.iter().for_each(|awaited| awaited.step.effects(visit)),
+            Step::Go { kernel, .. } => visit(&kernel.effects),
+            Step::End | Step::Leave => {}
+        }
+    }
+
     /// Every kernel of the tree with its target.
     pub fn kernels<'a>(&'a self, visit: &mut dyn FnMut(&'a Kernel, usize)) {
         match self {

@@ -385,7 +385,7 @@ mod tests {
     }
 
     fn object(name: &str) -> Object {
-        Object { name: name.to_owned(), width: 8, length: LENGTH, persistent: true }
+        Object { name: name.to_owned(), width: 8, length: LENGTH, persistent: true, residue: None }
     }
 
     fn automaton(graph: Graph, states: Vec<Step>, initial: Vec<Vec<u128>>) -> Automaton {

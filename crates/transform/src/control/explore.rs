@@ -87,6 +87,7 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
         let mut automaton = explorer.automaton();
         super::loops::find(&mut automaton, network);
         super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
+        super::residues::find(&mut automaton);
         return Ok(automaton);
     }
 }
@@ -243,7 +244,7 @@ impl<'a> Explorer<'a> {
         } else {
             name
         };
-        self.objects.push(Object { name, width, length, persistent: true });
+        self.objects.push(Object { name, width, length, persistent: true, residue: None });
         self.holds.push(holds);
         self.initial.push(initial);
         ObjectId(self.objects.len() as u32 - 1)

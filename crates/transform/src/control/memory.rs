@@ -15,7 +15,7 @@ impl Walk<'_, '_> {
         let object = ObjectId(self.objects.len() as u32);
         let (width, length) = (state.list(list).width, state.list(list).elements.len());
         let name = format!("local{}", self.objects.len());
-        self.objects.push(Object { name, width, length, persistent: false });
+        self.objects.push(Object { name, width, length, persistent: false, residue: None });
         state.list_mut(list).object = Some(object);
         object
     }
@@ -51,7 +51,7 @@ impl Walk<'_, '_> {
     /// A scalar that lives in one kernel.
     pub fn add_cell(&mut self, width: u32) -> ObjectId {
         let name = format!("local{}", self.objects.len());
-        self.objects.push(Object { name, width, length: 1, persistent: false });
+        self.objects.push(Object { name, width, length: 1, persistent: false, residue: None });
         ObjectId(self.objects.len() as u32 - 1)
     }
 

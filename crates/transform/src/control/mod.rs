@@ -25,6 +25,7 @@
 //! | `loops`, `together`, `rounds` | circles of kernels as loops |
 //! | `hindrances` | why states have no loops |
 //! | `congruence` | elements that are equal whenever a loop begins |
+//! | `residues` | numbers of which only the residue counts |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
 //! | `left` | the way back to the run-time scheduler |
 //! | `brevity` | kernels whose rounds are better loops |
@@ -50,6 +51,7 @@ mod numbers;
 mod places;
 mod repeated;
 mod repetition;
+mod residues;
 mod rounds;
 mod schedule;
 mod together;

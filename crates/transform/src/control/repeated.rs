@@ -209,7 +209,7 @@ mod tests {
     const COUNTER: ObjectId = ObjectId(1);
 
     fn objects(persistent: bool) -> [Object; 2] {
-        let object = |name: &str, width, length| Object { name: name.into(), width, length, persistent };
+        let object = |name: &str, width, length| Object { name: name.into(), width, length, persistent, residue: None };
         [object("list", 8, 16), object("counter", 8, 2)]
     }
 

@@ -93,17 +93,19 @@ impl fmt::Display for Evidence {
     }
 }
 
+/// The next word of Vigna's generator of this name.
+pub(crate) fn splitmix64(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
 /// Arbitrary tokens and elements for some passes of a loop, the same for the same seed.
 pub fn drawn(body: &Loop, passes: u64, seed: u64) -> World {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut word = || {
-        // Vigna's splitmix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        u128::from(z ^ z >> 31)
-    };
+    let mut word = || u128::from(splitmix64(&mut state));
     let mut values = |n: u64, width: u32| -> Vec<u128> {
         let one = |_| match width {
             0..=64 => word() & mask(width),
@@ -153,7 +155,7 @@ mod tests {
         let before = graph.entry(ObjectId(0), zero, 32);
         let sum = f(&mut graph, before, token);
         Loop {
-            objects: vec![Object { name: "sum".into(), width: 32, length: 1, persistent: true }],
+            objects: vec![Object { name: "sum".into(), width: 32, length: 1, persistent: true, residue: None }],
             consumes: vec![(1, 32)],
             produces: vec![(1, 32)],
             outputs: vec![(0, 0, sum)],

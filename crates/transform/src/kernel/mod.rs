@@ -23,6 +23,20 @@ pub struct Object {
     pub length: usize,
     /// Whether it lives from kernel to kernel; the others are zero when a kernel begins and end with it.
     pub persistent: bool,
+    /// Where its elements are limbs of a number of which only the residue counts: anything of the same residue may take its
+    /// place, in limbs of as many bits.
+    pub residue: Option<Residue>,
+}
+
+/// A number modulo `2^bits - less`, in limbs of `limb_bits` bits, the least significant first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Residue {
+    /// Bits from one limb to the next.
+    pub limb_bits: u32,
+    /// Bits of the modulus.
+    pub bits: u32,
+    /// What it is less than a power of two.
+    pub less: u32,
 }
 
 impl Object {

@@ -172,8 +172,8 @@ mod tests {
     fn masked_and_summed(of: Sum) -> Loop {
         let mut graph = Graph::new();
         let objects = vec![
-            Object { name: "counter".into(), width: 8, length: 1, persistent: true },
-            Object { name: "sum".into(), width: 32, length: 1, persistent: true },
+            Object { name: "counter".into(), width: 8, length: 1, persistent: true, residue: None },
+            Object { name: "sum".into(), width: 32, length: 1, persistent: true, residue: None },
         ];
         let zero = graph.number(0, 32);
         let (counter, sum) = (graph.entry(ObjectId(0), zero, 8), graph.entry(ObjectId(1), zero, 32));

@@ -8,6 +8,7 @@ pub mod copied_last;
 pub mod distribution;
 pub mod late_terms_last;
 pub mod linear;
+pub mod modular_recurrence;
 pub mod nested_rotations;
 pub mod outer_complements;
 pub mod parts_shifted;

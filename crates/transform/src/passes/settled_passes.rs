@@ -173,7 +173,7 @@ mod tests {
     fn mixer() -> Loop {
         let objects = [("block", 8, 16), ("state", 32, 4), ("output", 32, 4)];
         let objects =
-            objects.map(|(name, width, length)| Object { name: String::from(name), width, length, persistent: true });
+            objects.map(|(name, width, length)| Object { name: String::from(name), width, length, persistent: true, residue: None });
         let [block, state, output] = [0, 1, 2].map(ObjectId);
         let mut graph = Graph::new();
         let mut all = Vec::new();

@@ -256,7 +256,7 @@ mod tests {
     use crate::kernel::{Counter, Graph};
 
     fn object(name: &str) -> Object {
-        Object { name: name.to_owned(), width: 32, length: 1, persistent: true }
+        Object { name: name.to_owned(), width: 32, length: 1, persistent: true, residue: None }
     }
 
     /// A sum of tokens in object `sum`, and a counter in each object of `counted`; `swapped` adds the other way round.

@@ -80,7 +80,7 @@ pub fn words_of_tokens(body: &Loop) -> Option<(Loop, Vec<TokenWords>)> {
     all.sort_by_key(|words| words.object);
     for words in &all {
         let (name, width) = (format!("words_of_input_{}", words.port), 8 * words.bytes as u32);
-        objects.push(Object { name, width, length: words.first.len(), persistent: true });
+        objects.push(Object { name, width, length: words.first.len(), persistent: true, residue: None });
     }
     let body = Loop { objects, ..body.clone() };
     let body = body.rebuilt(|graph, new, id| match *body.graph.op(id) {

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn object(name: &str) -> Object {
-        Object { name: name.into(), width: 8, length: 4, persistent: true }
+        Object { name: name.into(), width: 8, length: 4, persistent: true, residue: None }
     }
 
     /// A long chain of additions and multiplications of an element with itself.

@@ -128,7 +128,7 @@ impl Lanes {
         let mut objects = passes.objects.clone();
         for (own, width) in slots.iter().zip([32, 64]) {
             let length = own.filled.len() + own.taken.len();
-            objects.push(Object { name: format!("slots_{width}"), width, length, persistent: true });
+            objects.push(Object { name: format!("slots_{width}"), width, length, persistent: true, residue: None });
         }
         let (done, for_next) = (n_operations(&graph, &effects), n_operations(&passes.graph, &updates));
         if done < WORTH * n_slots || for_next * UPDATES > done {

@@ -103,6 +103,7 @@ impl Passes {
                 width: width * in_word as u32,
                 length: length / in_word,
                 persistent: true,
+                residue: None,
             });
             let big = ascending.get(&object).is_none_or(|&up| up >= 0);
             kept.push(Kept { object, in_word, big, indices, name });

@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn names_follow_the_order_of_appearance() {
-        let list = Object { name: "list_7".into(), width: 8, length: 2, persistent: false };
+        let list = Object { name: "list_7".into(), width: 8, length: 2, persistent: false, residue: None };
         let one =
             with_own_names("  const uint32_t v12_ = s->l1_[0];\n  list_7[v12_] = l40_;\n", std::slice::from_ref(&list));
         let other = with_own_names("const uint32_t v90_ = s->l1_[0];\nlist_7[v90_] = l3_;\n", &[list]);

@@ -276,7 +276,7 @@ mod tests {
     }
 
     fn objects(width: u32) -> [Object; 2] {
-        let object = |name: &str, length| Object { name: name.into(), width, length, persistent: true };
+        let object = |name: &str, length| Object { name: name.into(), width, length, persistent: true, residue: None };
         [object("list", 256), object("made", 1)]
     }
 

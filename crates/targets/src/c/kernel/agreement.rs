@@ -290,7 +290,7 @@ mod tests {
         let sum = graph.sum(looked, counter);
         let value = graph.xor(sum, before);
         let next = graph.sum(counter, one);
-        let object = |name: &str| Object { name: name.into(), width: 8, length: 1, persistent: true };
+        let object = |name: &str| Object { name: name.into(), width: 8, length: 1, persistent: true, residue: None };
         let carried = |object: u32, next, carry| Carried { object: ObjectId(object), index: 0, next, carry };
         Loop {
             objects: vec![object("counter"), object("before")],

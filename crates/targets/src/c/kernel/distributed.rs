@@ -8,6 +8,7 @@
 
 use super::frame::{CFunction, LoopNames, head};
 use super::machine::Machine;
+use super::modular::modular;
 use super::passes::passes;
 use super::strategy::print_best;
 use super::words::Unsuited;
@@ -44,7 +45,8 @@ pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<
     }
     let (first_name, rest_name) = (format!("{}_first", names.function), format!("{}_rest", names.function));
     let (_, ahead) = print_best(&parts.independent, machine, &LoopNames { function: &first_name, ..*names });
-    let rest = passes(&parts.serial, &LoopNames { function: &rest_name, ..*names });
+    let rest_names = LoopNames { function: &rest_name, ..*names };
+    let rest = modular(&parts.serial, machine, &rest_names).unwrap_or_else(|_| passes(&parts.serial, &rest_names));
     let mut text = format!("{}\n{}\n", ahead.text, rest.text);
     text.push_str(&head(body, Some(machine), names));
     let of_ports = |ports: &[(u64, u32)], letter: &str| -> String {
@@ -74,6 +76,7 @@ pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<
     }
     text.push_str("  }\n}\n");
     let cycles = ahead.cycles + rest.cycles;
-    let function = CFunction { name: names.function.to_owned(), text, cycles, ..ahead };
+    let support = ahead.support.iter().chain(&rest.support).cloned().collect();
+    let function = CFunction { name: names.function.to_owned(), text, support, cycles, ..ahead };
     Ok(function.shown_by(rest.evidence).shown_by(EVIDENCE.iter().cloned()))
 }

@@ -27,6 +27,7 @@
 //! | `strategy` | which way to print a loop |
 //! | `trial` | how long a printed loop takes on this processor |
 //! | `blocks` | registers of 128 bits, several passes in wide ones |
+//! | `modular` | a linear recurrence modulo a number, with powers in lanes |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
 //! | `split_sums` | sums over passes beside what is left of a loop without them |
 //! | `copied` | elements that become what others are, after all passes |
@@ -53,6 +54,7 @@ mod layers;
 mod machine;
 mod many;
 mod merged;
+mod modular;
 mod passes;
 mod prelude;
 mod prelude_wide;

@@ -6,6 +6,7 @@ use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
 use super::layers::layers;
 use super::machine::Machine;
+use super::modular::modular;
 use super::passes::passes;
 use super::split::split;
 use super::tabulated::{tables_in_registers, tabulated, tabulated_lanes};
@@ -33,6 +34,8 @@ pub enum Strategy {
     Registers,
     /// Pass after pass, its bytes side by side in registers.
     Layers,
+    /// A linear recurrence modulo a number, with powers.
+    Modular,
 }
 
 impl Strategy {
@@ -47,6 +50,7 @@ impl Strategy {
         Strategy::TableLanes,
         Strategy::Registers,
         Strategy::Layers,
+        Strategy::Modular,
     ];
 
     /// What reports and command lines call it.
@@ -61,6 +65,7 @@ impl Strategy {
             Strategy::TableLanes => "table-lanes",
             Strategy::Registers => "registers",
             Strategy::Layers => "layers",
+            Strategy::Modular => "modular",
         }
     }
 }
@@ -86,6 +91,7 @@ pub fn print_loop(
         Strategy::TableLanes => tabulated_lanes(body, machine, names).map(|tabulated| tabulated.function),
         Strategy::Registers => tables_in_registers(body, machine, names),
         Strategy::Layers => layers(body, machine, names),
+        Strategy::Modular => modular(body, machine, names),
     }
 }
 
@@ -108,7 +114,7 @@ pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strateg
 /// The same, but passes are not taken apart.
 pub(super) fn print_whole(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
     let mut best = (Strategy::Passes, passes(body, names));
-    for strategy in [Strategy::Lanes, Strategy::Bits, Strategy::Registers] {
+    for strategy in [Strategy::Lanes, Strategy::Bits, Strategy::Registers, Strategy::Modular] {
         if let Ok(function) = print_loop(body, machine, strategy, names)
             && is_better(&function, &best.1)
         {

@@ -9,7 +9,7 @@ const N: usize = 16;
 /// written is also what goes on.
 fn cipher(swapped: bool) -> Loop {
     let mut graph = Graph::new();
-    let object = |name: &str| Object { name: name.into(), width: 8, length: N, persistent: true };
+    let object = |name: &str| Object { name: name.into(), width: 8, length: N, persistent: true, residue: None };
     let entry = |graph: &mut Graph, object: u32, at: usize| {
         let index = graph.number(at as u128, 32);
         graph.entry(ObjectId(object), index, 8)

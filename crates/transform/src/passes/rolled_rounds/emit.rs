@@ -143,7 +143,7 @@ impl Emitter<'_> {
         while self.objects.iter().any(|object| object.name == name) {
             name.push('_');
         }
-        self.objects.push(Object { name, width, length, persistent: false });
+        self.objects.push(Object { name, width, length, persistent: false, residue: None });
         ObjectId(self.objects.len() as u32 - 1)
     }
 

@@ -200,7 +200,7 @@ mod tests {
         let place = f(&mut graph, next);
         Loop {
             graph,
-            objects: vec![Object { name: "n".into(), width: 64, length: 1, persistent: true }],
+            objects: vec![Object { name: "n".into(), width: 64, length: 1, persistent: true, residue: None }],
             consumes: Vec::new(),
             produces: vec![(1, 64)],
             outputs: vec![(0, 0, place)],

@@ -1,0 +1,537 @@
+//! A linear recurrence `x := (x + a) · r mod m` over blocks that lie in memory, evaluated with powers of `r` in the lanes of a
+//! vector.
+//!
+//! ```text
+//! x' = (…((x + a0) rⁿ + an) rⁿ + …) rⁿ  +  (…(a1 rⁿ + an+1) rⁿ + …) rⁿ⁻¹  +  …  +  (…(an-1 rⁿ + …) r
+//! ```
+//!
+//! Each lane goes over every n-th block and multiplies by `rⁿ`, in the end by what is its own; then the lanes are added. Numbers
+//! are taken apart into limbs that suit the multiplier: three of 44 bits where it has 64 by 64 bits or 52 by 52 bits with sums,
+//! five of 26 bits for products of 32 bits. Limbs are not fully carried in between. Groups that are not full begin with lanes
+//! that stay 0. Nothing but the number of blocks decides what is done.
+
+use super::frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends, head, last_pass};
+use super::machine::Machine;
+use super::scalar::element_type;
+use super::words::Unsuited;
+use headrace_transform::kernel::{Carried, Carry, Evidence, Loop, ObjectId};
+use headrace_transform::passes::modular_recurrence::{DRAWS, ModularRecurrence, modular_recurrence};
+use num_bigint::BigUint;
+use std::fmt::Write as _;
+
+/// Bits of a limb where there are three.
+const WIDE_LIMB: u32 = 44;
+
+/// Bits of a limb where there are five.
+const NARROW_LIMB: u32 = 26;
+
+/// Blocks from which on powers are worth computing.
+const LEAST_BLOCKS: u64 = 12;
+
+/// What the printed functions are held to.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::Trial { what: "the recurrence against the loop, modulo its modulus", passes: DRAWS },
+    Evidence::Identity { what: "((x + a) r + b) r = (x + a) r r + b r" },
+    Evidence::Test {
+        what: "recurrences with powers",
+        test: "crates/targets/tests/kernel_residues.rs recurrences_agree_with_their_loops",
+    },
+];
+
+/// Prints a loop that is a linear recurrence modulo a number.
+///
+/// # Errors
+///
+/// Why it cannot be: the loop is something else, somebody sees its limbs, or no limbs suit its modulus.
+pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+    let residue = |one: &Carried| body.objects[one.object.0 as usize].residue;
+    if !body.carried.iter().any(|one| residue(one).is_some()) {
+        return Err(Unsuited("nothing in it is a residue".into()));
+    }
+    let recurrence = modular_recurrence(body).ok_or_else(|| Unsuited("it is no recurrence modulo a number".into()))?;
+    if body.objects[recurrence.state.0 as usize].residue != Some(recurrence.residue) {
+        return Err(Unsuited("its limbs are seen".into()));
+    }
+    let limbs = Limbs::of(&recurrence)?;
+    let (lanes, cycles) = match machine.vector_bits {
+        512 => (Some(limbs.lanes512(machine)), 5.0),
+        256 if limbs.has_narrow() => (Some(limbs.lanes256(machine)), 10.0),
+        _ => (None, 24.0),
+    };
+    let object = &body.objects[recurrence.state.0 as usize];
+    let (n, width) = (object.length, object.width);
+    let (from, to) = (limbs.taken(n), limbs.given(n));
+    let mut support = vec![limbs.arithmetic(), limbs.serial(), from.text, to.text];
+    let mut text = head(body, Some(machine), names);
+    text.push_str("  if (passes == 0) return;\n");
+    if body.carried.iter().any(|one| one.carry == Carry::Delay) {
+        text.push_str(&last_pass(body));
+    }
+    text.push_str(&counter_bounds(body, names.names));
+    let _ = writeln!(text, "  uint64_t e_[{n}], x_[3], r_[3];\n  const size_t n_ = passes * {};", recurrence.blocks);
+    let element = |object: ObjectId, at: usize| {
+        names.names.element(&body.objects[object.0 as usize], &at.to_string())
+    };
+    for (object, limbs) in [(recurrence.state, "x_"), (recurrence.factor, "r_")] {
+        for at in 0..n {
+            let _ = writeln!(text, "  e_[{at}] = {};", element(object, at));
+        }
+        let _ = writeln!(text, "  {}({limbs}, e_);", from.name);
+    }
+    let serial = format!("{}_serial(x_, r_, in{}, n_);", limbs.name, recurrence.port);
+    match lanes {
+        Some(lanes) => {
+            let _ = writeln!(
+                text,
+                "  if (n_ < {LEAST_BLOCKS})\n    {serial}\n  else\n    {}(x_, r_, in{}, n_);",
+                lanes.name, recurrence.port
+            );
+            support.push(lanes.text);
+        }
+        None => {
+            let _ = writeln!(text, "  {serial}");
+        }
+    }
+    let _ = writeln!(text, "  {}(e_, x_);", to.name);
+    for at in 0..n {
+        let _ = writeln!(text, "  {} = ({})e_[{at}];", element(recurrence.state, at), element_type(width));
+    }
+    text.push_str(&counter_ends(body, names.names));
+    text.push_str(&delay_ends(body, names.names));
+    text.push_str("}\n");
+    let cycles = cycles * recurrence.blocks as f64;
+    Ok(CFunction { name: names.function.to_owned(), support, text, cycles, evidence: EVIDENCE.to_vec() })
+}
+
+/// A function that stands above those that call it.
+struct Printed {
+    name: String,
+    text: String,
+}
+
+/// A modulus `2^bits - less` in limbs that suit multipliers, and what is added with each block.
+struct Limbs {
+    bits: u32,
+    less: u32,
+    beyond: BigUint,
+    /// The limbs of the loop.
+    limb_bits: u32,
+    /// Beginning of the names of functions, the same for the same text.
+    name: String,
+}
+
+impl Limbs {
+    fn of(recurrence: &ModularRecurrence) -> Result<Limbs, Unsuited> {
+        let residue = recurrence.residue;
+        let (bits, less) = (residue.bits, residue.less);
+        // A block is less than the modulus, and three limbs hold it.
+        if !(129..=3 * WIDE_LIMB).contains(&bits) || less << (3 * WIDE_LIMB - bits) >= 256 {
+            return Err(Unsuited("no limbs suit its modulus".into()));
+        }
+        // What is added may be written in hexadecimal digits, but names had better be short.
+        let digits = format!("{}_{bits}_{less}_{:x}", residue.limb_bits, recurrence.beyond);
+        let digest = digits.bytes().fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let name = format!("hr_modular{bits}_{less}_{digest:08x}");
+        Ok(Limbs { bits, less, beyond: recurrence.beyond.clone(), limb_bits: residue.limb_bits, name })
+    }
+
+    /// Bits of the last of three limbs.
+    fn top(&self) -> u32 {
+        self.bits - 2 * WIDE_LIMB
+    }
+
+    /// Whether five narrow limbs suit it, too.
+    fn has_narrow(&self) -> bool {
+        (4 * NARROW_LIMB + 1..=5 * NARROW_LIMB).contains(&self.bits) && self.less << (5 * NARROW_LIMB - self.bits) < 64
+    }
+
+    /// `value` times what the modulus is less, as sums of shifts.
+    fn folded(&self, value: &str, shift: impl Fn(&str, u32) -> String, sum: impl Fn(&str, &str) -> String) -> String {
+        let bits = (0..32).filter(|bit| self.less >> bit & 1 == 1);
+        let terms = bits.map(|bit| if bit == 0 { value.to_owned() } else { shift(value, bit) });
+        terms.reduce(|a, b| sum(&a, &b)).unwrap_or_else(|| value.to_owned())
+    }
+
+    /// Limbs of what is added with each block.
+    fn beyond(&self, limb_bits: u32, n: u32) -> Vec<u64> {
+        let ones = (BigUint::from(1u32) << limb_bits) - 1u32;
+        (0..n).map(|at| u64::try_from((&self.beyond >> (at * limb_bits)) & &ones).unwrap_or(0)).collect()
+    }
+
+    /// The product of two numbers in three limbs, and all carries.
+    fn arithmetic(&self) -> String {
+        let (name, top, less) = (&self.name, self.top(), self.less);
+        let fold = less << (3 * WIDE_LIMB - self.bits);
+        let (ones, top_ones) = (ones(WIDE_LIMB), ones(top));
+        format!(
+            "/* Numbers modulo 2^{bits} - {less} in limbs of 44 bits. A product of them; limbs may have some bits more. */
+static inline void {name}_multiply(uint64_t x[3], const uint64_t r[3])
+{{
+  const uint64_t s1 = r[1] * {fold}, s2 = r[2] * {fold};
+  const u128 d0 = (u128)x[0] * r[0] + (u128)x[1] * s2 + (u128)x[2] * s1;
+  u128 d1 = (u128)x[0] * r[1] + (u128)x[1] * r[0] + (u128)x[2] * s2;
+  u128 d2 = (u128)x[0] * r[2] + (u128)x[1] * r[1] + (u128)x[2] * r[0];
+  d1 += (uint64_t)(d0 >> 44);
+  d2 += (uint64_t)(d1 >> 44);
+  x[0] = ((uint64_t)d0 & {ones}) + (uint64_t)(d2 >> {top}) * {less};
+  x[1] = ((uint64_t)d1 & {ones}) + (x[0] >> 44);
+  x[0] &= {ones};
+  x[2] = (uint64_t)d2 & {top_ones};
+}}
+
+/* All carries: afterwards no limb has more bits than its own. */
+static inline void {name}_carry(uint64_t x[3])
+{{
+  for (int i = 0; i < 3; i++) {{
+    x[1] += x[0] >> 44;
+    x[0] &= {ones};
+    x[2] += x[1] >> 44;
+    x[1] &= {ones};
+    x[0] += (x[2] >> {top}) * {less};
+    x[2] &= {top_ones};
+  }}
+}}
+
+",
+            bits = self.bits
+        )
+    }
+
+    /// Block after block.
+    fn serial(&self) -> String {
+        let (name, ones) = (&self.name, ones(WIDE_LIMB));
+        let b = self.beyond(WIDE_LIMB, 3);
+        format!(
+            "static inline void {name}_serial(uint64_t x[3], const uint64_t r[3], const uint8_t *in, size_t n)
+{{
+  for (; n != 0; n--, in += 16) {{
+    const uint64_t low = hr_le64(in), high = hr_le64(in + 8);
+    x[0] += (low & {ones}) + {:#x};
+    x[1] += ((low >> 44 | high << 20) & {ones}) + {:#x};
+    x[2] += (high >> 24) + {:#x};
+    {name}_multiply(x, r);
+  }}
+}}
+
+",
+            b[0], b[1], b[2]
+        )
+    }
+
+    /// Three limbs from those of the loop, which may have carries in them: `NAME(x, e)`.
+    fn taken(&self, n: usize) -> Printed {
+        let (limb, name) = (self.limb_bits, format!("{}_from{n}", self.name));
+        let mut text = format!(
+            "static inline void {name}(uint64_t x[3], const uint64_t e[{n}])
+{{
+  uint64_t d[{n}];
+  u128 carry = 0;
+  for (int i = 0; i < {}; i++, carry >>= {limb}) {{
+    carry += e[i];
+    d[i] = (uint64_t)carry & {};
+  }}
+  carry += e[{}];
+",
+            n - 1,
+            ones(limb),
+            n - 1
+        );
+        for wide in 0..3 {
+            let (lo, hi) = (wide * WIDE_LIMB, (wide + 1) * WIDE_LIMB);
+            let mut parts: Vec<String> = (0..n as u32 - 1)
+                .filter(|at| at * limb < hi && (at + 1) * limb > lo)
+                .map(|at| shifted(&format!("d[{at}]"), i64::from(at * limb) - i64::from(lo)))
+                .collect();
+            // The last one reaches up to the end.
+            let last = (n as u32 - 1) * limb;
+            if last < hi {
+                parts.push(shifted("carry", i64::from(last) - i64::from(lo)));
+            }
+            let sum = if parts.is_empty() { "0".to_owned() } else { parts.join(" | ") };
+            let (ty, ones) = if wide == 2 { ("u128", String::new()) } else { ("uint64_t", format!(" & {}", ones(WIDE_LIMB))) };
+            let target = if wide == 2 { "const u128 top".to_owned() } else { format!("x[{wide}]") };
+            let _ = writeln!(text, "  {target} = ({ty})({sum}){ones};");
+        }
+        let (top, less) = (self.top(), self.less);
+        let _ = writeln!(
+            text,
+            "  x[0] += (uint64_t)(top >> {top}) * {less};\n  x[2] = (uint64_t)top & {};\n  {}_carry(x);\n}}\n",
+            ones(top),
+            self.name
+        );
+        Printed { name, text }
+    }
+
+    /// The limbs of the loop from three limbs: `NAME(e, x)`.
+    fn given(&self, n: usize) -> Printed {
+        let (limb, name) = (self.limb_bits, format!("{}_to{n}", self.name));
+        let mut text = format!("static inline void {name}(uint64_t e[{n}], uint64_t x[3])\n{{\n  {}_carry(x);\n", self.name);
+        for at in 0..n as u32 {
+            let _ = writeln!(text, "  e[{at}] = {};", digits("x", 3, WIDE_LIMB, at * limb, limb));
+        }
+        text.push_str("}\n\n");
+        Printed { name, text }
+    }
+
+    /// Eight lanes with sums of products of 52 bits.
+    fn lanes512(&self, machine: &Machine) -> Printed {
+        let (name, top) = (format!("{}_lanes512", self.name), self.top());
+        let attribute = machine.attribute();
+        let shift = |value: &str, by: u32| format!("_mm512_slli_epi64({value}, {by})");
+        let sum = |a: &str, b: &str| format!("_mm512_add_epi64({a}, {b})");
+        let folded = self.folded("c", shift, sum);
+        let fold = self.less << (3 * WIDE_LIMB - self.bits);
+        let b = self.beyond(WIDE_LIMB, 3);
+        let (ones, top_ones, base) = (ones(WIDE_LIMB), ones(top), &self.name);
+        let mut products = String::new();
+        for at in 0..3usize {
+            let _ = writeln!(products, "  __m512i lo{at} = _mm512_setzero_si512(), hi{at} = _mm512_setzero_si512();");
+            for i in 0..3usize {
+                let factor = if i <= at { format!("r[{}]", at - i) } else { format!("s[{}]", 3 + at - i) };
+                let _ = writeln!(
+                    products,
+                    "  lo{at} = _mm512_madd52lo_epu64(lo{at}, x[{i}], {factor});\n  hi{at} = _mm512_madd52hi_epu64(hi{at}, x[{i}], {factor});"
+                );
+            }
+        }
+        let text = format!(
+            "#include <immintrin.h>
+{attribute}static inline __attribute__((always_inline)) void {name}_multiply(__m512i x[3], const __m512i r[3], const __m512i s[3])
+{{
+{products}  const __m512i ones = _mm512_set1_epi64({ones});
+  __m512i c = _mm512_add_epi64(_mm512_srli_epi64(lo0, 44), _mm512_slli_epi64(hi0, 8));
+  x[0] = _mm512_and_si512(lo0, ones);
+  lo1 = _mm512_add_epi64(lo1, c);
+  c = _mm512_add_epi64(_mm512_srli_epi64(lo1, 44), _mm512_slli_epi64(hi1, 8));
+  x[1] = _mm512_and_si512(lo1, ones);
+  lo2 = _mm512_add_epi64(lo2, c);
+  c = _mm512_add_epi64(_mm512_srli_epi64(lo2, {top}), _mm512_slli_epi64(hi2, {high}));
+  x[2] = _mm512_and_si512(lo2, _mm512_set1_epi64({top_ones}));
+  x[0] = _mm512_add_epi64(x[0], {folded});
+  x[1] = _mm512_add_epi64(x[1], _mm512_srli_epi64(x[0], 44));
+  x[0] = _mm512_and_si512(x[0], ones);
+}}
+
+{attribute}static void {name}(uint64_t x_[3], const uint64_t r_[3], const uint8_t *in, size_t n)
+{{
+  uint64_t p[8][3];
+  uint8_t first[128] = {{0}};
+  __m512i x[3], r[3], s[3];
+  for (int l = 0; l < 3; l++) p[0][l] = r_[l];
+  for (int i = 1; i < 8; i++) {{
+    for (int l = 0; l < 3; l++) p[i][l] = p[(i - 1) / 2][l];
+    {base}_multiply(p[i], p[i / 2]);
+  }}
+  for (int l = 0; l < 3; l++) {{
+    r[l] = _mm512_set1_epi64((long long)p[7][l]);
+    s[l] = _mm512_set1_epi64((long long)(p[7][l] * {fold}));
+  }}
+  /* Which block of a group a lane has. */
+  const __m512i block = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0), ones = _mm512_set1_epi64({ones});
+  const size_t absent = (8 - n % 8) % 8;
+  const __m512i from = _mm512_set1_epi64((long long)absent);
+  const __mmask8 begins = _mm512_cmpeq_epi64_mask(block, from), present = _mm512_cmpge_epi64_mask(block, from);
+  __m512i b0 = _mm512_maskz_set1_epi64(present, {b0}), b1 = _mm512_maskz_set1_epi64(present, {b1}), b2 = _mm512_maskz_set1_epi64(present, {b2});
+  for (int l = 0; l < 3; l++) x[l] = _mm512_maskz_set1_epi64(begins, (long long)x_[l]);
+  const uint8_t *at = in;
+  if (absent) {{
+    memcpy(first + 16 * absent, in, 128 - 16 * absent);
+    at = first;
+  }}
+  in += 128 - 16 * absent;
+  for (size_t groups = (n + absent) / 8;;) {{
+    const __m512i a = _mm512_loadu_si512((const void *)at), c = _mm512_loadu_si512((const void *)(at + 64));
+    const __m512i low = _mm512_unpacklo_epi64(a, c), high = _mm512_unpackhi_epi64(a, c);
+    const __m512i middle = _mm512_or_si512(_mm512_srli_epi64(low, 44), _mm512_slli_epi64(high, 20));
+    x[0] = _mm512_add_epi64(_mm512_add_epi64(x[0], b0), _mm512_and_si512(low, ones));
+    x[1] = _mm512_add_epi64(_mm512_add_epi64(x[1], b1), _mm512_and_si512(middle, ones));
+    x[2] = _mm512_add_epi64(_mm512_add_epi64(x[2], b2), _mm512_srli_epi64(high, 24));
+    if (--groups == 0) break;
+    {name}_multiply(x, r, s);
+    b0 = _mm512_set1_epi64({b0}), b1 = _mm512_set1_epi64({b1}), b2 = _mm512_set1_epi64({b2});
+    at = in;
+    in += 128;
+  }}
+  for (int l = 0; l < 3; l++) {{
+    r[l] = _mm512_set_epi64((long long)p[0][l], (long long)p[4][l], (long long)p[1][l], (long long)p[5][l], (long long)p[2][l], (long long)p[6][l], (long long)p[3][l], (long long)p[7][l]);
+    s[l] = _mm512_add_epi64(_mm512_setzero_si512(), {folded_r});
+  }}
+  {name}_multiply(x, r, s);
+  for (int l = 0; l < 3; l++) x_[l] = (uint64_t)_mm512_reduce_add_epi64(x[l]);
+  {base}_carry(x_);
+}}
+
+",
+            high = 52 - top,
+            b0 = literal(b[0]),
+            b1 = literal(b[1]),
+            b2 = literal(b[2]),
+            folded_r = self.times_fold512(fold),
+        );
+        Printed { name, text }
+    }
+
+    /// `r[l]` times a small number, as sums of shifts.
+    fn times_fold512(&self, fold: u32) -> String {
+        let terms = (0..32).filter(|bit| fold >> bit & 1 == 1).map(|bit| match bit {
+            0 => "r[l]".to_owned(),
+            bit => format!("_mm512_slli_epi64(r[l], {bit})"),
+        });
+        terms.reduce(|a, b| format!("_mm512_add_epi64({a}, {b})")).unwrap_or_else(|| "r[l]".to_owned())
+    }
+
+    /// Four lanes with products of 32 bits.
+    fn lanes256(&self, machine: &Machine) -> Printed {
+        let (name, base) = (format!("{}_lanes256", self.name), &self.name);
+        let attribute = machine.attribute();
+        let top = self.bits - 4 * NARROW_LIMB;
+        let shift = |value: &str, by: u32| format!("_mm256_slli_epi64({value}, {by})");
+        let sum = |a: &str, b: &str| format!("_mm256_add_epi64({a}, {b})");
+        let folded = self.folded("c", shift, sum);
+        let fold = self.less << (5 * NARROW_LIMB - self.bits);
+        let b = self.beyond(NARROW_LIMB, 5);
+        let mut products = String::new();
+        for at in 0..5usize {
+            let terms = (0..5usize).map(|i| {
+                let factor = if i <= at { format!("r[{}]", at - i) } else { format!("s[{}]", 5 + at - i) };
+                format!("_mm256_mul_epu32(x[{i}], {factor})")
+            });
+            let sum = terms.reduce(|a, b| format!("_mm256_add_epi64({a}, {b})")).unwrap_or_default();
+            let _ = writeln!(products, "  __m256i d{at} = {sum};");
+        }
+        // Two chains of carries, so that they need not wait for one another.
+        let mut carries = String::new();
+        for (from, to) in [(0, 1), (3, 4), (1, 2), (4, 0), (2, 3), (0, 1), (3, 4)] {
+            let (bits, mask) = if from == 4 { (top, "top") } else { (NARROW_LIMB, "ones") };
+            let value = if from == 4 { folded.as_str() } else { "c" };
+            let _ = writeln!(
+                carries,
+                "  c = _mm256_srli_epi64(d{from}, {bits});\n  d{from} = _mm256_and_si256(d{from}, {mask});\n  d{to} = _mm256_add_epi64(d{to}, {value});"
+            );
+        }
+        let narrow = (0..5).map(|at| digits("p[i]", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB));
+        let narrow: Vec<String> = narrow.enumerate().map(|(at, digit)| format!("    q[{at}][3 - i] = {digit};\n")).collect();
+        let own = (0..5).map(|at| digits("x_", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB));
+        let own: Vec<String> =
+            own.enumerate().map(|(at, digit)| format!("  x[{at}] = _mm256_and_si256(begins, _mm256_set1_epi64x((long long)({digit})));\n")).collect();
+        let begin: Vec<String> =
+            b.iter().enumerate().map(|(at, b)| format!("  b[{at}] = _mm256_and_si256(present, _mm256_set1_epi64x({}));\n", literal(*b))).collect();
+        let next: Vec<String> =
+            b.iter().enumerate().map(|(at, b)| format!("    b[{at}] = _mm256_set1_epi64x({});\n", literal(*b))).collect();
+        let text = format!(
+            "#include <immintrin.h>
+{attribute}static inline __attribute__((always_inline)) void {name}_multiply(__m256i x[5], const __m256i r[5], const __m256i s[5])
+{{
+  const __m256i ones = _mm256_set1_epi64x({ones}), top = _mm256_set1_epi64x({top_ones});
+  __m256i c;
+{products}{carries}  x[0] = d0, x[1] = d1, x[2] = d2, x[3] = d3, x[4] = d4;
+}}
+
+{attribute}static void {name}(uint64_t x_[3], const uint64_t r_[3], const uint8_t *in, size_t n)
+{{
+  uint64_t p[4][3], q[5][4], e[4];
+  uint8_t first[64] = {{0}};
+  __m256i x[5], r[5], s[5], b[5];
+  for (int l = 0; l < 3; l++) p[0][l] = r_[l];
+  for (int i = 1; i < 4; i++) {{
+    for (int l = 0; l < 3; l++) p[i][l] = p[(i - 1) / 2][l];
+    {base}_multiply(p[i], p[i / 2]);
+  }}
+  for (int i = 0; i < 4; i++) {{
+    {base}_carry(p[i]);
+{narrow}  }}
+  {base}_carry(x_);
+  for (int l = 0; l < 5; l++) {{
+    r[l] = _mm256_set1_epi64x((long long)q[l][0]);
+    s[l] = _mm256_set1_epi64x((long long)(q[l][0] * {fold}));
+  }}
+  /* Which block of a group a lane has. */
+  const __m256i block = _mm256_set_epi64x(3, 1, 2, 0), ones = _mm256_set1_epi64x({ones});
+  const size_t absent = (4 - n % 4) % 4;
+  const __m256i from = _mm256_set1_epi64x((long long)absent);
+  const __m256i begins = _mm256_cmpeq_epi64(block, from), present = _mm256_or_si256(begins, _mm256_cmpgt_epi64(block, from));
+{own}{begin}  const uint8_t *at = in;
+  if (absent) {{
+    memcpy(first + 16 * absent, in, 64 - 16 * absent);
+    at = first;
+  }}
+  in += 64 - 16 * absent;
+  for (size_t groups = (n + absent) / 4;;) {{
+    const __m256i a = _mm256_loadu_si256((const __m256i *)at), c = _mm256_loadu_si256((const __m256i *)(at + 32));
+    const __m256i low = _mm256_unpacklo_epi64(a, c), high = _mm256_unpackhi_epi64(a, c);
+    const __m256i middle = _mm256_or_si256(_mm256_srli_epi64(low, 52), _mm256_slli_epi64(high, 12));
+    x[0] = _mm256_add_epi64(_mm256_add_epi64(x[0], b[0]), _mm256_and_si256(low, ones));
+    x[1] = _mm256_add_epi64(_mm256_add_epi64(x[1], b[1]), _mm256_and_si256(_mm256_srli_epi64(low, 26), ones));
+    x[2] = _mm256_add_epi64(_mm256_add_epi64(x[2], b[2]), _mm256_and_si256(middle, ones));
+    x[3] = _mm256_add_epi64(_mm256_add_epi64(x[3], b[3]), _mm256_and_si256(_mm256_srli_epi64(high, 14), ones));
+    x[4] = _mm256_add_epi64(_mm256_add_epi64(x[4], b[4]), _mm256_srli_epi64(high, 40));
+    if (--groups == 0) break;
+    {name}_multiply(x, r, s);
+{next}    at = in;
+    in += 64;
+  }}
+  for (int l = 0; l < 5; l++) {{
+    r[l] = _mm256_set_epi64x((long long)q[l][3], (long long)q[l][1], (long long)q[l][2], (long long)q[l][0]);
+    s[l] = _mm256_mul_epu32(r[l], _mm256_set1_epi64x({fold}));
+  }}
+  {name}_multiply(x, r, s);
+  uint64_t sum[5];
+  for (int l = 0; l < 5; l++) {{
+    _mm256_storeu_si256((__m256i *)(void *)e, x[l]);
+    sum[l] = e[0] + e[1] + e[2] + e[3];
+  }}
+  /* Sums of limbs are numbers with carries in them. */
+  u128 carry = 0;
+  for (int l = 0; l < 4; l++, carry >>= 26) {{
+    carry += sum[l];
+    sum[l] = (uint64_t)carry & {ones};
+  }}
+  sum[4] += (uint64_t)carry;
+  x_[0] = (sum[0] | sum[1] << 26) & {wide_ones};
+  x_[1] = (sum[1] >> 18 | sum[2] << 8 | sum[3] << 34) & {wide_ones};
+  x_[2] = sum[3] >> 10 | sum[4] << 16;
+  {base}_carry(x_);
+}}
+
+",
+            ones = ones(NARROW_LIMB),
+            top_ones = ones(top),
+            wide_ones = ones(WIDE_LIMB),
+            narrow = narrow.concat(),
+            own = own.concat(),
+            begin = begin.concat(),
+            next = next.concat(),
+        );
+        Printed { name, text }
+    }
+}
+
+/// A literal of all ones.
+fn ones(bits: u32) -> String {
+    literal((1 << bits) - 1)
+}
+
+fn literal(value: u64) -> String {
+    format!("{value:#x}")
+}
+
+/// A value moved to the left, or to the right.
+fn shifted(value: &str, by: i64) -> String {
+    match by {
+        0 => value.to_owned(),
+        1.. => format!("{value} << {by}"),
+        _ => format!("{value} >> {}", -by),
+    }
+}
+
+/// `width` bits from `lo` on of a number whose `n` limbs have `limb` bits each.
+fn digits(limbs: &str, n: u32, limb: u32, lo: u32, width: u32) -> String {
+    let parts: Vec<String> = (0..n)
+        .filter(|at| at * limb < lo + width && (at + 1) * limb > lo)
+        .map(|at| shifted(&format!("{limbs}[{at}]"), i64::from(at * limb) - i64::from(lo)))
+        .collect();
+    match parts.len() {
+        0 => "0".to_owned(),
+        _ => format!("({}) & {}", parts.join(" | "), ones(width)),
+    }
+}

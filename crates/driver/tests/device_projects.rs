@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "each test uses a part of it")]
 mod projects;
 
-use projects::{Folder, is_here};
+use projects::{Folder, is_here, sample};
 use std::path::Path;
 use std::process::Command;
 
@@ -61,7 +61,7 @@ fn tested(folder: &Folder, target: &str, what: &[&str], variables: &[&str]) -> O
 /// Operations with wide loops: most of a long message goes through the device.
 fn runs_there(target: &str) {
     let folder = Folder::new();
-    for (what, operations) in [
+    for (what, operations) in sample(&[
         (
             &["aes128", "--operation", "ctr", "--operation", "cbc-decrypt"][..],
             &["aes128_ctr", "aes128_cbc_decrypt"][..],
@@ -70,7 +70,7 @@ fn runs_there(target: &str) {
         (BY_CMAKE, &[]),
         (BY_CLANG, &[]),
         (GENERATOR, &[]),
-    ] {
+    ]) {
         let said = match tested(&folder, target, what, WITH_NVCC) {
             // What nvcc compiles runs on a GPU only, and shows here that it can be compiled.
             None if target == "cuda" => tested(&Folder::new(), target, what, WITHOUT_NVCC),

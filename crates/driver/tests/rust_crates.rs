@@ -74,12 +74,12 @@ fn operations_of_every_shape_give_known_answers() {
 fn known_answers_hold_through_traits() {
     let folder = Folder::new();
     let through_traits = |said: &str| said.lines().any(|line| line.starts_with("test rustcrypto::"));
-    for what in [
+    for what in sample(&[
         &["aes128", "--operation", "encrypt", "--operation", "decrypt", "--operation", "ecb-encrypt"][..],
         &["rabbit-no-iv"],
         &["aes128-gmac", "--unfused"],
         &["aes128-ccm", "--unfused"],
-    ] {
+    ]) {
         let (project, said) = built_and_run(&folder, what);
         assert!(through_traits(&said), "{what:?}:\n{said}");
         run_examples(&folder, &project);
@@ -222,7 +222,8 @@ fn operations_without_traits_say_why() {
         (&["aes128-gcm"], "`Nonce` has 12 bytes; the operation takes at least 1 byte"),
         (&["lcg32"], "* `generate`: there is no trait for its shape"),
     ] {
-        let project = folder.build("rust", what);
+        // What traits say is the same around networks with their scheduler, which are printed sooner.
+        let project = folder.build("rust", &[what, &["--unfused"]].concat());
         let readme = std::fs::read_to_string(project.join("README.md")).expect("it has a README");
         assert!(readme.contains(reason), "{what:?}:\n{readme}");
         std::fs::remove_dir_all(project).expect("it can be removed");

@@ -32,10 +32,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Random networks, unless `HEADRACE_LOWERED_CASES` asks for more.
-const CASES: u64 = 100;
+const CASES: u64 = 50;
 
 /// Random networks as automata, unless as many are asked for.
-const AUTOMATA: u64 = 40;
+const AUTOMATA: u64 = 20;
 
 /// How automata are lowered: few passes at once, so that short messages have them.
 const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) }).with_nested_rotations();
@@ -231,7 +231,7 @@ fn shown(seen: Seen) -> (Vec<Vec<u8>>, Vec<u8>, Vec<u8>, String) {
 }
 
 /// Seconds for known answers, unless `HEADRACE_LOWERED_SECONDS` gives more.
-const SECONDS: u64 = 10;
+const SECONDS: u64 = 6;
 
 /// As many operations are tried however long they take.
 const LEAST: usize = 6;

@@ -13,7 +13,8 @@ pub struct Case {
 
 /// Objects of several widths, of which some are of the kernel alone.
 pub fn objects() -> Vec<Object> {
-    let object = |name: &str, width, length, persistent| Object { name: name.into(), width, length, persistent, residue: None };
+    let object =
+        |name: &str, width, length, persistent| Object { name: name.into(), width, length, persistent, residue: None };
     vec![
         object("bytes", 8, 16, true),
         object("bits", 1, 5, true),

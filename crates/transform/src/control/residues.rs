@@ -171,9 +171,8 @@ impl Dependence {
             let operands = graph.op(id).operands();
             let reads = |object: ObjectId| matches!(graph.op(id), Op::Entry { object: read, .. } if *read == object);
             on_object[at] = reads(candidate.object) || operands.iter().any(|operand| on_object[operand.index()]);
-            on_either[at] = on_object[at]
-                || reads(candidate.factor)
-                || operands.iter().any(|operand| on_either[operand.index()]);
+            on_either[at] =
+                on_object[at] || reads(candidate.factor) || operands.iter().any(|operand| on_either[operand.index()]);
         }
         Dependence { on_object, on_either }
     }
@@ -215,7 +214,11 @@ impl Tried<'_> {
 
     fn on_automaton(&mut self, graph: &Graph, dependence: &Dependence, reader: Reader) -> Option<()> {
         let is_new = !reader.equal.is_empty() || reader.written.iter().any(|one| dependence.on_object[one.1.index()]);
-        if is_new && self.done.insert(reader.clone()) { self.sees_residues(graph, dependence, &reader) } else { Some(()) }
+        if is_new && self.done.insert(reader.clone()) {
+            self.sees_residues(graph, dependence, &reader)
+        } else {
+            Some(())
+        }
     }
 
     /// What effects read of the object; `None` where they write it under a condition.

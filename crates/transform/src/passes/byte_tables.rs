@@ -494,7 +494,13 @@ fn with_built_tables(body: &Loop, apart: &FxHashSet<TableId>) -> (Option<Loop>, 
     // Positions, one object for each width of an index up to the widest, then the tables.
     let mut objects = body.objects.clone();
     for width in 0..=*INDEX_BITS.end() {
-        objects.push(Object { name: format!("position_{width}_"), width: width.max(1), length: 1, persistent: true, residue: None });
+        objects.push(Object {
+            name: format!("position_{width}_"),
+            width: width.max(1),
+            length: 1,
+            persistent: true,
+            residue: None,
+        });
     }
     let mut built: Vec<Built> = Vec::new();
     let mut object_of: FxHashMap<NodeId, ObjectId> = FxHashMap::default();
@@ -503,7 +509,13 @@ fn with_built_tables(body: &Loop, apart: &FxHashSet<TableId>) -> (Option<Loop>, 
         object_of.entry(function).or_insert_with(|| {
             let object = ObjectId(objects.len() as u32);
             let name = format!("built_{}_", built.len());
-            objects.push(Object { name, width: scratch.width(function), length: 1 << window.width, persistent: true, residue: None });
+            objects.push(Object {
+                name,
+                width: scratch.width(function),
+                length: 1 << window.width,
+                persistent: true,
+                residue: None,
+            });
             let position = ObjectId((body.objects.len() + window.width as usize) as u32);
             built.push(Built { object, position, value: function });
             object

@@ -116,7 +116,8 @@ mod tests {
                 carried.push(Carried { object, index, next, carry: Carry::True });
             }
         }
-        let object = |name: &str| Object { name: name.to_owned(), width: 8, length: N, persistent: true, residue: None };
+        let object =
+            |name: &str| Object { name: name.to_owned(), width: 8, length: N, persistent: true, residue: None };
         Loop {
             objects: vec![object("a"), object("b")],
             consumes: vec![(1, 8)],
@@ -163,7 +164,8 @@ mod tests {
         let (zero, token) = (graph.number(0, 32), graph.input(0, 0, 8));
         let [a, b] = [0, 1].map(|object| graph.entry(ObjectId(object), zero, 8));
         let (next, out) = (graph.xor(a, token), graph.sum(b, token));
-        let object = |name: &str| Object { name: name.to_owned(), width: 8, length: 1, persistent: true, residue: None };
+        let object =
+            |name: &str| Object { name: name.to_owned(), width: 8, length: 1, persistent: true, residue: None };
         let one = |object: u32| Carried { object: ObjectId(object), index: 0, next, carry: Carry::True };
         let body = Loop {
             objects: vec![object("a"), object("b")],

@@ -172,8 +172,13 @@ mod tests {
     /// Bytes of the pass before are mixed into four words, of which there are two copies; each pass makes the second.
     fn mixer() -> Loop {
         let objects = [("block", 8, 16), ("state", 32, 4), ("output", 32, 4)];
-        let objects =
-            objects.map(|(name, width, length)| Object { name: String::from(name), width, length, persistent: true, residue: None });
+        let objects = objects.map(|(name, width, length)| Object {
+            name: String::from(name),
+            width,
+            length,
+            persistent: true,
+            residue: None,
+        });
         let [block, state, output] = [0, 1, 2].map(ObjectId);
         let mut graph = Graph::new();
         let mut all = Vec::new();

@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn what_reads_elements_and_stores_bytes_takes_words_and_gives_tokens() {
-        let object = |name: &str, width: u32| Object { name: name.into(), width, length: 4, persistent: true, residue: None };
+        let object =
+            |name: &str, width: u32| Object { name: name.into(), width, length: 4, persistent: true, residue: None };
         let (words, bytes) = (ObjectId(0), ObjectId(1));
         let mut graph = Graph::new();
         let first = graph.number(0, 32);

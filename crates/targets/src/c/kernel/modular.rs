@@ -69,9 +69,7 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     }
     text.push_str(&counter_bounds(body, names.names));
     let _ = writeln!(text, "  uint64_t e_[{n}], x_[3], r_[3];\n  const size_t n_ = passes * {};", recurrence.blocks);
-    let element = |object: ObjectId, at: usize| {
-        names.names.element(&body.objects[object.0 as usize], &at.to_string())
-    };
+    let element = |object: ObjectId, at: usize| names.names.element(&body.objects[object.0 as usize], &at.to_string());
     for (object, limbs) in [(recurrence.state, "x_"), (recurrence.factor, "r_")] {
         for at in 0..n {
             let _ = writeln!(text, "  e_[{at}] = {};", element(object, at));
@@ -130,7 +128,8 @@ impl Limbs {
         }
         // What is added may be written in hexadecimal digits, but names had better be short.
         let digits = format!("{}_{bits}_{less}_{:x}", residue.limb_bits, recurrence.beyond);
-        let digest = digits.bytes().fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let digest =
+            digits.bytes().fold(0x811c_9dc5_u32, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193));
         let name = format!("hr_modular{bits}_{less}_{digest:08x}");
         Ok(Limbs { bits, less, beyond: recurrence.beyond.clone(), limb_bits: residue.limb_bits, name })
     }
@@ -179,10 +178,10 @@ static inline void {name}_multiply(uint64_t x[3], const uint64_t r[3])
   x[2] = (uint64_t)d2 & {top_ones};
 }}
 
-/* All carries: afterwards no limb has more bits than its own. */
+/* All carries: afterwards no limb has more bits than its own. The first time little is left to be carried on. */
 static inline void {name}_carry(uint64_t x[3])
 {{
-  for (int i = 0; i < 3; i++) {{
+  for (int i = 0; i < 2; i++) {{
     x[1] += x[0] >> 44;
     x[0] &= {ones};
     x[2] += x[1] >> 44;
@@ -248,16 +247,16 @@ static inline void {name}_carry(uint64_t x[3])
                 parts.push(shifted("carry", i64::from(last) - i64::from(lo)));
             }
             let sum = if parts.is_empty() { "0".to_owned() } else { parts.join(" | ") };
-            let (ty, ones) = if wide == 2 { ("u128", String::new()) } else { ("uint64_t", format!(" & {}", ones(WIDE_LIMB))) };
+            let (ty, ones) =
+                if wide == 2 { ("u128", String::new()) } else { ("uint64_t", format!(" & {}", ones(WIDE_LIMB))) };
             let target = if wide == 2 { "const u128 top".to_owned() } else { format!("x[{wide}]") };
             let _ = writeln!(text, "  {target} = ({ty})({sum}){ones};");
         }
         let (top, less) = (self.top(), self.less);
         let _ = writeln!(
             text,
-            "  x[0] += (uint64_t)(top >> {top}) * {less};\n  x[2] = (uint64_t)top & {};\n  {}_carry(x);\n}}\n",
-            ones(top),
-            self.name
+            "  x[0] += (uint64_t)(top >> {top}) * {less};\n  x[2] = (uint64_t)top & {};\n}}\n",
+            ones(top)
         );
         Printed { name, text }
     }
@@ -265,7 +264,8 @@ static inline void {name}_carry(uint64_t x[3])
     /// The limbs of the loop from three limbs: `NAME(e, x)`.
     fn given(&self, n: usize) -> Printed {
         let (limb, name) = (self.limb_bits, format!("{}_to{n}", self.name));
-        let mut text = format!("static inline void {name}(uint64_t e[{n}], uint64_t x[3])\n{{\n  {}_carry(x);\n", self.name);
+        let mut text =
+            format!("static inline void {name}(uint64_t e[{n}], uint64_t x[3])\n{{\n  {}_carry(x);\n", self.name);
         for at in 0..n as u32 {
             let _ = writeln!(text, "  e[{at}] = {};", digits("x", 3, WIDE_LIMB, at * limb, limb));
         }
@@ -358,7 +358,6 @@ static inline void {name}_carry(uint64_t x[3])
   }}
   {name}_multiply(x, r, s);
   for (int l = 0; l < 3; l++) x_[l] = (uint64_t)_mm512_reduce_add_epi64(x[l]);
-  {base}_carry(x_);
 }}
 
 ",
@@ -410,14 +409,25 @@ static inline void {name}_carry(uint64_t x[3])
             );
         }
         let narrow = (0..5).map(|at| digits("p[i]", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB));
-        let narrow: Vec<String> = narrow.enumerate().map(|(at, digit)| format!("    q[{at}][3 - i] = {digit};\n")).collect();
+        let narrow: Vec<String> =
+            narrow.enumerate().map(|(at, digit)| format!("    q[{at}][3 - i] = {digit};\n")).collect();
         let own = (0..5).map(|at| digits("x_", 3, WIDE_LIMB, at * NARROW_LIMB, NARROW_LIMB));
-        let own: Vec<String> =
-            own.enumerate().map(|(at, digit)| format!("  x[{at}] = _mm256_and_si256(begins, _mm256_set1_epi64x((long long)({digit})));\n")).collect();
-        let begin: Vec<String> =
-            b.iter().enumerate().map(|(at, b)| format!("  b[{at}] = _mm256_and_si256(present, _mm256_set1_epi64x({}));\n", literal(*b))).collect();
-        let next: Vec<String> =
-            b.iter().enumerate().map(|(at, b)| format!("    b[{at}] = _mm256_set1_epi64x({});\n", literal(*b))).collect();
+        let own: Vec<String> = own
+            .enumerate()
+            .map(|(at, digit)| {
+                format!("  x[{at}] = _mm256_and_si256(begins, _mm256_set1_epi64x((long long)({digit})));\n")
+            })
+            .collect();
+        let begin: Vec<String> = b
+            .iter()
+            .enumerate()
+            .map(|(at, b)| format!("  b[{at}] = _mm256_and_si256(present, _mm256_set1_epi64x({}));\n", literal(*b)))
+            .collect();
+        let next: Vec<String> = b
+            .iter()
+            .enumerate()
+            .map(|(at, b)| format!("    b[{at}] = _mm256_set1_epi64x({});\n", literal(*b)))
+            .collect();
         let text = format!(
             "#include <immintrin.h>
 {attribute}static inline __attribute__((always_inline)) void {name}_multiply(__m256i x[5], const __m256i r[5], const __m256i s[5])
@@ -490,7 +500,6 @@ static inline void {name}_carry(uint64_t x[3])
   x_[0] = (sum[0] | sum[1] << 26) & {wide_ones};
   x_[1] = (sum[1] >> 18 | sum[2] << 8 | sum[3] << 34) & {wide_ones};
   x_[2] = sum[3] >> 10 | sum[4] << 16;
-  {base}_carry(x_);
 }}
 
 ",

@@ -19,7 +19,8 @@ impl Draw {
 }
 
 fn objects() -> Vec<Object> {
-    let object = |name: &str, width, length| Object { name: name.into(), width, length, persistent: true, residue: None };
+    let object =
+        |name: &str, width, length| Object { name: name.into(), width, length, persistent: true, residue: None };
     vec![object("keys", WIDTH, KEYS), object("state", WIDTH, 16), object("rounds_0_done", 8, 4)]
 }
 

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod checking;
+mod command;
 mod compile;
 mod embedded;
 mod interpreter;
@@ -11,6 +12,7 @@ pub mod referee;
 mod target_sides;
 pub mod targets;
 mod threads;
+mod tls;
 
 use super::Context;
 use crate::cli::BenchArgs;
@@ -37,6 +39,8 @@ const SUBJECTS: &[(&str, Measure)] = &[
     ("interpreter", interpreter::measure),
     ("check", checking::measure),
     ("embedded", embedded::measure),
+    ("command", command::measure),
+    ("tls", tls::measure),
 ];
 
 /// The word for all rows of the referee.

@@ -90,8 +90,6 @@ pub enum Wrong {
     Unknown(&'static str, u8),
     /// Making its key would cost too much.
     TooCostly(Cost),
-    /// There is not so much memory, in kibibytes.
-    NoMemory(u32),
     /// It asks for what the function that makes keys does not take.
     Cost(String),
     /// The passphrase is another, or the header was changed.
@@ -118,7 +116,6 @@ impl fmt::Display for Wrong {
                     "its header wants {memory_kib} KiB of memory {passes} times for the key, more than is granted"
                 )
             }
-            Wrong::NoMemory(kib) => write!(f, "there are no {kib} KiB of memory to make the key in"),
             Wrong::Cost(why) => write!(f, "its header makes no key: {why}"),
             Wrong::Passphrase => f.write_str("the passphrase is wrong, or the header was changed"),
             Wrong::Segment(number) => {
@@ -199,7 +196,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// It would cost too much, or less than there can be; there is not so much memory.
+    /// It would cost too much, or less than there can be.
     pub fn keys(&self, passphrase: &[u8]) -> Result<Keys, Wrong> {
         let Cost { memory_kib, passes, lanes } = self.cost;
         if memory_kib > MOST_KIB || u64::from(memory_kib) * u64::from(passes) > MOST_WORK {
@@ -211,9 +208,7 @@ impl Header {
         let mut made = Zeroizing::new([0; 64]);
         let parameters = Params::new(memory_kib, passes, lanes, Some(made.len()));
         let parameters = parameters.map_err(|error| Wrong::Cost(error.to_string()))?;
-        let mut blocks: Vec<Block> = Vec::new();
-        blocks.try_reserve_exact(parameters.block_count()).map_err(|_| Wrong::NoMemory(memory_kib))?;
-        blocks.resize(parameters.block_count(), Block::default());
+        let mut blocks = vec![Block::default(); parameters.block_count()];
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters);
         let hashed = argon2.hash_password_into_with_memory(passphrase, &self.salt, &mut *made, &mut blocks);
         // What the key was made of would make it again.

@@ -60,7 +60,9 @@ const BLOCK: usize = 1 << 20;
 /// Measures every job on every size.
 pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Outcome<Measured> {
     if !context.is_plain() {
-        return Err(Failure::usage("what is measured is the command with its own library: without -L and --orcc-widths"));
+        return Err(Failure::usage(
+            "what is measured is the command with its own library: without -L and --orcc-widths",
+        ));
     }
     let mut measured = Measured::default();
     let Some(version) = version_of("openssl") else {
@@ -183,6 +185,9 @@ mod tests {
     fn a_command_as_fast_as_the_other_reaches_what_it_must() {
         let times = |seconds: f64| Times { seconds: vec![seconds; 3], cycles: vec![seconds * 1e9; 3] };
         let judged = |ours, theirs| verdict(&JOBS[0], 1 << 30, (1.0, 2.0), "x", &times(ours), &times(theirs)).status;
-        assert_eq!([judged(1.1, 1.0), judged(1.0, 1.0), judged(1.0, 2.0)], [Status::Missed, Status::Must, Status::Goal]);
+        assert_eq!(
+            [judged(1.1, 1.0), judged(1.0, 1.0), judged(1.0, 2.0)],
+            [Status::Missed, Status::Must, Status::Goal]
+        );
     }
 }

@@ -45,7 +45,9 @@ const SUITES: &[(&str, &str, &str, &str)] = &[
 /// Measures every suite.
 pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Outcome<Measured> {
     if !context.is_plain() {
-        return Err(Failure::usage("what is measured is the command with its own library: without -L and --orcc-widths"));
+        return Err(Failure::usage(
+            "what is measured is the command with its own library: without -L and --orcc-widths",
+        ));
     }
     let Some(version) = version_of("openssl") else {
         return Err(Failure::missing("openssl is missing: apt-get install openssl"));

@@ -20,6 +20,13 @@
 extern "C" {
 #endif
 
+/* Of structures without a name in structures, which C++ does not have. */
+#ifdef __GNUC__
+#define HEADRACE_EXTENSION __extension__
+#else
+#define HEADRACE_EXTENSION
+#endif
+
 #if !__STDC_HOSTED__
 void *memcpy(void *to, const void *from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
@@ -177,7 +184,8 @@ struct headrace_network {
     size_t (*read)(void *context, uint32_t port, void *tokens, size_t n_tokens);
     uint32_t (*run)(void *context, uint64_t max_firings);
     void (*clear)(void *context);
-    /* Tokens in each FIFO; then for each instance its state and the action that waits for room plus 1, or 0. */
+    /* Tokens in each FIFO; then for each instance its state and the action that waits for room plus 1, or 0. All are 0 as long as
+       a network runs as its control automaton. */
     void (*inspect)(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked);
     /* Firings of each action of each instance, one after the other; zero unless generated with counts. */
     void (*firings)(const void *context, uint64_t *counts);

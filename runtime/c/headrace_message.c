@@ -8,6 +8,42 @@ static void wipe(void *bytes, size_t n_bytes) {
     }
 }
 
+/* Bytes of input that are copied before output goes over them. What stays on the stack is what `_clear` overwrites there. */
+#define COPIED 1024
+
+uint32_t headrace_message_flow_over(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in, size_t *sent,
+                                    uint8_t *out, size_t n_out, size_t *got, struct hr_message_flow *flowed) {
+    const struct headrace_network *const n = op->network;
+    const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;
+    uint32_t status;
+    size_t taken, made = n_out - *got;
+    if (n->stream != NULL) {
+        uint8_t copy[COPIED];
+        const size_t n_copied = n_in - *sent < COPIED ? n_in - *sent : COPIED;
+        const bool is_last = n_copied == n_in - *sent;
+        if (n_copied != 0) {
+            memcpy(copy, in + *sent, n_copied);
+        }
+        /* Not over what has not been copied. */
+        if (!is_last && (uintptr_t)(out + *got) <= (uintptr_t)(in + *sent + n_copied)) {
+            const size_t free = (size_t)((uintptr_t)(in + *sent + n_copied) - (uintptr_t)(out + *got));
+            made = made < free ? made : free;
+        }
+        taken = n->stream(c, input, copy, n_copied, made == 0 ? HEADRACE_NO_PORT : output, made == 0 ? NULL : out + *got, &made,
+                          &status);
+        status = status == HEADRACE_DRY && !is_last ? HEADRACE_IDLE : status;
+    } else {
+        taken = *sent < n_in ? n->write(c, input, in + *sent, n_in - *sent) : 0;
+        status = n->run(c, UINT64_MAX);
+        made = *got < n_out ? n->read(c, output, out + *got, made) : 0;
+    }
+    *sent += taken;
+    *got += made;
+    flowed->moved = taken + made;
+    flowed->is_dry = status == HEADRACE_DRY;
+    return status == HEADRACE_IDLE || status == HEADRACE_DRY ? HEADRACE_OK : HEADRACE_STUCK;
+}
+
 uint32_t headrace_message_put_rest(const struct headrace_operation *op, void *c, uint32_t port, const uint8_t *tokens,
                                    size_t n_tokens, size_t token_bytes) {
     while (n_tokens != 0) {

@@ -113,6 +113,10 @@ struct hr_message_flow {
     bool is_dry;  /* nothing more would move without further input */
 };
 
+/* The same as below, where output goes over input, or through the FIFOs of the network. */
+uint32_t headrace_message_flow_over(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in, size_t *sent,
+                                    uint8_t *out, size_t n_out, size_t *got, struct hr_message_flow *flowed);
+
 /* Moves input in and output out, in place where the network can. `*sent` and `*got` grow by as many as went in and came
    out. */
 HR_FOLDED uint32_t hr_message_flow(const struct headrace_operation *op, void *c, const uint8_t *in, size_t n_in,
@@ -121,15 +125,12 @@ HR_FOLDED uint32_t hr_message_flow(const struct headrace_operation *op, void *c,
     const uint32_t input = op->strings[HEADRACE_INPUT].port, output = op->strings[HEADRACE_OUTPUT].port;
     uint32_t status;
     size_t taken, made = n_out - *got;
-    if (n->stream != NULL && !hr_message_overlap(in, n_in, out, n_out)) {
-        taken = n->stream(c, input, in + *sent, n_in - *sent, n_out == 0 ? HEADRACE_NO_PORT : output,
-                          n_out == 0 ? NULL : out + *got, &made, &status);
-        made = n_out == 0 ? 0 : made;
-    } else {
-        taken = *sent < n_in ? n->write(c, input, in + *sent, n_in - *sent) : 0;
-        status = n->run(c, UINT64_MAX);
-        made = *got < n_out ? n->read(c, output, out + *got, made) : 0;
+    if (n->stream == NULL || hr_message_overlap(in, n_in, out, n_out)) {
+        return headrace_message_flow_over(op, c, in, n_in, sent, out, n_out, got, flowed);
     }
+    taken = n->stream(c, input, in + *sent, n_in - *sent, n_out == 0 ? HEADRACE_NO_PORT : output,
+                      n_out == 0 ? NULL : out + *got, &made, &status);
+    made = n_out == 0 ? 0 : made;
     *sent += taken;
     *got += made;
     flowed->moved = taken + made;

@@ -128,6 +128,18 @@ pub struct Options {
     pub many: bool,
     /// Kernels of an automaton that come once in a message are short, not fast, however short the automaton is.
     pub brief: bool,
+    /// Tokens of each port that a context must be able to hold while its network runs as an automaton, beside those that the
+    /// automaton moves at once; `None`: as many as suits any host.
+    pub held: Option<Arc<Held>>,
+}
+
+/// Tokens of each input and output port, in the order of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// That wait to be read.
+    pub inputs: Vec<u64>,
+    /// That wait to be taken.
+    pub outputs: Vec<u64>,
 }
 
 impl Default for Options {
@@ -151,6 +163,7 @@ impl Default for Options {
             small: None,
             many: true,
             brief: false,
+            held: None,
         }
     }
 }

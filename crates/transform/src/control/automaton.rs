@@ -289,6 +289,11 @@ impl Automaton {
         &self.objects[id.0 as usize]
     }
 
+    /// Whether it may come to something that nobody explored; otherwise it is complete.
+    pub fn leaves(&self) -> bool {
+        self.states.iter().any(|state| state.step.leaves())
+    }
+
     /// The largest number of tokens that must be there at once, for each of so many input ports.
     pub fn most_awaited(&self, n_inputs: usize) -> Vec<u64> {
         let mut most = vec![0; n_inputs];

@@ -84,6 +84,15 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
             turn += 1;
             continue;
         }
+        let open = explorer.clone();
+        let known_before = open.n_general();
+        let explorer = explorer.completed().unwrap_or(open);
+        // What varies where samples do not go is not known there from the beginning, either.
+        if turn < TURNS && explorer.n_general() > known_before {
+            (general, late) = (explorer.general, explorer.late);
+            turn += 1;
+            continue;
+        }
         let mut automaton = explorer.automaton();
         super::loops::find(&mut automaton, network);
         super::congruence::read_once(&mut automaton, super::congruence::sums_come_to_light);
@@ -94,6 +103,9 @@ pub fn automaton_of(network: &Network, samples: &[Sample], limits: &Limits) -> R
 
 /// Times that the exploration begins anew with what it has found to vary.
 const TURNS: usize = 4;
+
+/// States that there may be beside twice those of samples, for all that may happen to be known.
+const MORE: usize = 16;
 
 /// How a leaf goes on.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +119,7 @@ pub(super) enum Begin {
 }
 
 /// A [`Step`] that is not finished.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Tree {
     Unexplored(Box<(State, Begin, u32)>),
     Branch {
@@ -148,6 +160,7 @@ impl Tree {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Explorer<'a> {
     pub network: &'a Network,
     pub slice: &'a ControlSlice,
@@ -322,6 +335,23 @@ impl<'a> Explorer<'a> {
             self.follow(sample)?;
         }
         Ok(())
+    }
+
+    /// With all that samples leave open, where few states come of it: no scheduler is needed behind what is complete. Where
+    /// actors count the same, each for itself, and no state knows of it, states would come that no run can reach.
+    fn completed(mut self) -> Option<Self> {
+        let most = 2 * self.trees.len() + MORE;
+        let mut next = 0;
+        while next < self.trees.len() {
+            let mut tree = std::mem::replace(&mut self.trees[next], Tree::End);
+            self.grow_all(&mut tree).ok()?;
+            self.trees[next] = tree;
+            next += 1;
+            if self.trees.len() > most {
+                return None;
+            }
+        }
+        Some(self)
     }
 
     /// What has been explored.

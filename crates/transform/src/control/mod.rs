@@ -30,6 +30,7 @@
 //! | `left` | the way back to the run-time scheduler |
 //! | `brevity` | kernels whose rounds are better loops |
 //! | `typical` | an automaton that is too large, for as many samples as fit |
+//! | `storage` | what it keeps from kernel to kernel in less memory |
 
 pub mod automaton;
 mod brevity;
@@ -54,6 +55,7 @@ mod repetition;
 mod residues;
 mod rounds;
 mod schedule;
+mod storage;
 mod together;
 mod typical;
 mod wiring;

@@ -8,6 +8,7 @@
 //! stop, and nothing was lost but their time. So nothing has to be known of the network, and nothing is believed.
 
 use super::divided::{Divided, pointers};
+use super::ports::streams;
 use super::{Writer, object_type};
 use headrace_transform::kernel::{Carry, Loop, ObjectId, Op};
 use std::collections::BTreeSet;
@@ -279,8 +280,8 @@ static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) 
                 "    if (own->in_{name}_there == 0) {{\n        own->in_{name} = own->in_{name}_buffer;\n    }} else if (job->in_{name}_from != SIZE_MAX) {{\n        own->in_{name} = own->in_{name}_buffer + job->in_{name}_from;\n    }}\n"
             );
         }
-        for port in &self.network.outputs {
-            let _ = write!(moved, "    own->out_{0} = NULL;\n    own->out_{0}_room = 0;\n", port.name);
+        if self.network.outputs.iter().any(streams) {
+            moved.push_str("    own->caller_out = NULL;\n    own->caller_out_room = 0;\n    own->caller_out_port = UINT32_MAX;\n");
         }
         let (mut fields, mut set) = (String::new(), String::new());
         for port in &self.network.inputs {
@@ -294,6 +295,8 @@ static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) 
                 "    job.in_{name}_from = s->in_{name} >= s->in_{name}_buffer && s->in_{name} <= s->in_{name}_buffer + sizeof s->in_{name}_buffer / sizeof *s->in_{name}_buffer ? (size_t)(s->in_{name} - s->in_{name}_buffer) : SIZE_MAX;"
             );
         }
+        let alone = if self.has_control() { "    own->control.host = NULL;\n" } else { "" };
+        let not_left = if self.behind.is_some() { " && s->left == 0" } else { "" };
         format!(
             "struct {prefix}_helped {{
     struct {prefix} *s;
@@ -325,8 +328,7 @@ static void {prefix}_helped_part(void *any, uint32_t part) {{
     }}
 {moved}    own->helpers = NULL;
     own->many = 0;
-    own->scheduled.control.host = NULL;
-    own->ahead = &job->ahead;
+{alone}    own->ahead = &job->ahead;
     own->ahead_who = part;
     own->ahead_at = 0;
     (void){prefix}_steps(own, &budget);
@@ -353,7 +355,7 @@ HR_APART static uint32_t {prefix}_run_with(struct {prefix} *s) {{
 
 /* As `run_until_dry`, with helpers where there are some and so much input is worth their while. */
 static uint32_t {prefix}_run_helped(struct {prefix} *s, size_t n_in) {{
-    const bool helped = s->helpers != NULL && s->helpers->n_threads > 1 && n_in > s->helpers->start_cycles && s->left == 0;
+    const bool helped = s->helpers != NULL && s->helpers->n_threads > 1 && n_in > s->helpers->start_cycles{not_left};
     return helped && sizeof *s <= {MOST_BYTES} ? {prefix}_run_with(s) : {prefix}_run_until_dry(s, UINT64_MAX);
 }}
 

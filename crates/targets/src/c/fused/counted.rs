@@ -1,7 +1,7 @@
 //! How many passes a loop runs, and what becomes of the counters that say so.
 
 use super::Writer;
-use super::ports::literal;
+use super::ports::{literal, streams};
 use crate::c::kernel::{element_type, statements};
 use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
 use headrace_transform::kernel::graph::mask;
@@ -100,10 +100,14 @@ impl Writer<'_> {
         }
         for (n, port) in produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0) {
             let (ty, name) = (element_type(port.ty.width()), &port.name);
+            let of_caller = match streams(port) {
+                true => format!("to_{name} == s->caller_out ? s->caller_out_room : "),
+                false => String::new(),
+            };
             let bound = match self.whole {
                 Some(_) => format!("w_out_{name}_room"),
                 None => format!(
-                    "to_{name} == NULL ? 0 : to_{name} == s->out_{name} ? s->out_{name}_room : (size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name})"
+                    "to_{name} == NULL ? 0 : {of_caller}(size_t)(s->out_{name}_buffer + sizeof s->out_{name}_buffer / sizeof *to_{name} - to_{name})"
                 ),
             };
             let _ = write!(

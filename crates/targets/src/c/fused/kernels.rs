@@ -1,6 +1,7 @@
 //! Kernels that are long stand in functions of their own, one for all states that do the same.
 
 use super::Writer;
+use super::folded::{Folded, Group};
 use crate::c::kernel::element_type;
 use headrace_transform::kernel::{Loop, Object, ObjectId};
 use rustc_hash::FxHashMap;
@@ -81,6 +82,8 @@ pub(super) struct KernelFunctions {
     support: BTreeSet<String>,
     /// For how many instructions were looked for.
     selected: usize,
+    /// Those that are folded, by their names.
+    folded: BTreeSet<String>,
     /// Statements of kernels, and whether they are best as layers of bytes, all in one.
     whole: FxHashMap<String, bool>,
 }
@@ -130,43 +133,22 @@ impl KernelFunctions {
         key.push_str(&body);
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
-            let (mut first, mut ending) = (String::new(), "");
             let own = format!("{prefix}_kernel_{number}");
             let ways = faster(self, &own);
+            let statements = match ways.is_empty() {
+                true => body,
+                false => {
+                    let short = short().map(|statements| with_own_names(&statements, &writer.automaton.objects));
+                    match short.filter(|short| short.len() < body.len() / 2) {
+                        Some(short) => format!("{X86}{short}#else\n{body}#endif\n"),
+                        None => body,
+                    }
+                }
+            };
+            self.plain(writer, &own, &parameters, &arguments, &statements, ways.is_empty());
             if !ways.is_empty() {
-                self.text.push_str(X86);
-                first.push_str(X86);
-                for (at, way) in ways.iter().enumerate() {
-                    for text in &way.support {
-                        if self.above.contains(text) {
-                            self.found.insert(text.clone());
-                        } else if self.support.insert(text.clone()) {
-                            self.text.push_str(text);
-                        }
-                    }
-                    self.text.push_str(&way.function);
-                    let _ = write!(
-                        first,
-                        "    if ({own}_way() == {}) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n",
-                        at + 1,
-                        way.call
-                    );
-                }
-                let supported: Vec<&str> = ways.iter().map(|way| way.supported.as_str()).collect();
-                let _ = write!(self.text, "{}#endif\n\n", way(&own, &supported));
-                let short = short().map(|statements| with_own_names(&statements, &writer.automaton.objects));
-                match short.filter(|short| short.len() < body.len() / 2) {
-                    Some(short) => {
-                        let _ = writeln!(first, "{short}#else");
-                        ending = "#endif\n";
-                    }
-                    None => first.push_str("#endif\n"),
-                }
+                self.choosing(&own, &parameters, &arguments, &ways);
             }
-            let _ = write!(
-                self.text,
-                "HR_APART static uint32_t {prefix}_kernel_{number}({parameters}) {{\n{first}{body}{ending}    return HEADRACE_IDLE;\n}}\n\n"
-            );
         }
         let call = format!("{prefix}_kernel_{number}({arguments})");
         // Only what can be stopped by an error has another status.
@@ -175,6 +157,65 @@ impl KernelFunctions {
         } else {
             format!("{pad}(void){call};\n")
         }
+    }
+}
+
+impl KernelFunctions {
+    /// The function of a kernel as plain statements: the only one, or `OWN_plain`.
+    fn plain(
+        &mut self,
+        writer: &Writer,
+        own: &str,
+        parameters: &str,
+        arguments: &str,
+        statements: &str,
+        is_only: bool,
+    ) {
+        let name = if is_only { own.to_owned() } else { format!("{own}_plain") };
+        let text = format!(
+            "HR_APART static uint32_t {name}({parameters}) {{\n{statements}    return HEADRACE_IDLE;\n}}\n\n"
+        );
+        let Some(folded) = writer.folded(&Group { base: own, entry: &name, text: &text }, false) else {
+            self.text.push_str(&text);
+            return;
+        };
+        let Folded { name: shared, entry, text, on } = folded;
+        if self.folded.insert(shared.clone()) {
+            self.text.push_str(&text);
+        }
+        let given = arguments.strip_prefix('s').unwrap_or_default();
+        let _ = write!(
+            self.text,
+            "static inline uint32_t {name}({parameters}) {{\n    const struct {shared}_on on = {on};\n    return {entry}(&on{given});\n}}\n\n"
+        );
+    }
+
+    /// The function of a kernel that chooses among ways for machines and plain statements.
+    fn choosing(&mut self, own: &str, parameters: &str, arguments: &str, ways: &[Faster]) {
+        self.text.push_str(X86);
+        let mut first = String::from(X86);
+        for (at, way) in ways.iter().enumerate() {
+            for text in &way.support {
+                if self.above.contains(text) {
+                    self.found.insert(text.clone());
+                } else if self.support.insert(text.clone()) {
+                    self.text.push_str(text);
+                }
+            }
+            self.text.push_str(&way.function);
+            let _ = write!(
+                first,
+                "    if ({own}_way() == {}) {{\n        {};\n        return HEADRACE_IDLE;\n    }}\n",
+                at + 1,
+                way.call
+            );
+        }
+        let supported: Vec<&str> = ways.iter().map(|way| way.supported.as_str()).collect();
+        let _ = write!(
+            self.text,
+            "{}#endif\n\nHR_APART static uint32_t {own}({parameters}) {{\n{first}#endif\n    return {own}_plain({arguments});\n}}\n\n",
+            way(own, &supported)
+        );
     }
 }
 

@@ -1,9 +1,9 @@
-//! The way back to the run-time scheduler: the network is given the state that the automaton stands for.
+//! Deoptimization: the run-time scheduler goes on, from the state that the automaton stands for where it is left.
 
-use super::Writer;
+use super::{Behind, Writer};
 use crate::c::ctype;
 use headrace_ir::{InstanceId, Scalar};
-use headrace_transform::control::Holds;
+use headrace_transform::control::{ControlState, Holds};
 use headrace_transform::kernel::{Object, ObjectId};
 use std::fmt::Write as _;
 
@@ -26,10 +26,10 @@ fn smallest(numbers: &[u32]) -> &'static str {
     crate::c::kernel::element_type(32 - numbers.iter().max().unwrap_or(&0).leading_zeros())
 }
 
-/// A row of numbers for each state, of which many are the same.
+/// A row of numbers for each state that may be left, of which many are the same.
 struct Rows {
     rows: Vec<Vec<u32>>,
-    /// The row of each state.
+    /// The row of each of them.
     of: Vec<u32>,
 }
 
@@ -60,15 +60,18 @@ impl Rows {
 }
 
 impl Writer<'_> {
-    /// `PREFIX_leave(s)`: what the state knows, variables and FIFOs go to `s->scheduled`.
+    /// `PREFIX_leave(s)`: what the state knows, variables and FIFOs go to `s->scheduled`. A complete automaton has none.
     pub(super) fn leave(&self) -> String {
+        let Some(Behind { inner, fields }) = self.behind else { return String::new() };
         let prefix = self.prefix;
-        let states = &self.automaton.states;
+        // Only of states in which it may be left.
+        let numbered = self.automaton.states.iter().enumerate().filter(|(_, state)| state.step.leaves());
+        let (numbers, states): (Vec<usize>, Vec<&ControlState>) = numbered.unzip();
         // Elements that some state knows: memory does not hold them there. Few facts are known, in many states each.
         let mut slots: Vec<(ObjectId, usize)> = Vec::new();
         let mut facts: Vec<(usize, u128)> = Vec::new();
         let mut known: Vec<Vec<u32>> = Vec::new();
-        for state in states {
+        for state in &states {
             let mut of_state = Vec::new();
             for &(object, index, value) in &state.known {
                 let field = self.automaton.object(object);
@@ -109,7 +112,8 @@ impl Writer<'_> {
         let mut known = known.concat();
         known.push(0);
         let mut text = format!(
-            "/* What states know: values of elements by their numbers below, upper and lower half; and which of these each knows. */\nstatic const struct {{\n    uint64_t value[2];\n    uint32_t element;\n}} {prefix}_facts[] = {{\n{}    {{{{0, 0}}, 0}}\n}};\nstatic const {} {prefix}_known[] = {{{}}};\nstatic const {} {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs: rows, and which of them are those of each state. */\n",
+            "/* States that may be left, by their numbers. */\nstatic const uint32_t {prefix}_left[] = {{{}}};\n\n/* What they know: values of elements by their numbers below, upper and lower half; and which of these each knows. */\nstatic const struct {{\n    uint64_t value[2];\n    uint32_t element;\n}} {prefix}_facts[] = {{\n{}    {{{{0, 0}}, 0}}\n}};\nstatic const {} {prefix}_known[] = {{{}}};\nstatic const {} {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs: rows, and which of them are those of each. */\n",
+            row(&numbers),
             listed.concat(),
             smallest(&known),
             row(&known),
@@ -123,15 +127,16 @@ impl Writer<'_> {
         let declared = match used.is_empty() {
             true => String::new(),
             false => {
-                format!("    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[s->state]];\n", tokens.ty())
+                format!("    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[state]];\n", tokens.ty())
             }
         };
         let _ = write!(
             text,
-            "\n/* From here on the network with its scheduler goes on. */\nHR_APART static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    const {1} *const actors = {prefix}_actors[{prefix}_actors_of[s->state]];\n{2}    size_t i;\n    {0}_init(context, context->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[s->state]; i < {prefix}_known_first[s->state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_facts[{prefix}_known[i]].value;\n        (void)value;\n        switch ({prefix}_facts[{prefix}_known[i]].element) {{\n",
-            self.inner,
+            "\n/* From here on the network with its scheduler goes on. */\nHR_APART HR_COLD static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    /* What the automaton keeps lies where the network does. */\n    struct {prefix} copy = *s, *const from = &copy;\n    const {1} *actors;\n    size_t i, state = 0;\n    while (state + 1 < {3} && {prefix}_left[state] != s->state) {{\n        state++;\n    }}\n    actors = {prefix}_actors[{prefix}_actors_of[state]];\n{2}    {0}_init(context, s->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[state]; i < {prefix}_known_first[state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_facts[{prefix}_known[i]].value;\n        (void)value;\n        switch ({prefix}_facts[{prefix}_known[i]].element) {{\n",
+            inner,
             fsm.ty(),
-            declared
+            declared,
+            states.len()
         );
         for (number, &(object, index)) in slots.iter().enumerate() {
             let object = self.automaton.object(object);
@@ -142,7 +147,7 @@ impl Writer<'_> {
             };
             let _ = writeln!(
                 text,
-                "        case {number}:\n            s->{}[{index}] = {value};\n            break;",
+                "        case {number}:\n            from->{}[{index}] = {value};\n            break;",
                 object.name
             );
         }
@@ -151,7 +156,7 @@ impl Writer<'_> {
             let _ = writeln!(text, "    context->i{instance}.state = actors[{instance}];");
         }
         for (number, &connection) in used.iter().enumerate() {
-            let field = &self.fields.fifos[connection];
+            let field = &fields.fifos[connection];
             let _ = writeln!(
                 text,
                 "    context->{field}.read = tokens[{}];\n    context->{field}.written = tokens[{}];",
@@ -165,41 +170,19 @@ impl Writer<'_> {
             }
             let (target, ty) = match self.automaton.holds[number] {
                 Holds::Variable(instance, variable) => {
-                    let Some(field) = self.fields.variables[instance.index()].get(&variable.index()) else { continue };
+                    let Some(field) = fields.variables[instance.index()].get(&variable.index()) else { continue };
                     (format!("context->{field}"), self.ty_of(instance, variable.index()))
                 }
                 Holds::Fifo(connection) => {
                     let port = self.network.target_port(&self.network.connections[connection]);
-                    text.push_str(&self.move_tokens(ObjectId(number as u32), &self.fields.fifos[connection], port.ty));
+                    text.push_str(&self.move_tokens(ObjectId(number as u32), &fields.fifos[connection], port.ty));
                     continue;
                 }
                 Holds::Local => continue,
             };
             text.push_str(&self.move_elements(ObjectId(number as u32), &target, ty));
         }
-        text.push_str("    memset(context->news, 0xff, sizeof context->news);\n}\n\n");
-        text.push_str(&self.inspect(&used));
-        text
-    }
-
-    /// `PREFIX_inspect(s, …)`: what the network would show in this state.
-    fn inspect(&self, used: &[usize]) -> String {
-        let prefix = self.prefix;
-        let mut text = format!(
-            "static void {prefix}_inspect(const struct {prefix} *s, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{\n    memset(fills, 0, {} * sizeof *fills);\n    for (size_t i = 0; i < {1}; i++) {{\n        states[i] = {prefix}_actors[{prefix}_actors_of[s->state]][i];\n        blocked[i] = 0;\n    }}\n",
-            self.network.connections.len(),
-            self.network.instances.len()
-        );
-        for (number, connection) in used.iter().enumerate() {
-            let tokens = format!("{prefix}_tokens[{prefix}_tokens_of[s->state]]");
-            let _ = writeln!(
-                text,
-                "    fills[{connection}] = (uint32_t)({tokens}[{}] - {tokens}[{}]);",
-                2 * number + 1,
-                2 * number
-            );
-        }
-        text.push_str("}\n\n");
+        text.push_str("    memset(context->news, 0xff, sizeof context->news);\n    hr_wipe(from, sizeof copy);\n}\n\n");
         text
     }
 
@@ -221,8 +204,8 @@ impl Writer<'_> {
             );
         }
         let value = match scalar {
-            Scalar::Int(ty) if ty.signed => format!("hr_signed64(s->{name}[i], {})", ty.width),
-            _ => format!("s->{name}[i]"),
+            Scalar::Int(ty) if ty.signed => format!("hr_signed64(from->{name}[i], {})", ty.width),
+            _ => format!("from->{name}[i]"),
         };
         let cast = ctype::element(scalar);
         format!("{head}        context->{fifo}.tokens[{from} + i] = ({cast}){value};\n    }}\n")
@@ -240,8 +223,8 @@ impl Writer<'_> {
             );
         }
         let value = match scalar {
-            Scalar::Int(ty) if ty.signed => format!("hr_signed64(s->{name}[i], {})", ty.width),
-            _ => format!("s->{name}[i]"),
+            Scalar::Int(ty) if ty.signed => format!("hr_signed64(from->{name}[i], {})", ty.width),
+            _ => format!("from->{name}[i]"),
         };
         let cast = ctype::element(scalar);
         if is_list {
@@ -254,6 +237,6 @@ impl Writer<'_> {
 
 /// An element as a value of 128 bits.
 fn wide_of(object: &Object, index: &str) -> String {
-    let element = format!("s->{}[{index}]", object.name);
+    let element = format!("from->{}[{index}]", object.name);
     if object.width > 64 { element } else { format!("hr_wide128({element})") }
 }

@@ -82,6 +82,19 @@ impl PrintedUnit<'_> {
         let versions = self.versions.iter().map(|version| &version.function);
         versions.chain(self.ways.ways.iter().map(|way| &way.function))
     }
+
+    /// What functions for one message use and nobody else, not even `others`: it is called after them.
+    fn own_support(&self, others: &BTreeSet<String>) -> Vec<&String> {
+        let of_many: Vec<&String> = self.ways.ways.iter().flat_map(|way| &way.function.support).collect();
+        let mut own: Vec<&String> = Vec::new();
+        for support in self.versions.iter().flat_map(|version| &version.function.support) {
+            let is_own = support.contains(&self.unit.base) && !others.contains(support) && !of_many.contains(&support);
+            if is_own && !own.contains(&support) {
+                own.push(support);
+            }
+        }
+        own
+    }
 }
 
 /// A way of running the passes of a loop.
@@ -279,8 +292,9 @@ impl Writer<'_> {
     pub(super) fn loops_text(&self, loops: &Loops, others: &BTreeSet<String>) -> String {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut text = String::from(X86);
-        for unit in &loops.units {
-            let kept = unit.functions().flat_map(|function| &function.support);
+        let own: Vec<Vec<&String>> = loops.units.iter().map(|unit| unit.own_support(others)).collect();
+        for (unit, own) in loops.units.iter().zip(&own) {
+            let kept = unit.functions().flat_map(|function| &function.support).filter(|support| !own.contains(support));
             for support in kept.chain(unit.dropped.iter().filter(|support| others.contains(*support))) {
                 if seen.insert(support) {
                     text.push_str(support);
@@ -297,8 +311,9 @@ impl Writer<'_> {
             text.push_str("#endif\n");
         }
         let mut chains = Vec::new();
-        for PrintedUnit { unit, versions, arm, .. } in &loops.units {
-            text.push_str(&self.dispatched(unit, versions, arm.as_ref()));
+        let mut known = BTreeSet::new();
+        for (PrintedUnit { unit, versions, arm, .. }, own) in loops.units.iter().zip(&own) {
+            text.push_str(&self.dispatched(unit, versions, arm.as_ref(), own, &mut known));
             let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
             let always = versions.last().is_some_and(|version| version.supported.is_empty());
             let n_ways = versions.len();

@@ -4,7 +4,7 @@
 //! The context holds the state of the automaton, tokens that wait at the boundary, and the network as
 //! [`super::network`] prints it. Tokens of byte ports can also be taken from and put to the memory of the caller
 //! (`headrace_network.stream`). When the automaton comes to something that nobody explored, the network is given the state
-//! and goes on from there.
+//! and goes on from there; of an automaton that is complete there is no network, and nothing in the context for it.
 //!
 //! | file | what is printed there |
 //! | --- | --- |
@@ -17,6 +17,7 @@
 //! | `layered` | kernels of bytes in wide registers |
 //! | `loops` | what is repeated |
 //! | `shapes` | loops of like parts of a network as one |
+//! | `folded` | functions of the same text as one, in all networks of a program |
 //! | `budget` | ways of running loops that are left out of a text that is too long |
 //! | `taken` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
@@ -28,13 +29,16 @@
 //! | `report` | what was printed for loops, for readers |
 //! | `whole` | whole messages, with the boundary in registers |
 //! | `leave` | the state of the automaton as that of the network |
+//! | `behind` | which of both runs |
 
 mod ahead;
+mod behind;
 mod budget;
 mod copy;
 mod counted;
 mod divided;
 mod elsewhere;
+mod folded;
 mod kernels;
 mod layered;
 mod leave;
@@ -96,10 +100,18 @@ const UNUSED: &str = "\
 #pragma GCC diagnostic ignored \"-Wunused-but-set-parameter\"
 #pragma GCC diagnostic ignored \"-Wunused-label\"
 #define HR_APART __attribute__((noinline))
+#define HR_COLD __attribute__((cold))
 #define HR_PART static inline __attribute__((always_inline))
 #else
 #define HR_APART
+#define HR_COLD
 #define HR_PART static inline
+#endif
+/* Linkers keep one of several of the same name: they have the same text. */
+#if defined(__GNUC__) && defined(__ELF__)
+#define HR_SAME __attribute__((noinline, weak, visibility(\"hidden\")))
+#else
+#define HR_SAME static
 #endif
 /* What functions of states return when a state of another function comes. */
 #define HR_OTHER UINT32_MAX
@@ -147,16 +159,22 @@ pub fn print_short(
     None
 }
 
-/// Tokens for FIFOs of a network that only goes on where its automaton leaves it: it is seldom needed and not fast, and
-/// contexts should be small.
-const BEHIND_TOKENS: u32 = 64;
+/// Tokens for FIFOs of a network that only goes on where its automaton leaves it, where no burst is longer: it is seldom
+/// needed and not fast, and contexts should be small. A network that is determinate does the same with any FIFOs that take
+/// its bursts twice.
+const BEHIND_TOKENS: u32 = 4;
 
-/// The same where states need more, which are put into FIFOs from their first place on.
-fn behind_tokens(network: &Network, automaton: &Automaton) -> u32 {
-    let most = (0..network.connections.len())
-        .flat_map(|connection| automaton.states.iter().map(move |state| state.written(network, connection)))
-        .max();
-    u32::try_from(most.unwrap_or(0)).unwrap_or(u32::MAX).max(BEHIND_TOKENS)
+/// A network with FIFOs for what goes on where its automaton leaves it: of states that may be left, tokens are put into FIFOs
+/// from their first place on.
+fn behind(network: &Network, automaton: &Automaton, options: &Options) -> Network {
+    let mut behind = network.clone();
+    let left: Vec<_> = automaton.states.iter().filter(|state| state.step.leaves()).collect();
+    for (at, connection) in behind.connections.iter_mut().enumerate() {
+        let most = left.iter().map(|state| state.written(network, at)).max().unwrap_or(0);
+        let most = u32::try_from(most).unwrap_or(u32::MAX).max(BEHIND_TOKENS);
+        connection.fifo_tokens.get_or_insert(options.fifo_tokens.min(most));
+    }
+    behind
 }
 
 /// Prints a network with its automaton: the context is `struct PREFIX`, the table of functions `PREFIX_network`.
@@ -168,9 +186,14 @@ fn print(
     places: &RefCell<PlaceTable>,
     diagnostics: &RefCell<Vec<Diagnostic>>,
 ) -> PrintedNetwork {
+    let smaller = automaton.with_less_storage();
+    let automaton = smaller.as_ref().unwrap_or(automaton);
     let inner = format!("{prefix}_scheduled");
-    let behind = Options { fifo_tokens: options.fifo_tokens.min(behind_tokens(network, automaton)), ..options.clone() };
-    let scheduled = super::network::print(network, &inner, &behind, places, diagnostics);
+    let print_behind = || {
+        let behind = behind(network, automaton, options);
+        super::network::print(&behind, &inner, options, places, diagnostics)
+    };
+    let scheduled = automaton.leaves().then(print_behind);
     let trials = options.trials.as_deref();
     let brevity = Brevity::of(automaton, None);
     let short = RefCell::default();
@@ -179,19 +202,21 @@ fn print(
         automaton,
         brevity: &brevity,
         prefix,
-        inner: &inner,
+        behind: scheduled.as_ref().map(|scheduled| Behind { inner: &inner, fields: &scheduled.fields }),
         places,
-        fields: &scheduled.fields,
         trials,
+        held: options.held.as_deref(),
         whole: None,
         device: options.device.is_some(),
         many: options.many,
         brief: options.brief,
         short: &short,
     };
-    let mut declarations = scheduled.declarations;
+    let (mut declarations, mut definitions) = match &scheduled {
+        Some(scheduled) => (scheduled.declarations.clone(), scheduled.definitions.clone()),
+        None => Default::default(),
+    };
     declarations.push_str(&writer.context());
-    let mut definitions = scheduled.definitions;
     definitions.push_str(UNUSED);
     definitions.push_str(&kernel::prelude());
     definitions.push_str(&writer.tables());
@@ -231,12 +256,13 @@ struct Writer<'a> {
     /// Which kernels are better short than fast.
     brevity: &'a Brevity<'a>,
     prefix: &'a str,
-    /// Prefix of the network with its scheduler.
-    inner: &'a str,
+    /// The network with its scheduler; `None`: the automaton is complete.
+    behind: Option<Behind<'a>>,
     places: &'a RefCell<PlaceTable>,
-    fields: &'a super::network::Fields,
     /// Where loops are tried.
     trials: Option<&'a dyn kernel::Trials>,
+    /// Tokens of each port that the context must be able to hold, where that is known.
+    held: Option<&'a super::Held>,
     /// The states of whole messages, where those are printed: windows are local variables.
     whole: Option<&'a BTreeSet<usize>>,
     /// Whether loops may run on a device.
@@ -247,6 +273,15 @@ struct Writer<'a> {
     brief: bool,
     /// Short statements of effects: many states have the same.
     short: &'a RefCell<FxHashMap<Vec<Effect>, Option<String>>>,
+}
+
+/// The network with its scheduler, which goes on where an automaton is left.
+#[derive(Clone, Copy)]
+struct Behind<'a> {
+    /// Beginning of its names.
+    inner: &'a str,
+    /// Where its state lies.
+    fields: &'a super::network::Fields,
 }
 
 /// Names in the kernels of an automaton and in its loops.
@@ -291,7 +326,7 @@ impl Names for KernelNames<'_> {
     fn check(&self, condition: &str, index: &str, length: usize, span: Span) -> String {
         let place = self.places.borrow_mut().number(span, "");
         format!(
-            "if (!({condition})) {{ hr_trap(&s->scheduled.control, HEADRACE_TRAP_INDEX, {place}, (int64_t)({index}), {length}); return HEADRACE_TRAPPED; }}"
+            "if (!({condition})) {{ hr_trap(&s->control, HEADRACE_TRAP_INDEX, {place}, (int64_t)({index}), {length}); return HEADRACE_TRAPPED; }}"
         )
     }
 
@@ -374,6 +409,11 @@ impl Writer<'_> {
         shortest
     }
 
+    /// Whether something may stop a run: an error, or what the scheduler runs.
+    fn has_control(&self) -> bool {
+        self.behind.is_some() || self.automaton.states.iter().any(|state| stops::may_trap(&state.step))
+    }
+
     /// Tables of all kernels; loops have their own.
     fn tables(&self) -> String {
         let mut roots = Vec::new();
@@ -385,12 +425,31 @@ impl Writer<'_> {
 
     /// The context.
     fn context(&self) -> String {
-        let Writer { prefix, inner, .. } = self;
+        let prefix = self.prefix;
         let mut text = format!(
-            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n    struct {inner} scheduled; /* goes on when `left` */\n    uint32_t left;\n    uint32_t state;\n    const struct headrace_helpers *helpers; /* null: none */\n"
+            "/* The whole state of a network. Its fields are not part of the interface. */\nstruct {prefix} {{\n"
         );
-        for object in self.automaton.objects.iter().filter(|object| object.persistent && object.length > 0) {
-            let _ = writeln!(text, "    {} {}[{}];", object_type(object), object.name, object.length);
+        if self.has_control() {
+            text.push_str("    struct headrace_control control;\n");
+        }
+        if self.behind.is_some() {
+            text.push_str("    uint32_t left;\n");
+        }
+        text.push_str("    uint32_t state;\n    const struct headrace_helpers *helpers; /* null: none */\n");
+        let lives_on: Vec<&Object> = self.automaton.objects.iter().filter(|object| object.lives_on()).collect();
+        let objects = lives_on.iter().fold(String::new(), |mut objects, object| {
+            let _ = writeln!(objects, "    {} {}[{}];", object_type(object), object.name, object.length);
+            objects
+        });
+        match self.behind {
+            // Either of them, and never both.
+            Some(Behind { inner, .. }) => {
+                let _ = write!(
+                    text,
+                    "    HEADRACE_EXTENSION union {{\n    HEADRACE_EXTENSION struct {{\n    uint8_t none; /* C has no empty structures */\n{objects}    }};\n    struct {inner} scheduled; /* goes on when `left` */\n    }};\n"
+                );
+            }
+            None => text.push_str(&objects),
         }
         text.push_str(Self::many_fields());
         text.push_str(&self.ahead_fields());

@@ -4,26 +4,21 @@
 //! `stream` runs. Tokens in the buffer come first; when it is empty the window moves to the caller's memory. Output goes to
 //! the caller's memory as long as nothing waits in the buffer before it.
 
-use super::Writer;
+use super::{Behind, Writer};
 use super::many::ManyLoops;
 use crate::c::kernel::element_type;
 use headrace_ir::Port;
 use headrace_transform::control::Holds;
 use std::fmt::Write as _;
 
-/// Tokens of a buffer at least.
+/// Tokens of a buffer at least, where nothing is known of the strings that come and go.
 const BUFFER: u64 = 512;
 
 /// Tokens that are written without a call: as many as the strings have that come before most messages.
 const FEW: u64 = 32;
 
-/// Of each port: the type of tokens, the name, and how many tokens its buffer has.
-pub(super) fn buffers(ports: &[Port], most: Vec<u64>) -> impl Iterator<Item = (&'static str, &str, u64)> {
-    ports.iter().zip(most).map(|(port, most)| (element_type(port.ty.width()), port.name.as_str(), BUFFER.max(2 * most)))
-}
-
 /// Whether tokens of a port can be in the memory of the caller.
-fn streams(port: &Port) -> bool {
+pub(super) fn streams(port: &Port) -> bool {
     port.ty.width() == 8
 }
 
@@ -57,68 +52,110 @@ impl Writer<'_> {
         }
     }
 
+    /// Of each input port: the type of tokens, the name, and how many tokens its buffer has.
+    pub(super) fn input_buffers(&self) -> Vec<(&'static str, &str, u64)> {
+        let inputs = &self.network.inputs;
+        let held = self.held.map(|held| held.inputs.as_slice());
+        self.buffers(inputs, self.automaton.most_awaited(inputs.len()), &self.in_bulk().0, held)
+    }
+
+    /// The same of each output port.
+    pub(super) fn output_buffers(&self) -> Vec<(&'static str, &str, u64)> {
+        let outputs = &self.network.outputs;
+        let held = self.held.map(|held| held.outputs.as_slice());
+        self.buffers(outputs, self.automaton.most_produced(outputs.len()), &self.in_bulk().1, held)
+    }
+
+    fn in_bulk(&self) -> (Vec<bool>, Vec<bool>) {
+        self.automaton.in_bulk(self.network.inputs.len(), self.network.outputs.len())
+    }
+
+    fn buffers<'p>(
+        &self,
+        ports: &'p [Port],
+        most: Vec<u64>,
+        in_bulk: &[bool],
+        held: Option<&[u64]>,
+    ) -> Vec<(&'static str, &'p str, u64)> {
+        let size = |at: usize, most: u64| match held.and_then(|held| held.get(at)) {
+            // What comes in bulk and not in place goes through its buffer.
+            Some(&held) if streams(&ports[at]) || !in_bulk[at] => held.max(most),
+            _ => BUFFER.max(2 * most),
+        };
+        let sizes = most.into_iter().enumerate().map(|(at, most)| size(at, most));
+        let named = |port: &'p Port| (element_type(port.ty.width()), port.name.as_str());
+        ports.iter().map(named).zip(sizes).map(|((ty, name), size)| (ty, name, size)).collect()
+    }
+
     /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the message
-    /// itself fills.
+    /// itself fills. The memory of the caller is that of one port of each direction.
     pub(super) fn port_fields(&self) -> String {
         let (mut text, mut behind) = (String::new(), String::new());
-        for (ty, name, size) in buffers(&self.network.inputs, self.automaton.most_awaited(self.network.inputs.len())) {
-            let _ = write!(
-                text,
-                "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n    const {ty} *in_{name}_rest; /* what the caller has beyond the buffer */\n    size_t in_{name}_rest_there;\n"
-            );
+        if self.network.inputs.iter().any(streams) {
+            text.push_str("    const uint8_t *caller_in; /* what the caller has beyond a buffer */\n    size_t caller_in_there;\n    uint32_t caller_in_port;\n");
+        }
+        if self.network.outputs.iter().any(streams) {
+            text.push_str("    uint32_t caller_out_port;\n    uint8_t *caller_out; /* room of the caller */\n    size_t caller_out_room;\n");
+        }
+        for (ty, name, size) in self.input_buffers() {
+            let _ = write!(text, "    const {ty} *in_{name}; /* the window */\n    size_t in_{name}_there;\n");
             let _ = writeln!(behind, "    {ty} in_{name}_buffer[{size}];");
         }
-        for (ty, name, size) in buffers(&self.network.outputs, self.automaton.most_produced(self.network.outputs.len()))
-        {
-            let _ = write!(
-                text,
-                "    {ty} *out_{name}; /* room of the caller */\n    size_t out_{name}_room;\n    size_t out_{name}_first; /* of the buffer */\n    size_t out_{name}_there;\n"
-            );
+        for (ty, name, size) in self.output_buffers() {
+            let _ = write!(text, "    uint32_t out_{name}_first; /* of the buffer */\n    uint32_t out_{name}_there;\n");
             let _ = writeln!(behind, "    {ty} out_{name}_buffer[{size}];");
         }
         text + &behind
     }
 
     pub(super) fn ports(&self) -> String {
+        let inputs = self.input_buffers().into_iter().zip(&self.network.inputs).enumerate();
+        let inputs = inputs.map(|(at, (buffer, port))| self.input(at, buffer, streams(port)));
+        let outputs = self.output_buffers().into_iter().zip(&self.network.outputs).enumerate();
+        let outputs = outputs.map(|(at, (buffer, port))| self.output(at, buffer, streams(port)));
+        inputs.chain(outputs).collect()
+    }
+
+    fn input(&self, at: usize, (ty, name, size): (&str, &str, u64), streams: bool) -> String {
         let prefix = self.prefix;
-        let mut text = String::new();
-        for ((ty, name, size), port) in
-            buffers(&self.network.inputs, self.automaton.most_awaited(self.network.inputs.len()))
-                .zip(&self.network.inputs)
-        {
-            let more = if streams(port) {
-                format!(" || (s->in_{name}_rest_there != 0 && {prefix}_more_{name}(s, n_tokens))")
-            } else {
-                String::new()
-            };
-            let _ = write!(
-                text,
+        let few = FEW.min(size);
+        let (mut text, mut more) = (String::new(), String::new());
+        if streams {
+            more = format!(
+                " ||\n           (s->caller_in_there != 0 && s->caller_in_port == {at} && {prefix}_more_{name}(s, n_tokens))"
+            );
+            text = format!(
                 "/* Makes the window on {name} longer: by what the caller has, through the buffer if something is left there. */
 HR_APART static bool {prefix}_more_{name}(struct {prefix} *s, size_t n_tokens) {{
     size_t moved;
     if (s->in_{name}_there == 0) {{
-        s->in_{name} = s->in_{name}_rest;
-        s->in_{name}_there = s->in_{name}_rest_there;
-        s->in_{name}_rest_there = 0;
+        s->in_{name} = s->caller_in;
+        s->in_{name}_there = s->caller_in_there;
+        s->caller_in_there = 0;
         return s->in_{name}_there >= n_tokens;
     }}
     if (s->in_{name} < s->in_{name}_buffer || s->in_{name} >= s->in_{name}_buffer + {size}) {{
         return false;
     }}
-    memmove(s->in_{name}_buffer, s->in_{name}, s->in_{name}_there * sizeof({ty}));
+    memmove(s->in_{name}_buffer, s->in_{name}, s->in_{name}_there);
     s->in_{name} = s->in_{name}_buffer;
     /* As few as are needed: what follows is read where it lies. */
     moved = n_tokens > s->in_{name}_there ? n_tokens - s->in_{name}_there : 0;
-    moved = moved < s->in_{name}_rest_there ? moved : s->in_{name}_rest_there;
+    moved = moved < s->caller_in_there ? moved : s->caller_in_there;
     moved = moved < {size} - s->in_{name}_there ? moved : {size} - s->in_{name}_there;
-    memcpy(s->in_{name}_buffer + s->in_{name}_there, s->in_{name}_rest, moved * sizeof({ty}));
+    memcpy(s->in_{name}_buffer + s->in_{name}_there, s->caller_in, moved);
     s->in_{name}_there += moved;
-    s->in_{name}_rest += moved;
-    s->in_{name}_rest_there -= moved;
+    s->caller_in += moved;
+    s->caller_in_there -= moved;
     return s->in_{name}_there >= n_tokens;
 }}
 
-static inline bool {prefix}_there_{name}(struct {prefix} *s, size_t n_tokens) {{
+"
+            );
+        }
+        let _ = write!(
+            text,
+            "static inline bool {prefix}_there_{name}(struct {prefix} *s, size_t n_tokens) {{
     return s->in_{name}_there >= n_tokens{more};
 }}
 
@@ -139,7 +176,7 @@ HR_APART static size_t {prefix}_append_{name}(struct {prefix} *s, const unsigned
 
 /* Most ports get all that they hold at once, and who writes a few tokens mostly knows how many. */
 static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned char *bytes, size_t n_tokens) {{
-    if (n_tokens > {FEW} || s->in_{name}_there != 0) {{
+    if (n_tokens > {few} || s->in_{name}_there != 0) {{
         return {prefix}_append_{name}(s, bytes, n_tokens);
     }}
     s->in_{name} = s->in_{name}_buffer;
@@ -149,62 +186,65 @@ static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned cha
 }}
 
 "
-            );
-        }
-        for ((ty, name, size), port) in
-            buffers(&self.network.outputs, self.automaton.most_produced(self.network.outputs.len()))
-                .zip(&self.network.outputs)
-        {
-            let (room, made) = match streams(port) {
-                true => (
-                    format!(
-                        "        if (s->out_{name}_room >= n_tokens) {{
-            return s->out_{name};
-        }}
-        if (s->out_{name}_room == 0) {{
-            s->out_{name}_first = 0;
-            return s->out_{name}_buffer;
-        }}
-"
-                    ),
-                    format!(
-                        "    if (at == s->out_{name}) {{
-        s->out_{name} += n_tokens;
-        s->out_{name}_room -= n_tokens;
-    }} else {{
-        s->out_{name}_there += n_tokens;
-    }}
-"
-                    ),
-                ),
-                false => (
-                    format!("        s->out_{name}_first = 0;\n        return s->out_{name}_buffer;\n"),
-                    format!("    (void)at;\n    s->out_{name}_there += n_tokens;\n"),
-                ),
-            };
-            let _ = write!(
-                text,
-                "/* Moves output that waits to the caller. */
+        );
+        text
+    }
+
+    fn output(&self, at: usize, (ty, name, size): (&str, &str, u64), streams: bool) -> String {
+        let prefix = self.prefix;
+        let (mut drain, mut drained, mut room, mut made) =
+            (String::new(), String::new(), String::new(), "    (void)at;\n".to_owned());
+        let mut buffered = format!("    s->out_{name}_there += (uint32_t)n_tokens;\n");
+        if streams {
+            drain = format!(
+                "/* Moves output that waits to the caller, whose memory is for it. */
 static void {prefix}_drain_{name}(struct {prefix} *s) {{
-    const size_t n_tokens = s->out_{name}_there < s->out_{name}_room ? s->out_{name}_there : s->out_{name}_room;
+    const size_t n_tokens = s->out_{name}_there < s->caller_out_room ? s->out_{name}_there : s->caller_out_room;
     if (n_tokens != 0) {{
-        memcpy(s->out_{name}, s->out_{name}_buffer + s->out_{name}_first, n_tokens * sizeof({ty}));
-        s->out_{name} += n_tokens;
-        s->out_{name}_room -= n_tokens;
-        s->out_{name}_first += n_tokens;
-        s->out_{name}_there -= n_tokens;
+        memcpy(s->caller_out, s->out_{name}_buffer + s->out_{name}_first, n_tokens);
+        s->caller_out += n_tokens;
+        s->caller_out_room -= n_tokens;
+        s->out_{name}_first += (uint32_t)n_tokens;
+        s->out_{name}_there -= (uint32_t)n_tokens;
     }}
     if (s->out_{name}_there == 0) {{
         s->out_{name}_first = 0;
     }}
 }}
 
-HR_APART static {ty} *{prefix}_make_room_{name}(struct {prefix} *s, size_t n_tokens) {{
-    {prefix}_drain_{name}(s);
-    if (s->out_{name}_there == 0 && s->out_{name}_room >= n_tokens) {{
-        return s->out_{name};
+"
+            );
+            drained = format!(
+                "    if (s->caller_out_port == {at}) {{
+        {prefix}_drain_{name}(s);
+        if (s->out_{name}_there == 0 && s->caller_out_room >= n_tokens) {{
+            return s->caller_out;
+        }}
     }}
-    if ({size} - s->out_{name}_first - s->out_{name}_there < n_tokens) {{
+"
+            );
+            room = format!(
+                "        if (s->caller_out_port == {at} && s->caller_out_room >= n_tokens) {{
+            return s->caller_out;
+        }}
+        if (s->caller_out_port == {at} && s->caller_out_room != 0) {{
+            return {prefix}_make_room_{name}(s, n_tokens);
+        }}
+"
+            );
+            made = format!(
+                "    if (at == s->caller_out && s->caller_out_port == {at}) {{
+        s->caller_out += n_tokens;
+        s->caller_out_room -= n_tokens;
+        return;
+    }}
+"
+            );
+        }
+        made.push_str(&std::mem::take(&mut buffered));
+        format!(
+            "{drain}HR_APART static {ty} *{prefix}_make_room_{name}(struct {prefix} *s, size_t n_tokens) {{
+{drained}    if ({size} - s->out_{name}_first - s->out_{name}_there < n_tokens) {{
         memmove(s->out_{name}_buffer, s->out_{name}_buffer + s->out_{name}_first, s->out_{name}_there * sizeof({ty}));
         s->out_{name}_first = 0;
     }}
@@ -214,7 +254,9 @@ HR_APART static {ty} *{prefix}_make_room_{name}(struct {prefix} *s, size_t n_tok
 /* Where so many tokens go, or null when there is no room. */
 static inline {ty} *{prefix}_room_{name}(struct {prefix} *s, size_t n_tokens) {{
     if (s->out_{name}_there == 0) {{
-{room}    }}
+{room}        s->out_{name}_first = 0;
+        return s->out_{name}_buffer;
+    }}
     return {prefix}_make_room_{name}(s, n_tokens);
 }}
 
@@ -223,16 +265,23 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
 {made}}}
 
 "
-            );
-        }
-        text
+        )
     }
 
     /// The functions of the table.
     pub(super) fn functions(&self, many: &ManyLoops, has_whole: bool) -> String {
-        let (prefix, inner) = (self.prefix, self.inner);
+        let prefix = self.prefix;
+        let inner = self.behind.map(|behind| behind.inner);
         let mut text = String::new();
         let mut init = String::new();
+        if inner.is_some() {
+            init.push_str("    s->left = 0;\n");
+        }
+        if self.has_control() {
+            init.push_str("    memset(&s->control, 0, sizeof s->control);\n    s->control.host = host;\n");
+        } else {
+            init.push_str("    (void)host;\n");
+        }
         if self.runs_ahead() {
             init.push_str("    s->ahead = NULL;\n    s->ahead_who = 0;\n");
         }
@@ -240,15 +289,18 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
             let name = &port.name;
             let _ = write!(
                 init,
-                "    s->in_{name} = s->in_{name}_buffer;\n    s->in_{name}_there = 0;\n    s->in_{name}_rest = NULL;\n    s->in_{name}_rest_there = 0;\n"
+                "    s->in_{name} = s->in_{name}_buffer;\n    s->in_{name}_there = 0;\n"
             );
         }
         for port in &self.network.outputs {
             let name = &port.name;
-            let _ = write!(
-                init,
-                "    s->out_{name} = NULL;\n    s->out_{name}_room = 0;\n    s->out_{name}_first = 0;\n    s->out_{name}_there = 0;\n"
-            );
+            let _ = write!(init, "    s->out_{name}_first = 0;\n    s->out_{name}_there = 0;\n");
+        }
+        if self.network.inputs.iter().any(streams) {
+            init.push_str("    s->caller_in = NULL;\n    s->caller_in_there = 0;\n    s->caller_in_port = UINT32_MAX;\n");
+        }
+        if self.network.outputs.iter().any(streams) {
+            init.push_str("    s->caller_out = NULL;\n    s->caller_out_room = 0;\n    s->caller_out_port = UINT32_MAX;\n");
         }
         let fields = self.automaton.objects.iter().zip(&self.automaton.initial).zip(&self.automaton.holds);
         for ((object, initial), holds) in fields.filter(|((object, _), _)| object.persistent && object.length > 0) {
@@ -267,12 +319,8 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
         }
         let _ = write!(
             text,
-            "/* The network with its scheduler is prepared when it is needed. */
-static void {prefix}_any_init(void *context, const struct headrace_host *host) {{
+            "static void {prefix}_any_init(void *context, const struct headrace_host *host) {{
     struct {prefix} *const s = (struct {prefix} *)context;
-    memset(&s->scheduled.control, 0, sizeof s->scheduled.control);
-    s->scheduled.control.host = host;
-    s->left = 0;
     s->state = 0;
     s->helpers = NULL;
     s->many = 0;
@@ -297,10 +345,14 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
         );
         for (at, port) in self.network.inputs.iter().enumerate() {
             let name = &port.name;
-            let _ = write!(
-                text,
-                "    case {at}:\n        if (s->left != 0 && s->in_{name}_there == 0) {{\n            return {inner}_network.write(&s->scheduled, port, tokens, n_tokens);\n        }}\n        return {prefix}_keep_{name}(s, (const unsigned char *)tokens, n_tokens);\n"
-            );
+            let _ = writeln!(text, "    case {at}:");
+            if let Some(inner) = inner {
+                let _ = write!(
+                    text,
+                    "        if (s->left != 0 && s->in_{name}_there == 0) {{\n            return {inner}_network.write(&s->scheduled, port, tokens, n_tokens);\n        }}\n"
+                );
+            }
+            let _ = writeln!(text, "        return {prefix}_keep_{name}(s, (const unsigned char *)tokens, n_tokens);");
         }
         text.push_str("    default:\n        return 0;\n    }\n}\n\n");
         // Reading.
@@ -323,77 +375,28 @@ static void {prefix}_any_help(void *context, const struct headrace_helpers *help
         }} else if (taken != 0) {{
             memcpy(tokens, s->out_{name}_buffer + s->out_{name}_first, taken * sizeof({ty}));
         }}
-        s->out_{name}_first += taken;
-        s->out_{name}_there -= taken;
+        s->out_{name}_first += (uint32_t)taken;
+        s->out_{name}_there -= (uint32_t)taken;
         if (s->out_{name}_there == 0) {{
             s->out_{name}_first = 0;
         }}
-        if (s->left != 0 && taken < n_tokens) {{
+"
+            );
+            if let Some(inner) = inner {
+                let _ = write!(
+                    text,
+                    "        if (s->left != 0 && taken < n_tokens) {{
             taken += {inner}_network.read(&s->scheduled, port, (unsigned char *)tokens + taken * sizeof({ty}), n_tokens - taken);
         }}
-        break;
 "
-            );
+                );
+            }
+            text.push_str("        break;\n");
         }
         text.push_str("    default:\n        break;\n    }\n    return taken;\n}\n\n");
-        // Running what has been left: input that waits goes in first.
-        let _ = write!(
-            text,
-            "/* Input that waits goes to the network, as much as it takes. */\nstatic size_t {prefix}_hand_over(struct {prefix} *s) {{\n    size_t moved, all = 0;\n"
-        );
-        for (at, port) in self.network.inputs.iter().enumerate() {
-            let (ty, name) = (element_type(port.ty.width()), &port.name);
-            let _ = write!(
-                text,
-                "    do {{
-        (void){prefix}_there_{name}(s, 1);
-        moved = s->in_{name}_there == 0 ? 0 : {inner}_network.write(&s->scheduled, {at}, s->in_{name}, s->in_{name}_there);
-        s->in_{name} += moved;
-        s->in_{name}_there -= moved;
-        all += moved;
-    }} while (moved != 0);
-    (void)sizeof({ty});
-"
-            );
-        }
-        text.push_str("    return all;\n}\n\n");
-        let _ = write!(
-            text,
-            "HR_APART static uint32_t {prefix}_run_left(struct {prefix} *s, uint64_t max_firings) {{
-    uint32_t status;
-    do {{
-        (void){prefix}_hand_over(s);
-        status = {inner}_run(&s->scheduled, max_firings);
-    }} while (status == HEADRACE_IDLE && {prefix}_hand_over(s) != 0);
-    return status;
-}}
-
-/* As `run`, or `HEADRACE_DRY` when only input is missing. */
-static uint32_t {prefix}_run_until_dry(struct {prefix} *s, uint64_t max_firings) {{
-    if (s->left == 0) {{
-        const uint32_t status = {prefix}_steps(s, &max_firings);
-        if (s->left == 0) {{
-            return status;
-        }}
-    }}
-    return {prefix}_run_left(s, max_firings);
-}}
-
-static uint32_t {prefix}_any_run(void *context, uint64_t max_firings) {{
-    const uint32_t status = {prefix}_run_until_dry((struct {prefix} *)context, max_firings);
-    return status == HEADRACE_DRY ? HEADRACE_IDLE : status;
-}}
-
-static void {prefix}_any_clear(void *context) {{
-    hr_wipe(context, sizeof(struct {prefix}));
-}}
-
-"
-        );
+        text.push_str(&self.runs());
         text.push_str(&self.run_helped());
         text.push_str(&self.stream());
-        let actions = self.network.instances.iter().map(|one| self.network.actors[one.actor.index()].actions.len());
-        let n_actions: usize = actions.sum();
         let streams = self.streams(many);
         text.push_str(&streams);
         let whole = if has_whole { format!("{prefix}_any_whole") } else { "NULL".to_owned() };
@@ -401,30 +404,10 @@ static void {prefix}_any_clear(void *context) {{
         if !streams.is_empty() {
             let _ = write!(text, "#define {prefix}_streams {prefix}_any_streams\n\n");
         }
+        text.push_str(&self.shown());
         let _ = write!(
             text,
-            "static void {prefix}_any_inspect(const void *context, uint32_t *fills, uint32_t *states, uint32_t *blocked) {{
-    const struct {prefix} *const s = (const struct {prefix} *)context;
-    if (s->left != 0) {{
-        {inner}_network.inspect(&s->scheduled, fills, states, blocked);
-        return;
-    }}
-    {prefix}_inspect(s, fills, states, blocked);
-}}
-
-static void {prefix}_any_firings(const void *context, uint64_t *counts) {{
-    if (((const struct {prefix} *)context)->left != 0) {{
-        {inner}_network.firings(&((const struct {prefix} *)context)->scheduled, counts);
-        return;
-    }}
-    memset(counts, 0, {n_actions} * sizeof *counts);
-}}
-
-static const struct headrace_control *{prefix}_any_control(const void *context) {{
-    return &((const struct {prefix} *)context)->scheduled.control;
-}}
-
-const struct headrace_network {prefix}_network = {{
+            "const struct headrace_network {prefix}_network = {{
     .name = \"{}\",
     .size = sizeof(struct {prefix}),
     .alignment = _Alignof(struct {prefix}),
@@ -448,27 +431,27 @@ const struct headrace_network {prefix}_network = {{
     }
 
     fn stream(&self) -> String {
-        let (prefix, inner) = (self.prefix, self.inner);
+        let prefix = self.prefix;
         let (mut begin, mut end) = (String::new(), String::new());
         for (at, port) in self.network.inputs.iter().enumerate().filter(|(_, port)| streams(port)) {
             let name = &port.name;
             let _ = write!(
                 begin,
-                "    if (input == {at} && s->in_{name}_there == 0) {{\n        s->in_{name} = in;\n        s->in_{name}_there = n_in;\n    }} else if (input == {at}) {{\n        s->in_{name}_rest = in;\n        s->in_{name}_rest_there = n_in;\n    }}\n"
+                "    if (input == {at} && s->in_{name}_there == 0) {{\n        s->in_{name} = in;\n        s->in_{name}_there = n_in;\n    }} else if (input == {at}) {{\n        s->caller_in = in;\n        s->caller_in_there = n_in;\n        s->caller_in_port = {at};\n    }}\n"
             );
             // What is left lies in the caller's memory: behind the window, or the window is there. Mostly nothing is.
             let _ = write!(
                 end,
-                "    if (input == {at} && (s->in_{name}_there != 0 || s->in_{name}_rest_there != 0)) {{
-        const bool outside = s->in_{name}_rest_there == 0 && s->in_{name}_there != 0 && s->in_{name} >= in && s->in_{name} < in + n_in;
-        const uint8_t *const rest = outside ? s->in_{name} : s->in_{name}_rest;
-        const size_t n_rest = outside ? s->in_{name}_there : s->in_{name}_rest_there;
+                "    if (input == {at} && (s->in_{name}_there != 0 || s->caller_in_there != 0)) {{
+        const bool outside = s->caller_in_there == 0 && s->in_{name}_there != 0 && s->in_{name} >= in && s->in_{name} < in + n_in;
+        const uint8_t *const rest = outside ? s->in_{name} : s->caller_in;
+        const size_t n_rest = outside ? s->in_{name}_there : s->caller_in_there;
         if (outside || s->in_{name}_there == 0) {{
             s->in_{name}_there = 0;
             s->in_{name} = s->in_{name}_buffer;
         }}
-        s->in_{name}_rest = NULL;
-        s->in_{name}_rest_there = 0;
+        s->caller_in = NULL;
+        s->caller_in_there = 0;
         left = n_rest - (n_rest == 0 ? 0 : {prefix}_append_{name}(s, rest, n_rest));
     }} else if (input == {at}) {{
         s->in_{name} = s->in_{name}_buffer;
@@ -480,20 +463,27 @@ const struct headrace_network {prefix}_network = {{
             let name = &port.name;
             let _ = write!(
                 begin,
-                "    if (output == {at}) {{\n        s->out_{name} = out;\n        s->out_{name}_room = n_out;\n        if (s->out_{name}_there != 0) {{\n            {prefix}_drain_{name}(s);\n        }}\n    }}\n"
+                "    if (output == {at}) {{\n        s->caller_out = out;\n        s->caller_out_room = n_out;\n        s->caller_out_port = {at};\n        if (s->out_{name}_there != 0) {{\n            {prefix}_drain_{name}(s);\n        }}\n    }}\n"
             );
+            let of_left = match self.behind {
+                Some(Behind { inner, .. }) => format!(
+                    "        if (s->left != 0 && s->out_{name}_there == 0) {{
+            *n_out += {inner}_network.read(&s->scheduled, output, s->caller_out, s->caller_out_room);
+        }}
+"
+                ),
+                None => String::new(),
+            };
             let _ = write!(
                 end,
                 "    if (output == {at}) {{
         if (s->out_{name}_there != 0) {{
             {prefix}_drain_{name}(s);
         }}
-        *n_out -= s->out_{name}_room;
-        if (s->left != 0 && s->out_{name}_there == 0) {{
-            *n_out += {inner}_network.read(&s->scheduled, output, s->out_{name}, s->out_{name}_room);
-        }}
-        s->out_{name} = NULL;
-        s->out_{name}_room = 0;
+        *n_out -= s->caller_out_room;
+{of_left}        s->caller_out = NULL;
+        s->caller_out_room = 0;
+        s->caller_out_port = UINT32_MAX;
     }}
 "
             );

@@ -3,6 +3,7 @@
 //! What several loops share works on `struct PREFIX_shape_K`, a pointer for each object. A loop of its own has one that
 //! points to its objects in the context, and what goes on around it: counters and tokens that no pass needs.
 
+use super::folded::{Folded, Group};
 use super::kernels::{ARM, X86, way};
 use super::loops::Version;
 use super::{Writer, object_type};
@@ -11,6 +12,7 @@ use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
 use headrace_transform::passes::shape::{Key, Shape, shape};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What one function runs.
@@ -182,13 +184,59 @@ impl Writer<'_> {
         text + "};\n\n"
     }
 
-    /// The functions, and the one that chooses among them.
-    pub(super) fn dispatched(&self, unit: &Unit, versions: &[Version], arm: Option<&CFunction>) -> String {
+    /// The functions, and the one that chooses among them, below what else stands `above` them for nobody else. `known` has
+    /// those that were printed for others of the same text.
+    pub(super) fn dispatched(
+        &self,
+        unit: &Unit,
+        versions: &[Version],
+        arm: Option<&CFunction>,
+        above: &[&String],
+        known: &mut BTreeSet<String>,
+    ) -> String {
+        let own = &unit.base;
+        if !unit.is_shared() {
+            return self.choosing(unit, versions, arm, above, known);
+        }
+        let text = self.choosing(unit, versions, arm, above, known);
+        let Some(folded) = self.folded(&Group { base: own, entry: own, text: &text }, true) else { return text };
+        let Folded { name, text: shared, .. } = folded;
+        let text = if known.insert(name.clone()) { shared } else { String::new() };
+        format!("{text}#define {own}_way {name}_way\n#define {own} {name}\n\n")
+    }
+
+    /// The function of passes that run everywhere. Where others stand beside it, it is for machines that few have, and works
+    /// on whatever it is given.
+    fn everywhere(&self, unit: &Unit, function: &CFunction, apart: &str, known: &mut BTreeSet<String>) -> String {
+        let (own, body) = (&unit.base, unit.body.as_ref());
+        let tables = kernel::tables(&body.graph, &body.roots(), &self.loop_names(format!("{own}_table")));
+        let head = format!("static void {}(", function.name);
+        let text = tables + &function.with_evidence().replacen(&head, &format!("HR_APART {head}"), 1);
+        let group = Group { base: own, entry: &function.name, text: &text };
+        let Some(folded) = self.folded(&group, false).filter(|_| !unit.is_shared()) else { return apart.to_owned() };
+        let Folded { name, entry, text: shared, on } = folded;
+        let text = if known.insert(name.clone()) { shared } else { String::new() };
+        let (parameters, arguments) = parameters(body);
+        format!(
+            "{text}static inline void {}({} *s{parameters}, size_t passes) {{\n    const struct {name}_on on = {on};\n    {entry}(&on{arguments}, passes);\n}}\n",
+            function.name, unit.state
+        )
+    }
+
+    fn choosing(
+        &self,
+        unit: &Unit,
+        versions: &[Version],
+        arm: Option<&CFunction>,
+        above: &[&String],
+        known: &mut BTreeSet<String>,
+    ) -> String {
         let (own, body, state) = (&unit.base, unit.body.as_ref(), &unit.state);
         let names = self.loop_names(format!("{own}_table"));
         let mut text = if unit.is_shared() { self.shape_type(unit) } else { String::new() };
         text += &kernel::tables(&body.graph, &body.roots(), &names);
         text.push_str(X86);
+        above.iter().for_each(|support| text.push_str(support));
         let others: Vec<&Version> = versions.iter().filter(|version| !version.supported.is_empty()).collect();
         let last = versions.last().filter(|version| version.supported.is_empty());
         // Apart from the function that chooses, whose own frame would otherwise be theirs.
@@ -220,9 +268,12 @@ impl Writer<'_> {
         if let Some(arm) = arm {
             let _ = writeln!(text, "{ARM}{}#endif", arm.with_evidence());
         }
-        text.push_str(&last.map_or(String::new(), |version| apart(&version.function)));
+        text.push_str(&last.map_or(String::new(), |version| {
+            self.everywhere(unit, &version.function, &apart(&version.function), known)
+        }));
         let (parameters, arguments) = parameters(body);
-        let _ = write!(text, "\nstatic bool {own}({state} *s{parameters}, size_t passes) {{\n{X86}");
+        let _ = write!(text, "\n{}static bool {own}({state} *s{parameters}, size_t passes) {{\n{X86}",
+            if unit.is_shared() { "HR_APART " } else { "" });
         if !others.is_empty() {
             let _ = writeln!(text, "    switch ({chosen}) {{");
             for (at, version) in others.iter().enumerate() {

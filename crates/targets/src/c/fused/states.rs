@@ -59,6 +59,7 @@ impl Writer<'_> {
         let repeated = headrace_transform::control::repeated(self.automaton, self.network);
         let mut repeating = RepeatedFunctions::default();
         let stops = self.stops();
+        let leave = self.behind.map_or(String::new(), |_| format!("leave:\n    {prefix}_leave(s);\n"));
         let mut places = Stops::of(self.automaton);
         let trip = self.whole_trip(&places);
         if let Some((_, states)) = &trip {
@@ -98,7 +99,7 @@ impl Writer<'_> {
             }
             let _ = write!(
                 text,
-                "    default:\n        break;\n    }}\nother:\n    *max_kernels = budget;\n    return HR_OTHER;\nleave:\n    {prefix}_leave(s);\nfull:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}}\n\n"
+                "    default:\n        break;\n    }}\nother:\n    *max_kernels = budget;\n    return HR_OTHER;\n{leave}full:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}}\n\n"
             );
             let _ = writeln!(
                 chosen,

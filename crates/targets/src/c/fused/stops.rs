@@ -118,7 +118,8 @@ fn leaves(step: &Step) -> bool {
     }
 }
 
-fn may_trap(step: &Step) -> bool {
+/// Whether an error may end the run in a state.
+pub(super) fn may_trap(step: &Step) -> bool {
     let checks = |effects: &[Effect]| {
         let mut found = false;
         Effect::walk(effects, &mut |effect| found |= matches!(effect, Effect::Check { .. }));

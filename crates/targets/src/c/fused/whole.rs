@@ -9,7 +9,7 @@
 
 use super::Writer;
 use super::kernels::KernelFunctions;
-use super::ports::buffers;
+use super::ports::streams;
 use super::repeated::RepeatedFunctions;
 use super::states::Place;
 use super::stops::Stops;
@@ -104,11 +104,10 @@ impl Writer<'_> {
         if text.len() > MOST_TEXT {
             return String::new();
         }
+        let left = if self.behind.is_some() { " || s->left != 0" } else { "" };
         let (mut rests, mut begin, mut over, mut end) = (String::new(), String::new(), String::new(), String::new());
-        for (at, (ty, name, size)) in
-            buffers(&self.network.inputs, self.automaton.most_awaited(self.network.inputs.len())).enumerate()
-        {
-            let _ = write!(rests, " || s->in_{name}_there != 0 || (w->input != {at} && w->n_in[{at}] > {size})");
+        for (at, (ty, name, size)) in self.input_buffers().into_iter().enumerate() {
+            let _ = write!(rests, " || s->in_{name}_there != 0");
             let _ = write!(
                 begin,
                 "    const {ty} *w_in_{name} = (const {ty} *)w->in[{at}];\n    size_t w_in_{name}_there = w->n_in[{at}];\n"
@@ -116,20 +115,26 @@ impl Writer<'_> {
             let _ = write!(over, "{}w_in_{name}_there", if at == 0 { "" } else { " | " });
             let _ = write!(
                 end,
-                "    if (w->input == {at}) {{\n        w->n_in[{at}] = w_in_{name}_there;\n    }} else if (w_in_{name}_there != 0) {{\n        (void){prefix}_append_{name}(s, (const unsigned char *)w_in_{name}, w_in_{name}_there);\n    }}\n"
+                "    if (w->input == {at}) {{\n        w->n_in[{at}] = w_in_{name}_there;\n    }} else if (w_in_{name}_there > {size}) {{\n        s->in_{name} = w_in_{name};\n        s->in_{name}_there = w_in_{name}_there;\n    }} else if (w_in_{name}_there != 0) {{\n        (void){prefix}_append_{name}(s, (const unsigned char *)w_in_{name}, w_in_{name}_there);\n    }}\n"
             );
         }
-        for (at, (ty, name, size)) in
-            buffers(&self.network.outputs, self.automaton.most_produced(self.network.outputs.len())).enumerate()
-        {
+        for ((at, (ty, name, size)), port) in self.output_buffers().into_iter().enumerate().zip(&self.network.outputs) {
             let _ = write!(rests, " || s->out_{name}_there != 0 || s->out_{name}_first != 0");
+            if !streams(port) {
+                let _ = write!(
+                    begin,
+                    "    {ty} *w_out_{name} = s->out_{name}_buffer;\n    size_t w_out_{name}_room = {size};\n"
+                );
+                let _ = writeln!(end, "    s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);");
+                continue;
+            }
             let _ = write!(
                 begin,
-                "    {ty} *w_out_{name} = w->output == {at} ? ({ty} *)(void *)w->out : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->output == {at} ? w->n_out : {size};\n"
+                "    {ty} *w_out_{name} = w->output == {at} ? w->out : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->output == {at} ? w->n_out : {size};\n"
             );
             let _ = write!(
                 end,
-                "    if (w->output == {at}) {{\n        w->n_out = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = {size} - w_out_{name}_room;\n    }}\n"
+                "    if (w->output == {at}) {{\n        w->n_out = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);\n    }}\n"
             );
         }
         format!(
@@ -138,7 +143,7 @@ impl Writer<'_> {
 HR_PART uint32_t {prefix}_any_whole(void *context, struct headrace_windows *w) {{
     struct {prefix} *const s = (struct {prefix} *)context;
     uint32_t found;
-    if (s->state != {rest} || s->left != 0 || s->helpers != NULL{rests}) {{
+    if (s->state != {rest}{left} || s->helpers != NULL{rests}) {{
         return HEADRACE_WHOLE_NOT;
     }}
 {begin}    goto at_{rest};

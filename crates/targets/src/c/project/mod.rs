@@ -7,6 +7,7 @@
 pub(crate) mod answers;
 mod answers_of_many;
 pub(crate) mod build_files;
+mod held;
 mod program;
 pub(crate) mod shape;
 mod small;
@@ -20,6 +21,7 @@ use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 pub use small::notes;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::fmt::Write as _;
 
 /// What projects of operations ship with beside the headers of every program.
@@ -126,7 +128,8 @@ pub(crate) fn networks(
     behind: &dyn Fn(&OperationSpec, &Network) -> String,
 ) -> Result<Networks, Vec<Diagnostic>> {
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
-        let own = Options { prefix: Some(prefix(spec)), ..options.clone() };
+        let held = held::held(spec, network).map(Arc::new);
+        let own = Options { prefix: Some(prefix(spec)), held, ..options.clone() };
         let found = options.fused.then(|| automaton(spec, network, options.automata.as_ref()));
         let emission = emit_with(network, found.as_ref().and_then(|found| found.as_deref().ok()), &own);
         let refused = match found {

@@ -1,0 +1,209 @@
+//! Identical code folding: functions that are equal up to what their objects are called are one, in a network, in a project,
+//! and in a program of several.
+//!
+//! Parts of networks that were written once and stand in several places have kernels and loops of the same text, but for the
+//! names of objects and of the network. So such functions do not get the context but `struct NAME_on`, a pointer for each
+//! field that they touch, and are called after their text: `hr_same_` and a number that is computed from it. Linkers keep one
+//! of those of the same name (weak symbols, hidden from whoever links the whole); where there are none, each file has its own.
+
+use super::{Writer, object_type};
+use crate::c::kernel::{Names, element_type, tables};
+use headrace_transform::kernel::{Graph, Op, TableId};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Fields of a context that a function may touch: each is a pointer that is stored for a call.
+const MOST_FIELDS: usize = 12;
+
+/// A text in which functions that belong together are defined.
+pub(super) struct Group<'t> {
+    /// What all names begin with that are defined there.
+    pub base: &'t str,
+    /// The function that others call, beside those that say which way is taken.
+    pub entry: &'t str,
+    /// The text; the entry is defined in it as `HR_APART static`.
+    pub text: &'t str,
+}
+
+/// Such a text for contexts of any type.
+pub(super) struct Folded {
+    /// What takes the place of the base.
+    pub name: String,
+    /// And of the entry.
+    pub entry: String,
+    /// The same text, with what it works on and the tables that it needs.
+    pub text: String,
+    /// What it works on: an initializer, given the context as `s`.
+    pub on: String,
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// The parts of a text: words, and what is between two.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        rest = after;
+        Some(part)
+    })
+}
+
+/// A number for a text that no other text has, as 32 digits.
+fn number(text: &str) -> String {
+    // FNV-1a of 128 bits.
+    let start: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    let prime: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let hash = text.bytes().fold(start, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(prime));
+    format!("{hash:032x}")
+}
+
+impl Writer<'_> {
+    /// A text for contexts of any type; `None` where it does more with its context than to touch some fields. `shaped`: it works
+    /// on a shape already, which is defined in it.
+    pub(super) fn folded(&self, group: &Group, shaped: bool) -> Option<Folded> {
+        let Group { base, entry, text } = *group;
+        let mut fields: Vec<&str> = Vec::new();
+        let mut of_network: BTreeSet<TableId> = BTreeSet::new();
+        let tables_begin = format!("{}_table_", self.prefix);
+        let mut generic = String::with_capacity(text.len());
+        let mut words = parts(text).peekable();
+        // Where the body of each function begins, and the fields that it touches: loaded once, because what is stored to bytes
+        // could be stored to where the pointers lie.
+        let mut functions: Vec<(usize, BTreeSet<usize>)> = Vec::new();
+        let mut is_head = false;
+        // The two parts before a word.
+        let mut before = ["", ""];
+        while let Some(word) = words.next() {
+            let next = words.peek().copied().unwrap_or_default();
+            if word == "s" && next == "->" {
+                if before[0] == "sizeof" {
+                    return None;
+                }
+                words.next();
+                let field = words.next()?;
+                if shaped {
+                    let _ = write!(generic, "s->{field}");
+                } else {
+                    let at = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
+                        fields.push(field);
+                        fields.len() - 1
+                    });
+                    let _ = write!(generic, "on{at}_");
+                    if let Some(function) = functions.last_mut() {
+                        function.1.insert(at);
+                    }
+                }
+                before = ["->", field];
+                continue;
+            }
+            if word == "s" {
+                // A parameter, or handed on to a function of the same group.
+                let callee = generic.trim_end_matches('(').rsplit(|c: char| !(is_word(c) || c == '@')).next();
+                let is_own = before[1] == "(" && callee.is_some_and(|callee| callee.starts_with('@'));
+                if !(before[1].ends_with('*') || is_own) || !next.starts_with([',', ')']) {
+                    return None;
+                }
+                generic.push('s');
+                is_head = !is_own;
+            } else if let Some(rest) = word.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with('_')) {
+                generic.push('@');
+                generic.push_str(rest);
+            } else if word == self.prefix {
+                generic.push_str("@_on");
+            } else if let Some(table) = word.strip_prefix(tables_begin.as_str()) {
+                let table = TableId(table.parse().ok()?);
+                of_network.insert(table);
+                generic.push_str(&self.named_table(table).0);
+            } else if word.starts_with(self.prefix) {
+                // What is this network's only.
+                return None;
+            } else if let Some((head, rest)) = word.split_once('{').filter(|_| is_head) {
+                is_head = false;
+                let _ = write!(generic, "{head}{{");
+                functions.push((generic.len(), BTreeSet::new()));
+                generic.push_str(rest);
+            } else {
+                generic.push_str(word);
+            }
+            before = [before[1], word];
+        }
+        if fields.len() > MOST_FIELDS {
+            return None;
+        }
+        for (begin, touched) in functions.iter().rev() {
+            let mut loads = String::new();
+            for &at in touched {
+                let _ = write!(loads, "\n    {} *restrict const on{at}_ = s->o{at};", self.field_type(fields[at])?);
+            }
+            generic.insert_str(*begin, &loads);
+        }
+        let mut whole = String::new();
+        for table in of_network {
+            let (name, definition) = self.named_table(table);
+            let _ = write!(whole, "#ifndef has_{name}\n#define has_{name}\n{definition}#endif\n");
+        }
+        if !shaped {
+            whole.push_str("/* What functions of the same text work on. */\nstruct @_on {\n");
+            for (at, field) in fields.iter().enumerate() {
+                let _ = writeln!(whole, "    {} *o{at};", self.field_type(field)?);
+            }
+            if fields.is_empty() {
+                whole.push_str("    uint8_t none; /* C has no empty structures */\n");
+            }
+            whole.push_str("};\n\n");
+        }
+        whole.push_str(&generic.replace("struct @_on *s", "const struct @_on *s"));
+        let entry = format!("@{}(", entry.strip_prefix(base)?);
+        for status in ["uint32_t", "bool", "void"] {
+            whole = whole.replacen(&format!("HR_APART static {status} {entry}"), &format!("HR_SAME {status} {entry}"), 1);
+        }
+        let name = format!("hr_same_{}", number(&whole));
+        let on: Vec<String> = fields.iter().map(|field| format!("s->{field}")).collect();
+        let on = if on.is_empty() { "{0}".to_owned() } else { format!("{{{}}}", on.join(", ")) };
+        Some(Folded { entry: entry.trim_end_matches('(').replace('@', &name), text: whole.replace('@', &name), name, on })
+    }
+
+    /// The type of an element of a field, if it is a list or a window.
+    fn field_type(&self, field: &str) -> Option<String> {
+        let object = self.automaton.objects.iter().find(|object| object.lives_on() && object.name == field);
+        if let Some(object) = object {
+            return Some(object_type(object).to_owned());
+        }
+        let port = self.network.inputs.iter().find(|port| field.strip_prefix("in_") == Some(&port.name))?;
+        Some(format!("const {}", element_type(port.ty.width())))
+    }
+
+    /// The name of a table of the network's kernels that follows from what it holds, and its definition under it.
+    fn named_table(&self, table: TableId) -> (String, String) {
+        let mut graph = Graph::with_tables_of(&self.automaton.graph);
+        let index = graph.input(0, 0, 32);
+        let width = graph.table(table).width;
+        let read = graph.add(Op::Lookup(table, index), width);
+        let names = self.names(Vec::new());
+        let (own, definition) = (names.table(table), tables(&graph, &[read], &names));
+        let name = format!("hr_table_{}", number(&definition.replacen(&own, "", 1)));
+        let definition = definition.replacen(&own, &name, 1);
+        (name, definition)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_words_and_what_is_between() {
+        assert_eq!(parts("f(s, s->x_1[0]);").collect::<Vec<_>>(), ["f", "(", "s", ", ", "s", "->", "x_1", "[", "0", "]);"]);
+    }
+
+    #[test]
+    fn numbers_of_texts_differ() {
+        assert_eq!(number("a").len(), 32);
+        assert_ne!(number("a"), number("b"));
+    }
+}

@@ -66,7 +66,7 @@ impl Writer<'_> {
             let _ = write!(
                 text,
                 "                if (ends) {{\n                    {}\n                }}\n",
-                self.go_to(last.target, state).replace('\n', "\n                    ")
+                self.go_to(last.target).replace('\n', "\n                    ")
             );
         }
         let _ = write!(text, "                goto at_{state};\n            }}\n        }}\n");

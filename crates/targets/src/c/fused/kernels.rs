@@ -226,7 +226,7 @@ pub(super) fn is_long(statements: &str) -> bool {
 
 /// Statements whose values and lists are named in the order in which they appear, and whose lines begin where those of a
 /// function do: what is done is the same if the text is.
-fn with_own_names(statements: &str, objects: &[Object]) -> String {
+pub(super) fn with_own_names(statements: &str, objects: &[Object]) -> String {
     let is_local = |name: &str| {
         let number = name.strip_prefix(['v', 'l']).and_then(|rest| rest.strip_suffix('_'));
         number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

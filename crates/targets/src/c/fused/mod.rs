@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
 //! | `states` | the automaton: decisions and kernels |
+//! | `steps` | which states stand in which function, and which share their text |
 //! | `stops` | where a run may stop and begin |
 //! | `kernels` | long kernels as functions, which states share |
 //! | `selected` | kernels with instructions |
@@ -51,6 +52,7 @@ mod selected;
 mod shapes;
 mod staged;
 mod states;
+mod steps;
 mod stops;
 mod taken;
 mod whole;
@@ -100,11 +102,9 @@ const UNUSED: &str = "\
 #pragma GCC diagnostic ignored \"-Wunused-but-set-parameter\"
 #pragma GCC diagnostic ignored \"-Wunused-label\"
 #define HR_APART __attribute__((noinline))
-#define HR_COLD __attribute__((cold))
 #define HR_PART static inline __attribute__((always_inline))
 #else
 #define HR_APART
-#define HR_COLD
 #define HR_PART static inline
 #endif
 /* Linkers keep one of several of the same name: they have the same text. */
@@ -115,6 +115,16 @@ const UNUSED: &str = "\
 #endif
 /* What functions of states return when a state of another function comes. */
 #define HR_OTHER UINT32_MAX
+
+";
+
+/// What is seldom called is made small.
+const COLD: &str = "\
+#if defined(__GNUC__)
+#define HR_COLD __attribute__((cold))
+#else
+#define HR_COLD
+#endif
 
 ";
 
@@ -213,8 +223,8 @@ fn print(
         short: &short,
     };
     let (mut declarations, mut definitions) = match &scheduled {
-        Some(scheduled) => (scheduled.declarations.clone(), scheduled.definitions.clone()),
-        None => Default::default(),
+        Some(scheduled) => (scheduled.declarations.clone(), format!("{COLD}{}", behind::cold(&scheduled.definitions))),
+        None => (String::new(), COLD.to_owned()),
     };
     declarations.push_str(&writer.context());
     definitions.push_str(UNUSED);

@@ -114,7 +114,7 @@ impl Writer<'_> {
             1 => format!("{function}({}, passes)", room.arguments),
             n => format!("{function}({}, passes / {n})", room.arguments),
         };
-        let again = self.go_to(state, state);
+        let again = self.go_to(state);
         let _ = write!(
             text,
             "            if ({enough}) {{\n                {call};\n{}                {again}\n            }}\n        }}\n",

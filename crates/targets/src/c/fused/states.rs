@@ -12,9 +12,6 @@ use headrace_transform::statements::{apart, outputs_early};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// States of a function: compilers take much longer for one with all of them.
-pub(super) const STATES: usize = 24;
-
 /// Where a step stands.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -52,64 +49,43 @@ impl Writer<'_> {
     /// The function that goes from state to state until input or room is missing, and before it those for so many states
     /// each, and the function for whole messages, which may be empty.
     pub(super) fn states(&self, loops: &Loops) -> PrintedStates {
-        let prefix = self.prefix;
         let mut functions = KernelFunctions::below(loops.support());
-        let (mut text, mut chosen) = (String::new(), String::new());
         let mut n_loops = 0;
         let repeated = headrace_transform::control::repeated(self.automaton, self.network);
         let mut repeating = RepeatedFunctions::default();
         let stops = self.stops();
-        let leave = self.behind.map_or(String::new(), |_| format!("leave:\n    {prefix}_leave(s);\n"));
         let mut places = Stops::of(self.automaton);
         let trip = self.whole_trip(&places);
         if let Some((_, states)) = &trip {
             places.after_whole(self.automaton, states);
         }
-        for (group, states) in self.automaton.states.chunks(STATES).enumerate() {
-            let _ = write!(
-                text,
-                "/* States from {} on, until another one comes, or input or room is missing. */\nHR_APART static uint32_t {prefix}_steps_{group}(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint64_t budget = *max_kernels;\n    switch (s->state) {{\n",
-                group * STATES
-            );
-            for (at, state) in states.iter().enumerate() {
-                let number = group * STATES + at;
-                let description = crate::c::scheduler::comment(&state.description);
-                let case = if places.begins[number] { format!("case {number}: ") } else { String::new() };
-                let _ = writeln!(text, "    {case}/* {description} */\n    at_{number}:");
-                if places.counts[number] {
-                    let _ = write!(
-                        text,
-                        "        if ({stops}) {{\n            s->state = {number};\n            goto limit;\n        }}\n        --budget;\n"
-                    );
-                }
-                if places.traps[number] {
-                    let _ = writeln!(text, "        s->state = {number};");
-                }
-                for counted in &state.loops {
-                    text.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
-                    n_loops += 1;
-                }
-                for one in &repeated[number] {
-                    text.push_str(&self.repeated(one, number, &mut repeating));
-                }
-                text.push_str("        {\n");
-                let place = Place { state: number, depth: 3 };
-                self.step(&state.step, place, &[], &mut functions, &mut text);
-                text.push_str("        }\n");
+        let mut blocks = Vec::with_capacity(self.automaton.states.len());
+        for (number, state) in self.automaton.states.iter().enumerate() {
+            let mut block = String::new();
+            if places.counts[number] {
+                let _ = write!(
+                    block,
+                    "        if ({stops}) {{\n            s->state = {number};\n            goto limit;\n        }}\n        --budget;\n"
+                );
             }
-            let _ = write!(
-                text,
-                "    default:\n        break;\n    }}\nother:\n    *max_kernels = budget;\n    return HR_OTHER;\n{leave}full:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}}\n\n"
-            );
-            let _ = writeln!(
-                chosen,
-                "        case {group}:\n            status = {prefix}_steps_{group}(s, max_kernels);\n            break;"
-            );
+            if places.traps[number] {
+                let _ = writeln!(block, "        s->state = {number};");
+            }
+            for counted in &state.loops {
+                block.push_str(&self.counted(counted, n_loops, number, loops.many.code(n_loops)));
+                n_loops += 1;
+            }
+            for one in &repeated[number] {
+                block.push_str(&self.repeated(one, number, &mut repeating));
+            }
+            block.push_str("        {\n");
+            let place = Place { state: number, depth: 3 };
+            self.step(&state.step, place, &[], &mut functions, &mut block);
+            block.push_str("        }\n");
+            blocks.push(block);
         }
-        let _ = write!(
-            text,
-            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch (s->state / {STATES}) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
-        );
+        let hot = self.often(trip.as_ref().map(|(_, states)| states));
+        let text = self.steps(&blocks, &hot, &mut places);
         let whole =
             trip.map_or_else(String::new, |trip| self.whole_states(trip, &repeated, &mut functions, &mut repeating));
         let kernels = functions.text + &repeating.text;
@@ -192,13 +168,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Goes to a state from another one: within a function without looking up.
-    pub(super) fn go_to(&self, target: usize, from: usize) -> String {
+    /// Goes to a state; which function that is in is settled by [`super::steps`].
+    pub(super) fn go_to(&self, target: usize) -> String {
         match self.whole {
             Some(states) if states.contains(&target) => format!("goto at_{target};"),
             Some(_) => format!("s->state = {target};\ngoto full;"),
-            None if target / STATES == from / STATES => format!("goto at_{target};"),
-            None => format!("s->state = {target};\ngoto other;"),
+            None => super::steps::go(target),
         }
     }
 
@@ -278,7 +253,7 @@ impl Writer<'_> {
             let name = &port.name;
             let _ = writeln!(text, "{pad}{}", self.made(name, &format!("out_{name}"), &n.to_string()));
         }
-        let go = self.go_to(target, place.state).replace('\n', &format!("\n{pad}"));
+        let go = self.go_to(target).replace('\n', &format!("\n{pad}"));
         let _ = writeln!(text, "{pad}{go}");
     }
 }

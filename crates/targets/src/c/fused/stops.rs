@@ -4,7 +4,6 @@
 //! piece of code for compilers, which keep in registers what one state leaves for the next. Only states in which a run can
 //! stop are told by a number in the context, and set it where they stop.
 
-use super::states::STATES;
 use headrace_transform::control::{Automaton, Step};
 use headrace_transform::kernel::Effect;
 use std::collections::BTreeSet;
@@ -39,15 +38,21 @@ impl Stops {
         if let Some(first) = begins.first_mut() {
             *first = true;
         }
-        for (number, (state, targets)) in automaton.states.iter().zip(&targets).enumerate() {
+        for (number, state) in automaton.states.iter().enumerate() {
             begins[number] |= stops_inside(&state.step);
-            targets
-                .iter()
-                .filter(|&&target| target / STATES != number / STATES)
-                .for_each(|&target| begins[target] = true);
         }
         let traps = automaton.states.iter().map(|state| may_trap(&state.step)).collect();
         Stops { counts, begins, traps }
+    }
+
+    /// And where one function goes on after another.
+    pub fn across(&mut self, automaton: &Automaton, functions: &[usize]) {
+        for (number, state) in automaton.states.iter().enumerate() {
+            let mut mark = |target: usize| self.begins[target] |= functions[target] != functions[number];
+            state.step.kernels(&mut |_, target| mark(target));
+            let ends = state.loops.iter().filter_map(|counted| counted.rounds.as_ref()?.last.as_ref());
+            ends.for_each(|last| mark(last.target));
+        }
     }
 
     /// A run begins, too, where whole messages go on that leave their `states`.

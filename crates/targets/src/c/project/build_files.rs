@@ -153,7 +153,8 @@ include(CTest)
 set_target_properties({name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
 if(CMAKE_C_COMPILER_ID MATCHES \"GNU|Clang\")
   # Linkers drop what a program does not call (-Wl,--gc-sections).
-  target_compile_options({name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffunction-sections> $<$<COMPILE_LANGUAGE:C>:-fdata-sections>)
+  target_compile_options({name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-ffunction-sections> $<$<COMPILE_LANGUAGE:C>:-fdata-sections>
+    $<$<COMPILE_LANGUAGE:C>:-fno-asynchronous-unwind-tables> $<$<COMPILE_LANGUAGE:C>:-fno-unwind-tables>)
 endif()
 target_include_directories({name} PUBLIC $<BUILD_INTERFACE:${{CMAKE_CURRENT_SOURCE_DIR}}/src> $<INSTALL_INTERFACE:${{CMAKE_INSTALL_INCLUDEDIR}}/{name}>)
 {core}find_library(MATH_LIBRARY m)
@@ -239,8 +240,8 @@ Cflags: -I${{includedir}}
         };
         format!(
             "{made}{first}CFLAGS ?= -O3
-# A section for each function: linkers drop what a program does not call (-Wl,--gc-sections).
-SECTIONS = -ffunction-sections -fdata-sections
+# A section for each function: linkers drop what a program does not call (-Wl,--gc-sections). Nothing is ever unwound.
+SECTIONS = -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
 ALL_CFLAGS = -std=c11 -Wall -Wextra -Werror -Isrc{threads} $(SECTIONS) $(CFLAGS)
 OBJECTS = {objects}
 HEADERS = {headers}

@@ -1,0 +1,215 @@
+//! Code layout: which states stand in which function, after how often they are met, and tail merging among those that are not.
+//!
+//! States that typical messages come through often are code of their own, one after the other. The others are many, one for
+//! each number of bytes that may wait somewhere, and do the same as others in large part, but for where they go on. So what
+//! has the same text stands once, and a table says for each state where it leads to; and it is made small, not fast.
+
+use super::Writer;
+use super::kernels::with_own_names;
+use super::stops::Stops;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// States of a function: compilers take much longer for one with all of them.
+const STATES: usize = 24;
+
+/// One state in so many parts of samples, of those that the state is met in which most are, is often met.
+const OFTEN: usize = 4;
+
+/// What stands for going to a state until it is known where that is.
+pub(super) fn go(target: usize) -> String {
+    format!("goto to_{target};")
+}
+
+/// Replaces what [`go`] has written.
+fn resolved(text: &str, mut to: impl FnMut(usize) -> String) -> String {
+    let (mut done, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find("goto to_") {
+        let (before, after) = rest.split_at(at);
+        done.push_str(before);
+        let number = &after["goto to_".len()..];
+        let end = number.find(';').unwrap_or(number.len());
+        done.push_str(&to(number[..end].parse().unwrap_or(0)));
+        rest = number.get(end + 1..).unwrap_or_default();
+    }
+    done.push_str(rest);
+    done
+}
+
+/// Numbers of a table in C.
+fn table(name: &str, numbers: &[usize]) -> String {
+    let listed: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    let lines: Vec<String> = listed.chunks(24).map(|line| line.join(", ")).collect();
+    format!("static const uint16_t {name}[] = {{\n    {}\n}};\n", lines.join(",\n    "))
+}
+
+/// States of the same text.
+struct Alike {
+    /// Where it goes on by numbers in a row of a table.
+    text: String,
+    states: Vec<usize>,
+}
+
+impl Writer<'_> {
+    /// Which states typical messages come through often: those of whole messages, those with loops, and those of many parts.
+    pub(super) fn often(&self, whole: Option<&BTreeSet<usize>>) -> Vec<bool> {
+        let states = &self.automaton.states;
+        let mut met = vec![0; states.len()];
+        for &at in self.automaton.parts.iter().flat_map(|part| &part.states) {
+            met[at] += 1;
+        }
+        let most = met.iter().max().copied().unwrap_or(0);
+        let is_often = |at: usize| {
+            !states[at].loops.is_empty() || whole.is_some_and(|whole| whole.contains(&at)) || met[at] * OFTEN >= most
+        };
+        (0..states.len()).map(is_often).collect()
+    }
+
+    /// The functions of states, whose texts are given, and the one that goes from function to function.
+    pub(super) fn steps(&self, blocks: &[String], hot: &[bool], stops: &mut Stops) -> String {
+        let prefix = self.prefix;
+        let (often, seldom): (Vec<usize>, Vec<usize>) = (0..blocks.len()).partition(|&at| hot[at]);
+        let (alike, alone) = self.alike(blocks, &seldom);
+        let alone: Vec<Vec<usize>> =
+            often.chunks(STATES).chain(alone.chunks(STATES)).map(<[usize]>::to_vec).collect();
+        let shared: Vec<&[Alike]> = alike.chunks(STATES).collect();
+        let mut function = vec![0; blocks.len()];
+        for (number, states) in alone.iter().enumerate() {
+            states.iter().for_each(|&at| function[at] = number);
+        }
+        let (mut class, mut row, mut rows) = (vec![0; blocks.len()], vec![0; blocks.len()], Vec::new());
+        let mut merged = String::new();
+        for (number, classes) in shared.iter().enumerate() {
+            for (at, alike) in classes.iter().enumerate() {
+                for &state in &alike.states {
+                    (function[state], class[state], row[state]) = (alone.len() + number, at, rows.len());
+                    _ = resolved(&blocks[state], |target| {
+                        rows.push(target);
+                        String::new()
+                    });
+                }
+            }
+        }
+        for (number, classes) in shared.iter().enumerate() {
+            merged.push_str(&self.merged(alone.len() + number, classes));
+        }
+        stops.across(self.automaton, &function);
+        let mut text = table(&format!("{prefix}_function"), &function);
+        if !shared.is_empty() {
+            text.push_str(&table(&format!("{prefix}_class"), &class));
+            text.push_str(&table(&format!("{prefix}_row"), &row));
+            text.push_str(&table(&format!("{prefix}_next"), &rows));
+        }
+        text.push('\n');
+        for (number, states) in alone.iter().enumerate() {
+            let cold = !states.iter().any(|&at| hot[at]);
+            text.push_str(&self.in_a_row(number, states, blocks, &function, cold, stops));
+        }
+        text.push_str(&merged);
+        let mut chosen = String::new();
+        for number in 0..alone.len() + shared.len() {
+            let _ = writeln!(
+                chosen,
+                "        case {number}:\n            status = {prefix}_steps_{number}(s, max_kernels);\n            break;"
+            );
+        }
+        let _ = write!(
+            text,
+            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch ({prefix}_function[s->state]) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
+        );
+        text
+    }
+
+    /// States that share their text with others, and those that do not.
+    fn alike(&self, blocks: &[String], seldom: &[usize]) -> (Vec<Alike>, Vec<usize>) {
+        let mut known: FxHashMap<String, usize> = FxHashMap::default();
+        let mut all: Vec<Alike> = Vec::new();
+        for &state in seldom {
+            let mut n = 0;
+            let text = resolved(&blocks[state], |_| {
+                n += 1;
+                format!("{{\nat = next[{}];\ngoto moved;\n}}", n - 1)
+            });
+            let text = text.replace(&format!("s->state = {state};"), "s->state = at;");
+            let text = with_own_names(&text, &self.automaton.objects);
+            let next = all.len();
+            let at = *known.entry(text.clone()).or_insert(next);
+            if at == next {
+                all.push(Alike { text, states: Vec::new() });
+            }
+            all[at].states.push(state);
+        }
+        let (alike, alone): (Vec<Alike>, Vec<Alike>) = all.into_iter().partition(|alike| alike.states.len() > 1);
+        let mut alone: Vec<usize> = alone.into_iter().flat_map(|alike| alike.states).collect();
+        alone.sort_unstable();
+        (alike, alone)
+    }
+
+    /// What a function of states ends with.
+    fn ends(&self) -> String {
+        let leave = self.behind.map_or(String::new(), |_| format!("leave:\n    {}_leave(s);\n", self.prefix));
+        format!(
+            "other:\n    *max_kernels = budget;\n    return HR_OTHER;\n{leave}full:\n    *max_kernels = budget;\n    return HEADRACE_IDLE;\ndry:\n    *max_kernels = budget;\n    return HEADRACE_DRY;\nlimit:\n    *max_kernels = budget;\n    return HEADRACE_LIMIT;\n}}\n\n"
+        )
+    }
+
+    /// A function of states, each as code of its own.
+    fn in_a_row(
+        &self,
+        number: usize,
+        states: &[usize],
+        blocks: &[String],
+        function: &[usize],
+        cold: bool,
+        stops: &Stops,
+    ) -> String {
+        let prefix = self.prefix;
+        let cold = if cold { "HR_COLD " } else { "" };
+        let mut text = format!(
+            "/* Some states, until another one comes, or input or room is missing. */\nHR_APART {cold}static uint32_t {prefix}_steps_{number}(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint64_t budget = *max_kernels;\n    switch (s->state) {{\n"
+        );
+        for &at in states {
+            let description = crate::c::scheduler::comment(&self.automaton.states[at].description);
+            let case = if stops.begins[at] { format!("case {at}: ") } else { String::new() };
+            let block = resolved(&blocks[at], |target| match function[target] == number {
+                true => format!("goto at_{target};"),
+                false => format!("{{ s->state = {target}; goto other; }}"),
+            });
+            let _ = write!(text, "    {case}/* {description} */\n    at_{at}:\n{block}");
+        }
+        text + "    default:\n        break;\n    }\n" + &self.ends()
+    }
+
+    /// A function of texts that several states have each.
+    fn merged(&self, number: usize, classes: &[Alike]) -> String {
+        let prefix = self.prefix;
+        let mut text = format!(
+            "/* States that do the same as others, and go on elsewhere. */\nHR_APART HR_COLD static uint32_t {prefix}_steps_{number}(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint64_t budget = *max_kernels;\n    const uint16_t *next = NULL;\n    uint32_t at = s->state;\nagain:\n    next = {prefix}_next + {prefix}_row[at];\n    switch ({prefix}_class[at]) {{\n"
+        );
+        for (class, alike) in classes.iter().enumerate() {
+            let _ = write!(text, "    case {class}:\n{}", alike.text);
+        }
+        let _ = write!(
+            text,
+            "    default:\n        break;\n    }}\nmoved:\n    s->state = at;\n    if ({prefix}_function[at] == {number}) {{\n        goto again;\n    }}\n"
+        );
+        text + &self.ends()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_filled_in_the_order_of_the_text() {
+        let text = format!("a {} b {{{}}}", go(12), go(7));
+        let mut met = Vec::new();
+        let filled = resolved(&text, |target| {
+            met.push(target);
+            format!("<{target}>")
+        });
+        assert_eq!((filled.as_str(), met), ("a <12> b {<7>}", vec![12, 7]));
+    }
+}

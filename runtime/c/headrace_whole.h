@@ -14,6 +14,13 @@
 #define HR_FOLDED static inline
 #endif
 
+/* For what is rare. */
+#ifdef __GNUC__
+#define HR_ELSEWHERE static __attribute__((noinline, cold))
+#else
+#define HR_ELSEWHERE static
+#endif
+
 /* Where a context stands. A key is sent as soon as it is given; `Rekey` says of the next message that it is there already. A
    message whose end is in, but for which there was no room, is ending. */
 enum { HR_NO_KEY = 0, HR_NEW_KEY = 1, HR_KEYED = 2, HR_OPEN = 3, HR_ENDING = 4 };
@@ -510,14 +517,16 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, struct he
     return true;
 }
 
-HR_FOLDED uint32_t hr_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
-                                    const struct headrace_bytes *strings, const struct headrace_room *rooms) {
-    uint32_t result;
-    if (hr_message_is_plain(op) && hr_message_is_usual(op, message, strings, rooms) &&
-        hr_message_at_once(op, message, c, strings, rooms, &result)) {
-        return result;
+/* Whether a whole message is one of those that are code of their own, and what comes of it then. Of operations that have no
+   usual ones all are. Who calls this goes on elsewhere with the others: lists of strings that another function gets lie in
+   memory. */
+HR_FOLDED bool hr_message_whole(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                const struct headrace_bytes *strings, const struct headrace_room *rooms, uint32_t *result) {
+    if (hr_message_is_plain(op)) {
+        return hr_message_is_usual(op, message, strings, rooms) && hr_message_at_once(op, message, c, strings, rooms, result);
     }
-    return hr_message_whole_helped(op, message, c, NULL, strings, rooms);
+    *result = hr_message_whole_helped(op, message, c, NULL, strings, rooms);
+    return true;
 }
 
 /* Messages that are under way together. */

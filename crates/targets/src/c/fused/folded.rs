@@ -9,11 +9,15 @@
 use super::{Writer, object_type};
 use crate::c::kernel::{Names, element_type, tables};
 use headrace_transform::kernel::{Graph, Op, TableId};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Fields of a context that a function may touch: each is a pointer that is stored for a call.
 const MOST_FIELDS: usize = 12;
+
+/// Bytes of text of a function from which on it is folded that is a part of another.
+const LONG: usize = 4_000;
 
 /// A text in which functions that belong together are defined.
 pub(super) struct Group<'t> {
@@ -53,6 +57,45 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// A word for tokens of a port, in three parts: what it is, the number of the port, the rest.
+fn of_port(word: &str) -> Option<(&str, &str, &str)> {
+    let letters = ["in", "out", "last"].into_iter().find(|letters| word.starts_with(letters))?;
+    let number = word[letters.len()..].trim_end_matches('_');
+    let rest = &word[letters.len() + number.len()..];
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && rest.is_empty() != (letters == "last")).then_some((letters, number, rest))
+}
+
+/// The names of the parameters behind the first of a function that a text begins with.
+fn parameters(text: &str, name: &str) -> Option<(String, String)> {
+    let begin = text.find(&format!(" {name}("))? + name.len() + 2;
+    let all = &text[begin..begin + text[begin..].find(')')?];
+    let (_, others) = all.split_once(',')?;
+    let names = others.split(',').filter_map(|one| one.rsplit(|c| !is_word(c)).next());
+    let given: String = names.map(|name| format!(", {name}")).collect();
+    Some((all.to_owned(), given))
+}
+
+/// The functions of a text, each with its name, and what is between them with none.
+fn functions(text: &str) -> Vec<(Option<&str>, &str)> {
+    let mut all = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\n}\n") {
+        let (one, after) = rest.split_at(at + 3);
+        let head = one.lines().rfind(|line| line.contains("static ") && line.contains('(') && !line.starts_with(' '));
+        let name = head.and_then(|head| {
+            let begin = head.find("static ")?;
+            let opened = head.match_indices('(').map(|(at, _)| at).filter(|&at| at > begin);
+            let names = opened.filter_map(|at| head[..at].rsplit(|c| !is_word(c)).next());
+            names.into_iter().find(|name| !name.is_empty() && *name != "__attribute__")
+        });
+        all.push((name, one));
+        rest = after;
+    }
+    all.push((None, rest));
+    all
+}
+
 /// A number for a text that no other text has, as 32 digits.
 fn number(text: &str) -> String {
     // FNV-1a of 128 bits.
@@ -71,6 +114,8 @@ impl Writer<'_> {
         let mut of_network: BTreeSet<TableId> = BTreeSet::new();
         let tables_begin = format!("{}_table_", self.prefix);
         let mut generic = String::with_capacity(text.len());
+        // Ports by the order in which they are met: other networks have other numbers for them.
+        let (mut inputs, mut outputs): (FxHashMap<&str, usize>, FxHashMap<&str, usize>) = Default::default();
         let mut words = parts(text).peekable();
         // Where the body of each function begins, and the fields that it touches: loaded once, because what is stored to bytes
         // could be stored to where the pointers lie.
@@ -122,6 +167,10 @@ impl Writer<'_> {
             } else if word.starts_with(self.prefix) {
                 // What is this network's only.
                 return None;
+            } else if let Some((letters, number, rest)) = of_port(word) {
+                let known = if letters == "out" { &mut outputs } else { &mut inputs };
+                let next = known.len();
+                let _ = write!(generic, "{letters}{}{rest}", known.entry(number).or_insert(next));
             } else if let Some((head, rest)) = word.split_once('{').filter(|_| is_head) {
                 is_head = false;
                 let _ = write!(generic, "{head}{{");
@@ -160,12 +209,65 @@ impl Writer<'_> {
         whole.push_str(&generic.replace("struct @_on *s", "const struct @_on *s"));
         let entry = format!("@{}(", entry.strip_prefix(base)?);
         for status in ["uint32_t", "bool", "void"] {
-            whole = whole.replacen(&format!("HR_APART static {status} {entry}"), &format!("HR_SAME {status} {entry}"), 1);
+            for apart in ["HR_APART ", ""] {
+                let head = format!("{apart}static {status} {entry}");
+                whole = whole.replacen(&head, &format!("HR_SAME {status} {entry}"), 1);
+            }
         }
         let name = format!("hr_same_{}", number(&whole));
         let on: Vec<String> = fields.iter().map(|field| format!("s->{field}")).collect();
         let on = if on.is_empty() { "{0}".to_owned() } else { format!("{{{}}}", on.join(", ")) };
         Some(Folded { entry: entry.trim_end_matches('(').replace('@', &name), text: whole.replace('@', &name), name, on })
+    }
+
+    /// The same text with those of its functions folded that are long and called by others of it, with what they call. All
+    /// names begin with `base`.
+    pub(super) fn folded_inside(&self, base: &str, text: &str, known: &mut BTreeSet<String>) -> String {
+        let all = functions(text);
+        let calls = |one: &str, name: &str| one.contains(&format!("{name}("));
+        let mut instead: FxHashMap<usize, String> = FxHashMap::default();
+        for (at, &(name, one)) in all.iter().enumerate() {
+            let Some(name) = name else { continue };
+            let Some((listed, given)) = parameters(one, name) else { continue };
+            let takes_context = listed.split(',').next().is_some_and(|first| first.ends_with("*s"));
+            if !takes_context || !all[at + 1..].iter().any(|other| calls(other.1, name)) {
+                continue;
+            }
+            let mut parts = BTreeSet::from([at]);
+            while let Some(more) = (0..at).find(|other| {
+                let called = |part: &usize| all[*other].0.is_some_and(|name| calls(all[*part].1, name));
+                !parts.contains(other) && parts.iter().any(called)
+            }) {
+                parts.insert(more);
+            }
+            let whole: String = parts.iter().map(|&part| all[part].1).collect();
+            // What else is named after the base would not be there.
+            let is_there = |word: &str| parts.iter().any(|&part| all[part].0 == Some(word));
+            let own = self::parts(&whole).all(|word| !word.starts_with(base) || is_there(word));
+            if whole.len() < LONG || !own || parts.iter().any(|part| instead.contains_key(part)) {
+                continue;
+            }
+            let Some(folded) = self.folded(&Group { base, entry: name, text: &whole }, false) else { continue };
+            let Folded { name: shared, entry, text, on } = folded;
+            let text = if known.insert(shared.clone()) { text } else { String::new() };
+            instead.insert(
+                at,
+                format!(
+                    "{text}static inline void {name}({listed}) {{\n  const struct {shared}_on on = {on};\n  {entry}(&on{given});\n}}\n"
+                ),
+            );
+            for &part in parts.iter().filter(|&&part| part != at) {
+                let others = (0..all.len()).filter(|other| !parts.contains(other));
+                if all[part].0.is_some_and(|name| !others.into_iter().any(|other| calls(all[other].1, name))) {
+                    instead.insert(part, String::new());
+                }
+            }
+        }
+        let kept = all.iter().enumerate().map(|(at, (_, one))| match instead.remove(&at) {
+            Some(instead) => instead,
+            None => (*one).to_owned(),
+        });
+        kept.collect()
     }
 
     /// The type of an element of a field, if it is a list or a window.
@@ -199,6 +301,23 @@ mod tests {
     #[test]
     fn parts_are_words_and_what_is_between() {
         assert_eq!(parts("f(s, s->x_1[0]);").collect::<Vec<_>>(), ["f", "(", "s", ", ", "s", "->", "x_1", "[", "0", "]);"]);
+    }
+
+    #[test]
+    fn functions_are_found_with_what_is_before_them() {
+        let text = "#if A\nstatic inline __attribute__((c)) int a(int x)\n{\n  return x;\n}\n__attribute__((b(\"c\"))) static void d(struct e *s, const u8 *f, size_t g) {\n}\nh";
+        let found = functions(text);
+        assert_eq!(found.iter().map(|one| one.0).collect::<Vec<_>>(), [Some("a"), Some("d"), None]);
+        assert_eq!(found.iter().map(|one| one.1).collect::<String>(), text);
+        let (listed, given) = parameters(found[1].1, "d").expect("it has some");
+        assert_eq!((listed.as_str(), given.as_str()), ("struct e *s, const u8 *f, size_t g", ", f, g"));
+    }
+
+    #[test]
+    fn ports_are_told_from_other_words() {
+        assert_eq!(of_port("in12"), Some(("in", "12", "")));
+        assert_eq!(of_port("last3_"), Some(("last", "3", "_")));
+        assert_eq!((of_port("int"), of_port("in1_"), of_port("out"), of_port("in1x")), (None, None, None, None));
     }
 
     #[test]

@@ -245,7 +245,11 @@ impl Writer<'_> {
             function.with_evidence().replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
         };
         for version in &others {
-            text.push_str(&apart(&version.function));
+            let printed = apart(&version.function);
+            text.push_str(&match unit.is_shared() {
+                true => printed,
+                false => self.folded_inside(own, &printed, known),
+            });
             text.push('\n');
         }
         // What few passes take is another way, where some are worth while for many only.

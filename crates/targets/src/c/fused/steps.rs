@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const STATES: usize = 24;
 
 /// One state in so many parts of samples, of those that the state is met in which most are, is often met.
-const OFTEN: usize = 4;
+const OFTEN: usize = 10;
 
 /// What stands for going to a state until it is known where that is.
 pub(super) fn go(target: usize) -> String {

@@ -433,7 +433,20 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
             "{strings}    const struct headrace_room to = {{{room}}};\n    return headrace_message_words({context}, strings, n_words, to);\n"
         ),
         Function::Final => whole("headrace_message_final"),
-        Function::Message => whole("hr_message_whole"),
+        Function::Message => {
+            let mut others = prototype(spec, function, op).replacen("uint32_t ", "", 1);
+            others = others.replacen(&format!("{op}_message("), &format!("HR_ELSEWHERE uint32_t {op}_message_others("), 1);
+            let _ = write!(text, "\n{others} {{\n{}}}\n", whole("headrace_message_whole"));
+            let given = listed.iter().map(|Parameter { name, port, .. }| match port.role.is_output() {
+                true => format!(", {name}, {name}_room, {name}_bytes"),
+                false => format!(", {name}, {name}_bytes"),
+            });
+            let given: String = given.collect();
+            format!(
+                "{strings}{}    uint32_t result;\n    if (hr_message_whole({context}, strings, rooms, &result)) {{\n        return result;\n    }}\n    return {op}_message_others(context{given});\n",
+                array("room", "rooms", &rooms)
+            )
+        }
         Function::Helped => whole("headrace_message_helped"),
         Function::Many => format!(
             "{strings}{}    const struct headrace_contexts all = {{contexts, count, sizeof *contexts, offsetof(struct {op}_context, message)}};\n    return hr_message_many(&{op}_operation, {op}_network_streams, all, strings, rooms, results);\n",

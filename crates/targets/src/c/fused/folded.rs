@@ -114,7 +114,8 @@ impl Writer<'_> {
         let mut of_network: BTreeSet<TableId> = BTreeSet::new();
         let tables_begin = format!("{}_table_", self.prefix);
         let mut generic = String::with_capacity(text.len());
-        // Ports by the order in which they are met: other networks have other numbers for them.
+        // Ports and objects by the order in which they are met: other networks call them otherwise.
+        let mut kept: FxHashMap<&str, usize> = FxHashMap::default();
         let (mut inputs, mut outputs): (FxHashMap<&str, usize>, FxHashMap<&str, usize>) = Default::default();
         let mut words = parts(text).peekable();
         // Where the body of each function begins, and the fields that it touches: loaded once, because what is stored to bytes
@@ -131,17 +132,13 @@ impl Writer<'_> {
                 }
                 words.next();
                 let field = words.next()?;
-                if shaped {
-                    let _ = write!(generic, "s->{field}");
-                } else {
-                    let at = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
-                        fields.push(field);
-                        fields.len() - 1
-                    });
-                    let _ = write!(generic, "on{at}_");
-                    if let Some(function) = functions.last_mut() {
-                        function.1.insert(at);
-                    }
+                let at = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
+                    fields.push(field);
+                    fields.len() - 1
+                });
+                let _ = write!(generic, "on{at}_");
+                if let Some(function) = functions.last_mut() {
+                    function.1.insert(at);
                 }
                 before = ["->", field];
                 continue;
@@ -167,6 +164,9 @@ impl Writer<'_> {
             } else if word.starts_with(self.prefix) {
                 // What is this network's only.
                 return None;
+            } else if let Some(object) = word.strip_suffix("_kept_").filter(|object| !object.is_empty()) {
+                let next = kept.len();
+                let _ = write!(generic, "kept{}_", kept.entry(object).or_insert(next));
             } else if let Some((letters, number, rest)) = of_port(word) {
                 let known = if letters == "out" { &mut outputs } else { &mut inputs };
                 let next = known.len();
@@ -181,13 +181,18 @@ impl Writer<'_> {
             }
             before = [before[1], word];
         }
-        if fields.len() > MOST_FIELDS {
+        if !shaped && fields.len() > MOST_FIELDS {
             return None;
         }
         for (begin, touched) in functions.iter().rev() {
             let mut loads = String::new();
             for &at in touched {
-                let _ = write!(loads, "\n    {} *restrict const on{at}_ = s->o{at};", self.field_type(fields[at])?);
+                let (ty, field) = match shaped {
+                    // As it is declared there.
+                    true => (text.split(&format!(" *{};\n", fields[at])).next()?.rsplit(' ').next()?.to_owned(), fields[at]),
+                    false => (self.field_type(fields[at])?, &*format!("o{at}")),
+                };
+                let _ = write!(loads, "\n    {ty} *restrict const on{at}_ = s->{field};");
             }
             generic.insert_str(*begin, &loads);
         }

@@ -59,6 +59,23 @@ impl Rows {
     }
 }
 
+/// Stores what is known to an element of any width.
+const STORE: &str = "\
+HR_COLD static void hr_store(unsigned char *at, uint32_t n_bytes, uint64_t low, uint64_t high) {
+    const uint8_t byte = (uint8_t)low;
+    const uint16_t half = (uint16_t)low;
+    const uint32_t word = (uint32_t)low;
+    const hr_u128 wide = hr_pair128(high, low);
+    const void *const from[] = {&byte, &half, &word, &low, &wide};
+    uint32_t size = 0;
+    while (1u << size < n_bytes) {
+        size++;
+    }
+    memcpy(at, from[size], n_bytes);
+}
+
+";
+
 impl Writer<'_> {
     /// `PREFIX_leave(s)`: what the state knows, variables and FIFOs go to `s->scheduled`. A complete automaton has none.
     pub(super) fn leave(&self) -> String {
@@ -96,11 +113,16 @@ impl Writer<'_> {
             counts.flatten().collect()
         });
         let tokens = Rows::of(tokens);
+        let wide = slots.iter().any(|&(object, _)| self.automaton.object(object).width > 64);
         let listed: Vec<String> = facts
             .iter()
-            .map(|(slot, value)| {
+            .map(|&(slot, value)| {
+                let (object, index) = slots[slot];
+                let object = self.automaton.object(object);
+                let (name, bytes) = (&object.name, object.width.div_ceil(8).next_power_of_two());
                 let (high, low) = (value >> 64, value & u128::from(u64::MAX));
-                format!("    {{{{{high:#x}u, {low:#x}u}}, {slot}}},\n")
+                let value = if wide { format!("{{{low:#x}u, {high:#x}u}}") } else { format!("{low:#x}u") };
+                format!("    {{{value}, offsetof(struct {prefix}, {name}) + {index} * {bytes}, {bytes}}},\n")
             })
             .collect();
         let mut first = vec![0];
@@ -112,9 +134,11 @@ impl Writer<'_> {
         let mut known = known.concat();
         known.push(0);
         let mut text = format!(
-            "/* States that may be left, by their numbers. */\nstatic const uint32_t {prefix}_left[] = {{{}}};\n\n/* What they know: values of elements by their numbers below, upper and lower half; and which of these each knows. */\nstatic const struct {{\n    uint64_t value[2];\n    uint32_t element;\n}} {prefix}_facts[] = {{\n{}    {{{{0, 0}}, 0}}\n}};\nstatic const {} {prefix}_known[] = {{{}}};\nstatic const {} {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs: rows, and which of them are those of each. */\n",
+            "/* States that may be left, by their numbers. */\nstatic const uint16_t {prefix}_left[] = {{{}}};\n\n/* What they know: values of elements, lower half first, and where these lie; and which of them each knows. */\nstatic const struct {{\n    uint64_t value{};\n    uint32_t place;\n    uint32_t n_bytes;\n}} {prefix}_facts[] = {{\n{}    {{{}, 0, 0}}\n}};\nstatic const {} {prefix}_known[] = {{{}}};\nstatic const {} {prefix}_known_first[] = {{{}}};\n\n/* States of the actors, and tokens read and written of FIFOs: rows, and which of them are those of each. */\n",
             row(&numbers),
+            if wide { "[2]" } else { "" },
             listed.concat(),
+            if wide { "{0, 0}" } else { "0" },
             smallest(&known),
             row(&known),
             smallest(&first),
@@ -130,28 +154,19 @@ impl Writer<'_> {
                 format!("    const {} *const tokens = {prefix}_tokens[{prefix}_tokens_of[state]];\n", tokens.ty())
             }
         };
+        let fact = format!("{prefix}_facts[{prefix}_known[i]]");
+        let halves = if wide { format!("{fact}.value[0], {fact}.value[1]") } else { format!("{fact}.value, 0") };
+        let fact =
+            format!("        hr_store((unsigned char *)from + {fact}.place, {fact}.n_bytes, {halves});\n");
+        text.push_str(STORE);
         let _ = write!(
             text,
-            "\n/* From here on the network with its scheduler goes on. */\nHR_APART HR_COLD static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    /* What the automaton keeps lies where the network does. */\n    struct {prefix} copy = *s, *const from = &copy;\n    const {1} *actors;\n    size_t i, state = 0;\n    while (state + 1 < {3} && {prefix}_left[state] != s->state) {{\n        state++;\n    }}\n    actors = {prefix}_actors[{prefix}_actors_of[state]];\n{2}    {0}_init(context, s->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[state]; i < {prefix}_known_first[state + 1]; i++) {{\n        const uint64_t *const value = {prefix}_facts[{prefix}_known[i]].value;\n        (void)value;\n        switch ({prefix}_facts[{prefix}_known[i]].element) {{\n",
+            "\n/* From here on the network with its scheduler goes on. */\nHR_APART HR_COLD static void {prefix}_leave(struct {prefix} *s) {{\n    struct {0} *const context = &s->scheduled;\n    /* What the automaton keeps lies where the network does. */\n    struct {prefix} copy = *s, *const from = &copy;\n    const {1} *actors;\n    size_t i, state = 0;\n    while (state + 1 < {3} && {prefix}_left[state] != s->state) {{\n        state++;\n    }}\n    actors = {prefix}_actors[{prefix}_actors_of[state]];\n{2}    {0}_init(context, s->control.host);\n    s->left = 1;\n    for (i = {prefix}_known_first[state]; i < {prefix}_known_first[state + 1]; i++) {{\n{fact}    }}\n",
             inner,
             fsm.ty(),
             declared,
             states.len()
         );
-        for (number, &(object, index)) in slots.iter().enumerate() {
-            let object = self.automaton.object(object);
-            let value = if object.width > 64 {
-                "hr_pair128(value[0], value[1])".to_owned()
-            } else {
-                format!("({})(value[1])", crate::c::kernel::element_type(object.width))
-            };
-            let _ = writeln!(
-                text,
-                "        case {number}:\n            from->{}[{index}] = {value};\n            break;",
-                object.name
-            );
-        }
-        text.push_str("        default:\n            break;\n        }\n    }\n");
         for instance in 0..self.network.instances.len() {
             let _ = writeln!(text, "    context->i{instance}.state = actors[{instance}];");
         }

@@ -53,6 +53,8 @@ languages! {
     JAVASCRIPT = "javascript", "_", ["javascript"];
     /// Promela.
     PROMELA = "promela", "_x", ["promela"];
+    /// Verilog, as tools for SystemVerilog take it.
+    VERILOG = "verilog", "_x", ["verilog"];
 }
 
 impl std::fmt::Debug for Language {

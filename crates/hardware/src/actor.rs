@@ -1,0 +1,292 @@
+//! An actor as a module: its ports, windows on its inputs, the selection of actions, and the state machine of all.
+
+use crate::Options;
+use crate::action::{self, Lowered};
+use crate::code::{Code, Home, Storage};
+use crate::states::{self, Machine};
+use crate::step::{Step, all_simple, is_nothing};
+use headrace_analysis::ranges::Unit;
+use headrace_ir::{Action, Actor, Test};
+use headrace_program::names::{Names, identifier};
+use headrace_rtl::{Bits, CompareOp, Expr, Module, SignalId, SignalKind, Stmt, Target, index_bits};
+use headrace_source::Diagnostic;
+
+/// An input port.
+#[derive(Clone, Debug)]
+pub(crate) struct PortIn {
+    pub(crate) data: SignalId,
+    pub(crate) valid: SignalId,
+    pub(crate) ready: SignalId,
+    pub(crate) width: u32,
+    pub(crate) window: Option<Window>,
+}
+
+/// Tokens that are looked at before they are taken: a shift register, the next one in the lowest bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) tokens: SignalId,
+    pub(crate) count: SignalId,
+    capacity: u64,
+}
+
+/// An output port.
+#[derive(Clone, Debug)]
+pub(crate) struct PortOut {
+    pub(crate) data: SignalId,
+    pub(crate) valid: SignalId,
+    pub(crate) ready: SignalId,
+}
+
+/// The ports of an actor.
+#[derive(Clone, Debug)]
+pub(crate) struct Ports {
+    pub(crate) inputs: Vec<PortIn>,
+    pub(crate) outputs: Vec<PortOut>,
+}
+
+/// Most bits of a window.
+const MAX_WINDOW_BITS: u64 = 1 << 16;
+
+/// Names of the signals of a port: data, valid, ready.
+pub(crate) fn port_names(port: &str, is_input: bool) -> [String; 3] {
+    let port = identifier(port);
+    let (forth, back) = if is_input { ("i", "o") } else { ("o", "i") };
+    [format!("{port}_data_{forth}"), format!("{port}_valid_{forth}"), format!("{port}_ready_{back}")]
+}
+
+/// The module of an actor under this name, where nothing is refused.
+pub(crate) fn lower(
+    actor: &Actor,
+    name: &str,
+    names: Names,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Module> {
+    let mut code = Code::new(actor, options, Module::new(name), names);
+    let ports = add_ports(&mut code);
+    code.place_variables();
+    let n_state_memories = code.memories.len();
+    let fsm = (actor.schedule.states.len() > 1).then(|| {
+        let bits = index_bits(actor.schedule.states.len() as u64);
+        let fsm = code.variable("fsm", bits);
+        code.resets.insert(fsm, Bits::new(bits, actor.schedule.initial.0));
+        fsm
+    });
+    let ((), prologue) = code.inside(|code| prologue(code, &ports, n_state_memories));
+    let mut blocks: Vec<Vec<Step>> = Vec::new();
+    let select = selection(&mut code, &ports, fsm, &mut blocks);
+    if !code.diagnostics.is_empty() {
+        diagnostics.append(&mut code.diagnostics);
+        return None;
+    }
+    code.module.about.push(format!("The actor {}.", actor.class));
+    for (name, value) in &actor.parameters {
+        if let headrace_ir::Value::Int(_) | headrace_ir::Value::Bool(_) = value {
+            code.module.about.push(format!("{name} = {}", shown(value)));
+        }
+    }
+    let epilogue = fill_windows(&code, &ports);
+    let machine = Machine { prologue: &prologue, select: &select, blocks: &blocks, epilogue, fsm };
+    states::build(&mut code, &ports, &machine);
+    Some(code.module)
+}
+
+fn shown(value: &headrace_ir::Value) -> String {
+    match value {
+        headrace_ir::Value::Int(value) => value.to_string(),
+        headrace_ir::Value::Bool(value) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn add_ports(code: &mut Code<'_>) -> Ports {
+    let actor = code.actor;
+    let add = |code: &mut Code<'_>, name: &str, width: u32, kind: SignalKind| {
+        let name = code.names.fresh(name);
+        code.module.add(name, width, kind)
+    };
+    let mut plain = Vec::new();
+    for port in &actor.inputs {
+        let width = code.width(port.ty, port.span);
+        let [data, valid, ready] = port_names(&port.name, true);
+        plain.push((
+            add(code, &data, width, SignalKind::Input),
+            add(code, &valid, 1, SignalKind::Input),
+            add(code, &ready, 1, SignalKind::Output),
+            width,
+        ));
+    }
+    let mut outputs = Vec::new();
+    for port in &actor.outputs {
+        let width = code.width(port.ty, port.span);
+        let [data, valid, ready] = port_names(&port.name, false);
+        outputs.push(PortOut {
+            data: add(code, &data, width, SignalKind::Output),
+            valid: add(code, &valid, 1, SignalKind::Output),
+            ready: add(code, &ready, 1, SignalKind::Input),
+        });
+    }
+    let mut inputs = Vec::new();
+    for ((at, port), (data, valid, ready, width)) in actor.inputs.iter().enumerate().zip(plain) {
+        let most = actor.actions.iter().map(|action| action.consumed(at)).max().unwrap_or(0);
+        let window = (most > 1).then(|| {
+            // One more than an action takes, so that the next tokens come while these go.
+            let capacity = most + 1;
+            if capacity * u64::from(width) > MAX_WINDOW_BITS {
+                let what = format!("actions that take {most} tokens of {width} bits at once");
+                code.unsupported(port.span, &what, "take fewer tokens a firing and collect them in a list");
+            }
+            let capacity = capacity.min(MAX_WINDOW_BITS);
+            let name = identifier(&port.name);
+            let tokens = code.variable(&format!("{name}_tokens"), width.saturating_mul(capacity as u32));
+            let count = code.variable(&format!("{name}_count"), index_bits(capacity + 1));
+            Window { tokens, count, capacity }
+        });
+        inputs.push(PortIn { data, valid, ready, width, window });
+    }
+    Ports { inputs, outputs }
+}
+
+/// What happens once: memories get what they begin with, initialisers fire.
+fn prologue(code: &mut Code<'_>, ports: &Ports, n_memories: usize) {
+    for number in 0..n_memories {
+        let memory = code.memories[number].clone();
+        let home = Home {
+            storage: Storage::Memory(number),
+            element: headrace_ir::Scalar::Bool,
+            width: memory.width,
+            len: memory.depth,
+        };
+        let index = home.index_width();
+        code.push(Step::Mark(format!("fill_{}", memory.name)));
+        code.count("fill", memory.depth, |code, i| {
+            let i = i.resized(false, index);
+            let value = match memory.initial {
+                Some(table) => Expr::lookup(table, i.clone(), memory.width),
+                None => Expr::number(memory.width, 0),
+            };
+            code.push(Step::Write(number, i, value));
+        });
+    }
+    for at in 0..code.actor.initializers.len() {
+        let action = &code.actor.initializers[at];
+        let lowered = action::lower(code, ports, Unit::Initializer(at), at);
+        code.push(Step::Mark(action.name.clone()));
+        code.push(comment(code, action));
+        let Lowered { guard, steps, .. } = lowered;
+        match guard {
+            None => code.steps.extend(steps),
+            Some((before, holds)) => {
+                code.steps.extend(before);
+                code.push_if(holds, steps, Vec::new());
+            }
+        }
+    }
+}
+
+fn comment(code: &Code<'_>, action: &Action) -> Step {
+    Step::Comment(format!("{}{}", action.name, code.actor.lines.behind(action.span)))
+}
+
+/// The selection of an action, by the state of the FSM.
+fn selection(code: &mut Code<'_>, ports: &Ports, fsm: Option<SignalId>, blocks: &mut Vec<Vec<Step>>) -> Vec<Step> {
+    let actor = code.actor;
+    let mut uses = vec![0usize; actor.actions.len()];
+    let tests = actor.schedule.states.iter().flat_map(|state| &state.tests);
+    tests.for_each(|test| uses[test.action.index()] += 1);
+    let lowered: Vec<Option<Lowered>> = (0..actor.actions.len())
+        .map(|at| (uses[at] > 0).then(|| action::lower(code, ports, Unit::Action(at), at)))
+        .collect();
+    let mut block_of = vec![None; actor.actions.len()];
+    let mut fire = |code: &mut Code<'_>, at: usize, test: Test, lowered: &Lowered| -> Vec<Step> {
+        let action = &actor.actions[test.action.index()];
+        let mut steps = vec![comment(code, action)];
+        let next = fsm.filter(|_| test.next.index() != at);
+        let next = next.map(|fsm| {
+            let width = code.module.signal(fsm).width;
+            Step::Set(fsm, Expr::number(width, u64::from(test.next.0)))
+        });
+        if lowered.at_once {
+            let mut all = lowered.steps.clone();
+            all.extend(next);
+            let ((), room) = code.inside(|code| code.push_if(lowered.room.clone(), all, Vec::new()));
+            steps.extend(room);
+            return steps;
+        }
+        steps.extend(next);
+        steps.push(Step::Mark(action.name.clone()));
+        if uses[test.action.index()] == 1 {
+            steps.extend(lowered.steps.clone());
+            return steps;
+        }
+        // Once for all states in which it stands.
+        let block = *block_of[test.action.index()].get_or_insert_with(|| {
+            blocks.push([vec![comment(code, action), Step::Mark(action.name.clone())], lowered.steps.clone()].concat());
+            blocks.len() - 1
+        });
+        steps.push(Step::Jump(block));
+        steps
+    };
+    let mut arms = Vec::new();
+    for (at, state) in actor.schedule.states.iter().enumerate() {
+        let mut steps: Vec<Step> = Vec::new();
+        for test in state.tests.iter().rev() {
+            let Some(lowered) = &lowered[test.action.index()] else { continue };
+            let fired = fire(code, at, *test, lowered);
+            let rest = std::mem::take(&mut steps);
+            let ((), all) = code.inside(|code| match &lowered.guard {
+                None => code.push_if(lowered.there.clone(), fired, rest),
+                Some((before, holds)) if all_simple(before) => {
+                    code.steps.extend(before.clone());
+                    code.push_if(lowered.there.clone().and(holds.clone()), fired, rest);
+                }
+                Some((before, holds)) => {
+                    let chosen = code.variable("chosen", 1);
+                    code.push(Step::Set(chosen, Expr::bit(false)));
+                    let mut inner = before.clone();
+                    inner.push(Step::Set(chosen, holds.clone()));
+                    code.push_if(lowered.there.clone(), inner, Vec::new());
+                    let chosen = code.get(chosen);
+                    code.push_if(chosen, fired, rest);
+                }
+            });
+            steps = all;
+        }
+        arms.push((at as u64, steps));
+    }
+    match fsm {
+        None => arms.pop().map_or(Vec::new(), |(_, steps)| steps),
+        Some(fsm) => {
+            // States in which nothing can fire need no arm.
+            arms.retain(|(_, steps)| !is_nothing(steps));
+            vec![Step::Case(fsm, arms, Vec::new())]
+        }
+    }
+}
+
+/// What comes in goes to the windows, whatever the state.
+fn fill_windows(code: &Code<'_>, ports: &Ports) -> Vec<Stmt> {
+    let mut statements = Vec::new();
+    for port in &ports.inputs {
+        let Some(window) = &port.window else { continue };
+        let (count, tokens) = (code.get(window.count), code.get(window.tokens));
+        // The space that is free at the beginning of the cycle counts: so ready depends on registers alone. The reader of
+        // `count` before it is assigned in this cycle is `ready`, which `states` puts in front.
+        let bits = index_bits(u64::from(tokens.width)).max(1);
+        let at = crate::place::times(count.clone().resized(false, bits), u64::from(port.width));
+        let add = vec![
+            Stmt::Assign(Target { signal: window.tokens, part: Some((at, port.width)) }, code.get(port.data)),
+            Stmt::assign(window.count, count.clone().plus(Expr::number(count.width, 1))),
+        ];
+        let comes = code.get(port.valid).and(code.get(port.ready));
+        statements.push(Stmt::If(comes, add, Vec::new()));
+    }
+    statements
+}
+
+/// Whether a window has room, at the beginning of a cycle.
+pub(crate) fn window_ready(code: &Code<'_>, window: &Window) -> Expr {
+    let count = code.get(window.count);
+    let capacity = Expr::number(count.width, window.capacity);
+    Expr::compare(CompareOp::Less, count, capacity)
+}

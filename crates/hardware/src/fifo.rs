@@ -1,0 +1,90 @@
+//! FIFOs: a memory of tokens as a ring, with valid and ready at both ends.
+//!
+//! Both depend on registers alone, so no path leads through a FIFO within a cycle, and a token takes one cycle through it.
+
+use headrace_rtl::{Bits, Expr, Memory, MemoryRead, MemoryWrite, Module, SignalKind, index_bits};
+
+/// The name of the module for tokens of a width and a capacity.
+pub(crate) fn name(width: u32, depth: u64) -> String {
+    format!("headrace_fifo_{width}x{depth}")
+}
+
+/// The module: the capacity is a power of two, at least two.
+pub(crate) fn module(width: u32, depth: u64) -> Module {
+    let mut m = Module::new(name(width, depth));
+    m.about.push(format!(
+        "A FIFO of {depth} tokens of {width} bits. A token that goes in can come out in the next cycle."
+    ));
+    let pointer = index_bits(depth);
+    let push_data = m.add("data_i", width, SignalKind::Input);
+    let push_valid = m.add("valid_i", 1, SignalKind::Input);
+    let push_ready = m.add("ready_o", 1, SignalKind::Output);
+    let pop_data = m.add("data_o", width, SignalKind::Output);
+    let pop_valid = m.add("valid_o", 1, SignalKind::Output);
+    let pop_ready = m.add("ready_i", 1, SignalKind::Input);
+    let push = m.add("push", 1, SignalKind::Wire);
+    let pop = m.add("pop", 1, SignalKind::Wire);
+    let (head, head_next) = m.add_register("head", Bits::zero(pointer));
+    let (tail, tail_next) = m.add_register("tail", Bits::zero(pointer));
+    let (count, count_next) = m.add_register("count", Bits::zero(pointer + 1));
+    let get = |m: &Module, id| m.get(id);
+    let full = get(&m, count).is(depth);
+    let empty = get(&m, count).is(0);
+    m.assign(push_ready, full.inverted());
+    m.assign(pop_valid, empty.inverted());
+    let value = get(&m, push_valid).and(get(&m, push_ready));
+    m.assign(push, value);
+    let value = get(&m, pop_valid).and(get(&m, pop_ready));
+    m.assign(pop, value);
+    let value = get(&m, head).plus(get(&m, pop).resized(false, pointer));
+    m.assign(head_next, value);
+    let value = get(&m, tail).plus(get(&m, push).resized(false, pointer));
+    m.assign(tail_next, value);
+    let wide = |bit: Expr| bit.resized(false, pointer + 1);
+    let value = get(&m, count).plus(wide(get(&m, push))).minus(wide(get(&m, pop)));
+    m.assign(count_next, value);
+    m.memories.push(Memory {
+        name: "tokens".into(),
+        width,
+        depth: depth as u32,
+        reads: vec![MemoryRead { address: head, data: pop_data }],
+        writes: vec![MemoryWrite { enable: push, address: tail, data: push_data }],
+        about: String::new(),
+    });
+    m
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_rtl::{Design, simulate::Simulator};
+
+    #[test]
+    fn tokens_come_out_as_they_went_in() {
+        let design = Design { modules: vec![module(8, 4)] };
+        let mut fifo = Simulator::new(&design).expect("is right");
+        let mut wanted = std::collections::VecDeque::new();
+        let mut random = 12345u32;
+        for step in 0..1000u32 {
+            random = random.wrapping_mul(1_103_515_245).wrapping_add(12345);
+            let (valid, ready) = (random >> 16 & 1, random >> 17 & 1);
+            fifo.set("valid_i", Bits::new(1, valid));
+            fifo.set("ready_i", Bits::new(1, ready));
+            fifo.set("data_i", Bits::new(8, step));
+            fifo.settle();
+            let bit = |name: &str| fifo.get(name).is_some_and(|bit| !bit.is_zero());
+            assert_eq!((bit("ready_o"), bit("valid_o")), (wanted.len() < 4, !wanted.is_empty()));
+            let (push, pop) = (valid == 1 && bit("ready_o"), ready == 1 && bit("valid_o"));
+            if let Some(&first) = wanted.front() {
+                assert_eq!(fifo.get("data_o"), Some(&Bits::new(8, first)));
+            }
+            if pop {
+                wanted.pop_front();
+            }
+            if push {
+                wanted.push_back(step);
+            }
+            fifo.clock();
+        }
+    }
+}

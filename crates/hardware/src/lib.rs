@@ -1,0 +1,91 @@
+//! High-level synthesis (HLS) of networks: actors become modules with valid/ready streams, connections become FIFOs.
+//!
+//! It starts from the typed representation and not from lowered programs, because hardware wants what these have given up:
+//! the widths that the source says, expressions that are one cycle whatever their width, and the names and lines of CAL; and
+//! because the representation has eight forms of statements, all of them structured.
+//!
+//! # What becomes of an actor
+//!
+//! A module with one state machine. In its state *select* it looks for the first action, in the order of the test list of the
+//! FSM, whose tokens are there and whose guard holds. An action whose body needs no loop, which makes at most one token a port
+//! and reaches no memory, fires in that very cycle, if there is room. What else there is runs through states: straight-line code
+//! is one state, a loop takes a state a pass, a token out a state, a list that lies in a memory two for an element that is read.
+//! Loops that are short and whose bounds are constants are written out.
+//!
+//! * Scalars, and lists of up to [`Options::register_bits`] bits, are registers, and no more than wires where no state needs
+//!   them after the one that gave them a value. Larger lists are memories; constant lists are tables, thus logic.
+//! * A port of which an action takes several tokens has a window: a shift register that takes tokens as they come, so that
+//!   all of them can be looked at before one is taken.
+//! * Integers are exact: an operator has as many bits as [`headrace_analysis::ranges`] says that its value needs, or as many as
+//!   are wanted of it where it wraps.
+//!
+//! Errors of a program (an index outside its list, a division by zero) are not reported; what happens stays within bounds, as in
+//! generated C that is not checked. What is printed has no place in hardware and is left out.
+//!
+//! | file | what is there |
+//! | --- | --- |
+//! | `step` | what an actor does, as steps; which of them take one cycle |
+//! | `code`, `place` | variables and where they lie; elements of lists |
+//! | `node`, `integer`, `value` | expressions |
+//! | `statement`, `call` | statements; procedures, written out where they are called |
+//! | `action` | tokens in and out, guards, what a firing does |
+//! | `actor` | ports, windows, selection, the module |
+//! | `states` | steps to states of a state machine |
+//! | `registers` | which variables must outlive a cycle |
+//! | `fifo`, `sizes` | FIFOs, and how large they must be |
+//! | `network` | instances, forks, conversions: the top module |
+
+mod action;
+mod actor;
+mod call;
+mod code;
+mod fifo;
+mod integer;
+mod network;
+mod node;
+mod place;
+mod registers;
+mod sizes;
+mod statement;
+mod states;
+mod step;
+mod value;
+
+use headrace_ir::Network;
+use headrace_rtl::Design;
+use headrace_source::Diagnostic;
+
+/// What the caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Capacity of FIFOs of which neither the source nor an analysis says one, in tokens.
+    pub fifo_tokens: u32,
+    /// Lists of more bits lie in memories.
+    pub register_bits: u64,
+    /// Loops with constant bounds are written out up to so many passes,
+    pub unrolled_passes: u32,
+    /// and up to so many assignments of all of them together.
+    pub unrolled_steps: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
+            register_bits: 2048,
+            unrolled_passes: 16,
+            unrolled_steps: 64,
+        }
+    }
+}
+
+/// Actors as modules. The top of the design has the name of the network and, for each port of the network, a stream:
+/// `PORT_data_i`, `PORT_valid_i`, `PORT_ready_o`, or for outputs `PORT_data_o`, `PORT_valid_o`, `PORT_ready_i`. A token moves at
+/// a rising edge at which valid and ready are set; valid does not wait for ready.
+///
+/// # Errors
+///
+/// What has no place in hardware (natives, reals, texts, procedures that call themselves), with where it stands and what to do.
+pub fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+    network::lower(network, options)
+}

@@ -1,0 +1,208 @@
+//! The top module: instances of actors, a FIFO for each connection, forks where a port has several readers.
+
+use crate::actor::port_names;
+use crate::{Options, actor, fifo, sizes};
+use headrace_ir::{Endpoint, IntType, Network, Scalar};
+use headrace_program::names::{Names, identifier};
+use headrace_rtl::{Connection, Design, Expr, Instance, Module, SignalId, SignalKind};
+use headrace_source::Diagnostic;
+
+/// Data, valid and ready of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    data: SignalId,
+    valid: SignalId,
+    ready: SignalId,
+}
+
+/// A token of one type as one of another, as by a store.
+fn converted(value: Expr, from: Scalar, to: Scalar) -> Expr {
+    let signed = matches!(from, Scalar::Int(IntType { signed: true, .. }));
+    value.resized(signed, to.width().max(1))
+}
+
+pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    let mut design = Design::default();
+    let mut module_names = Names::of(&headrace_program::language::VERILOG);
+    let top_name = module_names.fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
+    let mut actors = Vec::new();
+    for one in &network.actors {
+        let name = module_names.fresh(one.class.rsplit('.').next().unwrap_or(&one.class));
+        let own = Names::of(&headrace_program::language::VERILOG);
+        if let Some(module) = actor::lower(one, &name, own, options, &mut diagnostics) {
+            design.modules.push(module);
+        }
+        actors.push(name);
+    }
+    for port in network.inputs.iter().chain(&network.outputs) {
+        if let Scalar::Real(_) | Scalar::String = port.ty {
+            let message = "hardware has no ports of reals or texts: convert to integers before".to_owned();
+            diagnostics.push(Diagnostic::error("unsupported-by-target", message).at(port.span, "needed here"));
+        }
+    }
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    let capacities = sizes::capacities(network, options);
+    for (connection, &capacity) in network.connections.iter().zip(&capacities) {
+        let width = network.target_port(connection).ty.width().max(1);
+        if design.module(&fifo::name(width, capacity)).is_none() {
+            design.modules.push(fifo::module(width, capacity));
+        }
+    }
+    let top = Top { network, m: Module::new(top_name), names: Names::of(&headrace_program::language::VERILOG) };
+    design.modules.push(top.build(&actors, &capacities));
+    for module in &mut design.modules {
+        headrace_rtl::drop_unread(module);
+    }
+    Ok(design)
+}
+
+struct Top<'a> {
+    network: &'a Network,
+    m: Module,
+    names: Names,
+}
+
+impl Top<'_> {
+    fn wire(&mut self, like: &str, width: u32) -> SignalId {
+        let name = self.names.fresh(like);
+        self.m.add(name, width, SignalKind::Wire)
+    }
+
+    fn stream(&mut self, like: &str, width: u32) -> Stream {
+        Stream {
+            data: self.wire(&format!("{like}_data"), width),
+            valid: self.wire(&format!("{like}_valid"), 1),
+            ready: self.wire(&format!("{like}_ready"), 1),
+        }
+    }
+
+    fn build(mut self, actors: &[String], capacities: &[u64]) -> Module {
+        let network = self.network;
+        self.m.about.push(format!("The network {}.", network.name));
+        // The boundary.
+        let mut outside: [Vec<Stream>; 2] = [Vec::new(), Vec::new()];
+        for (side, ports) in [&network.inputs, &network.outputs].into_iter().enumerate() {
+            for port in ports {
+                let [data, valid, ready] = port_names(&port.name, side == 0).map(|name| self.names.fresh(&name));
+                let (forth, back) = if side == 0 {
+                    (SignalKind::Input, SignalKind::Output)
+                } else {
+                    (SignalKind::Output, SignalKind::Input)
+                };
+                let data = self.m.add(data, port.ty.width().max(1), forth.clone());
+                let valid = self.m.add(valid, 1, forth);
+                let ready = self.m.add(ready, 1, back);
+                outside[side].push(Stream { data, valid, ready });
+            }
+        }
+        // Instances with the streams at their ports.
+        let mut inside: Vec<[Vec<Stream>; 2]> = Vec::new();
+        for instance in &network.instances {
+            let actor = &network.actors[instance.actor.index()];
+            let name = identifier(&instance.name);
+            let mut connections = Vec::new();
+            let mut streams = [Vec::new(), Vec::new()];
+            for (side, ports) in [&actor.inputs, &actor.outputs].into_iter().enumerate() {
+                for port in ports {
+                    let stream = self.stream(&format!("{name}_{}", port.name), port.ty.width().max(1));
+                    // An actor names its ports in the same order, which keeps names apart.
+                    let names = port_names(&port.name, side == 0);
+                    for (port, signal) in names.into_iter().zip([stream.data, stream.valid, stream.ready]) {
+                        connections.push(Connection { port, signal });
+                    }
+                    streams[side].push(stream);
+                }
+            }
+            let name = self.names.fresh(&format!("u_{name}"));
+            self.m.instances.push(Instance { name, module: actors[instance.actor.index()].clone(), connections });
+            inside.push(streams);
+        }
+        self.connect(&outside, &inside, capacities);
+        self.m
+    }
+
+    fn connect(&mut self, outside: &[Vec<Stream>; 2], inside: &[[Vec<Stream>; 2]], capacities: &[u64]) {
+        let network = self.network;
+        let stream_at = |end: Endpoint, is_source: bool| match end {
+            Endpoint::Boundary(port) => outside[usize::from(!is_source)][port],
+            Endpoint::Instance(instance, port) => inside[instance.index()][usize::from(is_source)][port],
+        };
+        // FIFOs, and their ends.
+        let mut pushes = Vec::new();
+        for (connection, &capacity) in network.connections.iter().zip(capacities) {
+            let (source, target) = network.describe(connection);
+            let name = format!("{}_to_{}", identifier(&source), identifier(&target));
+            let width = network.target_port(connection).ty.width().max(1);
+            let push = self.stream(&name, width);
+            let pop = stream_at(connection.target, false);
+            let ends = [
+                ("data_i", push.data),
+                ("valid_i", push.valid),
+                ("ready_o", push.ready),
+                ("data_o", pop.data),
+                ("valid_o", pop.valid),
+                ("ready_i", pop.ready),
+            ];
+            let connections = ends.map(|(port, signal)| Connection { port: port.into(), signal }).to_vec();
+            let name = self.names.fresh(&format!("u_fifo_{name}"));
+            self.m.instances.push(Instance { name, module: fifo::name(width, capacity), connections });
+            pushes.push(push);
+        }
+        let instances = network.instances.iter().enumerate();
+        let inner = instances.flat_map(|(at, instance)| {
+            let n = network.actors[instance.actor.index()].outputs.len();
+            (0..n).map(move |port| Endpoint::Instance(headrace_ir::InstanceId(at as u32), port))
+        });
+        let sources: Vec<Endpoint> = (0..network.inputs.len()).map(Endpoint::Boundary).chain(inner).collect();
+        for source in sources {
+            let from = stream_at(source, true);
+            let readers: Vec<usize> =
+                (0..network.connections.len()).filter(|&at| network.connections[at].source == source).collect();
+            let mut ready = Expr::bit(true);
+            for &reader in &readers {
+                let connection = &network.connections[reader];
+                let push = pushes[reader];
+                // A token goes to all of its readers in one cycle.
+                let mut valid = self.m.get(from.valid);
+                for &other in readers.iter().filter(|&&other| other != reader) {
+                    valid = valid.and(self.m.get(pushes[other].ready));
+                }
+                self.m.assign(push.valid, valid);
+                let mut value = self.m.get(from.data);
+                let mut scalar = network.source_port(connection).ty;
+                for &next in connection.via.iter().chain([&network.target_port(connection).ty]) {
+                    value = converted(value, scalar, next);
+                    scalar = next;
+                }
+                self.m.assign(push.data, value);
+                ready = ready.and(self.m.get(push.ready));
+            }
+            self.m.assign(from.ready, ready);
+        }
+        self.open_ends(outside, inside);
+    }
+
+    /// Nothing comes to what is not connected.
+    fn open_ends(&mut self, outside: &[Vec<Stream>; 2], inside: &[[Vec<Stream>; 2]]) {
+        let network = self.network;
+        let mut ends: Vec<(Endpoint, Stream)> = Vec::new();
+        for (port, stream) in outside[1].iter().enumerate() {
+            ends.push((Endpoint::Boundary(port), *stream));
+        }
+        for (at, streams) in inside.iter().enumerate() {
+            for (port, stream) in streams[0].iter().enumerate() {
+                ends.push((Endpoint::Instance(headrace_ir::InstanceId(at as u32), port), *stream));
+            }
+        }
+        for (end, stream) in ends {
+            if network.connections.iter().all(|connection| connection.target != end) {
+                let width = self.m.signal(stream.data).width;
+                self.m.assign(stream.data, Expr::number(width, 0));
+                self.m.assign(stream.valid, Expr::bit(false));
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@ use headrace_ir::{Action, Actor, Test};
 use headrace_program::names::{Names, identifier};
 use headrace_rtl::{Bits, CompareOp, Expr, Module, SignalId, SignalKind, Stmt, Target, index_bits};
 use headrace_source::Diagnostic;
+use std::collections::BTreeSet;
 
 /// An input port.
 #[derive(Clone, Debug)]
@@ -54,14 +55,15 @@ pub(crate) fn port_names(port: &str, is_input: bool) -> [String; 3] {
     [format!("{port}_data_{forth}"), format!("{port}_valid_{forth}"), format!("{port}_ready_{back}")]
 }
 
-/// The module of an actor under this name, where nothing is refused.
+/// The module of an actor under this name, where nothing is refused. `own` are the input ports that its own outputs feed.
 pub(crate) fn lower(
     actor: &Actor,
     name: &str,
-    names: Names,
+    own: &BTreeSet<usize>,
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Module> {
+    let names = Names::of(&headrace_program::language::VERILOG);
     let mut code = Code::new(actor, options, Module::new(name), names);
     let ports = add_ports(&mut code);
     code.place_variables();
@@ -75,6 +77,7 @@ pub(crate) fn lower(
     let ((), prologue) = code.inside(|code| prologue(code, &ports, n_state_memories));
     let mut blocks: Vec<Vec<Step>> = Vec::new();
     let select = selection(&mut code, &ports, fsm, &mut blocks);
+    let select = settled(&mut code, &ports, own, select);
     if !code.diagnostics.is_empty() {
         diagnostics.append(&mut code.diagnostics);
         return None;
@@ -262,6 +265,19 @@ fn selection(code: &mut Code<'_>, ports: &Ports, fsm: Option<SignalId>, blocks: 
             vec![Step::Case(fsm, arms, Vec::new())]
         }
     }
+}
+
+/// Selection that waits until all tokens that an actor sent to itself are in its window: that they are there, or not, is known
+/// as soon as they are sent, and no matter of time.
+fn settled(code: &mut Code<'_>, ports: &Ports, own: &BTreeSet<usize>, select: Vec<Step>) -> Vec<Step> {
+    let mut on_their_way = Expr::bit(false);
+    for (at, port) in ports.inputs.iter().enumerate() {
+        if let Some(window) = port.window.as_ref().filter(|_| own.contains(&at)) {
+            on_their_way = on_their_way.or(code.get(port.valid).and(window_ready(code, window)));
+        }
+    }
+    let ((), all) = code.inside(|code| code.push_if(on_their_way.inverted(), select, Vec::new()));
+    all
 }
 
 /// What comes in goes to the windows, whatever the state.

@@ -121,12 +121,9 @@ impl<'a> Code<'a> {
 
     /// Says what has no place in hardware, and what to do about it.
     pub(crate) fn unsupported(&mut self, span: Span, what: &str, instead: &str) {
-        let known = self.diagnostics.iter().any(|one| one.primary.as_ref().is_some_and(|label| label.span == span));
-        if !known {
-            self.diagnostics.push(
-                Diagnostic::error("unsupported-by-target", format!("hardware has no {what}: {instead}"))
-                    .at(span, "needed here"),
-            );
+        let message = format!("hardware has no {what}: {instead}");
+        if self.diagnostics.iter().all(|known| known.message != message) {
+            self.diagnostics.push(Diagnostic::error("unsupported-by-target", message).at(span, "needed here"));
         }
     }
 

@@ -2,10 +2,11 @@
 
 use crate::actor::port_names;
 use crate::{Options, actor, fifo, sizes};
-use headrace_ir::{Endpoint, IntType, Network, Scalar};
+use headrace_ir::{Endpoint, InstanceId, IntType, Network, Scalar};
 use headrace_program::names::{Names, identifier};
 use headrace_rtl::{Connection, Design, Expr, Instance, Module, SignalId, SignalKind};
 use headrace_source::Diagnostic;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Data, valid and ready of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +27,23 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<
     let mut design = Design::default();
     let mut module_names = Names::of(&headrace_program::language::VERILOG);
     let top_name = module_names.fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
+    // One module for all instances of an actor that feed the same of their ports themselves.
+    let mut known: BTreeMap<(usize, BTreeSet<usize>), String> = BTreeMap::new();
     let mut actors = Vec::new();
-    for one in &network.actors {
-        let name = module_names.fresh(one.class.rsplit('.').next().unwrap_or(&one.class));
-        let own = Names::of(&headrace_program::language::VERILOG);
-        if let Some(module) = actor::lower(one, &name, own, options, &mut diagnostics) {
-            design.modules.push(module);
-        }
+    for (at, instance) in network.instances.iter().enumerate() {
+        let key = (instance.actor.index(), own_ports(network, InstanceId(at as u32)));
+        let one = &network.actors[key.0];
+        let name = match known.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let name = module_names.fresh(one.class.rsplit('.').next().unwrap_or(&one.class));
+                if let Some(module) = actor::lower(one, &name, &key.1, options, &mut diagnostics) {
+                    design.modules.push(module);
+                }
+                known.insert(key, name.clone());
+                name
+            }
+        };
         actors.push(name);
     }
     for port in network.inputs.iter().chain(&network.outputs) {
@@ -57,6 +68,15 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<
         headrace_rtl::drop_unread(module);
     }
     Ok(design)
+}
+
+/// The input ports of an instance that its own outputs feed.
+fn own_ports(network: &Network, instance: InstanceId) -> BTreeSet<usize> {
+    let all = network.connections.iter().filter_map(|connection| match (connection.source, connection.target) {
+        (Endpoint::Instance(from, _), Endpoint::Instance(to, port)) if from == instance && to == instance => Some(port),
+        _ => None,
+    });
+    all.collect()
 }
 
 struct Top<'a> {
@@ -100,7 +120,7 @@ impl Top<'_> {
         }
         // Instances with the streams at their ports.
         let mut inside: Vec<[Vec<Stream>; 2]> = Vec::new();
-        for instance in &network.instances {
+        for (at, instance) in network.instances.iter().enumerate() {
             let actor = &network.actors[instance.actor.index()];
             let name = identifier(&instance.name);
             let mut connections = Vec::new();
@@ -117,7 +137,7 @@ impl Top<'_> {
                 }
             }
             let name = self.names.fresh(&format!("u_{name}"));
-            self.m.instances.push(Instance { name, module: actors[instance.actor.index()].clone(), connections });
+            self.m.instances.push(Instance { name, module: actors[at].clone(), connections });
             inside.push(streams);
         }
         self.connect(&outside, &inside, capacities);
@@ -154,7 +174,7 @@ impl Top<'_> {
         let instances = network.instances.iter().enumerate();
         let inner = instances.flat_map(|(at, instance)| {
             let n = network.actors[instance.actor.index()].outputs.len();
-            (0..n).map(move |port| Endpoint::Instance(headrace_ir::InstanceId(at as u32), port))
+            (0..n).map(move |port| Endpoint::Instance(InstanceId(at as u32), port))
         });
         let sources: Vec<Endpoint> = (0..network.inputs.len()).map(Endpoint::Boundary).chain(inner).collect();
         for source in sources {
@@ -194,7 +214,7 @@ impl Top<'_> {
         }
         for (at, streams) in inside.iter().enumerate() {
             for (port, stream) in streams[0].iter().enumerate() {
-                ends.push((Endpoint::Instance(headrace_ir::InstanceId(at as u32), port), *stream));
+                ends.push((Endpoint::Instance(InstanceId(at as u32), port), *stream));
             }
         }
         for (end, stream) in ends {

@@ -180,8 +180,14 @@ impl Expr {
                 Self::constant(Bits::new(self.width, Bits::ones(self.width).value() ^ value.value()))
             }
             ExprKind::Unary(UnaryOp::Not, inner) => *inner,
-            ExprKind::Compare(CompareOp::Equal, a, b) => Self::of(ExprKind::Compare(CompareOp::NotEqual, a, b), 1),
-            ExprKind::Compare(CompareOp::NotEqual, a, b) => Self::of(ExprKind::Compare(CompareOp::Equal, a, b), 1),
+            ExprKind::Compare(op, a, b) => match op {
+                CompareOp::Equal => Self::compare(CompareOp::NotEqual, *a, *b),
+                CompareOp::NotEqual => Self::compare(CompareOp::Equal, *a, *b),
+                CompareOp::Less => Self::compare(CompareOp::LessEqual, *b, *a),
+                CompareOp::LessEqual => Self::compare(CompareOp::Less, *b, *a),
+                CompareOp::LessSigned => Self::compare(CompareOp::LessEqualSigned, *b, *a),
+                CompareOp::LessEqualSigned => Self::compare(CompareOp::LessSigned, *b, *a),
+            },
             kind => {
                 let width = self.width;
                 Self::of(ExprKind::Unary(UnaryOp::Not, Box::new(Self::of(kind, width))), width)
@@ -252,6 +258,26 @@ impl Expr {
     pub fn compare(op: CompareOp, a: Expr, b: Expr) -> Self {
         if let (Some(x), Some(y)) = (a.value(), b.value()) {
             return Self::bit(crate::simulate::compare(op, x, y));
+        }
+        // Nothing is less than the least, and all is up to the largest.
+        let width = a.width;
+        let (least, most) = match op {
+            CompareOp::LessSigned | CompareOp::LessEqualSigned => {
+                let most = Bits::ones(width).slice(1, width);
+                (Bits::of_signed(width, &(-most.signed() - 1)), most)
+            }
+            _ => (Bits::zero(width), Bits::ones(width)),
+        };
+        match op {
+            CompareOp::Less | CompareOp::LessSigned if b.value() == Some(&least) || a.value() == Some(&most) => {
+                return Self::bit(false);
+            }
+            CompareOp::LessEqual | CompareOp::LessEqualSigned
+                if a.value() == Some(&least) || b.value() == Some(&most) =>
+            {
+                return Self::bit(true);
+            }
+            _ => {}
         }
         // Of one bit: itself, or the other way round.
         if a.width == 1 && matches!(op, CompareOp::Equal | CompareOp::NotEqual) {

@@ -206,9 +206,11 @@ impl<'d> Simulator<'d> {
         }
     }
 
-    /// A rising edge; what follows from it is there at once.
-    pub fn clock(&mut self) {
+    /// A rising edge; what follows from it is there at once. Gives whether anything that is kept changed: where it did not, and
+    /// inputs stay as they are, nothing ever does.
+    pub fn clock(&mut self) -> bool {
         self.settle();
+        let mut changed = false;
         for (memory, base, words) in &mut self.memories {
             for write in &memory.writes {
                 let value = |id: SignalId| &self.values[*base + id.index()];
@@ -216,16 +218,19 @@ impl<'d> Simulator<'d> {
                     && let Some(word) =
                         value(write.address).to_u64().and_then(|address| words.get_mut(address as usize))
                 {
+                    changed |= word != value(write.data);
                     *word = value(write.data).clone();
                 }
             }
         }
         let next: Vec<Bits> = self.registers.iter().map(|&(_, next, _)| self.values[next].clone()).collect();
         for (&(register, _, _), next) in self.registers.iter().zip(next) {
+            changed |= self.values[register] != next;
             self.values[register] = next;
         }
         self.cycles += 1;
         self.settle();
+        changed
     }
 }
 

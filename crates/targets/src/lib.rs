@@ -26,6 +26,7 @@ pub mod project;
 pub mod promela;
 pub mod rust;
 pub mod toolchain;
+pub mod verilog;
 pub mod wasm;
 pub mod xlim;
 
@@ -217,6 +218,21 @@ pub const ALL: &[Target] = &[
         offers: project::itself,
         of_network: Some(xlim::project::of_network),
         of_operations: xlim::project::of_operations,
+        contender: None,
+    },
+    Target {
+        name: "verilog",
+        about: "Verilog-2005: each actor a module with valid/ready streams, FIFOs between them; bench, Makefile, FuseSoC core",
+        toolchains: &[verilog::toolchain::SIMULATOR],
+        test: "make -C {} test",
+        tunes: false,
+        gathers: false,
+        takes_all: false,
+        known_answers: true,
+        holds: verilog::project::holds,
+        offers: project::itself,
+        of_network: Some(verilog::project::of_network),
+        of_operations: verilog::project::of_operations,
         contender: None,
     },
     Target {

@@ -1,0 +1,167 @@
+//! Self-checking test benches: known answers from files go through a module, with stalls by chance at every port.
+//!
+//! A bench takes one message after another, each after a reset. It gives tokens when it likes and takes them when it likes, by a
+//! generator of random numbers that begins at `+seed=N`; `+stall=P` is in how many of a hundred cycles it does not. It counts
+//! the messages of which all that must come out came out, and nothing else.
+
+use super::expression::range;
+use headrace_rtl::{Bits, Module, SignalKind};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Tokens that go into the ports of a module, and those that must come out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Message {
+    /// For each input of the network.
+    pub(super) inputs: Vec<Vec<Bits>>,
+    /// For each output of the network the first tokens, and whether more may come.
+    pub(super) outputs: Vec<(Vec<Bits>, bool)>,
+}
+
+/// A port of the module, by the beginning of the names of its signals.
+struct Port {
+    name: String,
+    width: u32,
+}
+
+fn ports(module: &Module, kind: &SignalKind, data: &str) -> Vec<Port> {
+    let all = module.ports().filter(|(_, port)| port.kind == *kind);
+    all.filter_map(|(_, port)| {
+        port.name.strip_suffix(data).map(|name| Port { name: name.to_owned(), width: port.width })
+    })
+    .collect()
+}
+
+/// More may come, in the counts of a message.
+const MORE: u64 = 1 << 31;
+
+/// The bench of a module, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
+/// it says that it tests.
+pub(super) fn bench(
+    module: &Module,
+    head: &str,
+    folder: &str,
+    operation: &str,
+    messages: &[Message],
+) -> BTreeMap<String, Vec<u8>> {
+    let inputs = ports(module, &SignalKind::Input, "_data_i");
+    let outputs = ports(module, &SignalKind::Output, "_data_o");
+    let mut files = BTreeMap::new();
+    let mut hex = |name: &str, values: Vec<String>| -> usize {
+        let n = values.len().max(1);
+        let text = if values.is_empty() { "0\n".to_owned() } else { values.join("\n") + "\n" };
+        files.insert(format!("{folder}kat/{name}.hex"), text.into_bytes());
+        n
+    };
+    let digits = |tokens: &[Bits]| tokens.iter().map(|token| format!("{:x}", token.value())).collect::<Vec<_>>();
+    let mut counts = Vec::new();
+    for message in messages {
+        counts.extend(message.inputs.iter().map(|tokens| format!("{:x}", tokens.len())));
+        counts.extend(
+            message
+                .outputs
+                .iter()
+                .map(|(tokens, more)| format!("{:x}", tokens.len() as u64 | if *more { MORE } else { 0 })),
+        );
+    }
+    hex("counts", counts);
+    let mut declared = String::new();
+    let mut read = String::new();
+    let mut connected = Vec::new();
+    let (mut start, mut step) = (String::new(), String::new());
+    let mut done = vec!["1'b1".to_owned()];
+    let columns = inputs.len() + outputs.len();
+    for (at, Port { name, width }) in inputs.iter().enumerate() {
+        let all: Vec<String> = messages.iter().flat_map(|message| digits(&message.inputs[at])).collect();
+        let n = hex(&format!("{name}_in"), all);
+        let range = spaced(*width);
+        let _ = write!(
+            declared,
+            "  reg  {range}{name}_tokens [0:{}];\n  reg  {range}{name}_data = 0;\n  reg  {name}_valid = 0;\n  \
+             wire {name}_ready;\n  integer {name}_at = 0;\n  integer {name}_end = 0;\n",
+            n - 1
+        );
+        let _ = writeln!(read, "    $readmemh(\"{folder}kat/{name}_in.hex\", {name}_tokens);");
+        for (port, signal) in [("data_i", "data"), ("valid_i", "valid"), ("ready_o", "ready")] {
+            connected.push(format!(".{name}_{port}({name}_{signal})"));
+        }
+        let _ = write!(
+            start,
+            "{name}_at = {name}_end;\n        {name}_end = {name}_end + counts[message * {columns} + {at}];\n        "
+        );
+        let _ = write!(
+            step,
+            "        if ({name}_valid && {name}_ready) begin\n          {name}_at = {name}_at + 1;\n          idle = 0;\n        end\n        \
+             if (!{name}_valid || {name}_ready) begin\n          draw;\n          \
+             {name}_valid <= go && {name}_at < {name}_end;\n          \
+             if ({name}_at < {name}_end) {name}_data <= {name}_tokens[{name}_at];\n        end\n"
+        );
+    }
+    for (at, Port { name, width }) in outputs.iter().enumerate() {
+        let all: Vec<String> = messages.iter().flat_map(|message| digits(&message.outputs[at].0)).collect();
+        let n = hex(&format!("{name}_out"), all);
+        let range = spaced(*width);
+        let _ = write!(
+            declared,
+            "  reg  {range}{name}_expected [0:{}];\n  wire {range}{name}_data;\n  wire {name}_valid;\n  reg  {name}_ready = 0;\n  \
+             integer {name}_at = 0;\n  integer {name}_end = 0;\n  reg  {name}_more = 0;\n",
+            n - 1
+        );
+        let _ = writeln!(read, "    $readmemh(\"{folder}kat/{name}_out.hex\", {name}_expected);");
+        for (port, signal) in [("data_o", "data"), ("valid_o", "valid"), ("ready_i", "ready")] {
+            connected.push(format!(".{name}_{port}({name}_{signal})"));
+        }
+        let column = inputs.len() + at;
+        let _ = write!(
+            start,
+            "{name}_at = {name}_end;\n        {name}_end = {name}_end + {{1'b0, counts[message * {columns} + {column}][30:0]}};\n        \
+             {name}_more = counts[message * {columns} + {column}][31];\n        "
+        );
+        let _ = write!(
+            step,
+            "        if ({name}_valid && {name}_ready) begin\n          idle = 0;\n          if ({name}_at < {name}_end) begin\n            \
+             if ({name}_data !== {name}_expected[{name}_at]) begin\n              \
+             if (!wrong) $display(\"message %0d: token %0d of {name} is %h and not %h\", message, {name}_at, {name}_data, {name}_expected[{name}_at]);\n              \
+             wrong = 1;\n            end\n            {name}_at = {name}_at + 1;\n          end else if (!{name}_more) begin\n            \
+             if (!wrong) $display(\"message %0d: {name} has a token more: %h\", message, {name}_data);\n            \
+             wrong = 1;\n          end\n        end\n        draw;\n        {name}_ready <= go;\n"
+        );
+        done.push(format!("{name}_at == {name}_end"));
+    }
+    let name = &module.name;
+    let clocked = [".clk_i(clk)", ".rst_ni(rst_n)"].map(str::to_owned);
+    let connected: Vec<String> = clocked.into_iter().chain(connected).collect();
+    let zero_valid: String = inputs.iter().map(|port| format!("        {}_valid <= 0;\n", port.name)).collect();
+    let zero_ready: String = outputs.iter().map(|port| format!("        {}_ready <= 0;\n", port.name)).collect();
+    let text = format!(
+        "// {head}\n// Known answers through {name}. +seed=N and +stall=PERCENT choose the stalls.\n\n\
+         module {name}_tb;\n  localparam MESSAGES = {n};\n\n  reg  clk = 0;\n  reg  rst_n = 0;\n  reg  [31:0] counts [0:{last}];\n\
+         {declared}\n  integer stall;\n  integer seed;\n  reg  [31:0] random;\n  reg  go;\n  integer message = 0;\n  integer passed = 0;\n  \
+         integer failed = 0;\n  integer idle = 0;\n  integer cycles = 0;\n  integer phase = 0;\n  reg  wrong = 0;\n\n  \
+         {name} dut (\n    {ports}\n  );\n\n  always #5 clk = ~clk;\n\n  initial begin\n    \
+         if (!$value$plusargs(\"seed=%d\", seed)) seed = 1;\n    if (!$value$plusargs(\"stall=%d\", stall)) stall = 30;\n    \
+         random = seed * 32'd747796405 + 32'd2891336453;\n    $readmemh(\"{folder}kat/counts.hex\", counts);\n{read}  end\n\n  \
+         // Whether a port moves: a xorshift generator.\n  task draw;\n    begin\n      random = random ^ (random << 13);\n      \
+         random = random ^ (random >> 17);\n      random = random ^ (random << 5);\n      go = random[15:0] % 100 >= stall;\n    \
+         end\n  endtask\n\n  always @(posedge clk) begin : step\n    cycles = cycles + 1;\n    case (phase)\n      // A reset before each message.\n      \
+         0: if (message >= MESSAGES) begin\n        \
+         $display(\"operation {operation}: %0d passed, %0d failed\", passed, failed);\n        $finish;\n      end else begin\n        rst_n <= 0;\n{zero_valid}{zero_ready}        cycles = 0;\n        phase = 1;\n      end\n      1: if (cycles == 3) begin\n        \
+         rst_n <= 1;\n        idle = 0;\n        cycles = 0;\n        wrong = 0;\n        {start}phase = 2;\n      end\n      default: begin\n        idle = idle + 1;\n\
+         {step}        // At rest: all came, and nothing comes any more; or nothing comes for too long.\n        \
+         if ((idle > 1000 && {done}) || idle > 1000000 || wrong) begin\n          \
+         if (!wrong && !({done})) begin\n            $display(\"message %0d: tokens are missing\", message);\n            wrong = 1;\n          end\n          \
+         if (wrong) failed = failed + 1; else passed = passed + 1;\n          \
+         if (!wrong) $display(\"message %0d: %0d cycles\", message, cycles - idle);\n          message = message + 1;\n          phase = 0;\n        end\n      end\n    endcase\n  end\nendmodule\n",
+        n = messages.len(),
+        last = (messages.len() * columns).max(1) - 1,
+        ports = connected.join(",\n    "),
+        done = done.join(" && "),
+    );
+    files.insert(format!("{folder}tb/{name}_tb.v"), text.into_bytes());
+    files
+}
+
+fn spaced(width: u32) -> String {
+    let range = range(width);
+    if range.is_empty() { range } else { format!("{range} ") }
+}

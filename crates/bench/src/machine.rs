@@ -80,7 +80,7 @@ fn system() -> String {
 pub fn version_of(tool: &str) -> Option<String> {
     let argument = match tool {
         "openssl" => "version",
-        "spin" => "-V",
+        "spin" | "iverilog" => "-V",
         _ => "--version",
     };
     headrace_private::processes::first_line(Command::new(tool).arg(argument))

@@ -11,6 +11,7 @@ pub mod benchmark_source;
 pub mod corpus;
 pub mod differential;
 pub mod generate;
+pub mod hardware;
 pub mod lowered;
 pub mod peers;
 pub mod printed;

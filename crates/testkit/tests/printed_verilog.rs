@@ -1,0 +1,210 @@
+//! Networks as hardware show what the interpreter shows: designs on the simulator of `rtl`, through their text, and what is
+//! printed of them in Verilog on Icarus, with stalls by chance.
+
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../interp/tests/text/mod.rs"]
+mod text;
+
+mod support;
+
+use headrace_driver::toolchains::find;
+use headrace_engine::Engine;
+use headrace_exchange::Running;
+use headrace_hardware::{Options, lower};
+use headrace_interp::Order;
+use headrace_ir::{DEFAULT_FIFO_TOKENS, Network};
+use headrace_library::catalog::OperationSpec;
+use headrace_library::samples;
+use headrace_rtl::Design;
+use headrace_source::Diagnostic;
+use headrace_targets::c::Options as Printing;
+use headrace_targets::project::Recording;
+use headrace_targets::toolchain;
+use headrace_targets::verilog::project::of_network;
+use headrace_testkit::differential::{Observed, Stopped, difference, interpreted, observe, program, storage};
+use headrace_testkit::generate::{Case, Cuts, Knobs, generate};
+use headrace_testkit::hardware::HardwareEngine;
+use headrace_testkit::peers::library::Shipped;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more, from the seed `HEADRACE_PRINTED_FIRST` on.
+const CASES: u64 = 40;
+
+/// Of these, so many are simulated in Verilog.
+const SIMULATED: u64 = 12;
+
+fn asked(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// A random network, what goes into it and what comes out on the interpreter.
+struct One {
+    seed: u64,
+    case: Case,
+    network: Arc<Network>,
+    fifo_tokens: u32,
+    expected: Observed,
+}
+
+fn one(seed: u64) -> Result<One, String> {
+    let knobs = Knobs { prints: false, ..Knobs::default() };
+    let case = generate(seed, &knobs);
+    let network = Arc::new(program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?);
+    let fifo_tokens = if seed.is_multiple_of(2) { DEFAULT_FIFO_TOKENS } else { 1 + (seed / 2 % 8) as u32 };
+    let expected = interpreted::interpret(&network, &case.inputs, Order::RoundRobin, fifo_tokens, false)
+        .map_err(|verdict| verdict.to_string())?;
+    Ok(One { seed, case, network, fifo_tokens, expected })
+}
+
+impl One {
+    /// Every fourth has small registers, so that lists lie in memories and loops stay loops.
+    fn options(&self) -> Options {
+        let usual = Options { fifo_tokens: self.fifo_tokens, ..Options::default() };
+        if self.seed % 4 == 3 { Options { register_bits: 64, unrolled_passes: 1, ..usual } } else { usual }
+    }
+}
+
+fn messages(problems: &[Diagnostic]) -> String {
+    problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; ")
+}
+
+/// A design, through its text; nothing where hardware lacks something.
+fn design(network: &Network, options: &Options) -> Result<Option<Design>, String> {
+    let design = match lower(network, options) {
+        Ok(design) => design,
+        Err(problems) if problems.iter().all(|problem| problem.message.starts_with("hardware has no")) => {
+            return Ok(None);
+        }
+        Err(problems) => return Err(messages(&problems)),
+    };
+    let text = headrace_rtl::text(&design);
+    let again = headrace_rtl::read(&text)?;
+    if again != design {
+        return Err("what is read is not what was written".to_owned());
+    }
+    Ok(Some(again))
+}
+
+/// Whether the network was compared.
+fn random_case(seed: u64) -> Result<bool, String> {
+    let one = one(seed)?;
+    let Some(design) = design(&one.network, &one.options())? else { return Ok(false) };
+    let mut engine = HardwareEngine::new(&one.network, &design, seed)?;
+    let mut shown = observe(&mut engine, &one.network, &one.case.inputs).map_err(|stopped| match stopped {
+        Stopped::Trapped(message) => message,
+        Stopped::RanAway => "ran away".to_owned(),
+    })?;
+    let mut expected = one.expected;
+    shown.firings.clear();
+    expected.firings.clear();
+    // How far a run gets that lacks room is up to the sizes of all FIFOs.
+    shown.lacks_room = expected.lacks_room;
+    difference(&expected, &shown, !expected.lacks_room).map_or(Ok(true), Err)
+}
+
+#[test]
+fn random_networks_show_what_the_interpreter_shows() {
+    let first = asked("HEADRACE_PRINTED_FIRST", 0);
+    let cases = asked("HEADRACE_PRINTED_CASES", CASES);
+    let mut compared = 0;
+    let mut failures = Vec::new();
+    for seed in first..first + cases {
+        match random_case(seed) {
+            Ok(was) => compared += u64::from(was),
+            Err(why) => failures.push(format!("seed {seed}: {why}")),
+        }
+    }
+    println!("{compared} of {cases} networks were compared");
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    assert!(compared * 2 >= cases, "only {compared} of {cases} networks can be hardware");
+}
+
+/// Whether the project of a network was simulated; it is not where how far a run gets is up to the sizes of FIFOs.
+fn simulated(seed: u64, make: &str, simulator: &str, folder: &Path) -> Result<bool, String> {
+    let one = one(seed)?;
+    if one.expected.lacks_room {
+        return Ok(false);
+    }
+    let inputs = one.network.inputs.iter().map(|port| {
+        let stream = one.case.inputs.iter().find(|stream| stream.port == port.name);
+        stream.map_or(Vec::new(), |stream| stream.tokens.iter().flat_map(|token| storage(token, port.ty)).collect())
+    });
+    let recording = Recording { inputs: inputs.collect(), outputs: one.expected.outputs.clone() };
+    let options = Printing { fifo_tokens: one.fifo_tokens, ..Printing::default() };
+    let files = match of_network(&one.network, Some(&recording), &options) {
+        Ok(files) => files,
+        Err(problems) if problems.iter().all(|problem| problem.message.starts_with("hardware has no")) => {
+            return Ok(false);
+        }
+        Err(problems) => return Err(messages(&problems)),
+    };
+    let folder = folder.join(seed.to_string());
+    for (path, bytes) in &files {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("a file");
+    }
+    let mut command = Command::new(make);
+    command.arg("-s").arg("-C").arg(&folder);
+    command.args([format!("SIM={simulator}"), format!("SEED={seed}"), format!("STALL={}", seed % 3 * 40)]);
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() && complained.is_empty() { Ok(true) } else { Err(format!("{said}{complained}")) }
+}
+
+#[test]
+fn random_networks_in_verilog_show_what_the_interpreter_shows() {
+    let found = match find(toolchain::named("verilog").expect("a toolchain"), None) {
+        Ok(found) => found,
+        Err(why) => return eprintln!("not run: verilog: {why}"),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = asked("HEADRACE_PRINTED_FIRST", 0);
+    let cases = asked("HEADRACE_PRINTED_CASES", SIMULATED);
+    let mut compared = 0;
+    let mut failures = Vec::new();
+    for seed in first..first + cases {
+        match simulated(seed, &found.commands[1], &found.commands[0], folder.path()) {
+            Ok(was) => compared += u64::from(was),
+            Err(why) => failures.push(format!("seed {seed}: {why}")),
+        }
+    }
+    println!("{compared} of {cases} networks were simulated");
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+    assert!(compared * 3 >= cases, "only {compared} of {cases} networks were simulated");
+}
+
+/// The first messages of an operation, on both.
+fn operation(shipped: &Shipped, spec: &OperationSpec) -> Result<(), String> {
+    let network = shipped.network(spec, &spec.variants[0].name)?;
+    let Some(design) = design(&network, &Options::default())? else { return Err("it is refused".to_owned()) };
+    for message in samples::messages(spec).iter().take(2) {
+        let wanted = support::running(spec, &network).perform(message);
+        let engine = HardwareEngine::new(&network, &design, 1)?;
+        let shown = Running::new(spec, &network, Box::new(engine) as Box<dyn Engine>).perform(message);
+        if shown != wanted {
+            return Err(format!("{shown:?} and not {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn operations_of_several_shapes_show_what_the_interpreter_shows() {
+    let shipped = Shipped::read(&text::repository()).expect("the library");
+    let mut failures = Vec::new();
+    for (set, name) in [("hex", "encode"), ("lfsr16-galois", "generate"), ("aes128", "encrypt")] {
+        let found = shipped.library.operations().iter().find(|spec| spec.set == set && spec.name == name);
+        let Some(spec) = found else {
+            failures.push(format!("{set} has no {name}"));
+            continue;
+        };
+        if let Err(why) = operation(&shipped, spec) {
+            failures.push(format!("{set} {name}: {why}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}

@@ -1,7 +1,7 @@
 //! Actions: the tokens that they look at, take and make, their guards, and what a firing does.
 
 use crate::actor::{PortIn, PortOut, Ports};
-use crate::code::{Code, Frame, Slot};
+use crate::code::{Code, Frame, Slot, Storage};
 use crate::place::{Location, times};
 use crate::step::{Step, all_simple};
 use headrace_analysis::assigned;
@@ -32,7 +32,7 @@ impl PortIn {
             None => code.get(self.valid),
             Some(window) => {
                 let count = code.get(window.count);
-                let n = Expr::number(count.width, n);
+                let n = Expr::number(count.width, n / u64::from(self.lanes));
                 Expr::compare(CompareOp::LessEqual, n, count)
             }
         }
@@ -46,10 +46,10 @@ impl PortIn {
 
     /// The token whose number is computed.
     fn token(&self, code: &Code<'_>, number: Expr) -> Expr {
-        let Some(window) = &self.window else { return code.get(self.data) };
-        let whole = code.module.signal(window.tokens).width;
-        let at = times(number.resized(false, index_bits(u64::from(whole))), u64::from(self.width));
-        Expr::part(window.tokens, whole, at, self.width)
+        let all = self.window.as_ref().map_or(self.data, |window| window.tokens);
+        let whole = code.module.signal(all).width;
+        let at = times(number.resized(false, index_bits(u64::from(whole)).max(1)), u64::from(self.width));
+        Expr::part(all, whole, at, self.width)
     }
 
     /// Takes so many.
@@ -65,7 +65,7 @@ impl PortIn {
             tokens.clone().slice(bits, tokens.width - bits).resized(false, tokens.width)
         };
         code.push(Step::Set(window.tokens, rest));
-        let n = Expr::number(count.width, u64::from(n));
+        let n = Expr::number(count.width, u64::from(n / self.lanes));
         code.push(Step::Set(window.count, count.minus(n)));
     }
 }
@@ -109,16 +109,14 @@ pub(crate) fn lower(code: &mut Code<'_>, ports: &Ports, unit: Unit, at: usize) -
         }
     });
     let ((), body) = code.inside(|code| code.block(&action.body));
-    let single = |output: &Output| output.tokens() == 1;
+    let single = |output: &Output| output.tokens() == u64::from(ports.outputs[output.port].lanes);
     let may_be_at_once = !is_initializer && all_simple(&bound) && all_simple(&body);
     let mut put = None;
     if may_be_at_once && action.produces.iter().all(single) {
         let ((), puts) = code.inside(|code| {
             for output in &action.produces {
-                if let Some(value) = output.values.first() {
-                    let value = token(code, actor.outputs[output.port].ty, value);
-                    ports.outputs[output.port].put(code, value);
-                }
+                let value = burst(code, output);
+                ports.outputs[output.port].put(code, value);
             }
         });
         put = Some(puts).filter(|puts| all_simple(puts));
@@ -129,7 +127,7 @@ pub(crate) fn lower(code: &mut Code<'_>, ports: &Ports, unit: Unit, at: usize) -
         None => {
             let ((), outs) = code.inside(|code| {
                 for output in &action.produces {
-                    emit(code, output);
+                    emit(code, output, ports.outputs[output.port].lanes);
                 }
             });
             [bound, taken, body, outs].concat()
@@ -233,9 +231,73 @@ fn element(code: &mut Code<'_>, location: &Location, ty: Scalar) -> Expr {
     value.resized(signed, ty.width().max(1))
 }
 
-/// Makes the tokens of an output, one after the other.
-fn emit(code: &mut Code<'_>, output: &Output) {
+/// All tokens of an output as one value, the first in the lowest bits.
+fn burst(code: &mut Code<'_>, output: &Output) -> Expr {
     let ty = code.actor.outputs[output.port].ty;
+    let width = ty.width().max(1);
+    let Some(rounds) = output.repeat else {
+        let tokens: Vec<Expr> = output.values.iter().map(|value| token(code, ty, value)).collect();
+        return Expr::concat(tokens.into_iter().rev().collect());
+    };
+    let mut lists = Vec::new();
+    for value in &output.values {
+        if let OutputValue::List { place, .. } = value {
+            lists.push(code.locate(place));
+        }
+    }
+    if let [list] = &lists[..]
+        && list.home.element == ty
+        && let Some(all) = code.load_all(list, rounds)
+    {
+        return all;
+    }
+    let n = lists.len() as u32;
+    if lists.iter().any(|list| matches!(list.home.storage, Storage::Memory(_))) {
+        let all = code.variable(&format!("{}burst", code.prefix), width * n * rounds);
+        let bits = index_bits(u64::from(width) * u64::from(n) * u64::from(rounds)).max(1);
+        code.push(Step::Set(all, Expr::number(width * n * rounds, 0)));
+        code.count("token", rounds, |code, i| {
+            for (at, list) in lists.iter().enumerate() {
+                let value = element(code, &list.behind(i.clone()), ty);
+                let token = times(i.clone().resized(false, bits), u64::from(n));
+                let token = token.plus(Expr::number(bits, at as u64));
+                code.push(Step::SetPart(all, times(token, u64::from(width)), width, value));
+            }
+        });
+        return code.get(all);
+    }
+    let mut tokens = Vec::new();
+    for i in 0..rounds {
+        for list in &lists {
+            let bits = list.home.index_width();
+            tokens.push(element(code, &list.behind(Expr::number(bits, u64::from(i))), ty));
+        }
+    }
+    Expr::concat(tokens.into_iter().rev().collect())
+}
+
+/// Makes the tokens of an output, one after the other, or so many at once.
+fn emit(code: &mut Code<'_>, output: &Output, lanes: u32) {
+    let ty = code.actor.outputs[output.port].ty;
+    if lanes > 1 {
+        let value = burst(code, output);
+        let beat = lanes * ty.width().max(1);
+        let whole = value.width;
+        let all = code.variable(&format!("{}burst", code.prefix), whole);
+        code.push(Step::Set(all, value));
+        let beats = whole / beat;
+        if beats == 1 {
+            let value = code.get(all);
+            return code.push(Step::Emit(output.port, value));
+        }
+        let bits = index_bits(u64::from(beats)).max(1);
+        let counter = code.variable(&format!("{}sent", code.prefix), bits);
+        code.push(Step::Set(counter, Expr::number(bits, 0)));
+        let at = code.get(counter).resized(false, index_bits(u64::from(whole)).max(1));
+        let value = Expr::part(all, whole, times(at, u64::from(beat)), beat);
+        let values = vec![value];
+        return code.push(Step::EmitAll { port: output.port, counter, turn: None, rounds: beats, values });
+    }
     let Some(rounds) = output.repeat else {
         // All are computed before one of them is out: what computes them may use the same variables.
         for value in &output.values {

@@ -18,11 +18,26 @@ pub(crate) struct PortIn {
     pub(crate) data: SignalId,
     pub(crate) valid: SignalId,
     pub(crate) ready: SignalId,
+    /// Bits of a token.
     pub(crate) width: u32,
+    /// Tokens that come at once.
+    pub(crate) lanes: u32,
     pub(crate) window: Option<Window>,
 }
 
-/// Tokens that are looked at before they are taken: a shift register, the next one in the lowest bits.
+/// How an instance is connected, as far as its module must know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Wiring {
+    /// Input ports that its own outputs feed.
+    pub(crate) own: BTreeSet<usize>,
+    /// For each input port the tokens that come at once: a divisor of what each action takes.
+    pub(crate) inputs: Vec<u32>,
+    /// The same for each output port.
+    pub(crate) outputs: Vec<u32>,
+}
+
+/// Tokens that are looked at before they are taken: a shift register, the next ones in the lowest bits. It counts transfers, of
+/// as many tokens each as the port has lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) tokens: SignalId,
@@ -36,6 +51,8 @@ pub(crate) struct PortOut {
     pub(crate) data: SignalId,
     pub(crate) valid: SignalId,
     pub(crate) ready: SignalId,
+    /// Tokens that go at once.
+    pub(crate) lanes: u32,
 }
 
 /// The ports of an actor.
@@ -55,17 +72,17 @@ pub(crate) fn port_names(port: &str, is_input: bool) -> [String; 3] {
     [format!("{port}_data_{forth}"), format!("{port}_valid_{forth}"), format!("{port}_ready_{back}")]
 }
 
-/// The module of an actor under this name, where nothing is refused. `own` are the input ports that its own outputs feed.
+/// The module of an actor under this name, where nothing is refused.
 pub(crate) fn lower(
     actor: &Actor,
     name: &str,
-    own: &BTreeSet<usize>,
+    wiring: &Wiring,
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Module> {
     let names = Names::of(&headrace_program::language::VERILOG);
     let mut code = Code::new(actor, options, Module::new(name), names);
-    let ports = add_ports(&mut code);
+    let ports = add_ports(&mut code, wiring);
     code.place_variables();
     let n_state_memories = code.memories.len();
     let fsm = (actor.schedule.states.len() > 1).then(|| {
@@ -77,7 +94,7 @@ pub(crate) fn lower(
     let ((), prologue) = code.inside(|code| prologue(code, &ports, n_state_memories));
     let mut blocks: Vec<Vec<Step>> = Vec::new();
     let select = selection(&mut code, &ports, fsm, &mut blocks);
-    let select = settled(&mut code, &ports, own, select);
+    let select = settled(&mut code, &ports, &wiring.own, select);
     if !code.diagnostics.is_empty() {
         diagnostics.append(&mut code.diagnostics);
         return None;
@@ -102,50 +119,56 @@ fn shown(value: &headrace_ir::Value) -> String {
     }
 }
 
-fn add_ports(code: &mut Code<'_>) -> Ports {
+fn add_ports(code: &mut Code<'_>, wiring: &Wiring) -> Ports {
     let actor = code.actor;
     let add = |code: &mut Code<'_>, name: &str, width: u32, kind: SignalKind| {
         let name = code.names.fresh(name);
         code.module.add(name, width, kind)
     };
     let mut plain = Vec::new();
-    for port in &actor.inputs {
+    let lanes_of = |all: &[u32], at: usize| all.get(at).copied().unwrap_or(1);
+    for (at, port) in actor.inputs.iter().enumerate() {
         let width = code.width(port.ty, port.span);
+        let lanes = lanes_of(&wiring.inputs, at);
         let [data, valid, ready] = port_names(&port.name, true);
         plain.push((
-            add(code, &data, width, SignalKind::Input),
+            add(code, &data, width * lanes, SignalKind::Input),
             add(code, &valid, 1, SignalKind::Input),
             add(code, &ready, 1, SignalKind::Output),
-            width,
+            (width, lanes),
         ));
     }
     let mut outputs = Vec::new();
-    for port in &actor.outputs {
+    for (at, port) in actor.outputs.iter().enumerate() {
         let width = code.width(port.ty, port.span);
+        let lanes = lanes_of(&wiring.outputs, at);
         let [data, valid, ready] = port_names(&port.name, false);
         outputs.push(PortOut {
-            data: add(code, &data, width, SignalKind::Output),
+            lanes,
+            data: add(code, &data, width * lanes, SignalKind::Output),
             valid: add(code, &valid, 1, SignalKind::Output),
             ready: add(code, &ready, 1, SignalKind::Input),
         });
     }
     let mut inputs = Vec::new();
-    for ((at, port), (data, valid, ready, width)) in actor.inputs.iter().enumerate().zip(plain) {
-        let most = actor.actions.iter().map(|action| action.consumed(at)).max().unwrap_or(0);
+    for ((at, port), (data, valid, ready, (width, lanes))) in actor.inputs.iter().enumerate().zip(plain) {
+        let tokens = actor.actions.iter().map(|action| action.consumed(at)).max().unwrap_or(0);
+        let most = tokens / u64::from(lanes);
+        let beat = width * lanes;
         let window = (most > 1).then(|| {
             // One more than an action takes, so that the next tokens come while these go.
             let capacity = most + 1;
-            if capacity * u64::from(width) > MAX_WINDOW_BITS {
-                let what = format!("actions that take {most} tokens of {width} bits at once");
+            if capacity * u64::from(beat) > MAX_WINDOW_BITS {
+                let what = format!("actions that take {tokens} tokens of {width} bits at once");
                 code.unsupported(port.span, &what, "take fewer tokens a firing and collect them in a list");
             }
             let capacity = capacity.min(MAX_WINDOW_BITS);
             let name = identifier(&port.name);
-            let tokens = code.variable(&format!("{name}_tokens"), width.saturating_mul(capacity as u32));
+            let tokens = code.variable(&format!("{name}_tokens"), beat.saturating_mul(capacity as u32));
             let count = code.variable(&format!("{name}_count"), index_bits(capacity + 1));
             Window { tokens, count, capacity }
         });
-        inputs.push(PortIn { data, valid, ready, width, window });
+        inputs.push(PortIn { data, valid, ready, width, lanes, window });
     }
     Ports { inputs, outputs }
 }
@@ -289,9 +312,10 @@ fn fill_windows(code: &Code<'_>, ports: &Ports) -> Vec<Stmt> {
         // The space that is free at the beginning of the cycle counts: so ready depends on registers alone. The reader of
         // `count` before it is assigned in this cycle is `ready`, which `states` puts in front.
         let bits = index_bits(u64::from(tokens.width)).max(1);
-        let at = crate::place::times(count.clone().resized(false, bits), u64::from(port.width));
+        let beat = port.width * port.lanes;
+        let at = crate::place::times(count.clone().resized(false, bits), u64::from(beat));
         let add = vec![
-            Stmt::Assign(Target { signal: window.tokens, part: Some((at, port.width)) }, code.get(port.data)),
+            Stmt::Assign(Target { signal: window.tokens, part: Some((at, beat)) }, code.get(port.data)),
             Stmt::assign(window.count, count.clone().plus(Expr::number(count.width, 1))),
         ];
         let comes = code.get(port.valid).and(code.get(port.ready));

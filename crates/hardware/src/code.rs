@@ -4,7 +4,7 @@ use crate::Options;
 use crate::step::Step;
 use headrace_analysis::calls::Calls;
 use headrace_analysis::ranges::{Interval, Ranges, Unit, of_scalar};
-use headrace_ir::{Actor, Int, Local, LocalId, Root, Scalar, Type, Value};
+use headrace_ir::{Actor, Int, IntType, Local, LocalId, Root, Scalar, Type, Value};
 use headrace_program::names::Names;
 use headrace_rtl::{Bits, Expr, Module, SignalId, SignalKind, Table, TableId, index_bits};
 use headrace_source::{Diagnostic, Span};
@@ -249,6 +249,8 @@ impl<'a> Code<'a> {
             let name = variable.name.rsplit('.').next().unwrap_or(&variable.name).to_owned();
             let ty = &variable.ty;
             let is_text = ty.element == Scalar::String;
+            let range = self.ranges.variable(self.homes.len(), ty.element);
+            let ty = &narrowed(ty, &range);
             let home = if is_text && !variable.mutable {
                 // Only prints read it, which are left out.
                 Home { storage: Storage::Constant(Bits::zero(1)), element: ty.element, width: 1, len: 1 }
@@ -276,7 +278,8 @@ impl<'a> Code<'a> {
             let home = if is_list_parameter || local.ty.element == Scalar::String {
                 Home { storage: Storage::Constant(Bits::zero(1)), element: local.ty.element, width: 1, len: 1 }
             } else {
-                code.place(&format!("{}{}", code.prefix, local.name), &local.ty, None, span)
+                let range = code.ranges.local(unit, at, local.ty.element);
+                code.place(&format!("{}{}", code.prefix, local.name), &narrowed(&local.ty, &range), None, span)
             };
             Slot { home, offset: None, range: code.ranges.local(unit, at, local.ty.element) }
         };
@@ -346,6 +349,15 @@ impl<'a> Code<'a> {
             None if yes.is_empty() => self.push(Step::If(condition.inverted(), no, yes)),
             None => self.push(Step::If(condition, yes, no)),
         }
+    }
+}
+
+/// The type of a scalar variable with no more bits than its values need.
+fn narrowed(ty: &Type, range: &Interval) -> Type {
+    let (width, signed) = crate::node::bits_of(range);
+    match ty.element {
+        Scalar::Int(own) if !ty.is_list() && width < own.width => Type::scalar(Scalar::Int(IntType { signed, width })),
+        _ => ty.clone(),
     }
 }
 

@@ -69,8 +69,8 @@ impl<'a> Code<'a> {
         }
         match &node.expr.kind {
             ExprKind::Load(place) => {
-                let Scalar::Int(ty) = self.type_of(place.root).element else { return self.malformed(node, width) };
                 let location = self.locate(place);
+                let Scalar::Int(ty) = location.home.element else { return self.malformed(node, width) };
                 self.load(&location).resized(ty.signed, width)
             }
             ExprKind::Negate(_) => self.low(&node.kids[0], width).negated(),

@@ -25,6 +25,7 @@
 //! | file | what is there |
 //! | --- | --- |
 //! | `step` | what an actor does, as steps; which of them take one cycle |
+//! | `depth` | how much logic a cycle has |
 //! | `code`, `place` | variables and where they lie; elements of lists |
 //! | `node`, `integer`, `value` | expressions |
 //! | `statement`, `call` | statements; procedures, written out where they are called |
@@ -39,6 +40,7 @@ mod action;
 mod actor;
 mod call;
 mod code;
+mod depth;
 mod fifo;
 mod integer;
 mod network;
@@ -64,8 +66,10 @@ pub struct Options {
     pub register_bits: u64,
     /// Loops with constant bounds are written out up to so many passes,
     pub unrolled_passes: u32,
-    /// and up to so many assignments of all of them together.
+    /// up to so many assignments of all of them together,
     pub unrolled_steps: usize,
+    /// and up to so many levels of logic behind one another, or twice as many as one pass has.
+    pub chained_levels: u32,
 }
 
 impl Default for Options {
@@ -73,8 +77,9 @@ impl Default for Options {
         Self {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
             register_bits: 2048,
-            unrolled_passes: 16,
-            unrolled_steps: 64,
+            unrolled_passes: 64,
+            unrolled_steps: 512,
+            chained_levels: 24,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The top module: instances of actors, a FIFO for each connection, forks where a port has several readers.
 
-use crate::actor::port_names;
+use crate::actor::{Wiring, port_names};
 use crate::{Options, actor, fifo, sizes};
 use headrace_ir::{Endpoint, InstanceId, IntType, Network, Scalar};
 use headrace_program::names::{Names, identifier};
@@ -27,11 +27,12 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<
     let mut design = Design::default();
     let mut module_names = Names::of(&headrace_program::language::VERILOG);
     let top_name = module_names.fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
-    // One module for all instances of an actor that feed the same of their ports themselves.
-    let mut known: BTreeMap<(usize, BTreeSet<usize>), String> = BTreeMap::new();
+    // One module for all instances of an actor that are connected alike.
+    let lanes = lanes(network);
+    let mut known: BTreeMap<(usize, Wiring), String> = BTreeMap::new();
     let mut actors = Vec::new();
     for (at, instance) in network.instances.iter().enumerate() {
-        let key = (instance.actor.index(), own_ports(network, InstanceId(at as u32)));
+        let key = (instance.actor.index(), wiring(network, InstanceId(at as u32), &lanes));
         let one = &network.actors[key.0];
         let name = match known.get(&key) {
             Some(name) => name.clone(),
@@ -56,31 +57,90 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<
         return Err(diagnostics);
     }
     let capacities = sizes::capacities(network, options);
-    for (connection, &capacity) in network.connections.iter().zip(&capacities) {
-        let width = network.target_port(connection).ty.width().max(1);
+    let depths = capacities.iter().zip(&lanes).map(|(tokens, &lanes)| tokens.div_ceil(u64::from(lanes)));
+    let depths: Vec<u64> = depths.map(|depth| depth.max(2).next_power_of_two()).collect();
+    for ((connection, &capacity), lanes) in network.connections.iter().zip(&depths).zip(&lanes) {
+        let width = network.target_port(connection).ty.width().max(1) * lanes;
         if design.module(&fifo::name(width, capacity)).is_none() {
             design.modules.push(fifo::module(width, capacity));
         }
     }
-    let top = Top { network, m: Module::new(top_name), names: Names::of(&headrace_program::language::VERILOG) };
-    design.modules.push(top.build(&actors, &capacities));
+    let top = Top {
+        network,
+        lanes: &lanes,
+        m: Module::new(top_name),
+        names: Names::of(&headrace_program::language::VERILOG),
+    };
+    design.modules.push(top.build(&actors, &depths));
     for module in &mut design.modules {
         headrace_rtl::drop_unread(module);
     }
     Ok(design)
 }
 
-/// The input ports of an instance that its own outputs feed.
-fn own_ports(network: &Network, instance: InstanceId) -> BTreeSet<usize> {
-    let all = network.connections.iter().filter_map(|connection| match (connection.source, connection.target) {
-        (Endpoint::Instance(from, _), Endpoint::Instance(to, port)) if from == instance && to == instance => Some(port),
-        _ => None,
+/// How an instance is connected.
+fn wiring(network: &Network, instance: InstanceId, lanes: &[u32]) -> Wiring {
+    let actor = network.actor_of(instance);
+    let mut wiring =
+        Wiring { own: BTreeSet::new(), inputs: vec![1; actor.inputs.len()], outputs: vec![1; actor.outputs.len()] };
+    for (connection, &lanes) in network.connections.iter().zip(lanes) {
+        let port_of = |end: Endpoint| match end {
+            Endpoint::Instance(other, port) if other == instance => Some(port),
+            _ => None,
+        };
+        let (from, to) = (port_of(connection.source), port_of(connection.target));
+        if let Some(port) = from {
+            wiring.outputs[port] = lanes;
+        }
+        if let Some(port) = to {
+            wiring.inputs[port] = lanes;
+            wiring.own.extend(from.map(|_| port));
+        }
+    }
+    wiring
+}
+
+/// Most bits that are transferred at once.
+const MAX_BEAT_BITS: u64 = 1024;
+
+/// For each connection the tokens that are transferred at once: as many as all bursts at both ends are multiples of, so that
+/// no burst waits for a part of another. The boundary moves single tokens.
+fn lanes(network: &Network) -> Vec<u32> {
+    let mut of: BTreeMap<Endpoint, u64> = BTreeMap::new();
+    let mut widest: BTreeMap<Endpoint, u64> = BTreeMap::new();
+    for connection in &network.connections {
+        let common = of.entry(connection.source).or_insert(0);
+        let (Endpoint::Instance(from, out), Endpoint::Instance(to, port)) = (connection.source, connection.target)
+        else {
+            *common = 1;
+            continue;
+        };
+        let (writer, reader) = (network.actor_of(from), network.actor_of(to));
+        let made = writer.actions.iter().chain(&writer.initializers).map(|action| action.produced(out));
+        let taken = reader.actions.iter().map(|action| action.consumed(port));
+        *common = made.chain(taken).fold(*common, greatest_common_divisor);
+        let width = network.source_port(connection).ty.width().max(network.target_port(connection).ty.width());
+        let all = widest.entry(connection.source).or_insert(1);
+        *all = (*all).max(u64::from(width));
+    }
+    let all = network.connections.iter().map(|connection| {
+        let common = of.get(&connection.source).copied().unwrap_or(1).max(1);
+        let width = widest.get(&connection.source).copied().unwrap_or(1);
+        // The largest divisor that is not too wide.
+        let fits = |lanes: &u64| common.is_multiple_of(*lanes) && lanes * width <= MAX_BEAT_BITS;
+        (1..=common.min(MAX_BEAT_BITS)).rev().find(fits).unwrap_or(1) as u32
     });
     all.collect()
 }
 
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
 struct Top<'a> {
     network: &'a Network,
+    /// For each connection the tokens that are transferred at once.
+    lanes: &'a [u32],
     m: Module,
     names: Names,
 }
@@ -123,11 +183,13 @@ impl Top<'_> {
         for (at, instance) in network.instances.iter().enumerate() {
             let actor = &network.actors[instance.actor.index()];
             let name = identifier(&instance.name);
+            let wiring = wiring(network, InstanceId(at as u32), self.lanes);
             let mut connections = Vec::new();
             let mut streams = [Vec::new(), Vec::new()];
             for (side, ports) in [&actor.inputs, &actor.outputs].into_iter().enumerate() {
-                for port in ports {
-                    let stream = self.stream(&format!("{name}_{}", port.name), port.ty.width().max(1));
+                for (at, port) in ports.iter().enumerate() {
+                    let lanes = if side == 0 { wiring.inputs[at] } else { wiring.outputs[at] };
+                    let stream = self.stream(&format!("{name}_{}", port.name), port.ty.width().max(1) * lanes);
                     // An actor names its ports in the same order, which keeps names apart.
                     let names = port_names(&port.name, side == 0);
                     for (port, signal) in names.into_iter().zip([stream.data, stream.valid, stream.ready]) {
@@ -152,10 +214,10 @@ impl Top<'_> {
         };
         // FIFOs, and their ends.
         let mut pushes = Vec::new();
-        for (connection, &capacity) in network.connections.iter().zip(capacities) {
+        for ((connection, &capacity), &lanes) in network.connections.iter().zip(capacities).zip(self.lanes) {
             let (source, target) = network.describe(connection);
             let name = format!("{}_to_{}", identifier(&source), identifier(&target));
-            let width = network.target_port(connection).ty.width().max(1);
+            let width = network.target_port(connection).ty.width().max(1) * lanes;
             let push = self.stream(&name, width);
             let pop = stream_at(connection.target, false);
             let ends = [
@@ -191,12 +253,23 @@ impl Top<'_> {
                     valid = valid.and(self.m.get(pushes[other].ready));
                 }
                 self.m.assign(push.valid, valid);
-                let mut value = self.m.get(from.data);
-                let mut scalar = network.source_port(connection).ty;
-                for &next in connection.via.iter().chain([&network.target_port(connection).ty]) {
-                    value = converted(value, scalar, next);
-                    scalar = next;
-                }
+                let all = self.m.get(from.data);
+                let first = network.source_port(connection).ty;
+                let width = first.width().max(1);
+                let lane = |lane: u32| {
+                    let mut value = all.clone().slice(lane * width, width);
+                    let mut scalar = first;
+                    for &next in connection.via.iter().chain([&network.target_port(connection).ty]) {
+                        value = converted(value, scalar, next);
+                        scalar = next;
+                    }
+                    value
+                };
+                let value = if connection.via.is_empty() && first == network.target_port(connection).ty {
+                    all.clone()
+                } else {
+                    Expr::concat((0..self.lanes[reader]).rev().map(lane).collect())
+                };
                 self.m.assign(push.data, value);
                 ready = ready.and(self.m.get(push.ready));
             }

@@ -123,6 +123,8 @@ impl<'a> Code<'a> {
     /// Stores an element.
     pub(crate) fn store(&mut self, location: &Location, value: Expr) {
         let Location { home, at } = location;
+        // A variable keeps no more bits than its values need.
+        let value = if value.width > home.width { value.slice(0, home.width) } else { value };
         match home.storage {
             Storage::Signal(id) if self.module.signal(id).width == home.width => self.push(Step::Set(id, value)),
             Storage::Signal(id) => self.push(Step::SetPart(id, location.bit(), home.width, value)),

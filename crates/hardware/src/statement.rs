@@ -1,6 +1,7 @@
 //! Statements as steps.
 
 use crate::code::{Code, any_of};
+use crate::depth::depth;
 use crate::place::Location;
 use crate::step::{self, Step};
 use headrace_analysis::assigned;
@@ -96,7 +97,7 @@ impl<'a> Code<'a> {
         let bits = headrace_rtl::index_bits(u64::from(n) + 1).max(1);
         if n <= self.options.unrolled_passes {
             let ((), all) = self.inside(|code| (0..n).for_each(|i| of(code, Expr::number(bits, u64::from(i)))));
-            if step::all_simple(&all) {
+            if step::all_simple(&all) && step::size(&all) <= self.options.unrolled_steps {
                 return self.steps.extend(all);
             }
         }
@@ -132,14 +133,15 @@ impl<'a> Code<'a> {
         let condition = Expr::compare(less_equal, first.clone(), last.clone());
         let condition = if low.range.high <= high.range.low { Expr::bit(true) } else { condition };
         let (home, _) = self.root_home(ir::Root::Local(variable));
+        let Scalar::Int(kept) = home.element else { return };
         let place = Location { at: Expr::number(home.index_width(), 0), home };
         let more = self.variable(&format!("{}more", self.prefix), 1);
         let ((), all) = self.inside(|code| {
-            code.store(&place, first.slice(0, ty.width));
+            code.store(&place, first.resized(false, place.home.width));
             let ((), mut pass) = code.inside(|code| code.block(body));
             let now = code.load(&place);
-            let done = Expr::compare(less_equal, last.clone(), now.clone().resized(ty.signed, width));
-            let ((), next) = code.inside(|code| code.store(&place, now.clone().plus(Expr::number(ty.width, 1))));
+            let done = Expr::compare(less_equal, last.clone(), now.clone().resized(kept.signed, width));
+            let ((), next) = code.inside(|code| code.store(&place, now.clone().plus(Expr::number(now.width, 1))));
             pass.push(Step::Set(more, done.inverted()));
             let again = code.get(more);
             pass.push(Step::If(again.clone(), next, Vec::new()));
@@ -155,17 +157,23 @@ impl<'a> Code<'a> {
             return false;
         }
         let unfixed = self.frame.slots[variable.index()].clone();
+        let mut levels_of_one = 0;
         let ((), all) = self.inside(|code| {
             for pass in 0..passes {
                 code.fix(variable, &first.add(&Int::from(pass)));
                 code.block(body);
+                if pass == 0 {
+                    levels_of_one = depth(&code.steps);
+                }
                 if step::size(&code.steps) > code.options.unrolled_steps || !step::all_simple(&code.steps) {
                     break;
                 }
             }
         });
         self.frame.slots[variable.index()] = unfixed;
-        let fits = step::size(&all) <= self.options.unrolled_steps && step::all_simple(&all);
+        let most_levels = self.options.chained_levels.max(2 * levels_of_one);
+        let fits =
+            step::size(&all) <= self.options.unrolled_steps && step::all_simple(&all) && depth(&all) <= most_levels;
         if !fits {
             return false;
         }

@@ -217,6 +217,22 @@ impl Expr {
             BinaryOp::And if b.is_zero() || a.is_ones() => return b,
             BinaryOp::Or if a.is_ones() => return a,
             BinaryOp::Or if b.is_ones() => return b,
+            // A product with a power of two is wiring.
+            BinaryOp::Mul if a.value().is_some() => return Self::binary(op, b, a),
+            BinaryOp::Mul => {
+                if let Some(factor) = b.value().map(Bits::value)
+                    && factor.count_ones() <= 1
+                {
+                    return match factor.trailing_zeros() {
+                        None => b,
+                        Some(0) => a,
+                        Some(bits) => {
+                            let bits = bits as u32;
+                            Self::concat(vec![a.slice(0, width - bits), Self::number(bits, 0)])
+                        }
+                    };
+                }
+            }
             _ => {}
         }
         Self::of(ExprKind::Binary(op, Box::new(a), Box::new(b)), width)

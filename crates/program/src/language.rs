@@ -55,6 +55,8 @@ languages! {
     PROMELA = "promela", "_x", ["promela"];
     /// Verilog, as tools for SystemVerilog take it.
     VERILOG = "verilog", "_x", ["verilog"];
+    /// VHDL, in small letters.
+    VHDL = "vhdl", "_x", ["vhdl"];
 }
 
 impl std::fmt::Debug for Language {

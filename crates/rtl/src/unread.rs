@@ -76,26 +76,32 @@ fn collect<'m>(block: &'m [Stmt], conditions: &mut Vec<&'m Expr>, add: &mut impl
 
 fn kept(block: Vec<Stmt>, needed: &BTreeSet<SignalId>) -> Vec<Stmt> {
     let is_nothing = |block: &[Stmt]| block.iter().all(|one| matches!(one, Stmt::Comment(_)));
-    let each = |statement: Stmt| match statement {
-        Stmt::Assign(target, value) => needed.contains(&target.signal).then_some(Stmt::Assign(target, value)),
-        Stmt::If(condition, yes, no) => {
-            let (yes, no) = (kept(yes, needed), kept(no, needed));
-            match (is_nothing(&yes), is_nothing(&no)) {
-                (true, true) => None,
-                (true, false) => Some(Stmt::If(condition.inverted(), no, Vec::new())),
-                (false, true) => Some(Stmt::If(condition, yes, Vec::new())),
-                (false, false) => Some(Stmt::If(condition, yes, no)),
+    let mut all = Vec::new();
+    for statement in block {
+        match statement {
+            Stmt::Assign(target, value) if needed.contains(&target.signal) => all.push(Stmt::Assign(target, value)),
+            Stmt::Assign(..) => {}
+            Stmt::If(condition, yes, no) => {
+                let (yes, no) = (kept(yes, needed), kept(no, needed));
+                match (condition.value(), is_nothing(&yes), is_nothing(&no)) {
+                    (Some(value), _, _) => all.extend(if value.is_zero() { no } else { yes }),
+                    (None, true, true) => {}
+                    (None, true, false) => all.push(Stmt::If(condition.inverted(), no, Vec::new())),
+                    (None, false, true) => all.push(Stmt::If(condition, yes, Vec::new())),
+                    (None, false, false) => all.push(Stmt::If(condition, yes, no)),
+                }
             }
+            Stmt::Case(value, arms, rest) => {
+                let arms: Vec<_> = arms.into_iter().map(|(number, arm)| (number, kept(arm, needed))).collect();
+                let rest = kept(rest, needed);
+                if !(arms.iter().all(|(_, arm)| is_nothing(arm)) && is_nothing(&rest)) {
+                    all.push(Stmt::Case(value, arms, rest));
+                }
+            }
+            comment => all.push(comment),
         }
-        Stmt::Case(value, arms, rest) => {
-            let arms: Vec<_> = arms.into_iter().map(|(number, arm)| (number, kept(arm, needed))).collect();
-            let rest = kept(rest, needed);
-            let nothing = arms.iter().all(|(_, arm)| is_nothing(arm)) && is_nothing(&rest);
-            (!nothing).then_some(Stmt::Case(value, arms, rest))
-        }
-        comment => Some(comment),
-    };
-    block.into_iter().filter_map(each).collect()
+    }
+    all
 }
 
 /// Leaves out all signals but the needed ones, and tables that nothing looks into.

@@ -14,6 +14,7 @@ pub mod cpp;
 pub mod cuda;
 mod descriptions;
 mod device;
+mod hdl;
 pub mod java;
 mod layout;
 pub mod llvm;
@@ -27,6 +28,7 @@ pub mod promela;
 pub mod rust;
 pub mod toolchain;
 pub mod verilog;
+pub mod vhdl;
 pub mod wasm;
 pub mod xlim;
 
@@ -229,10 +231,25 @@ pub const ALL: &[Target] = &[
         gathers: false,
         takes_all: false,
         known_answers: true,
-        holds: verilog::project::holds,
+        holds: hdl::holds,
         offers: project::itself,
         of_network: Some(verilog::project::of_network),
         of_operations: verilog::project::of_operations,
+        contender: None,
+    },
+    Target {
+        name: "vhdl",
+        about: "VHDL-2008: the same modules as those of verilog, with a bench for GHDL",
+        toolchains: &[vhdl::toolchain::GHDL],
+        test: "make -C {} test",
+        tunes: false,
+        gathers: false,
+        takes_all: false,
+        known_answers: true,
+        holds: hdl::holds,
+        offers: project::itself,
+        of_network: Some(vhdl::project::of_network),
+        of_operations: vhdl::project::of_operations,
         contender: None,
     },
     Target {

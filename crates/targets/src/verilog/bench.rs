@@ -5,35 +5,10 @@
 //! the messages of which all that must come out came out, and nothing else.
 
 use super::expression::range;
-use headrace_rtl::{Bits, Module, SignalKind};
+use crate::hdl::{Message, Stream, streams_of, token_files};
+use headrace_rtl::Module;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-/// Tokens that go into the ports of a module, and those that must come out.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Message {
-    /// For each input of the network.
-    pub(super) inputs: Vec<Vec<Bits>>,
-    /// For each output of the network the first tokens, and whether more may come.
-    pub(super) outputs: Vec<(Vec<Bits>, bool)>,
-}
-
-/// A port of the module, by the beginning of the names of its signals.
-struct Port {
-    name: String,
-    width: u32,
-}
-
-fn ports(module: &Module, kind: &SignalKind, data: &str) -> Vec<Port> {
-    let all = module.ports().filter(|(_, port)| port.kind == *kind);
-    all.filter_map(|(_, port)| {
-        port.name.strip_suffix(data).map(|name| Port { name: name.to_owned(), width: port.width })
-    })
-    .collect()
-}
-
-/// More may come, in the counts of a message.
-const MORE: u64 = 1 << 31;
 
 /// The bench of a module, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
 /// it says that it tests.
@@ -44,36 +19,18 @@ pub(super) fn bench(
     operation: &str,
     messages: &[Message],
 ) -> BTreeMap<String, Vec<u8>> {
-    let inputs = ports(module, &SignalKind::Input, "_data_i");
-    let outputs = ports(module, &SignalKind::Output, "_data_o");
+    let (inputs, outputs) = streams_of(module);
     let mut files = BTreeMap::new();
-    let mut hex = |name: &str, values: Vec<String>| -> usize {
-        let n = values.len().max(1);
-        let text = if values.is_empty() { "0\n".to_owned() } else { values.join("\n") + "\n" };
-        files.insert(format!("{folder}kat/{name}.hex"), text.into_bytes());
-        n
-    };
-    let digits = |tokens: &[Bits]| tokens.iter().map(|token| format!("{:x}", token.value())).collect::<Vec<_>>();
-    let mut counts = Vec::new();
-    for message in messages {
-        counts.extend(message.inputs.iter().map(|tokens| format!("{:x}", tokens.len())));
-        counts.extend(
-            message
-                .outputs
-                .iter()
-                .map(|(tokens, more)| format!("{:x}", tokens.len() as u64 | if *more { MORE } else { 0 })),
-        );
-    }
-    hex("counts", counts);
+    let lines = token_files(module, folder, messages, &mut files);
+    let n_lines = |name: String| lines.get(&name).copied().unwrap_or(1);
     let mut declared = String::new();
     let mut read = String::new();
     let mut connected = Vec::new();
     let (mut start, mut step) = (String::new(), String::new());
     let mut done = vec!["1'b1".to_owned()];
     let columns = inputs.len() + outputs.len();
-    for (at, Port { name, width }) in inputs.iter().enumerate() {
-        let all: Vec<String> = messages.iter().flat_map(|message| digits(&message.inputs[at])).collect();
-        let n = hex(&format!("{name}_in"), all);
+    for (at, Stream { name, width }) in inputs.iter().enumerate() {
+        let n = n_lines(format!("{name}_in"));
         let range = spaced(*width);
         let _ = write!(
             declared,
@@ -97,9 +54,8 @@ pub(super) fn bench(
              if ({name}_at < {name}_end) {name}_data <= {name}_tokens[{name}_at];\n        end\n"
         );
     }
-    for (at, Port { name, width }) in outputs.iter().enumerate() {
-        let all: Vec<String> = messages.iter().flat_map(|message| digits(&message.outputs[at].0)).collect();
-        let n = hex(&format!("{name}_out"), all);
+    for (at, Stream { name, width }) in outputs.iter().enumerate() {
+        let n = n_lines(format!("{name}_out"));
         let range = spaced(*width);
         let _ = write!(
             declared,

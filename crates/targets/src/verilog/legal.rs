@@ -8,7 +8,7 @@ use headrace_rtl::{Assign, BinaryOp, Expr, ExprKind, Module, ShiftOp, SignalId, 
 use std::collections::{BTreeMap, HashSet};
 
 /// The module with the signals that it needs more.
-pub(super) fn legalised(module: &Module) -> Module {
+pub(crate) fn legalised(module: &Module) -> Module {
     let names = module.signals.iter().map(|signal| signal.name.clone()).collect();
     let mut legal = Legal { module: module.clone(), names, number: 0 };
     for assign in std::mem::take(&mut legal.module.assigns) {

@@ -18,6 +18,8 @@ mod module;
 pub mod project;
 pub(crate) mod toolchain;
 
+pub(crate) use legal::legalised;
+
 use headrace_rtl::Design;
 use std::collections::BTreeMap;
 

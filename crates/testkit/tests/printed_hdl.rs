@@ -1,5 +1,5 @@
 //! Networks as hardware show what the interpreter shows: designs on the simulator of `rtl`, through their text, and what is
-//! printed of them in Verilog on Icarus, with stalls by chance.
+//! printed of them in Verilog on Icarus and in VHDL on GHDL, with stalls by chance.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../interp/tests/text/mod.rs"]
@@ -17,10 +17,10 @@ use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
 use headrace_rtl::Design;
 use headrace_source::Diagnostic;
+use headrace_targets::Target;
 use headrace_targets::c::Options as Printing;
 use headrace_targets::project::Recording;
 use headrace_targets::toolchain;
-use headrace_targets::verilog::project::of_network;
 use headrace_testkit::differential::{Observed, Stopped, difference, interpreted, observe, program, storage};
 use headrace_testkit::generate::{Case, Cuts, Knobs, generate};
 use headrace_testkit::hardware::HardwareEngine;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// Random networks, unless `HEADRACE_PRINTED_CASES` asks for more, from the seed `HEADRACE_PRINTED_FIRST` on.
 const CASES: u64 = 40;
 
-/// Of these, so many are simulated in Verilog.
+/// Of these, so many are simulated in each language.
 const SIMULATED: u64 = 12;
 
 fn asked(name: &str, usual: u64) -> u64 {
@@ -122,7 +122,7 @@ fn random_networks_show_what_the_interpreter_shows() {
 }
 
 /// Whether the project of a network was simulated; it is not where how far a run gets is up to the sizes of FIFOs.
-fn simulated(seed: u64, make: &str, simulator: &str, folder: &Path) -> Result<bool, String> {
+fn simulated(target: &Target, seed: u64, make: &str, simulator: &str, folder: &Path) -> Result<bool, String> {
     let one = one(seed)?;
     if one.expected.lacks_room {
         return Ok(false);
@@ -133,6 +133,7 @@ fn simulated(seed: u64, make: &str, simulator: &str, folder: &Path) -> Result<bo
     });
     let recording = Recording { inputs: inputs.collect(), outputs: one.expected.outputs.clone() };
     let options = Printing { fifo_tokens: one.fifo_tokens, ..Printing::default() };
+    let of_network = target.of_network.expect("networks have a place");
     let files = match of_network(&one.network, Some(&recording), &options) {
         Ok(files) => files,
         Err(problems) if problems.iter().all(|problem| problem.message.starts_with("hardware has no")) => {
@@ -148,18 +149,20 @@ fn simulated(seed: u64, make: &str, simulator: &str, folder: &Path) -> Result<bo
     }
     let mut command = Command::new(make);
     command.arg("-s").arg("-C").arg(&folder);
-    command.args([format!("SIM={simulator}"), format!("SEED={seed}"), format!("STALL={}", seed % 3 * 40)]);
+    let variable = if target.name == "vhdl" { "GHDL" } else { "SIM" };
+    command.args([format!("{variable}={simulator}"), format!("SEED={seed}"), format!("STALL={}", seed % 3 * 40)]);
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
     if output.status.success() && complained.is_empty() { Ok(true) } else { Err(format!("{said}{complained}")) }
 }
 
-#[test]
-fn random_networks_in_verilog_show_what_the_interpreter_shows() {
-    let found = match find(toolchain::named("verilog").expect("a toolchain"), None) {
+/// Random networks as projects of a target, with its tools.
+fn simulate_some(name: &str) {
+    let target = headrace_targets::ALL.iter().find(|target| target.name == name).expect("a target");
+    let found = match find(toolchain::named(name).expect("a toolchain"), None) {
         Ok(found) => found,
-        Err(why) => return eprintln!("not run: verilog: {why}"),
+        Err(why) => return eprintln!("not run: {name}: {why}"),
     };
     let folder = tempfile::tempdir().expect("a folder");
     let first = asked("HEADRACE_PRINTED_FIRST", 0);
@@ -167,7 +170,7 @@ fn random_networks_in_verilog_show_what_the_interpreter_shows() {
     let mut compared = 0;
     let mut failures = Vec::new();
     for seed in first..first + cases {
-        match simulated(seed, &found.commands[1], &found.commands[0], folder.path()) {
+        match simulated(target, seed, &found.commands[1], &found.commands[0], folder.path()) {
             Ok(was) => compared += u64::from(was),
             Err(why) => failures.push(format!("seed {seed}: {why}")),
         }
@@ -175,6 +178,16 @@ fn random_networks_in_verilog_show_what_the_interpreter_shows() {
     println!("{compared} of {cases} networks were simulated");
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
     assert!(compared * 3 >= cases, "only {compared} of {cases} networks were simulated");
+}
+
+#[test]
+fn random_networks_in_verilog_show_what_the_interpreter_shows() {
+    simulate_some("verilog");
+}
+
+#[test]
+fn random_networks_in_vhdl_show_what_the_interpreter_shows() {
+    simulate_some("vhdl");
 }
 
 /// The first messages of an operation, on both.

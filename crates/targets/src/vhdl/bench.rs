@@ -1,0 +1,131 @@
+//! Self-checking test benches in VHDL: what those in Verilog do, with the files of tokens read line by line.
+//!
+//! The generics `SEED` and `STALL` choose when tokens wait: in how many of a hundred cycles a port does not move.
+
+use super::names::plain;
+use crate::hdl::{Message, Stream, streams_of, token_files};
+use headrace_rtl::Module;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+fn ty(width: u32) -> String {
+    format!("std_logic_vector({} downto 0)", width - 1)
+}
+
+/// The bench of a module, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
+/// it says that it tests.
+pub(super) fn bench(
+    module: &Module,
+    head: &str,
+    folder: &str,
+    operation: &str,
+    messages: &[Message],
+) -> BTreeMap<String, Vec<u8>> {
+    let (inputs, outputs) = streams_of(module);
+    let mut files = BTreeMap::new();
+    token_files(module, folder, messages, &mut files);
+    let (mut signals, mut locals, mut mapped) = (String::new(), String::new(), Vec::new());
+    let (mut reset, mut begin, mut step, mut skip) = (String::new(), String::new(), String::new(), String::new());
+    let mut done = Vec::new();
+    mapped.extend(["clk_i => clk".to_owned(), "rst_ni => rst_n".to_owned()]);
+    // Of one bit, a signal at a port is no vector.
+    let at_port = |width: u32| if width == 1 { "(0)" } else { "" };
+    for (at, Stream { name, width }) in inputs.iter().enumerate() {
+        let (digits, own) = (width.div_ceil(4) * 4, ty(*width));
+        let _ = write!(
+            signals,
+            "  signal in{at}_data : {own} := (others => '0');\n  signal in{at}_valid : std_logic := '0';\n  \
+             signal in{at}_ready : std_logic;\n"
+        );
+        let _ = write!(
+            locals,
+            "    file in{at}_file : text open read_mode is \"{folder}kat/{name}_in.hex\";\n    variable in{at}_left : natural;\n    \
+             variable in{at}_word : std_logic_vector({} downto 0);\n",
+            digits - 1
+        );
+        let _ = writeln!(reset, "      in{at}_valid <= '0';");
+        let _ = writeln!(begin, "      next_count(in{at}_left, more);");
+        let _ = write!(
+            step,
+            "        if in{at}_valid = '1' and in{at}_ready = '1' then\n          idle := 0;\n        end if;\n        \
+             if in{at}_valid = '0' or in{at}_ready = '1' then\n          draw(go);\n          in{at}_valid <= '0';\n          \
+             if go and in{at}_left > 0 then\n            readline(in{at}_file, row);\n            hread(row, in{at}_word);\n            \
+             in{at}_data <= in{at}_word({} downto 0);\n            in{at}_valid <= '1';\n            in{at}_left := in{at}_left - 1;\n          \
+             end if;\n        end if;\n",
+            width - 1
+        );
+        let _ = write!(
+            skip,
+            "      while in{at}_left > 0 loop\n        readline(in{at}_file, row);\n        in{at}_left := in{at}_left - 1;\n      \
+             end loop;\n"
+        );
+        mapped.push(format!("{} => in{at}_data{}", plain(&format!("{name}_data_i")), at_port(*width)));
+        mapped.push(format!("{} => in{at}_valid", plain(&format!("{name}_valid_i"))));
+        mapped.push(format!("{} => in{at}_ready", plain(&format!("{name}_ready_o"))));
+    }
+    for (at, Stream { name, width }) in outputs.iter().enumerate() {
+        let (digits, own) = (width.div_ceil(4) * 4, ty(*width));
+        let _ = write!(
+            signals,
+            "  signal out{at}_data : {own};\n  signal out{at}_valid : std_logic;\n  signal out{at}_ready : std_logic := '0';\n"
+        );
+        let _ = write!(
+            locals,
+            "    file out{at}_file : text open read_mode is \"{folder}kat/{name}_out.hex\";\n    variable out{at}_left : natural;\n    \
+             variable out{at}_more : boolean;\n    variable out{at}_word : std_logic_vector({} downto 0);\n",
+            digits - 1
+        );
+        let _ = writeln!(reset, "      out{at}_ready <= '0';");
+        let _ = writeln!(begin, "      next_count(out{at}_left, out{at}_more);");
+        let _ = write!(
+            step,
+            "        if out{at}_valid = '1' and out{at}_ready = '1' then\n          idle := 0;\n          if out{at}_left > 0 then\n            \
+             readline(out{at}_file, row);\n            hread(row, out{at}_word);\n            out{at}_left := out{at}_left - 1;\n            \
+             if out{at}_data /= out{at}_word({} downto 0) then\n              wrong := true;\n              \
+             report \"message \" & integer'image(message) & \": a token of {name} is \" & to_hstring(out{at}_data) & \" and not \" & \
+             to_hstring(out{at}_word) severity note;\n            end if;\n          elsif not out{at}_more then\n            wrong := true;\n            \
+             report \"message \" & integer'image(message) & \": {name} has a token more\" severity note;\n          end if;\n        end if;\n        \
+             draw(go);\n        if go then\n          out{at}_ready <= '1';\n        else\n          out{at}_ready <= '0';\n        end if;\n",
+            width - 1
+        );
+        let _ = write!(
+            skip,
+            "      if out{at}_left > 0 then\n        wrong := true;\n      end if;\n      while out{at}_left > 0 loop\n        \
+             readline(out{at}_file, row);\n        out{at}_left := out{at}_left - 1;\n      end loop;\n"
+        );
+        mapped.push(format!("{} => out{at}_data{}", plain(&format!("{name}_data_o")), at_port(*width)));
+        mapped.push(format!("{} => out{at}_valid", plain(&format!("{name}_valid_o"))));
+        mapped.push(format!("{} => out{at}_ready", plain(&format!("{name}_ready_i"))));
+        done.push(format!("out{at}_left = 0"));
+    }
+    let name = &module.name;
+    let done = if done.is_empty() { "true".to_owned() } else { done.join(" and ") };
+    let text = format!(
+        "-- {head}\n-- Known answers through {name}. SEED and STALL (a percentage) choose the stalls.\n\nlibrary ieee;\n\
+         use ieee.std_logic_1164.all;\nuse ieee.numeric_std.all;\nuse std.textio.all;\n\nentity {tb} is\n  generic (\n    SEED : natural := 1;\n    \
+         STALL : natural := 30\n  );\nend entity {tb};\n\narchitecture bench of {tb} is\n  signal clk : std_logic := '0';\n  \
+         signal rst_n : std_logic := '0';\n{signals}begin\n  clk <= not clk after 5 ns;\n\n  dut : entity work.{entity}\n    port map (\n      \
+         {mapped}\n    );\n\n  main : process\n    file counts_file : text open read_mode is \"{folder}kat/counts.hex\";\n    variable row : line;\n    \
+         variable random : unsigned(31 downto 0);\n    variable go : boolean;\n    variable more : boolean;\n    variable wrong : boolean;\n    \
+         variable idle : natural;\n    variable passed : natural := 0;\n    variable failed : natural := 0;\n{locals}\n    \
+         -- Whether a port moves: a xorshift generator.\n    procedure draw(variable go : out boolean) is\n    begin\n      \
+         random := random xor shift_left(random, 13);\n      random := random xor shift_right(random, 17);\n      \
+         random := random xor shift_left(random, 5);\n      go := to_integer(random(15 downto 0)) mod 100 >= STALL;\n    end procedure;\n\n    \
+         -- How many tokens a port has, and whether more may come.\n    procedure next_count(variable n : out natural; variable more : out boolean) is\n      \
+         variable word : std_logic_vector(31 downto 0);\n    begin\n      readline(counts_file, row);\n      hread(row, word);\n      \
+         n := to_integer(unsigned(word(30 downto 0)));\n      more := word(31) = '1';\n    end procedure;\n  begin\n    \
+         random := to_unsigned(SEED, 32) xor x\"9e3779b9\";\n    for message in 0 to {n} - 1 loop\n      rst_n <= '0';\n{reset}      \
+         for cycle in 1 to 3 loop\n        wait until rising_edge(clk);\n      end loop;\n      rst_n <= '1';\n      wrong := false;\n      idle := 0;\n{begin}      \
+         loop\n        wait until rising_edge(clk);\n        idle := idle + 1;\n{step}        \
+         exit when wrong or idle > 1000000 or (idle > 1000 and {done});\n      end loop;\n{skip}      if wrong then\n        \
+         failed := failed + 1;\n      else\n        passed := passed + 1;\n      end if;\n    end loop;\n    \
+         write(row, string'(\"operation {operation}: \") & integer'image(passed) & \" passed, \" & integer'image(failed) & \" failed\");\n    \
+         writeline(output, row);\n    std.env.finish;\n  end process;\nend architecture bench;\n",
+        tb = plain(&format!("{name}_tb")),
+        entity = plain(name),
+        mapped = mapped.join(",\n      "),
+        n = messages.len(),
+    );
+    files.insert(format!("{folder}tb/{name}_tb.vhd"), text.into_bytes());
+    files
+}

@@ -28,7 +28,7 @@ fn makefile(parts: &[Part], head: &str) -> String {
             rules,
             "build/{name}/analysed: {PACKAGE_PATH} {sources} {folder}tb/{top}_tb.vhd\n\t@mkdir -p build/{name}\n\t\
              $(GHDL) -a --std=08 --workdir=build/{name} $^\n\t@touch $@\n\n\
-             test-{name}: build/{name}/analysed\n\t@$(GHDL) --elab-run --std=08 --workdir=build/{name} -o build/{name}/sim {bench} \
+             test-{name}: build/{name}/analysed\n\t@$(GHDL) --elab-run --std=08 --workdir=build/{name} {bench} \
              -gSEED=$(SEED) -gSTALL=$(STALL) --ieee-asserts=disable > build/{name}.log 2>&1; \
              grep -v ': finish\\|finished' build/{name}.log; grep -q ': [0-9]* passed, 0 failed' build/{name}.log\n\n"
         );

@@ -573,6 +573,9 @@ pub struct AnalyzeArgs {
     /// How the loops of an operation are printed in C, how each way was shown to be right, and why other tokens go through none
     #[arg(long, conflicts_with_all = ["constant_time", "partitions"])]
     pub loops: bool,
+    /// The control automaton as text, which passes and targets start from: states, decisions, transitions and loops
+    #[arg(long, conflicts_with_all = ["constant_time", "partitions", "loops", "json"])]
+    pub automaton: bool,
     /// Which way of writing an operation of the library is analysed [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,

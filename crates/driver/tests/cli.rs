@@ -626,6 +626,28 @@ fn loops_say_how_they_were_shown_to_be_right() {
 }
 
 #[test]
+fn automata_are_shown_as_text() {
+    let folder = folder();
+    let shown = |words: &[&str]| {
+        let output = headrace(folder.path(), &[&["analyze"], words, &["--automaton"]].concat(), b"");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        stdout(&output)
+    };
+    // An operation in the states of typical messages, and an actor in all of its own.
+    let of_operation = shown(&["base64", "encode"]);
+    assert!(of_operation.starts_with("automaton {") && of_operation.contains("  loop "), "{of_operation}");
+    write(
+        &folder,
+        "Doubles.cal",
+        "actor Doubles() uint(size=8) In ==> uint(size=8) Out:\n    action In:[x] ==> Out:[2 * x] end\nend\n",
+    );
+    let of_actor = shown(&["Doubles.cal"]);
+    assert!(of_actor.contains("output 0 0 v") && !of_actor.contains("leave"), "{of_actor}");
+    let refused = headrace(folder.path(), &["analyze", "base64", "encode", "--automaton", "--json"], b"");
+    assert_eq!(status(&refused), 2);
+}
+
+#[test]
 fn manual_pages_completions_and_reference_pages_are_written() {
     let folder = folder();
     assert_eq!(status(&headrace(folder.path(), &["man", "-o", "man"], b"")), 0);

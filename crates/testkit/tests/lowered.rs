@@ -5,10 +5,8 @@
 #[path = "../../interp/tests/text/mod.rs"]
 mod text;
 
-mod automaton;
 mod sidecar;
 
-use automaton::{End, walk};
 use headrace_exchange::Running;
 use headrace_interp::{Interpreter, Order};
 use headrace_ir::{DEFAULT_FIFO_TOKENS, Network, Port, Scalar};
@@ -25,7 +23,10 @@ use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
 use headrace_testkit::lowered::LoweredEngine;
 use headrace_testkit::peers::library::Shipped;
 use headrace_testkit::rng::Rng;
-use headrace_transform::control::{Limits, automaton_of};
+use headrace_transform::control::{Automaton, Limits, automaton_of};
+use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
+use headrace_transform::kernel::text;
+use headrace_transform::kernel::verify::verify as verify_automaton;
 use num_bigint::{BigInt, Sign};
 use sidecar::{Seen, run};
 use std::sync::Arc;
@@ -84,6 +85,20 @@ fn random_case(seed: u64) -> Result<(), String> {
     compare(&network, &case.inputs, fifo_tokens)
 }
 
+/// Transitions of an execution, at most.
+const MOST_TRANSITIONS: u64 = 20_000;
+
+/// The automaton that the text of another is read as.
+fn read_again(automaton: &Automaton) -> Result<Automaton, String> {
+    let printed = text::text(automaton);
+    let again = text::read(&printed).map_err(|wrong| format!("{wrong}\n{printed}"))?;
+    let problems = verify_automaton(&again);
+    match problems.is_empty() && text::text(&again) == printed {
+        true => Ok(again),
+        false => Err(format!("its automaton is another when it is read: {problems:?}\n{printed}")),
+    }
+}
+
 /// A random network as its automaton for the beginning of its input, or for all of it: the rest goes on in the scheduler.
 /// Gives whether there was one.
 fn random_automaton(seed: u64) -> Result<bool, String> {
@@ -109,15 +124,18 @@ fn random_automaton(seed: u64) -> Result<bool, String> {
     let Ok(automaton) = automaton_of(&network, &[sample], &limits) else { return Ok(false) };
     let Ok(module) = lower_fused(&network, &automaton, &FUSED) else { return Ok(false) };
     let module = verified(module)?;
-    let (tokens, end) = walk(&automaton, inputs, network.outputs.len());
-    match end {
+    let automaton = read_again(&automaton)?;
+    let mut world = beginning(&automaton, inputs, network.outputs.len());
+    let bounds = Bounds { with_loops: false, transitions: MOST_TRANSITIONS };
+    let execution = execute(&automaton, 0, &mut world, bounds);
+    match execution.ended {
         // From there on the network does all that it can.
-        End::Left => compare_module(&network, &module, &case.inputs, DEFAULT_FIFO_TOKENS)?,
+        Ended::Leaves(_) => compare_module(&network, &module, &case.inputs, DEFAULT_FIFO_TOKENS)?,
         // An automaton only does what somebody waits for.
-        End::Rest => {
+        Ended::Waits(_) | Ended::Ends(_) => {
             let mut engine = LoweredEngine::new(&network, &module).map_err(|fault| fault.to_string())?;
             let shown = observe(&mut engine, &network, &case.inputs).map_err(|stopped| format!("{stopped:?}"))?;
-            for ((port, tokens), bytes) in network.outputs.iter().zip(&tokens).zip(&shown.outputs) {
+            for ((port, tokens), bytes) in network.outputs.iter().zip(&world.outputs).zip(&shown.outputs) {
                 let size = port.ty.storage_bytes();
                 let stored = |&token: &u128| storage(&number(token, port.ty), port.ty);
                 let expected: Vec<u8> = tokens.iter().flat_map(stored).collect();
@@ -126,7 +144,7 @@ fn random_automaton(seed: u64) -> Result<bool, String> {
                 }
             }
         }
-        End::Failed | End::RanAway => return Ok(false),
+        Ended::Fails(_) | Ended::Stopped(_) => return Ok(false),
     }
     Ok(true)
 }

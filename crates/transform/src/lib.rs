@@ -3,7 +3,8 @@
 //! [`control`] executes the control of a network and makes an automaton of what it may do; its edges are [`kernel`]s,
 //! which [`statements`] puts in order for printers.
 
+pub use headrace_kernel as kernel;
+
 pub mod control;
-pub mod kernel;
 pub mod passes;
 pub mod statements;

@@ -8,11 +8,12 @@ use headrace_interp::{Interpreter, Options};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
-use headrace_transform::control::{
-    Automaton, Brevity, CountedLoop, Limits, Next, Round, Rounds, Sample, Step, Trips, Update, automaton_of,
-};
-use headrace_transform::kernel::evaluate::{Run, World, run, run_loop};
+use headrace_transform::control::{Automaton, Brevity, Limits, Sample, automaton_of};
+use headrace_transform::kernel::evaluate::{World, run};
+use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
 use headrace_transform::kernel::graph::mask;
+use headrace_transform::kernel::text::{read, text};
+use headrace_transform::kernel::verify::verify;
 use headrace_transform::kernel::{Effect, Graph, Object, Op, Residue};
 use headrace_transform::passes::rolled_rounds::{Aim, rolled_rounds};
 use std::path::Path;
@@ -22,161 +23,28 @@ mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
 mod loading;
 
-/// How many times counters allow, and no more than `most`.
-fn times(graph: &Graph, trips: &[Trips], world: &World, most: u64) -> u64 {
-    let mut values = Run::begin(world);
-    trips.iter().fold(most, |most, trip| {
-        let bound = match *trip {
-            Trips::Unless(node, holds) => {
-                if (values.value(graph, world, node) == 1) == holds {
-                    u64::MAX
-                } else {
-                    0
-                }
-            }
-            Trips::Above { value, limit, step } => match values.value(graph, world, value).checked_sub(limit + 1) {
-                Some(above) => (above / step) as u64 + 1,
-                None => 0,
-            },
-            Trips::Below { value, limit, step } => match limit.checked_sub(values.value(graph, world, value) + 1) {
-                Some(below) => (below / step) as u64 + 1,
-                None => 0,
-            },
-        };
-        most.min(bound)
-    })
-}
-
-/// Takes a way of rounds as often as `most` passes allow: how many passes that was.
-fn round(way: &Round, graph: &Graph, world: &mut World, objects: &[Object], most: u64) -> u64 {
-    let room = most / way.passes;
-    let n = times(graph, &way.trips, world, if way.once { room.min(1) } else { room });
-    if n == 0 {
-        return 0;
-    }
-    let mut values = Run::begin(world);
-    let next = |update: &Update| match update.next {
-        Next::Value(value) => values.value(graph, world, value),
-        Next::Step(step) => {
-            let object = update.object.0 as usize;
-            let now = world.objects[object][update.index];
-            now.wrapping_add(step * u128::from(n)) & (u128::MAX >> (128 - objects[object].width))
-        }
-    };
-    let all: Vec<u128> = way.updates.iter().map(next).collect();
-    for (update, value) in way.updates.iter().zip(all) {
-        world.objects[update.object.0 as usize][update.index] = value;
-    }
-    n * way.passes
-}
-
-/// Takes the ways of rounds as often as `most` passes allow: how many passes that was, and the state where the last one
-/// ends, if that is another.
-fn rounds(rounds: &Rounds, world: &mut World, objects: &[Object], most: u64) -> (u64, Option<usize>) {
-    let mut left = most;
-    loop {
-        let before = left;
-        for way in &rounds.ways {
-            left -= round(way, &rounds.graph, world, objects, left);
-        }
-        if left == before {
-            let last = rounds.last.as_ref().filter(|last| round(&last.way, &rounds.graph, world, objects, left) == 1);
-            return (most - left + u64::from(last.is_some()), last.map(|last| last.target));
-        }
-    }
-}
-
-/// Runs a loop as often as tokens and counters allow: how many passes that was, and the state after it, if that is another.
-fn run_counted(counted: &CountedLoop, world: &mut World, objects: &[Object]) -> (u64, Option<usize>) {
-    let mut most = u64::MAX;
-    for (port, &(tokens, _)) in counted.body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
-        most = most.min((world.inputs[port].len() - world.consumed[port]) as u64 / tokens);
-    }
-    let (passes, target) = match &counted.rounds {
-        Some(all) => rounds(all, world, objects, most),
-        None => match times(&counted.body.graph, &counted.trips, world, most) {
-            0 | 1 => (0, None),
-            more => (more, None),
-        },
-    };
-    run_loop(&counted.body, world, passes);
-    (passes, target)
-}
-
-/// Goes from a state to the next: `None` where input is missing; an error where the automaton leaves.
-fn step(automaton: &Automaton, step_of: &Step, world: &mut World, path: &mut Vec<Effect>) -> Result<Option<usize>, ()> {
-    match step_of {
-        Step::Branch { before, condition, then, otherwise } => {
-            path.extend(before.iter().cloned());
-            let mut scratch = world.clone();
-            let mut values = Run::begin(&scratch);
-            assert!(values.list(&automaton.graph, path, &mut scratch, &mut 1_000_000));
-            let side = if values.value(&automaton.graph, &scratch, *condition) == 1 { then } else { otherwise };
-            step(automaton, side, world, path)
-        }
-        Step::Wait(awaited) => {
-            let there = |port: usize| (world.inputs[port].len() - world.consumed[port]) as u64;
-            match awaited.iter().find(|one| there(one.port) >= one.tokens) {
-                Some(one) => step(automaton, &one.step, world, path),
-                None => Ok(None),
-            }
-        }
-        Step::Go { kernel, target } => {
-            path.extend(kernel.effects.iter().cloned());
-            assert!(run(&automaton.graph, path, world, &mut 10_000_000));
-            for (consumed, more) in world.consumed.iter_mut().zip(&kernel.consumes) {
-                *consumed += *more as usize;
-            }
-            Ok(Some(*target))
-        }
-        Step::End => Ok(None),
-        Step::Leave => Err(()),
-    }
-}
-
 /// The output streams of an automaton, and how many passes its loops ran.
 fn streams(automaton: &Automaton, network: &Network, sample: &Sample, with_loops: bool) -> (Vec<Vec<u128>>, u64) {
     let (world, looped) = given(automaton, network, sample, with_loops);
     (world.outputs, looped)
 }
 
-/// What there is when nothing can be done with a sample any more, and how many passes loops ran.
+/// What there is when nothing can be done with a sample any more, and how many iterations loops ran.
 fn given(automaton: &Automaton, network: &Network, sample: &Sample, with_loops: bool) -> (World, u64) {
-    let mut world = World {
-        inputs: vec![Vec::new(); network.inputs.len()],
-        consumed: vec![0; network.inputs.len()],
-        outputs: vec![Vec::new(); network.outputs.len()],
-        objects: automaton.initial.clone(),
-    };
+    let mut world = beginning(automaton, vec![Vec::new(); network.inputs.len()], network.outputs.len());
     let (mut at, mut looped) = (0, 0);
     for part in sample {
         world.inputs.iter_mut().zip(part).for_each(|(all, more)| all.extend(more));
-        loop {
-            for (elements, object) in world.objects.iter_mut().zip(&automaton.objects) {
-                if !object.persistent {
-                    elements.clear();
-                }
-                elements.resize(object.length, 0);
-            }
-            if with_loops {
-                let ends = automaton.states[at].loops.iter().find_map(|counted| {
-                    let (passes, target) = run_counted(counted, &mut world, &automaton.objects);
-                    looped += passes;
-                    target
-                });
-                if let Some(target) = ends {
-                    at = target;
-                    continue;
-                }
-            }
-            match step(automaton, &automaton.states[at].step, &mut world, &mut Vec::new()) {
-                Ok(Some(target)) => at = target,
-                Ok(None) => break,
-                // After many passes at once there may be input where single steps found none.
-                Err(()) if with_loops => return (world, looped),
-                Err(()) => panic!("the automaton leaves what it was explored with, in state {at}"),
-            }
-        }
+        let bounds = Bounds { with_loops, ..Bounds::default() };
+        let execution = execute(automaton, at, &mut world, bounds);
+        looped += execution.iterations;
+        at = match execution.ended {
+            Ended::Waits(at) | Ended::Ends(at) => at,
+            // After many iterations at once there may be input where single steps found none.
+            Ended::Leaves(_) if with_loops => return (world, looped),
+            Ended::Leaves(at) => panic!("the automaton leaves what it was explored with, in state {at}"),
+            Ended::Fails(at) | Ended::Stopped(at) => panic!("state {at} comes to no end, or fails a check"),
+        };
     }
     (world, looped)
 }
@@ -248,7 +116,17 @@ fn explored_on(
     let ports: Vec<&str> = network.inputs.iter().map(|port| port.name.as_str()).collect();
     let samples = streams(spec, &ports);
     let automaton = automaton_of(&network, &samples, &Limits::default()).unwrap();
-    (network, samples, automaton)
+    (network, samples, read_again(&format!("{set} {operation}"), &automaton))
+}
+
+/// The automaton that the text of another is read as: nothing is lost, and both are as they must be.
+fn read_again(name: &str, automaton: &Automaton) -> Automaton {
+    assert_eq!(verify(automaton), Vec::<String>::new(), "{name}");
+    let printed = text(automaton);
+    let again = read(&printed).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    assert_eq!(verify(&again), Vec::<String>::new(), "{name}");
+    assert!(text(&again) == printed, "{name} is another automaton when it is read");
+    again
 }
 
 /// Checks the first variant of an operation; gives how many passes its loops ran.

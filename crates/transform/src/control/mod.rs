@@ -13,7 +13,6 @@
 //!
 //! | file | what is settled there |
 //! | --- | --- |
-//! | `automaton` | what comes out |
 //! | `explore`, `follow` | states, from what samples do and from what they leave open |
 //! | `schedule` | which firing comes next |
 //! | `wiring` | what goes where in a network, and which actions decide |
@@ -27,12 +26,9 @@
 //! | `congruence` | elements that are equal whenever a loop begins |
 //! | `residues` | numbers of which only the residue counts |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
-//! | `left` | the way back to the run-time scheduler |
 //! | `brevity` | kernels whose rounds are better loops |
-//! | `typical` | an automaton that is too large, for as many samples as fit |
 //! | `storage` | what it keeps from kernel to kernel in less memory |
 
-pub mod automaton;
 mod brevity;
 mod congruence;
 mod decisive;
@@ -43,7 +39,6 @@ mod facts;
 mod follow;
 mod hindrances;
 mod keys;
-mod left;
 mod lists;
 mod liveness;
 mod loops;
@@ -57,18 +52,18 @@ mod rounds;
 mod schedule;
 mod storage;
 mod together;
-mod typical;
 mod wiring;
 
-pub use automaton::{
-    Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Part, Round, Rounds, Step, Trips, Update,
-};
 pub use brevity::{Brevity, rounds_in_registers};
 pub use explore::{Limits, Sample, automaton_of};
+pub use headrace_kernel::automaton::{
+    Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Part, Round, Rounds, Step, Trips, Update,
+};
 pub use hindrances::{Hindrance, hindrances};
 pub use loops::once;
 pub use repeated::{Repeated, repeated, together};
 
+use headrace_kernel::automaton;
 use headrace_source::Span;
 
 /// Why a network, or a part of it, stays with its run-time scheduler.

@@ -1,5 +1,6 @@
 //! `headrace analyze`: one file a section of the report, each as text and as JSON.
 
+mod automaton;
 mod carried;
 mod control;
 mod fifos;
@@ -102,6 +103,9 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
         if arguments.loops {
             return Err(Failure::usage("--loops: only operations of the library say what typical messages are"));
         }
+        if arguments.automaton {
+            return output::print(automaton::of_network(&network)?.as_bytes());
+        }
         let classes = classes_of_names(&network, arguments)?;
         let found = report(context, &network, &classes, arguments, None)?;
         return fail_if(arguments.constant_time && found);
@@ -126,6 +130,10 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
                 return firings::replay(context, &network, &environment, path, arguments.fifo);
             }
             let about = About { spec: &spec, variant };
+            if arguments.automaton {
+                output::print(automaton::of_operation(&spec, &network)?.as_bytes())?;
+                continue;
+            }
             if arguments.loops {
                 let found = ways::of_operation(&spec, &network);
                 let sources = &context.session.sources;

@@ -1,6 +1,6 @@
 //! The control automaton of a network.
 
-use crate::kernel::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
+use crate::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
 use headrace_ir::{InstanceId, StateId, VariableId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -354,7 +354,7 @@ impl Automaton {
 
 /// Kernels that differ from each other.
 #[derive(Clone, Default)]
-pub(super) struct Different<'a>(FxHashMap<usize, Vec<&'a [Effect]>>);
+pub struct Different<'a>(FxHashMap<usize, Vec<&'a [Effect]>>);
 
 impl<'a> Different<'a> {
     /// Adds the kernels of a step; gives how many effects those have that were not there.

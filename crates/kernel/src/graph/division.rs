@@ -85,8 +85,8 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::ObjectId;
-    use crate::kernel::evaluate::{Environment, values};
+    use crate::ObjectId;
+    use crate::evaluate::{Environment, values};
 
     struct Tokens([u128; 2]);
 

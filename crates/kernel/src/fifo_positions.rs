@@ -1,6 +1,7 @@
-//! The state of an automaton as that of its network, for the scheduler to go on from: how far FIFOs were written.
+//! Deoptimization: positions of FIFOs in a state of an automaton, for the run-time scheduler to go on from.
+//! How far each was written follows from the tokens that wait in it.
 
-use super::ControlState;
+use crate::automaton::ControlState;
 use headrace_ir::{Connection, Endpoint, Network};
 
 /// Tokens that are moved at once, at most, for a FIFO to begin where they begin.

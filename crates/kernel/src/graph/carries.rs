@@ -44,7 +44,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::ObjectId;
+    use crate::ObjectId;
 
     #[test]
     fn counters_in_words_are_one_number() {

@@ -1,12 +1,18 @@
-//! Kernels: what a network does between two decisions, as values and a list of effects.
+//! Control automata, and their transitions and loops, as values and effects.
 //!
-//! FIFOs, guards and firings are gone. A kernel reads tokens of input ports ([`Op::Input`]) and objects
+//! A kernel is what a network does between two decisions. FIFOs, guards and firings are gone. A kernel reads tokens of input ports ([`Op::Input`]) and objects
 //! ([`Op::Entry`]), computes ([`Graph`]), and has [`Effect`]s in order: tokens of output ports, stores to objects, and, where
 //! a list is written at places that are not known, loads and structured loops.
 
+pub mod automaton;
 pub mod evaluate;
 pub mod evidence;
+pub mod execute;
+mod fifo_positions;
 pub mod graph;
+mod prune_by_samples;
+pub mod text;
+pub mod verify;
 
 pub use evidence::Evidence;
 pub use graph::{Graph, Node, NodeId, ObjectId, Op, Table, TableId};

@@ -61,7 +61,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Op;
+    use crate::Op;
 
     #[test]
     fn operands_come_first_and_what_is_known_is_left_out() {

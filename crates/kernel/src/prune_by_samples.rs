@@ -1,4 +1,4 @@
-//! An automaton of fewer states.
+//! Trace-guided pruning: an automaton of those states that whole samples come through.
 //!
 //! Typical messages also explore what is rare and long: a message in pieces that do not fit blocks takes a state for each
 //! byte that waits. A message is only fast if all states that it comes through are there, so what is kept are whole paths
@@ -6,7 +6,7 @@
 //! whole sample fits in, the first messages of samples come next. The other states are left to the run-time scheduler,
 //! which goes on from any state.
 
-use super::automaton::{Automaton, Different, LastPass, Path, Step};
+use crate::automaton::{Automaton, Different, LastPass, Path, Step};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -97,10 +97,10 @@ fn renumber(step: &mut Step, numbers: &FxHashMap<usize, usize>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::automaton::Part;
     use super::*;
-    use crate::control::{ControlState, CountedLoop};
-    use crate::kernel::{Graph, Kernel, Loop};
+    use crate::automaton::Part;
+    use crate::automaton::{ControlState, CountedLoop};
+    use crate::{Graph, Kernel, Loop};
 
     fn go(target: usize) -> Step {
         Step::Go { kernel: Kernel::default(), target }

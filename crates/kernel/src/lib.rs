@@ -11,6 +11,7 @@ pub mod execute;
 mod fifo_positions;
 pub mod graph;
 mod prune_by_samples;
+mod storage;
 pub mod text;
 pub mod verify;
 

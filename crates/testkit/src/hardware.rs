@@ -78,7 +78,7 @@ impl<'d> HardwareEngine<'d> {
 
     /// A cycle; `open` where no port waits by chance. Gives whether anything happened.
     fn cycle(&mut self, open: bool) -> bool {
-        let mut goes = |rng: &mut Rng, chance: u32| open || rng.chance(chance);
+        let goes = |rng: &mut Rng, chance: u32| open || rng.chance(chance);
         for (port, tokens) in self.inputs.iter().zip(&self.coming) {
             let token = tokens.front().filter(|_| goes(&mut self.rng, self.chance));
             self.simulator.set(&port.valid, Bits::new(1, u8::from(token.is_some())));

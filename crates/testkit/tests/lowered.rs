@@ -25,7 +25,7 @@ use headrace_testkit::peers::library::Shipped;
 use headrace_testkit::rng::Rng;
 use headrace_transform::control::{Automaton, Limits, automaton_of};
 use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
-use headrace_transform::kernel::text;
+use headrace_transform::kernel::text as automaton_text;
 use headrace_transform::kernel::verify::verify as verify_automaton;
 use num_bigint::{BigInt, Sign};
 use sidecar::{Seen, run};
@@ -90,10 +90,10 @@ const MOST_TRANSITIONS: u64 = 20_000;
 
 /// The automaton that the text of another is read as.
 fn read_again(automaton: &Automaton) -> Result<Automaton, String> {
-    let printed = text::text(automaton);
-    let again = text::read(&printed).map_err(|wrong| format!("{wrong}\n{printed}"))?;
+    let printed = automaton_text::text(automaton);
+    let again = automaton_text::read(&printed).map_err(|wrong| format!("{wrong}\n{printed}"))?;
     let problems = verify_automaton(&again);
-    match problems.is_empty() && text::text(&again) == printed {
+    match problems.is_empty() && automaton_text::text(&again) == printed {
         true => Ok(again),
         false => Err(format!("its automaton is another when it is read: {problems:?}\n{printed}")),
     }

@@ -149,7 +149,11 @@ fn compare(name: &str, network: &Network, samples: &[Sample], automaton: &Automa
         looped += passes;
         if let Some(smaller) = &smaller {
             assert_eq!(streams(smaller, network, sample, false).0, expected, "{name} with less storage");
-            assert_eq!(streams(smaller, network, sample, true), (with_loops, passes), "{name} with less storage and loops");
+            assert_eq!(
+                streams(smaller, network, sample, true),
+                (with_loops, passes),
+                "{name} with less storage and loops"
+            );
         }
     }
     looped

@@ -27,7 +27,6 @@
 //! | `residues` | numbers of which only the residue counts |
 //! | `repeated` | kernels that lead back to their state and write lists at computed places |
 //! | `brevity` | kernels whose rounds are better loops |
-//! | `storage` | what it keeps from kernel to kernel in less memory |
 
 mod brevity;
 mod congruence;
@@ -50,7 +49,6 @@ mod repetition;
 mod residues;
 mod rounds;
 mod schedule;
-mod storage;
 mod together;
 mod wiring;
 

@@ -281,7 +281,9 @@ static inline bool {own}_divided(struct {prefix} *s{parameters}, size_t passes) 
             );
         }
         if self.network.outputs.iter().any(streams) {
-            moved.push_str("    own->caller_out = NULL;\n    own->caller_out_room = 0;\n    own->caller_out_port = UINT32_MAX;\n");
+            moved.push_str(
+                "    own->caller_out = NULL;\n    own->caller_out_room = 0;\n    own->caller_out_port = UINT32_MAX;\n",
+            );
         }
         let (mut fields, mut set) = (String::new(), String::new());
         for port in &self.network.inputs {

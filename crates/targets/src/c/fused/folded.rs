@@ -189,7 +189,9 @@ impl Writer<'_> {
             for &at in touched {
                 let (ty, field) = match shaped {
                     // As it is declared there.
-                    true => (text.split(&format!(" *{};\n", fields[at])).next()?.rsplit(' ').next()?.to_owned(), fields[at]),
+                    true => {
+                        (text.split(&format!(" *{};\n", fields[at])).next()?.rsplit(' ').next()?.to_owned(), fields[at])
+                    }
                     false => (self.field_type(fields[at])?, &*format!("o{at}")),
                 };
                 let _ = write!(loads, "\n    {ty} *restrict const on{at}_ = s->{field};");
@@ -222,7 +224,12 @@ impl Writer<'_> {
         let name = format!("hr_same_{}", number(&whole));
         let on: Vec<String> = fields.iter().map(|field| format!("s->{field}")).collect();
         let on = if on.is_empty() { "{0}".to_owned() } else { format!("{{{}}}", on.join(", ")) };
-        Some(Folded { entry: entry.trim_end_matches('(').replace('@', &name), text: whole.replace('@', &name), name, on })
+        Some(Folded {
+            entry: entry.trim_end_matches('(').replace('@', &name),
+            text: whole.replace('@', &name),
+            name,
+            on,
+        })
     }
 
     /// The same text with those of its functions folded that are long and called by others of it, with what they call. All
@@ -305,7 +312,10 @@ mod tests {
 
     #[test]
     fn parts_are_words_and_what_is_between() {
-        assert_eq!(parts("f(s, s->x_1[0]);").collect::<Vec<_>>(), ["f", "(", "s", ", ", "s", "->", "x_1", "[", "0", "]);"]);
+        assert_eq!(
+            parts("f(s, s->x_1[0]);").collect::<Vec<_>>(),
+            ["f", "(", "s", ", ", "s", "->", "x_1", "[", "0", "]);"]
+        );
     }
 
     #[test]

@@ -172,9 +172,8 @@ impl KernelFunctions {
         is_only: bool,
     ) {
         let name = if is_only { own.to_owned() } else { format!("{own}_plain") };
-        let text = format!(
-            "HR_APART static uint32_t {name}({parameters}) {{\n{statements}    return HEADRACE_IDLE;\n}}\n\n"
-        );
+        let text =
+            format!("HR_APART static uint32_t {name}({parameters}) {{\n{statements}    return HEADRACE_IDLE;\n}}\n\n");
         let Some(folded) = writer.folded(&Group { base: own, entry: &name, text: &text }, false) else {
             self.text.push_str(&text);
             return;

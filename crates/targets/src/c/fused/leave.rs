@@ -156,8 +156,7 @@ impl Writer<'_> {
         };
         let fact = format!("{prefix}_facts[{prefix}_known[i]]");
         let halves = if wide { format!("{fact}.value[0], {fact}.value[1]") } else { format!("{fact}.value, 0") };
-        let fact =
-            format!("        hr_store((unsigned char *)from + {fact}.place, {fact}.n_bytes, {halves});\n");
+        let fact = format!("        hr_store((unsigned char *)from + {fact}.place, {fact}.n_bytes, {halves});\n");
         text.push_str(STORE);
         let _ = write!(
             text,

@@ -4,8 +4,8 @@
 //! `stream` runs. Tokens in the buffer come first; when it is empty the window moves to the caller's memory. Output goes to
 //! the caller's memory as long as nothing waits in the buffer before it.
 
-use super::{Behind, Writer};
 use super::many::ManyLoops;
+use super::{Behind, Writer};
 use crate::c::kernel::element_type;
 use headrace_ir::Port;
 use headrace_transform::control::Holds;
@@ -102,7 +102,8 @@ impl Writer<'_> {
             let _ = writeln!(behind, "    {ty} in_{name}_buffer[{size}];");
         }
         for (ty, name, size) in self.output_buffers() {
-            let _ = write!(text, "    uint32_t out_{name}_first; /* of the buffer */\n    uint32_t out_{name}_there;\n");
+            let _ =
+                write!(text, "    uint32_t out_{name}_first; /* of the buffer */\n    uint32_t out_{name}_there;\n");
             let _ = writeln!(behind, "    {ty} out_{name}_buffer[{size}];");
         }
         text + &behind
@@ -287,20 +288,21 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
         }
         for port in &self.network.inputs {
             let name = &port.name;
-            let _ = write!(
-                init,
-                "    s->in_{name} = s->in_{name}_buffer;\n    s->in_{name}_there = 0;\n"
-            );
+            let _ = write!(init, "    s->in_{name} = s->in_{name}_buffer;\n    s->in_{name}_there = 0;\n");
         }
         for port in &self.network.outputs {
             let name = &port.name;
             let _ = write!(init, "    s->out_{name}_first = 0;\n    s->out_{name}_there = 0;\n");
         }
         if self.network.inputs.iter().any(streams) {
-            init.push_str("    s->caller_in = NULL;\n    s->caller_in_there = 0;\n    s->caller_in_port = UINT32_MAX;\n");
+            init.push_str(
+                "    s->caller_in = NULL;\n    s->caller_in_there = 0;\n    s->caller_in_port = UINT32_MAX;\n",
+            );
         }
         if self.network.outputs.iter().any(streams) {
-            init.push_str("    s->caller_out = NULL;\n    s->caller_out_room = 0;\n    s->caller_out_port = UINT32_MAX;\n");
+            init.push_str(
+                "    s->caller_out = NULL;\n    s->caller_out_room = 0;\n    s->caller_out_port = UINT32_MAX;\n",
+            );
         }
         let fields = self.automaton.objects.iter().zip(&self.automaton.initial).zip(&self.automaton.holds);
         for ((object, initial), holds) in fields.filter(|((object, _), _)| object.persistent && object.length > 0) {

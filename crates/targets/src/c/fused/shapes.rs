@@ -276,8 +276,11 @@ impl Writer<'_> {
             self.everywhere(unit, &version.function, &apart(&version.function), known)
         }));
         let (parameters, arguments) = parameters(body);
-        let _ = write!(text, "\n{}static bool {own}({state} *s{parameters}, size_t passes) {{\n{X86}",
-            if unit.is_shared() { "HR_APART " } else { "" });
+        let _ = write!(
+            text,
+            "\n{}static bool {own}({state} *s{parameters}, size_t passes) {{\n{X86}",
+            if unit.is_shared() { "HR_APART " } else { "" }
+        );
         if !others.is_empty() {
             let _ = writeln!(text, "    switch ({chosen}) {{");
             for (at, version) in others.iter().enumerate() {

@@ -71,8 +71,7 @@ impl Writer<'_> {
         let prefix = self.prefix;
         let (often, seldom): (Vec<usize>, Vec<usize>) = (0..blocks.len()).partition(|&at| hot[at]);
         let (alike, alone) = self.alike(blocks, &seldom);
-        let alone: Vec<Vec<usize>> =
-            often.chunks(STATES).chain(alone.chunks(STATES)).map(<[usize]>::to_vec).collect();
+        let alone: Vec<Vec<usize>> = often.chunks(STATES).chain(alone.chunks(STATES)).map(<[usize]>::to_vec).collect();
         let shared: Vec<&[Alike]> = alike.chunks(STATES).collect();
         let mut function = vec![0; blocks.len()];
         for (number, states) in alone.iter().enumerate() {

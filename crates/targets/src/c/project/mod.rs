@@ -21,8 +21,8 @@ use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 pub use small::notes;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// What projects of operations ship with beside the headers of every program.
 pub(crate) const MESSAGES: &[(&str, &str)] = &[

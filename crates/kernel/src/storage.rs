@@ -11,8 +11,8 @@
 //!   ```
 //! * dead store elimination of whole elements: a list ends behind the last element that is ever read or written.
 
-use super::automaton::{Automaton, Holds, Next, Step};
-use crate::kernel::{Effect, Graph, Loop, NodeId, ObjectId, Op};
+use crate::automaton::{Automaton, Holds, Next, Step};
+use crate::{Effect, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -76,8 +76,10 @@ impl Automaton {
     fn is_free(&self, copy: &Copy) -> bool {
         let fill = |state: usize| self.states[state].fills.get(copy.connection).copied().unwrap_or(0);
         let mentions = |body: &Loop, object: ObjectId| {
-            let reads =
-                body.needed().iter().any(|&id| matches!(body.graph.op(id), Op::Entry { object: own, .. } if *own == object));
+            let reads = body
+                .needed()
+                .iter()
+                .any(|&id| matches!(body.graph.op(id), Op::Entry { object: own, .. } if *own == object));
             reads || body.carried.iter().any(|one| one.object == object)
         };
         for (number, state) in self.states.iter().enumerate() {
@@ -116,7 +118,8 @@ impl Automaton {
             roots.extend(condition);
             roots.extend(Effect::roots(effects));
             Effect::walk(effects, &mut |effect| {
-                loads |= matches!(effect, Effect::Load { object, .. } if *object == copy.variable || *object == copy.fifo);
+                loads |=
+                    matches!(effect, Effect::Load { object, .. } if *object == copy.variable || *object == copy.fifo);
             });
         });
         let in_range = |index: NodeId| match self.graph.constant(index) {
@@ -190,9 +193,8 @@ impl Automaton {
                 roots.extend(Effect::roots(effects));
             });
         }
-        let place = |graph: &mut Graph, index: u128, width: u32| {
-            graph.number((index as i128 + copy.distance) as u128, width)
-        };
+        let place =
+            |graph: &mut Graph, index: u128, width: u32| graph.number((index as i128 + copy.distance) as u128, width);
         for id in self.graph.reachable(roots) {
             let value = match self.graph.op(id) {
                 Op::Entry { object, index } if *object == copy.fifo => {
@@ -354,12 +356,12 @@ fn moved(
         Step::Wait(awaited) => {
             let mut steps = Vec::with_capacity(awaited.len());
             for one in awaited {
-                steps.push(super::Awaited { step: moved(&one.step, new, changed)?, ..one.clone() });
+                steps.push(crate::automaton::Awaited { step: moved(&one.step, new, changed)?, ..one.clone() });
             }
             Step::Wait(steps)
         }
         Step::Go { kernel, target } => {
-            let kernel = crate::kernel::Kernel { effects: all(&kernel.effects)?, ..kernel.clone() };
+            let kernel = crate::Kernel { effects: all(&kernel.effects)?, ..kernel.clone() };
             Step::Go { kernel, target: *target }
         }
         Step::End => Step::End,
@@ -370,8 +372,8 @@ fn moved(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::ControlState;
-    use crate::kernel::{Kernel, Object};
+    use crate::automaton::ControlState;
+    use crate::{Kernel, Object};
     use headrace_ir::{InstanceId, VariableId};
 
     /// 0 puts two tokens into a FIFO, 1 copies them to a variable of four elements, 2 gives them out; `early` reads the variable

@@ -64,7 +64,7 @@ pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Out
     for &(set, tls, option, suite) in SUITES {
         context.terminal.status(&format!("measuring {suite}"));
         let [mut ours, mut theirs] = [Times::default(), Times::default()];
-        for _ in 0..arguments.pairs.min(MOST_PAIRS).max(1) {
+        for _ in 0..arguments.pairs.clamp(1, MOST_PAIRS) {
             for (is_ours, times) in [(true, &mut ours), (false, &mut theirs)] {
                 let seconds = connection.run(is_ours, &[tls, option, suite])?;
                 times.seconds.push(seconds);

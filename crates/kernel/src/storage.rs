@@ -401,7 +401,8 @@ mod tests {
             fills: vec![fill],
             known: Vec::new(),
         };
-        let object = |name: &str, length| Object { name: name.into(), width: 8, length, persistent: true, residue: None };
+        let object =
+            |name: &str, length| Object { name: name.into(), width: 8, length, persistent: true, residue: None };
         Automaton {
             states: vec![go(store(fifo, &input), 1, 0), go(copies, 2, 2), go(give(&kept), 0, 0)],
             objects: vec![object("fifo", 2), object("variable", 4)],

@@ -11,7 +11,7 @@ pub(super) fn cold(definitions: &str) -> String {
     let mut text = String::with_capacity(definitions.len());
     for line in definitions.split_inclusive('\n') {
         let is_type = |ty: &&str| line.strip_prefix("static ").unwrap_or(line).starts_with(*ty);
-        let begins = ["inline ", "bool ", "void ", "size_t ", "uint32_t "].iter().any(|ty| is_type(ty));
+        let begins = ["inline ", "bool ", "void ", "size_t ", "uint32_t "].iter().any(is_type);
         // Tables have brackets or braces before parentheses, if those.
         if begins && line.find('(').is_some_and(|at| !line[..at].contains(['=', '[', '{'])) {
             text.push_str("HR_COLD ");

@@ -8,6 +8,10 @@ use projects::{Folder, is_here, refused};
 use std::path::Path;
 use std::process::Command;
 
+/// Bytes of text that three sets may take, beside those of a C library.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const TEXT: u64 = 560_000;
+
 /// A program that uses three sets of one project.
 const PROGRAM: &str = r#"#include "three.h"
 #include <stdio.h>
@@ -27,6 +31,61 @@ int main(void) {
     failed |= hmac_sha256_mac_message(&hmac, abc, sizeof abc, digest, sizeof digest, &n);
     failed |= sha256_hash_message(&sha, abc, sizeof abc, digest, sizeof digest, &n);
     printf("%u %02x%02x\n", (unsigned)failed, digest[0], digest[31]);
+    return (int)failed;
+}
+"#;
+
+/// A program that uses every function of three sets but those for many messages at once, and tells how large contexts are.
+const ALL: &str = r#"#include "three.h"
+#include <stdio.h>
+
+static struct aes128_gcm_aead_encrypt_context seal, seal_2;
+static struct aes128_gcm_aead_decrypt_context open, open_2;
+static struct sha256_hash_context hash, hash_2;
+static struct hmac_sha256_mac_context mac, mac_2;
+static struct hmac_sha256_verify_context verify, verify_2;
+
+int main(void) {
+    static uint8_t key[16], nonce[12], in[100], out[116], tag[16], digest[32];
+    size_t n = 0, n_tag = 0;
+    uint32_t failed = 0;
+    failed |= aes128_gcm_aead_encrypt_key(&seal, key, 16);
+    failed |= aes128_gcm_aead_encrypt_init(&seal, nonce, 12, key, 3);
+    failed |= aes128_gcm_aead_encrypt_update(&seal, in, 100, out, 116, &n);
+    failed |= aes128_gcm_aead_encrypt_final(&seal, out, 116, &n, tag, 16, &n_tag);
+    failed |= aes128_gcm_aead_encrypt_message(&seal, nonce, 12, key, 3, in, 100, out, 116, &n, tag, 16, &n_tag);
+    failed |= aes128_gcm_aead_encrypt_message_helped(&seal, NULL, nonce, 12, key, 3, in, 100, out, 116, &n, tag, 16, &n_tag);
+    aes128_gcm_aead_encrypt_copy(&seal_2, &seal);
+    aes128_gcm_aead_encrypt_clear(&seal);
+    failed |= aes128_gcm_aead_decrypt_key(&open, key, 16);
+    failed |= aes128_gcm_aead_decrypt_message(&open, nonce, 12, key, 3, out, n, tag, n_tag, in, 100, &n);
+    failed |= aes128_gcm_aead_decrypt_message_helped(&open, NULL, nonce, 12, key, 3, out, n, tag, n_tag, in, 100, &n);
+    aes128_gcm_aead_decrypt_copy(&open_2, &open);
+    aes128_gcm_aead_decrypt_clear(&open);
+    failed |= sha256_hash_init(&hash);
+    failed |= sha256_hash_update(&hash, in, 100);
+    failed |= sha256_hash_final(&hash, digest, 32, &n);
+    failed |= sha256_hash_message(&hash, in, 100, digest, 32, &n);
+    failed |= sha256_hash_message_helped(&hash, NULL, in, 100, digest, 32, &n);
+    sha256_hash_copy(&hash_2, &hash);
+    sha256_hash_clear(&hash);
+    failed |= hmac_sha256_mac_key(&mac, key, 16);
+    failed |= hmac_sha256_mac_init(&mac);
+    failed |= hmac_sha256_mac_update(&mac, in, 100);
+    failed |= hmac_sha256_mac_final(&mac, digest, 32, &n);
+    failed |= hmac_sha256_mac_message(&mac, in, 100, digest, 32, &n);
+    failed |= hmac_sha256_mac_message_helped(&mac, NULL, in, 100, digest, 32, &n);
+    hmac_sha256_mac_copy(&mac_2, &mac);
+    hmac_sha256_mac_clear(&mac);
+    failed |= hmac_sha256_verify_key(&verify, key, 16);
+    failed |= hmac_sha256_verify_init(&verify);
+    failed |= hmac_sha256_verify_update(&verify, in, 100);
+    failed |= hmac_sha256_verify_final(&verify, digest, 32);
+    failed |= hmac_sha256_verify_message(&verify, in, 100, digest, 32);
+    failed |= hmac_sha256_verify_message_helped(&verify, NULL, in, 100, digest, 32);
+    hmac_sha256_verify_copy(&verify_2, &verify);
+    hmac_sha256_verify_clear(&verify);
+    printf("%u %zu %zu %zu %zu\n", (unsigned)failed, sizeof seal, sizeof open, sizeof hash, sizeof mac);
     return (int)failed;
 }
 "#;
@@ -60,6 +119,39 @@ fn a_program_uses_three_sets_of_one_archive() {
     folder.run(compile.arg(project.join("libthree.a")).arg("-lm"));
     let said = folder.run(&mut Command::new(folder.path().join("program")));
     assert_eq!(said, "0 baad\n");
+}
+
+/// Bytes of text and constants of a program that is linked statically, without what it does not use.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn text_of(folder: &Folder, program: &str, more: &[&Path]) -> u64 {
+    folder.write("measured.c", program);
+    let mut compile = Command::new("cc");
+    compile.args(["-std=c11", "-O2", "-ffunction-sections", "-static", "-Wl,--gc-sections", "measured.c", "-o", "measured"]);
+    more.first().into_iter().for_each(|source| drop(compile.arg("-I").arg(source)));
+    folder.run(compile.args(more.iter().skip(1)).arg("-lm"));
+    let listed = folder.run(Command::new("size").arg("measured"));
+    let text = listed.lines().nth(1).and_then(|line| line.split_whitespace().next()?.parse().ok());
+    text.expect("a size in bytes")
+}
+
+/// What is fast is small, too: all networks share what is the same in them, and contexts hold little beside the state.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn three_sets_have_little_text_and_small_contexts() {
+    if !["make", "cc", "size"].into_iter().all(is_here) {
+        return;
+    }
+    let folder = Folder::new();
+    let project = folder.build("c", &["aes128-gcm", "sha256", "hmac-sha256", "--name", "three"]);
+    folder.run(Command::new("make").args(["-s", "CFLAGS=-O2", "-C"]).arg(&project).arg("libthree.a"));
+    let (source, archive) = (project.join("src"), project.join("libthree.a"));
+    let whole = text_of(&folder, ALL, &[&source, &archive]);
+    let said = folder.run(&mut Command::new(folder.path().join("measured")));
+    let sizes: Vec<u64> = said.split_whitespace().filter_map(|size| size.parse().ok()).collect();
+    let own = whole - text_of(&folder, "int main(void) { return 0; }\n", &[]);
+    assert!(own <= TEXT, "{own} bytes of text, {said}");
+    let [0, seal, open, hash, mac] = sizes[..] else { panic!("{said}") };
+    assert!(seal <= 4096 && open <= 4096 && hash <= 896 && mac <= 6656, "{said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Whole messages.
 //!
-//! Most messages find a network at rest, with nothing in its buffers, and leave it in the same state. Samples tell which state
-//! that is and what messages come through. These states are printed once more, as a part of the function for whole messages:
+//! Most messages find a network at rest, with nothing in its buffers, and leave it in the same state, or in one of a few. Samples
+//! tell which these are and what messages come through. These states are printed once more, as a part of the function for whole messages:
 //! windows on ports are local variables there, strings are read where they lie, and what compilers know of a message - that its
 //! flag is false, that its size is one token - decides what can be decided. Nothing of the boundary is stored: stores that
 //! wait behind those of a long loop are what a short way between two loops costs most. What another way needs is left in the
@@ -27,15 +27,23 @@ const MOST_STATES: usize = 48;
 /// Bytes of C of them.
 const MOST_TEXT: usize = 120_000;
 
-/// The state that most messages find and leave, and states that such messages come through, all of some messages; none that
+/// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most do.
+const RESTS: usize = 4;
+
+/// The states that most messages find and leave, and states that such messages come through, all of some messages; none that
 /// `avoided` names.
-fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(usize, BTreeSet<usize>)> {
-    let mut found: BTreeMap<usize, Vec<&Part>> = BTreeMap::new();
+fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
-    for part in automaton.parts.iter().filter(|part| part.from == part.to && part.states.len() > 1).filter(fits) {
-        found.entry(part.from).or_default().push(part);
+    let all: Vec<&Part> = automaton.parts.iter().filter(|part| part.states.len() > 1).filter(fits).collect();
+    let mut found: BTreeMap<usize, usize> = BTreeMap::new();
+    for part in all.iter().filter(|part| part.from == part.to) {
+        *found.entry(part.from).or_default() += 1;
     }
-    let (rest, mut parts) = found.into_iter().max_by_key(|(_, parts)| parts.len())?;
+    let most = found.values().max().copied()?;
+    let rests: BTreeSet<usize> = found.into_iter().filter(|(_, n)| n * RESTS >= most).map(|(at, _)| at).collect();
+    // What is left behind by one may be what another finds.
+    let goes = |part: &&&Part| rests.contains(&part.from) && rests.contains(&part.to);
+    let mut parts: Vec<&Part> = all.iter().filter(goes).copied().collect();
     let mut states: BTreeSet<usize> = BTreeSet::new();
     // Those that need the fewest more come first.
     while let Some((at, n)) =
@@ -46,7 +54,8 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(usize, BTreeSe
         }
         states.extend(&parts.swap_remove(at).states);
     }
-    (!states.is_empty()).then_some((rest, states))
+    let rests: BTreeSet<usize> = rests.intersection(&states).copied().collect();
+    (!rests.is_empty()).then_some((rests, states))
 }
 
 impl Writer<'_> {
@@ -55,8 +64,8 @@ impl Writer<'_> {
         Self { whole: None, ..*self }
     }
 
-    /// The state and the states of whole messages, if they are printed.
-    pub(super) fn whole_trip(&self, stops: &Stops) -> Option<(usize, BTreeSet<usize>)> {
+    /// The states where whole messages begin and all that they come through, if those are printed.
+    pub(super) fn whole_trip(&self, stops: &Stops) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
         let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
         // What may be stopped by an error says where.
         round_trip(self.automaton, &stops.traps).filter(|_| few)
@@ -75,7 +84,7 @@ impl Writer<'_> {
     /// `PREFIX_any_whole` for a trip, unless it would be too long.
     pub(super) fn whole_states(
         &self,
-        (rest, states): (usize, BTreeSet<usize>),
+        (rests_in, states): (BTreeSet<usize>, BTreeSet<usize>),
         repeated: &[Vec<Repeated>],
         functions: &mut KernelFunctions,
         repeating: &mut RepeatedFunctions,
@@ -104,6 +113,18 @@ impl Writer<'_> {
         if text.len() > MOST_TEXT {
             return String::new();
         }
+        let listed: Vec<String> = rests_in.iter().map(usize::to_string).collect();
+        let elsewhere: Vec<String> = rests_in.iter().map(|at| format!("s->state != {at}")).collect();
+        let elsewhere = match &elsewhere[..] {
+            [only] => only.clone(),
+            several => format!("({})", several.join(" && ")),
+        };
+        let goes: String = rests_in.iter().skip(1).fold(String::new(), |mut goes, at| {
+            let _ = writeln!(goes, "    if (s->state == {at}) {{\n        goto at_{at};\n    }}");
+            goes
+        });
+        let first = rests_in.first().copied().unwrap_or(0);
+        let listed = listed.join(" or ");
         let left = if self.behind.is_some() { " || s->left != 0" } else { "" };
         let (mut rests, mut begin, mut over, mut end) = (String::new(), String::new(), String::new(), String::new());
         for (at, (ty, name, size)) in self.input_buffers().into_iter().enumerate() {
@@ -138,15 +159,15 @@ impl Writer<'_> {
             );
         }
         format!(
-            "/* A message for a network that rests in state {rest}, on the ways of most messages: a part of the function for whole
+            "/* A message for a network that rests in state {listed}, on the ways of most messages: a part of the function for whole
    messages. */
 HR_PART uint32_t {prefix}_any_whole(void *context, struct headrace_windows *w) {{
     struct {prefix} *const s = (struct {prefix} *)context;
     uint32_t found;
-    if (s->state != {rest}{left} || s->helpers != NULL{rests}) {{
+    if ({elsewhere}{left} || s->helpers != NULL{rests}) {{
         return HEADRACE_WHOLE_NOT;
     }}
-{begin}    goto at_{rest};
+{begin}{goes}    goto at_{first};
 {text}full:
     found = HEADRACE_WHOLE_ON;
     goto end;
@@ -174,10 +195,17 @@ mod tests {
         };
         // The first message leaves another state, one finds nothing to do, and 7 is rarer than 5.
         let mut parts = vec![part(&[0, 1, 5]), part(&[5]), part(&[5, 2, 5]), part(&[7, 8, 7]), part(&[5, 3, 5])];
+        parts.extend([5, 5, 5].map(|from| part(&[from, 2, from])));
         // One may stop in the middle, and one comes through too many.
         parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
         let automaton = Automaton { parts, ..Automaton::default() };
         let avoided = [false, false, false, false, true];
-        assert_eq!(round_trip(&automaton, &avoided), Some((5, BTreeSet::from([2, 3, 5]))));
+        assert_eq!(round_trip(&automaton, &avoided), Some((BTreeSet::from([5]), BTreeSet::from([2, 3, 5]))));
+        // Where 7 is found as often as that, messages may begin there, and go from one to the other.
+        let mut parts = automaton.parts;
+        parts.extend([part(&[7, 8, 7]), part(&[5, 6, 7])]);
+        let automaton = Automaton { parts, ..Automaton::default() };
+        let both = (BTreeSet::from([5, 7]), BTreeSet::from([2, 3, 5, 6, 7, 8]));
+        assert_eq!(round_trip(&automaton, &avoided), Some(both));
     }
 }

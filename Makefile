@@ -22,7 +22,7 @@ demo: ## from nothing to an encrypted file, as fused code and by every engine, c
 	$(HEADRACE) demo -o $(DEMO_REPORT)
 
 test: ## everything that tests the project
-	@scripts/tools.sh rust cc c++ cmake pkg-config java openssl libssl python3 valgrind aarch64 arm riscv64 llvm node spin opencl
+	@scripts/tools.sh rust cc c++ cmake pkg-config java openssl libssl python3 valgrind aarch64 arm riscv64 llvm node spin opencl hdl
 	@scripts/test.sh
 
 peers: ## 10,000 random messages through every primitive, compared with other implementations
@@ -36,7 +36,7 @@ models: ## 100,000 random sequences of calls of what targets offer, beside the s
 	scripts/models.sh $(HEADRACE)
 
 matrix: ## known answers of every primitive and random networks, on every engine and target found here; hours; goes on where it ended
-	@scripts/tools.sh rust cc c++ cmake java python3 aarch64 arm riscv64 llvm node opencl nvcc
+	@scripts/tools.sh rust cc c++ cmake java python3 aarch64 arm riscv64 llvm node opencl nvcc hdl
 	$(CARGO) build --release --locked -p headrace-driver -p headrace-testkit
 	scripts/matrix.sh $(HEADRACE) $(CARGO_TARGET_DIR)/release/headrace-testkit
 

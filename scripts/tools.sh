@@ -91,6 +91,11 @@ for tool in "$@"; do
             echo "Node.js: not installed; what needs it is not run" >&2 ;;
     npm)
         command -v npm >/dev/null 2>&1 || install "npm fetches packages that measurements compare with" npm ;;
+    hdl)
+        # What targets verilog and vhdl make is simulated; what needs it says so where it is missing.
+        { command -v iverilog && command -v verilator && command -v ghdl; } >/dev/null 2>&1 ||
+            (install "Icarus, Verilator and GHDL simulate hardware" iverilog verilator ghdl) ||
+            echo "Icarus, Verilator, GHDL: not installed; what needs them is not run" >&2 ;;
     spin)
         # Models in PROMELA are checked with it; what needs it says so where it is missing.
         command -v spin >/dev/null 2>&1 || (install "Spin checks models of networks" spin) ||

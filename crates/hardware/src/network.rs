@@ -25,7 +25,7 @@ fn converted(value: Expr, from: Scalar, to: Scalar) -> Expr {
 pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     let mut diagnostics = Vec::new();
     let mut design = Design::default();
-    let mut module_names = Names::of(&headrace_program::language::VERILOG);
+    let mut module_names = ModuleNames::default();
     let top_name = module_names.fresh(network.name.rsplit('.').next().unwrap_or(&network.name));
     // One module for all instances of an actor that are connected alike.
     let lanes = lanes(network);
@@ -135,6 +135,30 @@ fn lanes(network: &Network) -> Vec<u32> {
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Names of modules: no two of them differ by capital letters alone, which neither VHDL nor every file system tells apart.
+struct ModuleNames {
+    names: Names,
+    small: BTreeSet<String>,
+}
+
+impl Default for ModuleNames {
+    fn default() -> Self {
+        Self { names: Names::of(&headrace_program::language::VERILOG), small: BTreeSet::new() }
+    }
+}
+
+impl ModuleNames {
+    /// A name like this one that no module has yet.
+    fn fresh(&mut self, like: &str) -> String {
+        loop {
+            let name = self.names.fresh(like);
+            if self.small.insert(name.to_ascii_lowercase()) {
+                return name;
+            }
+        }
+    }
 }
 
 struct Top<'a> {

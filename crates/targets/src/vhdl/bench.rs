@@ -108,12 +108,12 @@ pub(super) fn bench(
          {mapped}\n    );\n\n  main : process\n    file counts_file : text open read_mode is \"{folder}kat/counts.hex\";\n    variable row : line;\n    \
          variable random : unsigned(31 downto 0);\n    variable go : boolean;\n    variable more : boolean;\n    variable wrong : boolean;\n    \
          variable idle : natural;\n    variable passed : natural := 0;\n    variable failed : natural := 0;\n{locals}\n    \
-         -- Whether a port moves: a xorshift generator.\n    procedure draw(variable go : out boolean) is\n    begin\n      \
+         -- Whether a port moves: a xorshift generator.\n    procedure draw(variable moves : out boolean) is\n    begin\n      \
          random := random xor shift_left(random, 13);\n      random := random xor shift_right(random, 17);\n      \
-         random := random xor shift_left(random, 5);\n      go := to_integer(random(15 downto 0)) mod 100 >= STALL;\n    end procedure;\n\n    \
-         -- How many tokens a port has, and whether more may come.\n    procedure next_count(variable n : out natural; variable more : out boolean) is\n      \
+         random := random xor shift_left(random, 5);\n      moves := to_integer(random(15 downto 0)) mod 100 >= STALL;\n    end procedure;\n\n    \
+         -- How many tokens a port has, and whether more may come.\n    procedure next_count(variable n : out natural; variable others_come : out boolean) is\n      \
          variable word : std_logic_vector(31 downto 0);\n    begin\n      readline(counts_file, row);\n      hread(row, word);\n      \
-         n := to_integer(unsigned(word(30 downto 0)));\n      more := word(31) = '1';\n    end procedure;\n  begin\n    \
+         n := to_integer(unsigned(word(30 downto 0)));\n      others_come := word(31) = '1';\n    end procedure;\n  begin\n    \
          random := to_unsigned(SEED, 32) xor x\"9e3779b9\";\n    for message in 0 to {n} - 1 loop\n      rst_n <= '0';\n{reset}      \
          for cycle in 1 to 3 loop\n        wait until rising_edge(clk);\n      end loop;\n      rst_n <= '1';\n      wrong := false;\n      idle := 0;\n{begin}      \
          loop\n        wait until rising_edge(clk);\n        idle := idle + 1;\n{step}        \

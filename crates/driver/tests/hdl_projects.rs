@@ -1,0 +1,105 @@
+//! Folders that `headrace build --target verilog` and `--target vhdl` make: their benches pass with stalls by chance, linters have
+//! nothing to say, and what has no place in hardware is refused.
+
+#[expect(dead_code, reason = "each test uses a part of it")]
+mod projects;
+
+use projects::{Folder, is_here};
+use std::path::Path;
+use std::process::Command;
+
+/// Whether a tool is there that says its version when it is asked like this.
+fn answers(tool: &str, argument: &str) -> bool {
+    let found = Command::new(tool).arg(argument).output().is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("not run: no {tool}");
+    }
+    found
+}
+
+fn tested(folder: &Folder, project: &Path, variables: &[&str]) -> String {
+    let said = folder.run_in(project, Command::new("make").arg("-s").arg("test").args(variables));
+    assert!(said.contains(" passed, 0 failed") && !said.contains(": 0 passed"), "{said}");
+    said
+}
+
+#[test]
+fn verilog_gives_known_answers_and_is_clean() {
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    for what in [&["hex"][..], &["aes128", "--operation", "encrypt"]] {
+        let project = folder.build("verilog", what);
+        for stalls in [["SEED=1", "STALL=0"], ["SEED=2", "STALL=70"]] {
+            let said = tested(&folder, &project, &stalls);
+            assert!(!said.contains("warning"), "{said}");
+        }
+        if is_here("verilator") {
+            folder.run_in(&project, Command::new("make").args(["-s", "lint"]));
+        }
+    }
+}
+
+#[test]
+fn vhdl_gives_known_answers() {
+    if !is_here("ghdl") {
+        return;
+    }
+    let folder = Folder::new();
+    for what in [&["hex"][..], &["aes128", "--operation", "encrypt"]] {
+        let project = folder.build("vhdl", what);
+        for stalls in [["SEED=1", "STALL=0"], ["SEED=2", "STALL=70"]] {
+            tested(&folder, &project, &stalls);
+        }
+    }
+}
+
+#[test]
+fn networks_do_what_the_interpreter_does() {
+    let folder = Folder::new();
+    let (wide, tells) = (folder.write_wide(), folder.write_tells());
+    if answers("iverilog", "-V") {
+        for what in [&wide, &tells] {
+            let project = folder.build("verilog", what);
+            assert!(tested(&folder, &project, &[]).contains(": 1 passed"));
+        }
+    }
+}
+
+#[test]
+fn benches_find_wrong_answers() {
+    if !answers("iverilog", "-V") {
+        return;
+    }
+    let folder = Folder::new();
+    let project = folder.build("verilog", &["hex"]);
+    let answers = project.join("encode/kat/Output_out.hex");
+    let right = std::fs::read_to_string(&answers).expect("it is there");
+    let at = right.rfind(|c: char| c.is_ascii_hexdigit()).expect("a digit");
+    let other = if &right[at..=at] == "0" { "1" } else { "0" };
+    std::fs::write(&answers, format!("{}{other}{}", &right[..at], &right[at + 1..])).expect("it is written");
+    let output = Command::new("make").args(["-s", "test"]).current_dir(&project).output().expect("make starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && said.contains(", 1 failed"), "{said}");
+}
+
+#[test]
+fn what_has_no_place_in_hardware_is_said() {
+    let folder = Folder::new();
+    let calls = "actor Calls() uint(size=8) In ==> uint(size=8) Out:
+            function f(uint(size=8) n) --> uint(size=8) : if n = 0 then 0 else f(n - 1) + 1 end end
+            action In:[x] ==> Out:[f(x)] end
+        end";
+    folder.write("Calls.cal", calls);
+    let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+    build.current_dir(folder.path()).args(["build", "Calls.cal", "--target", "verilog", "-o", "calls"]);
+    let output = build.output().expect("the command starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("hardware has no procedures that call themselves") && said.contains("write it as a loop"),
+        "{said}"
+    );
+    assert!(!folder.path().join("calls").exists(), "something was written");
+}

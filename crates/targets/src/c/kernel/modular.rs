@@ -144,13 +144,6 @@ impl Limbs {
         (4 * NARROW_LIMB + 1..=5 * NARROW_LIMB).contains(&self.bits) && self.less << (5 * NARROW_LIMB - self.bits) < 64
     }
 
-    /// `value` times what the modulus is less, as sums of shifts.
-    fn folded(&self, value: &str, shift: impl Fn(&str, u32) -> String, sum: impl Fn(&str, &str) -> String) -> String {
-        let bits = (0..32).filter(|bit| self.less >> bit & 1 == 1);
-        let terms = bits.map(|bit| if bit == 0 { value.to_owned() } else { shift(value, bit) });
-        terms.reduce(|a, b| sum(&a, &b)).unwrap_or_else(|| value.to_owned())
-    }
-
     /// Limbs of what is added with each block.
     fn beyond(&self, limb_bits: u32, n: u32) -> Vec<u64> {
         let ones = (BigUint::from(1u32) << limb_bits) - 1u32;
@@ -277,9 +270,7 @@ static inline void {name}_carry(uint64_t x[3])
     fn lanes512(&self, machine: &Machine) -> Printed {
         let (name, top) = (format!("{}_lanes512", self.name), self.top());
         let attribute = machine.attribute();
-        let shift = |value: &str, by: u32| format!("_mm512_slli_epi64({value}, {by})");
-        let sum = |a: &str, b: &str| format!("_mm512_add_epi64({a}, {b})");
-        let folded = self.folded("c", shift, sum);
+        let folded = times("c", self.less, 512);
         let fold = self.less << (3 * WIDE_LIMB - self.bits);
         let b = self.beyond(WIDE_LIMB, 3);
         let (ones, top_ones, base) = (ones(WIDE_LIMB), ones(top), &self.name);
@@ -354,7 +345,7 @@ static inline void {name}_carry(uint64_t x[3])
   }}
   for (int l = 0; l < 3; l++) {{
     r[l] = _mm512_set_epi64((long long)p[0][l], (long long)p[4][l], (long long)p[1][l], (long long)p[5][l], (long long)p[2][l], (long long)p[6][l], (long long)p[3][l], (long long)p[7][l]);
-    s[l] = _mm512_add_epi64(_mm512_setzero_si512(), {folded_r});
+    s[l] = {folded_r};
   }}
   {name}_multiply(x, r, s);
   for (int l = 0; l < 3; l++) x_[l] = (uint64_t)_mm512_reduce_add_epi64(x[l]);
@@ -365,18 +356,9 @@ static inline void {name}_carry(uint64_t x[3])
             b0 = literal(b[0]),
             b1 = literal(b[1]),
             b2 = literal(b[2]),
-            folded_r = self.times_fold512(fold),
+            folded_r = times("r[l]", fold, 512),
         );
         Printed { name, text }
-    }
-
-    /// `r[l]` times a small number, as sums of shifts.
-    fn times_fold512(&self, fold: u32) -> String {
-        let terms = (0..32).filter(|bit| fold >> bit & 1 == 1).map(|bit| match bit {
-            0 => "r[l]".to_owned(),
-            bit => format!("_mm512_slli_epi64(r[l], {bit})"),
-        });
-        terms.reduce(|a, b| format!("_mm512_add_epi64({a}, {b})")).unwrap_or_else(|| "r[l]".to_owned())
     }
 
     /// Four lanes with products of 32 bits.
@@ -384,9 +366,7 @@ static inline void {name}_carry(uint64_t x[3])
         let (name, base) = (format!("{}_lanes256", self.name), &self.name);
         let attribute = machine.attribute();
         let top = self.bits - 4 * NARROW_LIMB;
-        let shift = |value: &str, by: u32| format!("_mm256_slli_epi64({value}, {by})");
-        let sum = |a: &str, b: &str| format!("_mm256_add_epi64({a}, {b})");
-        let folded = self.folded("c", shift, sum);
+        let folded = times("c", self.less, 256);
         let fold = self.less << (5 * NARROW_LIMB - self.bits);
         let b = self.beyond(NARROW_LIMB, 5);
         let mut products = String::new();
@@ -513,6 +493,16 @@ static inline void {name}_carry(uint64_t x[3])
         );
         Printed { name, text }
     }
+}
+
+/// A vector of 64-bit lanes times a small number, as sums of shifts: products of whole lanes take long. `bits` is the width of
+/// the vector.
+fn times(value: &str, factor: u32, bits: u32) -> String {
+    let terms = (0..u32::BITS).filter(|bit| factor >> bit & 1 == 1).map(|bit| match bit {
+        0 => value.to_owned(),
+        bit => format!("_mm{bits}_slli_epi64({value}, {bit})"),
+    });
+    terms.reduce(|a, b| format!("_mm{bits}_add_epi64({a}, {b})")).unwrap_or_else(|| value.to_owned())
 }
 
 /// A literal of all ones.

@@ -36,14 +36,14 @@ const JOBS: &[Job] = &[
     Job {
         primitive: "aes128",
         operation: "ctr",
-        ours: &["use", "aes128", "ctr", "--key", KEY, "--iv", COUNTER, "--in", "IN", "--out", "OUT", "--force"],
+        ours: &["use", "aes128", "ctr", "--key", KEY, "--iv", COUNTER, "--in", "IN", "--out", "OUT"],
         theirs: &["enc", "-aes-128-ctr", "-K", KEY, "-iv", COUNTER, "-in", "IN", "-out", "OUT"],
         wanted: (1.0, 2.0),
     },
     Job {
         primitive: "sha256",
         operation: "hash",
-        ours: &["use", "sha256", "hash", "--in", "IN", "--out", "OUT", "--force"],
+        ours: &["use", "sha256", "hash", "--in", "IN", "--out", "OUT"],
         theirs: &["dgst", "-sha256", "-binary", "-out", "OUT", "IN"],
         wanted: (1.0, 1.0),
     },

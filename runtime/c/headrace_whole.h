@@ -14,9 +14,9 @@
 #define HR_FOLDED static inline
 #endif
 
-/* For what is rare. */
+/* For what would make the function that it is a part of slower. */
 #ifdef __GNUC__
-#define HR_ELSEWHERE static __attribute__((noinline, cold))
+#define HR_ELSEWHERE static __attribute__((noinline))
 #else
 #define HR_ELSEWHERE static
 #endif
@@ -517,6 +517,12 @@ HR_FOLDED bool hr_message_at_once(const struct headrace_operation *op, struct he
     return true;
 }
 
+/* A whole message that is none of the usual ones. */
+HR_FOLDED uint32_t hr_message_whole_other(const struct headrace_operation *op, struct headrace_message *message, void *c,
+                                          const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+    return hr_message_whole_helped(op, message, c, NULL, strings, rooms);
+}
+
 /* Whether a whole message is one of those that are code of their own, and what comes of it then. Of operations that have no
    usual ones all are. Who calls this goes on elsewhere with the others: lists of strings that another function gets lie in
    memory. */
@@ -525,7 +531,7 @@ HR_FOLDED bool hr_message_whole(const struct headrace_operation *op, struct head
     if (hr_message_is_plain(op)) {
         return hr_message_is_usual(op, message, strings, rooms) && hr_message_at_once(op, message, c, strings, rooms, result);
     }
-    *result = hr_message_whole_helped(op, message, c, NULL, strings, rooms);
+    *result = hr_message_whole_other(op, message, c, strings, rooms);
     return true;
 }
 

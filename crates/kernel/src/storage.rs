@@ -88,11 +88,11 @@ impl Automaton {
                 if mentions(&counted.body, copy.fifo) || (waiting > 0 && mentions(&counted.body, copy.variable)) {
                     return false;
                 }
-                let updates = counted.rounds.iter().flat_map(|rounds| {
+                let mut updates = counted.rounds.iter().flat_map(|rounds| {
                     rounds.ways.iter().chain(rounds.last.iter().map(|last| &last.way)).flat_map(|way| &way.updates)
                 });
                 let touches = |object: ObjectId| object == copy.fifo || (waiting > 0 && object == copy.variable);
-                if updates.into_iter().any(|update| touches(update.object)) {
+                if updates.any(|update| touches(update.object)) {
                     return false;
                 }
             }

@@ -86,8 +86,8 @@ fn functions(text: &str) -> Vec<(Option<&str>, &str)> {
         let name = head.and_then(|head| {
             let begin = head.find("static ")?;
             let opened = head.match_indices('(').map(|(at, _)| at).filter(|&at| at > begin);
-            let names = opened.filter_map(|at| head[..at].rsplit(|c| !is_word(c)).next());
-            names.into_iter().find(|name| !name.is_empty() && *name != "__attribute__")
+            let mut names = opened.filter_map(|at| head[..at].rsplit(|c| !is_word(c)).next());
+            names.find(|name| !name.is_empty() && *name != "__attribute__")
         });
         all.push((name, one));
         rest = after;
@@ -269,8 +269,8 @@ impl Writer<'_> {
                 ),
             );
             for &part in parts.iter().filter(|&&part| part != at) {
-                let others = (0..all.len()).filter(|other| !parts.contains(other));
-                if all[part].0.is_some_and(|name| !others.into_iter().any(|other| calls(all[other].1, name))) {
+                let mut others = (0..all.len()).filter(|other| !parts.contains(other));
+                if all[part].0.is_some_and(|name| !others.any(|other| calls(all[other].1, name))) {
                     instead.insert(part, String::new());
                 }
             }

@@ -24,6 +24,9 @@ const MOST_PORTS: usize = 16;
 /// States of whole messages that are printed.
 const MOST_STATES: usize = 48;
 
+/// States beside those of messages that leave what they find, for one that only leads there.
+const MOST_MORE: usize = 8;
+
 /// Bytes of C of them.
 const MOST_TEXT: usize = 120_000;
 
@@ -54,7 +57,20 @@ fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize
         }
         states.extend(&parts.swap_remove(at).states);
     }
-    let rests: BTreeSet<usize> = rests.intersection(&states).copied().collect();
+    let mut rests: BTreeSet<usize> = rests.intersection(&states).copied().collect();
+    // What is given in pieces leaves other states, from which whole messages lead to those.
+    let leads = |part: &&Part| rests.contains(&part.to) && !rests.contains(&part.from);
+    let mut entries: Vec<&Part> = all.iter().filter(|part| leads(part)).copied().collect();
+    let more = |part: &Part, states: &BTreeSet<usize>| part.states.difference(states).count();
+    while let Some(at) = (0..entries.len()).min_by_key(|&at| more(entries[at], &states)) {
+        let entry = entries.swap_remove(at);
+        let n = more(entry, &states);
+        if n > MOST_MORE || states.len() + n > MOST_STATES {
+            break;
+        }
+        states.extend(&entry.states);
+        rests.insert(entry.from);
+    }
     (!rests.is_empty()).then_some((rests, states))
 }
 
@@ -200,12 +216,20 @@ mod tests {
         parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
         let automaton = Automaton { parts, ..Automaton::default() };
         let avoided = [false, false, false, false, true];
-        assert_eq!(round_trip(&automaton, &avoided), Some((BTreeSet::from([5]), BTreeSet::from([2, 3, 5]))));
+        assert_eq!(round_trip(&automaton, &avoided), Some((BTreeSet::from([0, 5]), BTreeSet::from([0, 1, 2, 3, 5]))));
+        // Or one leads there.
+        let mut parts = automaton.parts.clone();
+        parts.push(part(&[6, 2, 5]));
+        let leading = Automaton { parts, ..Automaton::default() };
+        assert_eq!(
+            round_trip(&leading, &avoided),
+            Some((BTreeSet::from([0, 5, 6]), BTreeSet::from([0, 1, 2, 3, 5, 6])))
+        );
         // Where 7 is found as often as that, messages may begin there, and go from one to the other.
         let mut parts = automaton.parts;
         parts.extend([part(&[7, 8, 7]), part(&[5, 6, 7])]);
         let automaton = Automaton { parts, ..Automaton::default() };
-        let both = (BTreeSet::from([5, 7]), BTreeSet::from([2, 3, 5, 6, 7, 8]));
+        let both = (BTreeSet::from([0, 5, 7]), BTreeSet::from([0, 1, 2, 3, 5, 6, 7, 8]));
         assert_eq!(round_trip(&automaton, &avoided), Some(both));
     }
 }

@@ -437,7 +437,7 @@ fn body(text: &mut String, op: &str, spec: &OperationSpec, function: Function) {
             let mut others = prototype(spec, function, op).replacen("uint32_t ", "", 1);
             others =
                 others.replacen(&format!("{op}_message("), &format!("HR_ELSEWHERE uint32_t {op}_message_others("), 1);
-            let _ = write!(text, "\n{others} {{\n{}}}\n", whole("headrace_message_whole"));
+            let _ = write!(text, "\n{others} {{\n{}}}\n", whole("hr_message_whole_other"));
             let given = listed.iter().map(|Parameter { name, port, .. }| match port.role.is_output() {
                 true => format!(", {name}, {name}_room, {name}_bytes"),
                 false => format!(", {name}, {name}_bytes"),

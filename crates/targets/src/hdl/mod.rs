@@ -3,17 +3,17 @@
 mod tokens;
 
 use crate::c::Options;
-use crate::project::{KnownAnswer, Recording};
+use crate::project::{Files, KnownAnswer, Recording, Told, on_all_processors};
 use headrace_hardware::lower;
 use headrace_ir::{Int, Network, Port};
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::framing::{Message as Strings, MessageWriter, Tokens};
 use headrace_program::names::snake_case;
-use headrace_rtl::{Bits, Design};
+use headrace_rtl::{Bits, Design, Module};
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
-pub(crate) use tokens::{Message, Stream, streams_of, token_files};
+pub(crate) use tokens::{Message, Stream, first_count, streams_of, token_files};
 
 /// The first line of files.
 pub(crate) fn head(options: &Options) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn head(options: &Options) -> String {
 /// # Errors
 ///
 /// What has no place in hardware, with where it stands.
-pub(crate) fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     lower(network, &headrace_hardware::Options { fifo_tokens: options.fifo_tokens, ..Default::default() })
 }
 
@@ -37,6 +37,8 @@ pub(crate) struct Part {
     pub(crate) top: String,
     /// Its modules, each after those that it has instances of.
     pub(crate) modules: Vec<String>,
+    /// The files of tokens that its bench reads.
+    pub(crate) tokens: Vec<String>,
     /// What it is, as a sentence.
     pub(crate) about: String,
 }
@@ -44,7 +46,19 @@ pub(crate) struct Part {
 impl Part {
     pub(crate) fn of(design: &Design, folder: &str, about: String) -> Part {
         let modules: Vec<String> = design.modules.iter().map(|module| module.name.clone()).collect();
-        Part { folder: folder.to_owned(), top: modules.last().cloned().unwrap_or_default(), modules, about }
+        Part {
+            folder: folder.to_owned(),
+            top: modules.last().cloned().unwrap_or_default(),
+            modules,
+            tokens: Vec::new(),
+            about,
+        }
+    }
+
+    /// The same with a bench, whose files these are.
+    pub(crate) fn with_bench(mut self, files: &Files) -> Part {
+        self.tokens = files.keys().filter(|path| path.ends_with(".hex")).cloned().collect();
+        self
     }
 
     /// What its targets in the Makefile and its core are called.
@@ -58,7 +72,89 @@ impl Part {
     }
 }
 
-/// The ports of designs and what a stream is, for a README. `core` is the ending of what describes a part to FuseSoC.
+/// How a language prints designs.
+pub(crate) struct Printer {
+    /// The modules of a design, below a folder.
+    pub(crate) modules: fn(&Design, &str, &str) -> Files,
+    /// A bench for a module with the files that it reads: what made it, its folder, what it tests, messages.
+    pub(crate) bench: fn(&Module, &str, &str, &str, &[Message]) -> Files,
+}
+
+impl Printer {
+    fn part(
+        &self,
+        design: &Design,
+        part: Part,
+        name: &str,
+        messages: &[Message],
+        head: &str,
+        files: &mut Files,
+    ) -> Part {
+        files.extend((self.modules)(design, head, &part.folder));
+        let bench =
+            design.modules.last().map_or_else(Files::new, |top| (self.bench)(top, head, &part.folder, name, messages));
+        let part = part.with_bench(&bench);
+        files.extend(bench);
+        part
+    }
+
+    /// Modules and bench of a network.
+    ///
+    /// # Errors
+    ///
+    /// What has no place in hardware, with where it stands.
+    pub(crate) fn network<'n>(
+        &self,
+        network: &'n Network,
+        recording: Option<&Recording>,
+        options: &Options,
+        files: &mut Files,
+    ) -> Result<Vec<(Part, &'n Network)>, Vec<Diagnostic>> {
+        let design = design(network, options)?;
+        let part = Part::of(&design, "", format!("The network `{}`.", network.name));
+        let name = part.name();
+        let part = self.part(&design, part, &name, &[recorded(network, recording)], &head(options), files);
+        Ok(vec![(part, network)])
+    }
+
+    /// Modules and bench of each operation, in a folder of its own.
+    ///
+    /// # Errors
+    ///
+    /// What has no place in hardware, with where it stands.
+    pub(crate) fn operations<'n>(
+        &self,
+        operations: &[(&OperationSpec, &'n Network)],
+        known: &[KnownAnswer],
+        options: &Options,
+        told: &Told<'_>,
+        files: &mut Files,
+    ) -> Result<Vec<(Part, &'n Network)>, Vec<Diagnostic>> {
+        let head = head(options);
+        let designs = on_all_processors(operations, |(spec, network)| {
+            told(spec, None);
+            design(network, options)
+        });
+        let (mut problems, mut parts) = (Vec::new(), Vec::new());
+        for (at, (design, (spec, network))) in designs.into_iter().zip(operations).enumerate() {
+            let design = match design {
+                Ok(design) => design,
+                Err(found) => {
+                    problems.extend(found);
+                    continue;
+                }
+            };
+            let own = known.iter().filter(|answer| answer.operation == at);
+            let messages: Vec<Message> = own.filter_map(|answer| message(spec, network, answer)).collect();
+            let about = format!("`{}`, the network `{}`.", spec.full_name(), network.name);
+            let part = Part::of(&design, &format!("{}/", spec.name), about);
+            parts.push((self.part(&design, part, &spec.name, &messages, &head, files), *network));
+        }
+        if problems.is_empty() { Ok(parts) } else { Err(problems) }
+    }
+}
+
+/// The ports of designs and what a stream is, for a README. `ending` is that of files of the language.
 pub(crate) fn ports_text(parts: &[(Part, &Network)], ending: &str) -> String {
     let mut text = String::new();
     for (part, network) in parts {
@@ -91,12 +187,15 @@ pub(crate) fn ports_text(parts: &[(Part, &Network)], ending: &str) -> String {
 
 /// A description for FuseSoC. `language` is the type of files there.
 pub(crate) fn core(part: &Part, head: &str, first: &[&str], ending: &str, language: &str, targets: &str) -> String {
+    // Benches look for their files where they are started.
+    let tokens = part.tokens.iter().map(|path| format!("      - {path}: {{file_type: user, copyto: {path}}}\n"));
+    let tokens: String = tokens.collect();
     let sources = first.iter().map(|file| (*file).to_owned()).chain(part.sources(ending));
     let rtl: String = sources.map(|file| format!("      - {file}\n")).collect();
     let Part { folder, top, about, .. } = part;
     format!(
         "CAPI=2:\n# {head}\nname: headrace:generated:{name}:0.1.0\ndescription: \"{about}\"\n\nfilesets:\n  rtl:\n    files:\n{rtl}    \
-         file_type: {language}\n  tb:\n    files:\n      - {folder}tb/{top}_tb.{ending}\n    file_type: {language}\n\n\
+         file_type: {language}\n  tb:\n    files:\n      - {folder}tb/{top}_tb.{ending}\n{tokens}    file_type: {language}\n\n\
          targets:\n  default: &default\n    filesets: [rtl]\n    toplevel: {top}\n{targets}",
         name = part.name().replace('-', "_"),
         about = about.replace('"', "'"),
@@ -111,7 +210,7 @@ fn values(bytes: &[u8], port: &Port) -> Vec<Bits> {
 }
 
 /// A recorded run; without one, a message that only begins.
-pub(crate) fn recorded(network: &Network, recording: Option<&Recording>) -> Message {
+fn recorded(network: &Network, recording: Option<&Recording>) -> Message {
     match recording {
         Some(Recording { inputs, outputs }) => Message {
             inputs: network.inputs.iter().zip(inputs).map(|(port, stream)| values(stream, port)).collect(),
@@ -132,7 +231,7 @@ pub(crate) fn holds(spec: &OperationSpec, network: &Network, answer: &KnownAnswe
 }
 
 /// The tokens of a known answer. None for messages that the framing does not take, and where nothing is compared.
-pub(crate) fn message(spec: &OperationSpec, network: &Network, answer: &KnownAnswer) -> Option<Message> {
+fn message(spec: &OperationSpec, network: &Network, answer: &KnownAnswer) -> Option<Message> {
     let mut strings = Strings::new();
     strings.words = u64::from(answer.words);
     answer.strings.iter().for_each(|(role, bytes)| strings.set(*role, bytes.clone()));

@@ -32,9 +32,14 @@ pub(crate) fn streams_of(module: &Module) -> (Vec<Stream>, Vec<Stream>) {
 /// More may come, in the counts of a message.
 const MORE: u64 = 1 << 31;
 
+/// What the counts begin with, so that a bench which does not find its files fails instead of comparing nothing.
+pub(crate) fn first_count(n_messages: usize) -> u64 {
+    0x5eed_0000 + n_messages as u64 % 0x1_0000
+}
+
 /// Files of tokens below `kat/` of a folder, a token a line in hexadecimal digits: `PORT_in.hex`, `PORT_out.hex`, and
 /// `counts.hex`, which says of each message how many tokens each input and each output has, with the highest bit where more may
-/// come. Gives the numbers of lines, by name.
+/// come, behind a line with [`first_count`]. Gives the numbers of lines, by name.
 pub(crate) fn token_files(
     module: &Module,
     folder: &str,
@@ -54,7 +59,7 @@ pub(crate) fn token_files(
         files.insert(format!("{folder}kat/{name}.hex"), text.into_bytes());
         lines.insert(name, tokens.len().max(1));
     };
-    let mut counts = Vec::new();
+    let mut counts = vec![Bits::new(32, first_count(messages.len()))];
     for message in messages {
         counts.extend(message.inputs.iter().map(|tokens| Bits::new(32, tokens.len() as u64)));
         let outputs = message.outputs.iter();

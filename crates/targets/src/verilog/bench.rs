@@ -5,7 +5,7 @@
 //! the messages of which all that must come out came out, and nothing else.
 
 use super::expression::range;
-use crate::hdl::{Message, Stream, streams_of, token_files};
+use crate::hdl::{Message, Stream, first_count, streams_of, token_files};
 use headrace_rtl::Module;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,7 +44,8 @@ pub(super) fn bench(
         }
         let _ = write!(
             start,
-            "{name}_at = {name}_end;\n        {name}_end = {name}_end + counts[message * {columns} + {at}];\n        "
+            "{name}_at = {name}_end;\n        {name}_end = {name}_end + counts[message * {columns} + {}];\n        ",
+            at + 1
         );
         let _ = write!(
             step,
@@ -67,7 +68,7 @@ pub(super) fn bench(
         for (port, signal) in [("data_o", "data"), ("valid_o", "valid"), ("ready_i", "ready")] {
             connected.push(format!(".{name}_{port}({name}_{signal})"));
         }
-        let column = inputs.len() + at;
+        let column = inputs.len() + at + 1;
         let _ = write!(
             start,
             "{name}_at = {name}_end;\n        {name}_end = {name}_end + {{1'b0, counts[message * {columns} + {column}][30:0]}};\n        \
@@ -100,7 +101,9 @@ pub(super) fn bench(
          // Whether a port moves: a xorshift generator.\n  task draw;\n    begin\n      random = random ^ (random << 13);\n      \
          random = random ^ (random >> 17);\n      random = random ^ (random << 5);\n      go = random[15:0] % 100 >= stall;\n    \
          end\n  endtask\n\n  always @(posedge clk) begin : step\n    cycles = cycles + 1;\n    case (phase)\n      // A reset before each message.\n      \
-         0: if (message >= MESSAGES) begin\n        \
+         0: if (counts[0] !== 32'd{first}) begin\n        \
+         $display(\"the files in {folder}kat are not found from here: operation {operation}: 0 passed, %0d failed\", MESSAGES);\n        \
+         $finish;\n      end else if (message >= MESSAGES) begin\n        \
          $display(\"operation {operation}: %0d passed, %0d failed\", passed, failed);\n        $finish;\n      end else begin\n        rst_n <= 0;\n{zero_valid}{zero_ready}        cycles = 0;\n        phase = 1;\n      end\n      1: if (cycles == 3) begin\n        \
          rst_n <= 1;\n        idle = 0;\n        cycles = 0;\n        wrong = 0;\n        {start}phase = 2;\n      end\n      default: begin\n        idle = idle + 1;\n\
          {step}        // At rest: all came, and nothing comes any more; or nothing comes for too long.\n        \
@@ -109,7 +112,8 @@ pub(super) fn bench(
          if (wrong) failed = failed + 1; else passed = passed + 1;\n          \
          if (!wrong) $display(\"message %0d: %0d cycles\", message, cycles - idle);\n          message = message + 1;\n          phase = 0;\n        end\n      end\n    endcase\n  end\nendmodule\n",
         n = messages.len(),
-        last = (messages.len() * columns).max(1) - 1,
+        last = messages.len() * columns,
+        first = first_count(messages.len()),
         ports = connected.join(",\n    "),
         done = done.join(" && "),
     );

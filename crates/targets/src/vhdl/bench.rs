@@ -3,7 +3,7 @@
 //! The generics `SEED` and `STALL` choose when tokens wait: in how many of a hundred cycles a port does not move.
 
 use super::names::plain;
-use crate::hdl::{Message, Stream, streams_of, token_files};
+use crate::hdl::{Message, Stream, first_count, streams_of, token_files};
 use headrace_rtl::Module;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -106,7 +106,7 @@ pub(super) fn bench(
          STALL : natural := 30\n  );\nend entity {tb};\n\narchitecture bench of {tb} is\n  signal clk : std_logic := '0';\n  \
          signal rst_n : std_logic := '0';\n{signals}begin\n  clk <= not clk after 5 ns;\n\n  dut : entity work.{entity}\n    port map (\n      \
          {mapped}\n    );\n\n  main : process\n    file counts_file : text open read_mode is \"{folder}kat/counts.hex\";\n    variable row : line;\n    \
-         variable random : unsigned(31 downto 0);\n    variable go : boolean;\n    variable more : boolean;\n    variable wrong : boolean;\n    \
+         variable random : unsigned(31 downto 0);\n    variable go : boolean;\n    variable more : boolean;\n    variable wrong : boolean;\n    variable first : std_logic_vector(31 downto 0);\n    \
          variable idle : natural;\n    variable passed : natural := 0;\n    variable failed : natural := 0;\n{locals}\n    \
          -- Whether a port moves: a xorshift generator.\n    procedure draw(variable moves : out boolean) is\n    begin\n      \
          random := random xor shift_left(random, 13);\n      random := random xor shift_right(random, 17);\n      \
@@ -114,7 +114,8 @@ pub(super) fn bench(
          -- How many tokens a port has, and whether more may come.\n    procedure next_count(variable n : out natural; variable others_come : out boolean) is\n      \
          variable word : std_logic_vector(31 downto 0);\n    begin\n      readline(counts_file, row);\n      hread(row, word);\n      \
          n := to_integer(unsigned(word(30 downto 0)));\n      others_come := word(31) = '1';\n    end procedure;\n  begin\n    \
-         random := to_unsigned(SEED, 32) xor x\"9e3779b9\";\n    for message in 0 to {n} - 1 loop\n      rst_n <= '0';\n{reset}      \
+         random := to_unsigned(SEED, 32) xor x\"9e3779b9\";\n    readline(counts_file, row);\n    hread(row, first);\n    \
+         assert first = x\"{first:08x}\" report \"counts.hex is of another bench\" severity failure;\n    for message in 0 to {n} - 1 loop\n      rst_n <= '0';\n{reset}      \
          for cycle in 1 to 3 loop\n        wait until rising_edge(clk);\n      end loop;\n      rst_n <= '1';\n      wrong := false;\n      idle := 0;\n{begin}      \
          loop\n        wait until rising_edge(clk);\n        idle := idle + 1;\n{step}        \
          exit when wrong or idle > 1000000 or (idle > 1000 and {done});\n      end loop;\n{skip}      if wrong then\n        \
@@ -125,6 +126,7 @@ pub(super) fn bench(
         entity = plain(name),
         mapped = mapped.join(",\n      "),
         n = messages.len(),
+        first = first_count(messages.len()),
     );
     files.insert(format!("{folder}tb/{name}_tb.vhd"), text.into_bytes());
     files

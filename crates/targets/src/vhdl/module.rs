@@ -66,16 +66,67 @@ fn ports(printer: &Printer<'_>, has_state: bool, out: &mut String) {
     }
 }
 
+/// Signals that nothing outside the process that gives them their value reads: variables are enough for them.
+fn inner_only(module: &Module) -> HashSet<SignalId> {
+    let mut read: Vec<SignalId> = module.ports().map(|(id, _)| id).collect();
+    for signal in &module.signals {
+        if let SignalKind::Register { next, .. } = signal.kind {
+            read.push(next);
+        }
+    }
+    for assign in &module.assigns {
+        assign.value.signals(&mut |id| read.push(id));
+    }
+    for memory in &module.memories {
+        read.extend(memory.reads.iter().map(|read| read.address));
+        read.extend(memory.writes.iter().flat_map(|write| [write.enable, write.address, write.data]));
+    }
+    read.extend(module.instances.iter().flat_map(|instance| &instance.connections).map(|one| one.signal));
+    let mut inner = HashSet::new();
+    for (at, process) in module.processes.iter().enumerate() {
+        let mut own = BTreeSet::new();
+        driven(&process.body, &mut own);
+        for (_, other) in module.processes.iter().enumerate().filter(|(other, _)| *other != at) {
+            reads(&other.body, &mut read);
+        }
+        inner.extend(own);
+    }
+    read.iter().for_each(|id| {
+        inner.remove(id);
+    });
+    inner
+}
+
+/// All signals that a block assigns.
+fn driven(block: &[Stmt], all: &mut BTreeSet<SignalId>) {
+    for statement in block {
+        if let Stmt::Assign(target, _) = statement {
+            all.insert(target.signal);
+        }
+        statement.blocks().into_iter().for_each(|block| driven(block, all));
+    }
+}
+
+/// All signals that a block reads.
+fn reads(block: &[Stmt], all: &mut Vec<SignalId>) {
+    for statement in block {
+        statement.exprs().into_iter().for_each(|value| value.signals(&mut |id| all.push(id)));
+        statement.blocks().into_iter().for_each(|block| reads(block, all));
+    }
+}
+
 fn declarations(printer: &Printer<'_>, out: &mut String) {
     let module = printer.module;
+    let inner = inner_only(module);
     for signal in &module.signals {
         for (value, name) in &signal.names {
             let name = printer.names.spelled(name);
             let _ = writeln!(out, "  constant {name} : {} := {};", inner_type(signal.width), choice(value));
         }
     }
-    for signal in &module.signals {
-        if matches!(signal.kind, SignalKind::Input | SignalKind::Output) {
+    for (at, signal) in module.signals.iter().enumerate() {
+        let is_port = matches!(signal.kind, SignalKind::Input | SignalKind::Output);
+        if is_port || inner.contains(&SignalId(at as u32)) {
             continue;
         }
         let zero = if signal.width == 1 { "'0'" } else { "(others => '0')" };
@@ -157,14 +208,6 @@ fn instantiated(printer: &Printer<'_>, design: &Design, instance: &headrace_rtl:
 
 /// A process of logic: its signals are variables inside, since what comes later sees what was assigned before.
 fn logic(printer: &mut Printer<'_>, process: &headrace_rtl::Process, out: &mut String) {
-    fn driven(block: &[Stmt], all: &mut BTreeSet<SignalId>) {
-        for statement in block {
-            if let Stmt::Assign(target, _) = statement {
-                all.insert(target.signal);
-            }
-            statement.blocks().into_iter().for_each(|block| driven(block, all));
-        }
-    }
     let mut own = BTreeSet::new();
     driven(&process.body, &mut own);
     printer.variables = own.iter().copied().collect();
@@ -174,7 +217,8 @@ fn logic(printer: &mut Printer<'_>, process: &headrace_rtl::Process, out: &mut S
     }
     out.push_str("  begin\n");
     block(printer, &process.body, 2, out);
-    for &id in &own {
+    let inner = inner_only(printer.module);
+    for &id in own.iter().filter(|id| !inner.contains(id)) {
         let value = outward(printer, id, printer.name(id));
         let _ = writeln!(out, "    {} <= {value};", printer.names.spelled(&printer.module.signal(id).name));
     }

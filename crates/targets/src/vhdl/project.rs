@@ -4,12 +4,14 @@ use super::bench::bench;
 use super::names::plain;
 use super::{PACKAGE, modules};
 use crate::c::Options;
-use crate::hdl::{Message, Part, core, design, head, message, ports_text, recorded};
-use crate::project::{Files, KnownAnswer, Recording, Told, on_all_processors};
+use crate::hdl::{Part, Printer, core, head, ports_text};
+use crate::project::{Files, KnownAnswer, Recording, Told};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
+
+const PRINTER: Printer = Printer { modules, bench };
 
 /// Where the package of functions lies.
 const PACKAGE_PATH: &str = "rtl/headrace_pkg.vhd";
@@ -77,15 +79,10 @@ pub fn of_network(
     recording: Option<&Recording>,
     options: &Options,
 ) -> Result<Files, Vec<Diagnostic>> {
-    let head = head(options);
-    let design = design(network, options)?;
-    let mut files = modules(&design, &head, "");
-    let part = Part::of(&design, "", format!("The network `{}`.", network.name));
-    if let Some(top) = design.modules.last() {
-        files.extend(bench(top, &head, "", &part.name(), &[recorded(network, recording)]));
-    }
-    let title = part.top.clone();
-    files_of(vec![(part, network)], &title, options, &mut files);
+    let mut files = Files::new();
+    let parts = PRINTER.network(network, recording, options, &mut files)?;
+    let title = parts.first().map_or(String::new(), |(part, _)| part.top.clone());
+    files_of(parts, &title, options, &mut files);
     Ok(files)
 }
 
@@ -102,33 +99,8 @@ pub fn of_operations(
     options: &Options,
     told: &Told<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
-    let head = head(options);
-    let designs = on_all_processors(operations, |(spec, network)| {
-        told(spec, None);
-        design(network, options)
-    });
-    let (mut files, mut problems, mut parts) = (Files::new(), Vec::new(), Vec::new());
-    for (at, (design, (spec, network))) in designs.into_iter().zip(operations).enumerate() {
-        let design = match design {
-            Ok(design) => design,
-            Err(found) => {
-                problems.extend(found);
-                continue;
-            }
-        };
-        let folder = format!("{}/", spec.name);
-        files.extend(modules(&design, &head, &folder));
-        let own = known.iter().filter(|answer| answer.operation == at);
-        let messages: Vec<Message> = own.filter_map(|answer| message(spec, network, answer)).collect();
-        if let Some(top) = design.modules.last() {
-            files.extend(bench(top, &head, &folder, &spec.name, &messages));
-        }
-        let about = format!("`{}`, the network `{}`.", spec.full_name(), network.name);
-        parts.push((Part::of(&design, &folder, about), *network));
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
+    let mut files = Files::new();
+    let parts = PRINTER.operations(operations, known, options, told, &mut files)?;
     files_of(parts, &format!("{title} ({name})"), options, &mut files);
     Ok(files)
 }

@@ -23,7 +23,7 @@ CARGO = os.environ.get("CARGO", "cargo")
 TURNS = """
 rust_crates java_projects device_projects
 cpp_projects llvm_modules openssl_provider
-whole printed_llvm printed_hdl
+long_inputs printed_llvm printed_hdl
 examples npm_packages freestanding
 kernel_blocks bench_targets names
 hdl_projects

@@ -354,7 +354,7 @@ fn what_messages_touch_lies_together_and_ways_of_loops_stand_apart() {
     assert!(heads.len() > 2 && heads.iter().all(|head| head.contains("HR_APART ")), "{heads:?}");
     // Who writes strings of a known length needs no call for them.
     assert!(
-        code.contains("static inline size_t x_keep_IV(") && code.contains("if (n_tokens > 16 || s->in_IV_there != 0)")
+        code.contains("static inline size_t x_keep_IV(") && code.contains("if (n_tokens > 32 || s->in_IV_there != 0)")
     );
 }
 

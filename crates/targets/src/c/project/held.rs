@@ -10,7 +10,7 @@ use headrace_ir::Network;
 use headrace_library::catalog::{Framing, OperationSpec};
 
 /// Flags, sizes of chunks and counts that wait at a port.
-const WORDS: u64 = 4;
+const WORDS: u64 = 16;
 
 /// Bytes of a string of any length.
 const PART: u64 = 64;
@@ -30,7 +30,8 @@ pub(super) fn held(spec: &OperationSpec, network: &Network) -> Option<Held> {
         let most = string.lengths.iter().map(|lengths| lengths.max).max().unwrap_or(0);
         let bounded = (most <= WHOLE).then_some(most);
         if !role.is_output() {
-            held.inputs[string.port] = bounded.unwrap_or(PART);
+            // An empty message may leave a string that nobody has read when that of the next one comes.
+            held.inputs[string.port] = bounded.map_or(PART, |most| 2 * most);
         } else if let Some(bytes) = bounded {
             held.outputs[string.port] = bytes;
         } else {

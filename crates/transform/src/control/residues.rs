@@ -67,7 +67,14 @@ impl Candidate {
 
     /// Whether nobody sees more of the object; `None` where somebody does.
     fn is_only_a_residue(&self, automaton: &Automaton) -> Option<()> {
-        let most = self.most(automaton)?;
+        let Residue { limb_bits, bits, .. } = self.residue;
+        let most = largest(automaton, self.object)?;
+        // Where the limbs of any number fit; and what readers are tried with are all factors that there are.
+        let fits = |(at, most): (usize, &u128)| *most >= mask((bits - at as u32 * limb_bits).min(limb_bits));
+        let factors = largest(automaton, self.factor)?;
+        if !most.iter().enumerate().all(fits) || factors.iter().any(|&factor| factor > mask(limb_bits)) {
+            return None;
+        }
         let mut tried = Tried { candidate: self, most: &most, done: FxHashSet::default() };
         let dependence = Dependence::of(&automaton.graph, self);
         for state in &automaton.states {
@@ -77,42 +84,6 @@ impl Candidate {
             }
         }
         Some(())
-    }
-
-    /// The largest value that each element of the object can have.
-    fn most(&self, automaton: &Automaton) -> Option<Vec<u128>> {
-        let at = self.object.0 as usize;
-        let length = automaton.objects.get(at)?.length;
-        let mut most: Vec<u128> = automaton.initial.get(at).cloned().unwrap_or_default();
-        most.resize(length, 0);
-        let mut is_plain = true;
-        let mut store = |graph: &Graph, effect: &Effect| match effect {
-            Effect::Store { object, index, value } if *object == self.object => {
-                let element = graph.constant(*index).and_then(|index| most.get_mut(index as usize));
-                match element {
-                    Some(element) => *element = (*element).max(graph.bounds(*value).1),
-                    None => is_plain = false,
-                }
-            }
-            Effect::Load { object, .. } if *object == self.object => is_plain = false,
-            _ => {}
-        };
-        for state in &automaton.states {
-            state.step.effects(&mut |effects| Effect::walk(effects, &mut |effect| store(&automaton.graph, effect)));
-        }
-        let loops = automaton.states.iter().flat_map(|state| &state.loops);
-        for one in loops.clone().flat_map(|counted| &counted.body.carried) {
-            is_plain &= one.object != self.object || one.index < length;
-        }
-        for body in loops.map(|counted| &counted.body) {
-            for one in body.carried.iter().filter(|one| one.object == self.object && one.index < length) {
-                most[one.index] = most[one.index].max(body.graph.bounds(one.next).1);
-            }
-        }
-        // Where the limbs of any number fit.
-        let Residue { limb_bits, bits, .. } = self.residue;
-        let fits = |(at, most): (usize, &u128)| *most >= mask((bits - at as u32 * limb_bits).min(limb_bits));
-        (is_plain && most.iter().enumerate().all(fits)).then_some(most)
     }
 
     /// Two states of one residue within bounds.
@@ -145,6 +116,36 @@ impl Candidate {
         };
         [take(), take()]
     }
+}
+
+/// The largest value that each element of an object can have; `None` where it is read or written at places that are not known.
+fn largest(automaton: &Automaton, id: ObjectId) -> Option<Vec<u128>> {
+    let at = id.0 as usize;
+    let length = automaton.objects.get(at)?.length;
+    let mut most: Vec<u128> = automaton.initial.get(at).cloned().unwrap_or_default();
+    most.resize(length, 0);
+    let mut is_plain = true;
+    let mut store = |graph: &Graph, effect: &Effect| match effect {
+        Effect::Store { object, index, value } if *object == id => {
+            let element = graph.constant(*index).and_then(|index| most.get_mut(index as usize));
+            match element {
+                Some(element) => *element = (*element).max(graph.bounds(*value).1),
+                None => is_plain = false,
+            }
+        }
+        Effect::Load { object, .. } if *object == id => is_plain = false,
+        _ => {}
+    };
+    for state in &automaton.states {
+        state.step.effects(&mut |effects| Effect::walk(effects, &mut |effect| store(&automaton.graph, effect)));
+    }
+    for body in automaton.states.iter().flat_map(|state| &state.loops).map(|counted| &counted.body) {
+        for one in body.carried.iter().filter(|one| one.object == id) {
+            let element = most.get_mut(one.index)?;
+            *element = (*element).max(body.graph.bounds(one.next).1);
+        }
+    }
+    is_plain.then_some(most)
 }
 
 /// The limbs of a number; what is beyond the last one stands in it, too.

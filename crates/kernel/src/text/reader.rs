@@ -148,7 +148,7 @@ impl Reader {
         found
     }
 
-    fn expect(&mut self, word: &str) -> Read<()> {
+    fn keyword(&mut self, word: &str) -> Read<()> {
         if self.takes(word) { Ok(()) } else { Err(self.wrong(&format!("`{word}`"))) }
     }
 
@@ -262,7 +262,7 @@ impl Reader {
 
     fn automaton(&mut self) -> Read<Automaton> {
         let mut automaton = Automaton::default();
-        self.expect("automaton")?;
+        self.keyword("automaton")?;
         self.open()?;
         while self.takes("object") {
             self.one_object(&mut automaton)?;
@@ -283,7 +283,7 @@ impl Reader {
                     let n_parts = self.number()?;
                     let is_whole = self.takes("whole");
                     if !is_whole {
-                        self.expect("part")?;
+                        self.keyword("part")?;
                     }
                     let states = BTreeSet::from_iter(self.numbers()?);
                     automaton.paths.push(Path { n_parts, is_whole, states });
@@ -309,7 +309,7 @@ impl Reader {
             return Err(self.wrong(&format!("o{}", automaton.objects.len())));
         }
         let (name, width) = (self.string()?, self.width()?);
-        self.expect("x")?;
+        self.keyword("x")?;
         let length: usize = self.number()?;
         if length > LONGEST {
             self.at -= 1;
@@ -317,7 +317,7 @@ impl Reader {
         }
         let persistent = self.takes("persistent");
         if !persistent {
-            self.expect("local")?;
+            self.keyword("local")?;
         }
         let holds = match self.word("`variable`, `fifo` or `list`")?.as_str() {
             "variable" => Holds::Variable(InstanceId(self.number()?), VariableId(self.number()?)),
@@ -349,7 +349,7 @@ impl Reader {
 
     fn values(&mut self) -> Read<Values> {
         let mut values = Values { graph: Graph::new(), names: Vec::new() };
-        self.expect("values")?;
+        self.keyword("values")?;
         self.open()?;
         while self.takes("table") {
             let number: u32 = self.behind('t', "a table")?;
@@ -369,7 +369,7 @@ impl Reader {
                 return Err(self.wrong(&format!("v{} and its bits, as in v{0}:8", values.names.len())));
             };
             debug_assert_eq!(number, values.names.len());
-            self.expect("=")?;
+            self.keyword("=")?;
             let op = self.operation(&values)?;
             let id = values.graph.add(op, width);
             values.names.push(id);
@@ -443,9 +443,9 @@ impl Reader {
     fn state(&mut self, values: &Values, objects: &[Object]) -> Read<ControlState> {
         let description = self.string()?;
         self.open()?;
-        self.expect("fsm")?;
+        self.keyword("fsm")?;
         let fsm = self.numbers()?.into_iter().map(StateId).collect();
-        self.expect("fills")?;
+        self.keyword("fills")?;
         let fills = self.numbers()?;
         let mut known = Vec::new();
         while self.takes("known") {
@@ -466,14 +466,14 @@ impl Reader {
                 let before = self.effects(values)?;
                 let condition = self.value(values)?;
                 let then = Box::new(self.in_block(values)?);
-                self.expect("else")?;
+                self.keyword("else")?;
                 Step::Branch { before, condition, then, otherwise: Box::new(self.in_block(values)?) }
             }
             "wait" => {
                 let mut awaited = Vec::new();
                 self.open()?;
                 while !self.closes() {
-                    self.expect("input")?;
+                    self.keyword("input")?;
                     let (port, tokens) = (self.number()?, self.number()?);
                     awaited.push(Awaited { port, tokens, step: self.in_block(values)? });
                 }
@@ -481,7 +481,7 @@ impl Reader {
             }
             "go" => {
                 let effects = self.effects(values)?;
-                self.expect("consumes")?;
+                self.keyword("consumes")?;
                 let consumes = self.until("produces")?;
                 let produces = self.until("to")?;
                 Step::Go { kernel: Kernel { effects, consumes, produces }, target: self.number()? }
@@ -537,7 +537,7 @@ impl Reader {
                 "if" => {
                     let condition = self.value(values)?;
                     let then = self.effects(values)?;
-                    self.expect("else")?;
+                    self.keyword("else")?;
                     Effect::If { condition, then, otherwise: self.effects(values)? }
                 }
                 _ => {
@@ -566,9 +566,9 @@ impl Reader {
         let kernels = self.number()?;
         self.open()?;
         let values = self.values()?;
-        self.expect("consumes")?;
+        self.keyword("consumes")?;
         let consumes = self.widths()?;
-        self.expect("produces")?;
+        self.keyword("produces")?;
         let produces = self.widths()?;
         let (mut outputs, mut carried, mut counters) = (Vec::new(), Vec::new(), Vec::new());
         while self.takes("output") {
@@ -629,7 +629,7 @@ impl Reader {
         let last = match self.takes("last") {
             true => {
                 let (passes, once) = self.often()?;
-                self.expect("to")?;
+                self.keyword("to")?;
                 let target = self.number()?;
                 Some(LastPass { way: self.path(&values, passes, once)?, target })
             }
@@ -643,7 +643,7 @@ impl Reader {
         let passes = self.number()?;
         let once = self.takes("once");
         if !once {
-            self.expect("often")?;
+            self.keyword("often")?;
         }
         Ok((passes, once))
     }

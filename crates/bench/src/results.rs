@@ -83,6 +83,15 @@ pub enum Status {
 }
 
 impl Status {
+    /// How far a ratio came, above 1 when ours is ahead.
+    pub fn of_ratio(ratio: f64, must: f64, goal: f64) -> Status {
+        match ratio {
+            ratio if ratio >= goal => Status::Goal,
+            ratio if ratio >= must => Status::Must,
+            _ => Status::Missed,
+        }
+    }
+
     /// The word for tables.
     pub fn word(self) -> &'static str {
         match self {

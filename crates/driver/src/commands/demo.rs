@@ -221,9 +221,8 @@ struct Peer {
 }
 
 fn openssl(plain: &Path, out: &Path) -> Outcome<Peer> {
-    let version = headrace_bench::machine::version_of("openssl")
+    let version = super::bench::processes::openssl()
         .ok_or_else(|| Failure::missing("openssl is missing: apt-get install openssl"))?;
-    let version = version.split(" (Library").next().unwrap_or_default().to_owned();
     let mut command = Command::new("openssl");
     command.args(["enc", PEER_CIPHER, "-e", "-K", KEY, "-iv", COUNTER, "-in"]).arg(plain).arg("-out").arg(out);
     let mut best = f64::INFINITY;

@@ -1,18 +1,18 @@
 //! The command end to end: whole processes from file to file, beside `openssl`.
 //!
-//! A row is `headrace use` on a file of some size, warm cache: what it takes from its start to its end, with what it reads and
-//! writes. Both commands take turns on one file; the median of the pairs' ratios counts.
+//! A row is `headrace use` on a file of some size, with what `make install` compiles ahead: from its start to its end, with what
+//! it reads and writes. The outputs are compared.
 
 use super::Measured;
+use super::processes::{Job, openssl, take_turns};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::{Failure, Outcome};
-use crate::output::{TemporaryFolder, write_file};
-use headrace_bench::contest::{Times, noise};
-use headrace_bench::cycles;
-use headrace_bench::machine::version_of;
-use headrace_bench::measure::speed_ratio;
-use headrace_bench::results::{Machine, Row, Status, Subject, Verdict};
+use crate::output::TemporaryFolder;
+use headrace_bench::contest::noise;
+use headrace_bench::results::{Machine, Subject};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -23,7 +23,7 @@ const KEY: &str = "hex:2b7e151628aed2a6abf7158809cf4f3c";
 const COUNTER: &str = "hex:f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 /// An operation, and the words of both commands; `IN` and `OUT` are the files.
-struct Job {
+struct Words {
     primitive: &'static str,
     operation: &'static str,
     ours: &'static [&'static str],
@@ -32,15 +32,15 @@ struct Job {
     wanted: (f64, f64),
 }
 
-const JOBS: &[Job] = &[
-    Job {
+const OPERATIONS: &[Words] = &[
+    Words {
         primitive: "aes128",
         operation: "ctr",
         ours: &["use", "aes128", "ctr", "--key", KEY, "--iv", COUNTER, "--in", "IN", "--out", "OUT"],
         theirs: &["enc", "-aes-128-ctr", "-K", KEY, "-iv", COUNTER, "-in", "IN", "-out", "OUT"],
         wanted: (1.0, 2.0),
     },
-    Job {
+    Words {
         primitive: "sha256",
         operation: "hash",
         ours: &["use", "sha256", "hash", "--in", "IN", "--out", "OUT"],
@@ -61,129 +61,125 @@ const WANTED_OF_SMALL: (f64, f64) = (1.0 / 1.5, 1.0);
 /// Bytes of noise that a file repeats.
 const BLOCK: usize = 1 << 20;
 
-/// Measures every job on every size.
+/// Measures every operation on every size.
 pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Outcome<Measured> {
-    if !context.is_plain() {
-        return Err(Failure::usage(
-            "what is measured is the command with its own library: without -L and --orcc-widths",
-        ));
-    }
     let mut measured = Measured::default();
-    let Some(version) = version_of("openssl") else {
-        return Err(Failure::missing("openssl is missing: apt-get install openssl"));
+    let other = openssl();
+    let job = |words: &Words, bytes: u64| Job {
+        row: "The command, file to file, whole process",
+        subject: Subject {
+            primitive: words.primitive.into(),
+            operation: words.operation.into(),
+            variant: "the command, file to file".into(),
+            implementation: "headrace".into(),
+            engine: "native".into(),
+            bytes,
+            verified: Some("equal outputs".into()),
+        },
+        other: other.clone().unwrap_or_else(|| "openssl".into()),
+        wanted: if bytes <= SMALL { WANTED_OF_SMALL } else { words.wanted },
     };
-    let version = version.split(" (Library").next().unwrap_or_default().to_owned();
-    measured.versions.insert("openssl".into(), version.clone());
+    let hindrance = match &other {
+        None => Some("openssl is missing: apt-get install openssl"),
+        Some(_) if !context.is_plain() => {
+            Some("it is about the command with its own library: without -L and --orcc-widths")
+        }
+        Some(_) => None,
+    };
+    if let Some(why) = hindrance {
+        let all = SIZES.iter().flat_map(|(bytes, _)| OPERATIONS.iter().map(|words| job(words, *bytes)));
+        measured.verdicts.extend(all.map(|job| job.not_measured(why)));
+        return Ok(measured);
+    }
     let own = std::env::current_exe().map_err(|error| Failure::io("this command", &error))?;
-    // As `make install` leaves it: what is common is compiled.
     context.terminal.status("compiling");
-    let mut prepare = Command::new(&own);
-    prepare.arg("prepare").args(JOBS.iter().map(|job| format!("{}-{}", job.primitive, job.operation)));
-    Process(prepare).run()?;
+    let names: Vec<String> =
+        OPERATIONS.iter().map(|words| format!("{}-{}", words.primitive, words.operation)).collect();
+    run(Command::new(&own).arg("prepare").args(names))?;
     let folder = TemporaryFolder::new()?;
     let [input, ours, theirs] = ["in", "ours", "theirs"].map(|name| folder.path().join(name));
-    let block = noise(BLOCK, 5);
     for &(bytes, most_pairs) in SIZES {
         context.terminal.status(&format!("writing {} MiB", bytes >> 20));
-        write_file(&input, &block.repeat((bytes / BLOCK as u64) as usize))?;
-        for job in JOBS {
-            context.terminal.status(&format!("measuring {} {} over {} MiB", job.primitive, job.operation, bytes >> 20));
-            let [mut ours_of, mut theirs_of] = [
-                Process::of(&own, job.ours, &input, &ours),
-                Process::of(Path::new("openssl"), job.theirs, &input, &theirs),
-            ];
-            // What is compiled is kept, and files are in memory.
-            for process in [&mut ours_of, &mut theirs_of] {
-                process.run()?;
+        write_noise(&input, bytes)?;
+        for words in OPERATIONS {
+            let job = job(words, bytes);
+            context.terminal.status(&format!(
+                "measuring {} {} over {} MiB",
+                words.primitive,
+                words.operation,
+                bytes >> 20
+            ));
+            let mut one = command(&own, words.ours, &input, &ours);
+            let mut other = command(Path::new("openssl"), words.theirs, &input, &theirs);
+            // Files are in memory, as far as there is some.
+            run(&mut one)?;
+            run(&mut other)?;
+            if !are_equal(&ours, &theirs)? {
+                return Err(Failure::wrong(format!("{} {}: outputs differ", words.primitive, words.operation)));
             }
-            let read = |path: &Path| std::fs::read(path).map_err(|error| Failure::io(path.display(), &error));
-            let (one, other) = (read(&ours)?, read(&theirs)?);
-            if one != other {
-                return Err(Failure::wrong(format!("{} {}: outputs differ", job.primitive, job.operation)));
-            }
-            drop((one, other));
-            let [mut our_times, mut their_times] = [Times::default(), Times::default()];
-            let hertz = cycles::hertz();
-            for _ in 0..arguments.pairs.clamp(1, most_pairs) {
-                for (process, times) in [(&mut ours_of, &mut our_times), (&mut theirs_of, &mut their_times)] {
-                    let seconds = process.run()?;
-                    times.seconds.push(seconds);
-                    times.cycles.push(seconds * hertz);
-                }
-            }
-            let subject = |implementation: &str| Subject {
-                primitive: job.primitive.into(),
-                operation: job.operation.into(),
-                variant: "the command, file to file".into(),
-                implementation: implementation.into(),
-                engine: "native".into(),
-                bytes,
-                verified: Some("equal outputs".into()),
-            };
-            measured.rows.push(Row::of_times(subject("headrace"), &our_times, 1));
-            measured.rows.push(Row::of_times(subject(&version), &their_times, 1));
-            let wanted = if bytes <= SMALL { WANTED_OF_SMALL } else { job.wanted };
-            measured.verdicts.push(verdict(job, bytes, wanted, &version, &our_times, &their_times));
+            let turns = take_turns(arguments.pairs.clamp(1, most_pairs), |is_ours| {
+                run(if is_ours { &mut one } else { &mut other })
+            })?;
+            measured.rows.extend(job.rows(&turns));
+            measured.verdicts.push(job.verdict(&turns));
         }
     }
     Ok(measured)
 }
 
-/// A command that is run again and again.
-struct Process(Command);
-
-impl Process {
-    fn of(program: &Path, words: &[&str], input: &Path, output: &Path) -> Process {
-        let mut command = Command::new(program);
-        for word in words {
-            match *word {
-                "IN" => command.arg(input),
-                "OUT" => command.arg(output),
-                word if words[0] != "use" => command.arg(word.trim_start_matches("hex:")),
-                word => command.arg(word),
-            };
-        }
-        Process(command)
+/// A command with its words.
+fn command(program: &Path, words: &[&str], input: &Path, output: &Path) -> Command {
+    let mut command = Command::new(program);
+    let takes_digits = program == Path::new("openssl");
+    for word in words {
+        match *word {
+            "IN" => command.arg(input),
+            "OUT" => command.arg(output),
+            word if takes_digits => command.arg(word.trim_start_matches("hex:")),
+            word => command.arg(word),
+        };
     }
+    command
+}
 
-    /// Seconds on the wall.
-    fn run(&mut self) -> Outcome<f64> {
-        let began = Instant::now();
-        let ran = self.0.output().map_err(|error| Failure::io(self.0.get_program().display(), &error))?;
-        let seconds = began.elapsed().as_secs_f64();
-        if ran.status.success() {
-            return Ok(seconds);
-        }
-        let name = self.0.get_program().display().to_string();
-        Err(Failure::wrong(format!("{name}: {}", String::from_utf8_lossy(&ran.stderr).trim_end())))
+/// Runs a command that must end well; gives seconds on the wall.
+pub(super) fn run(command: &mut Command) -> Outcome<f64> {
+    let name = command.get_program().display().to_string();
+    let began = Instant::now();
+    let ran = command.output().map_err(|error| Failure::io(&name, &error))?;
+    let seconds = began.elapsed().as_secs_f64();
+    match ran.status.success() {
+        true => Ok(seconds),
+        false => Err(Failure::wrong(format!("{name}: {}", String::from_utf8_lossy(&ran.stderr).trim_end()))),
     }
 }
 
-fn verdict(job: &Job, bytes: u64, wanted: (f64, f64), other: &str, ours: &Times, theirs: &Times) -> Verdict {
-    let per_byte = |times: &Times| headrace_bench::measure::median(&times.cycles) / bytes as f64;
-    let ratio = speed_ratio(&ours.seconds, &theirs.seconds);
-    let (must, goal) = wanted;
-    let milliseconds = |times: &Times| headrace_bench::measure::median(&times.seconds) * 1e3;
-    Verdict {
-        row: "The command, file to file, whole process".into(),
-        primitive: job.primitive.into(),
-        operation: job.operation.into(),
-        variant: "headrace use".into(),
-        bytes,
-        streams: 1,
-        pieces: 0,
-        ours: Some(per_byte(ours)),
-        other: other.into(),
-        others: Some(per_byte(theirs)),
-        ratio: Some(ratio),
-        must: format!("≥ {must:.2} × openssl"),
-        goal: format!("≥ {goal:.2} × openssl"),
-        status: match ratio {
-            ratio if ratio >= goal => Status::Goal,
-            ratio if ratio >= must => Status::Must,
-            _ => Status::Missed,
-        },
-        note: format!("{:.1} ms and {:.1} ms", milliseconds(ours), milliseconds(theirs)),
+/// Writes noise, a block again and again: large files need not be in memory.
+fn write_noise(path: &Path, bytes: u64) -> Outcome {
+    let wrong = |error: std::io::Error| Failure::io(path.display(), &error);
+    let block = noise(BLOCK, 5);
+    let mut file = File::create(path).map_err(wrong)?;
+    (0..bytes / BLOCK as u64).try_for_each(|_| file.write_all(&block)).map_err(wrong)
+}
+
+/// Whether two files have the same bytes.
+fn are_equal(one: &Path, other: &Path) -> Outcome<bool> {
+    let open = |path: &Path| File::open(path).map_err(|error| Failure::io(path.display(), &error));
+    let (one, other) = (open(one)?, open(other)?);
+    let mut blocks = [Vec::new(), Vec::new()];
+    loop {
+        let mut n = [0; 2];
+        for ((file, block), n) in [&one, &other].into_iter().zip(&mut blocks).zip(&mut n) {
+            block.clear();
+            let read = file.take(BLOCK as u64).read_to_end(block);
+            *n = read.map_err(|error| Failure::io("output", &error))?;
+        }
+        if blocks[0] != blocks[1] {
+            return Ok(false);
+        }
+        if n == [0, 0] {
+            return Ok(true);
+        }
     }
 }
 
@@ -192,12 +188,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_as_fast_as_the_other_reaches_what_it_must() {
-        let times = |seconds: f64| Times { seconds: vec![seconds; 3], cycles: vec![seconds * 1e9; 3] };
-        let judged = |ours, theirs| verdict(&JOBS[0], 1 << 30, (1.0, 2.0), "x", &times(ours), &times(theirs)).status;
-        assert_eq!(
-            [judged(1.1, 1.0), judged(1.0, 1.0), judged(1.0, 2.0)],
-            [Status::Missed, Status::Must, Status::Goal]
-        );
+    fn files_are_equal_to_the_last_byte() {
+        let folder = TemporaryFolder::new().expect("a folder can be made");
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        write_noise(&one, 2 * BLOCK as u64).expect("it can be written");
+        let mut bytes = std::fs::read(&one).expect("it is there");
+        assert_eq!(bytes.len(), 2 * BLOCK);
+        std::fs::write(&other, &bytes).expect("it can be written");
+        assert!(are_equal(&one, &other).expect("both are there"));
+        bytes[2 * BLOCK - 1] ^= 1;
+        std::fs::write(&other, &bytes).expect("it can be written");
+        assert!(!are_equal(&one, &other).expect("both are there"));
+        std::fs::write(&other, &bytes[..BLOCK]).expect("it can be written");
+        assert!(!are_equal(&one, &other).expect("both are there"));
     }
 }

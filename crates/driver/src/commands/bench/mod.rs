@@ -7,6 +7,7 @@ mod compile;
 mod embedded;
 mod interpreter;
 mod ours;
+pub mod processes;
 mod published;
 pub mod referee;
 mod target_sides;

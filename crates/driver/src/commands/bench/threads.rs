@@ -282,11 +282,7 @@ fn verdict(set: &str, operation: &str, bytes: usize, one: Option<&Times>, two: O
         let ratio = speed_ratio(&two.seconds, &one.seconds);
         verdict.ratio = Some(ratio);
         verdict.note = format!("{:.2} by the fastest of each", least(&one.seconds) / least(&two.seconds));
-        verdict.status = match ratio {
-            ratio if ratio >= GOAL => Status::Goal,
-            ratio if ratio >= MUST => Status::Must,
-            _ => Status::Missed,
-        };
+        verdict.status = Status::of_ratio(ratio, MUST, GOAL);
     }
     verdict
 }

@@ -5,15 +5,14 @@
 //! ended, with the handshake. The provider itself tells how many bytes went through it.
 
 use super::Measured;
+use super::command::run;
+use super::processes::{Job, openssl, take_turns};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::failure::{Failure, Outcome};
-use crate::output::{TemporaryFolder, write_file};
-use headrace_bench::contest::Times;
-use headrace_bench::cycles;
+use crate::output::TemporaryFolder;
 use headrace_bench::machine::version_of;
-use headrace_bench::measure::{median, speed_ratio};
-use headrace_bench::results::{Machine, Row, Status, Subject, Verdict};
+use headrace_bench::results::{Machine, Subject};
 use std::fs::File;
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -27,9 +26,7 @@ const BYTES: u64 = 1 << 30;
 /// The most pairs: a run takes seconds.
 const MOST_PAIRS: u32 = 5;
 /// What must be reached and should be, in speeds of the default provider.
-const MUST: f64 = 0.8;
-/// See [`MUST`].
-const GOAL: f64 = 1.0;
+const WANTED: (f64, f64) = (0.8, 1.0);
 /// Seconds that a connection may take before it is given up.
 const PATIENCE: u64 = 120;
 
@@ -42,74 +39,46 @@ const SUITES: &[(&str, &str, &str, &str)] = &[
 
 /// Measures every suite.
 pub fn measure(context: &mut Context, arguments: &BenchArgs, _: &Machine) -> Outcome<Measured> {
-    if !context.is_plain() {
-        return Err(Failure::usage(
-            "what is measured is the command with its own library: without -L and --orcc-widths",
-        ));
-    }
-    let Some(version) = version_of("openssl") else {
-        return Err(Failure::missing("openssl is missing: apt-get install openssl"));
-    };
-    let version = version.split(" (Library").next().unwrap_or_default().to_owned();
     let mut measured = Measured::default();
-    measured.versions.insert("openssl".into(), version.clone());
-    let folder = TemporaryFolder::new()?;
-    context.terminal.status("building the provider");
-    let connection = Connection::new(folder.path())?;
-    context.terminal.status(&format!("writing {} MiB", BYTES >> 20));
-    // Zeros: a letter at the beginning of a line may be a command to the client.
-    write_file(&connection.input(), &vec![0; usize::try_from(BYTES).unwrap_or(0)])?;
-    let hertz = cycles::hertz();
-    for &(set, tls, option, suite) in SUITES {
-        context.terminal.status(&format!("measuring {suite}"));
-        let [mut ours, mut theirs] = [Times::default(), Times::default()];
-        for _ in 0..arguments.pairs.clamp(1, MOST_PAIRS) {
-            for (is_ours, times) in [(true, &mut ours), (false, &mut theirs)] {
-                let seconds = connection.run(is_ours, &[tls, option, suite])?;
-                times.seconds.push(seconds);
-                times.cycles.push(seconds * hertz);
-            }
-        }
-        let subject = |implementation: &str| Subject {
+    let other = openssl();
+    let job = |set: &str, tls: &str, suite: &str| Job {
+        row: "Connections over the loopback, our provider against the default one",
+        subject: Subject {
             primitive: set.into(),
             operation: format!("TLS {}", tls.trim_start_matches("-tls").replace('_', ".")),
             variant: suite.into(),
-            implementation: implementation.into(),
+            implementation: "headrace".into(),
             engine: "openssl s_client, s_server".into(),
             bytes: BYTES,
             verified: Some("all bytes arrived; the provider served them".into()),
-        };
-        measured.rows.push(Row::of_times(subject("headrace"), &ours, 1));
-        measured.rows.push(Row::of_times(subject(&version), &theirs, 1));
-        measured.verdicts.push(verdict(&subject("headrace"), &version, &ours, &theirs));
+        },
+        other: other.clone().unwrap_or_else(|| "openssl".into()),
+        wanted: WANTED,
+    };
+    let hindrance = match &other {
+        None => Some("openssl is missing: apt-get install openssl"),
+        Some(_) if !context.is_plain() => {
+            Some("it is about the command with its own library: without -L and --orcc-widths")
+        }
+        Some(_) if version_of("make").is_none() => Some("make is missing: apt-get install make"),
+        Some(_) => None,
+    };
+    if let Some(why) = hindrance {
+        measured.verdicts.extend(SUITES.iter().map(|(set, tls, _, suite)| job(set, tls, suite).not_measured(why)));
+        return Ok(measured);
+    }
+    let folder = TemporaryFolder::new()?;
+    context.terminal.status("building the provider");
+    let connection = Connection::new(folder.path())?;
+    for &(set, tls, option, suite) in SUITES {
+        context.terminal.status(&format!("measuring {suite}"));
+        let job = job(set, tls, suite);
+        let pairs = arguments.pairs.clamp(1, MOST_PAIRS);
+        let turns = take_turns(pairs, |is_ours| connection.run(is_ours, &[tls, option, suite]))?;
+        measured.rows.extend(job.rows(&turns));
+        measured.verdicts.push(job.verdict(&turns));
     }
     Ok(measured)
-}
-
-fn verdict(subject: &Subject, other: &str, ours: &Times, theirs: &Times) -> Verdict {
-    let per_byte = |times: &Times| median(&times.cycles) / BYTES as f64;
-    let ratio = speed_ratio(&ours.seconds, &theirs.seconds);
-    Verdict {
-        row: "Connections over the loopback, our provider against the default one".into(),
-        primitive: subject.primitive.clone(),
-        operation: subject.operation.clone(),
-        variant: subject.variant.clone(),
-        bytes: BYTES,
-        streams: 1,
-        pieces: 0,
-        ours: Some(per_byte(ours)),
-        other: other.into(),
-        others: Some(per_byte(theirs)),
-        ratio: Some(ratio),
-        must: format!("≥ {MUST} × the default provider"),
-        goal: format!("≥ {GOAL} × the default provider"),
-        status: match ratio {
-            ratio if ratio >= GOAL => Status::Goal,
-            ratio if ratio >= MUST => Status::Must,
-            _ => Status::Missed,
-        },
-        note: format!("{:.2} s and {:.2} s on the wall", median(&ours.seconds), median(&theirs.seconds)),
-    }
 }
 
 /// What all connections share.
@@ -123,12 +92,16 @@ impl Connection<'_> {
         let own = std::env::current_exe().map_err(|error| Failure::io("this command", &error))?;
         let mut build = Command::new(own);
         build.args(["build", "aes128-gcm", "chacha20-poly1305", "--target", "openssl", "-o", "provider"]);
-        done(build.current_dir(folder))?;
-        done(Command::new("make").args(["-s", "-j2", "-C", "provider", "headrace.so"]).current_dir(folder))?;
+        run(build.current_dir(folder))?;
+        run(Command::new("make").args(["-s", "-j2", "-C", "provider", "headrace.so"]).current_dir(folder))?;
         let mut certificate = Command::new("openssl");
         certificate.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]);
-        done(certificate.args(["-keyout", "key.pem", "-out", "certificate.pem"]).current_dir(folder))?;
-        Ok(Connection { folder })
+        run(certificate.args(["-keyout", "key.pem", "-out", "certificate.pem"]).current_dir(folder))?;
+        let connection = Connection { folder };
+        // Zeros, which are nowhere: a letter at the beginning of a line may be a command to the client.
+        let input = File::create(connection.input()).and_then(|file| file.set_len(BYTES));
+        input.map_err(|error| Failure::io(connection.input().display(), &error))?;
+        Ok(connection)
     }
 
     fn input(&self) -> std::path::PathBuf {
@@ -193,15 +166,5 @@ impl Connection<'_> {
             return Err(Failure::wrong(format!("{}: {through} bytes went through the provider", suite.join(" "))));
         }
         Ok(seconds)
-    }
-}
-
-/// Runs a command that must end well.
-fn done(command: &mut Command) -> Outcome {
-    let program = command.get_program().display().to_string();
-    let ran = command.output().map_err(|error| Failure::io(&program, &error))?;
-    match ran.status.success() {
-        true => Ok(()),
-        false => Err(Failure::wrong(format!("{program} failed: {}", String::from_utf8_lossy(&ran.stderr).trim_end()))),
     }
 }

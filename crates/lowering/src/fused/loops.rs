@@ -12,10 +12,10 @@ use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
 use headrace_transform::passes::late_terms_last::{late_terms_last, late_terms_last_in};
 use headrace_transform::passes::nested_rotations::nested_rotations;
-use headrace_transform::passes::parts_shifted::parts_shifted;
 use headrace_transform::passes::rolled_rounds::Rolled;
 use headrace_transform::passes::settled_passes::{Settled, settled_passes};
 use headrace_transform::passes::shared_majorities::shared_majorities;
+use headrace_transform::passes::shift_registers::shift_registers;
 use headrace_transform::passes::words_of_tokens::words_of_tokens;
 use headrace_transform::statements::{Kept, Passes};
 
@@ -85,7 +85,7 @@ impl Fused<'_> {
         let first_kept = passes.first_kept();
         let Passes { kept, mut graph, mut objects, mut effects } = passes;
         let mut filled = Vec::new();
-        (graph, effects) = parts_shifted(&graph, &effects).unwrap_or((graph, effects));
+        (graph, effects) = shift_registers(&graph, &effects).unwrap_or((graph, effects));
         if self.is_long(body) {
             match rounds_in_registers(&graph, &objects, &effects, n_indexed) {
                 Some(rolled) => Rolled { graph, objects, effects, filled } = rolled,

@@ -8,8 +8,8 @@ use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type}
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, Kernel, NodeId};
 use headrace_transform::passes::nested_rotations::nested_rotations;
-use headrace_transform::passes::parts_shifted::parts_shifted;
 use headrace_transform::passes::rolled_rounds::Rolled;
+use headrace_transform::passes::shift_registers::shift_registers;
 use headrace_transform::statements::{apart, outputs_early};
 
 /// What a decision gives where an index was outside of its list.
@@ -130,7 +130,7 @@ impl State<'_, '_, '_> {
             Some(Rolled { graph, objects, effects, .. }) => (Values { graph, objects }, effects.as_slice()),
             None => (Values::of(self.fused.automaton), effects),
         };
-        let shifted = parts_shifted(values.graph, effects);
+        let shifted = shift_registers(values.graph, effects);
         let (values, effects) = match &shifted {
             Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
             None => (values, effects),

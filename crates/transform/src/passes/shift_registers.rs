@@ -1,4 +1,5 @@
-//! Values put together from many bits of which another value has almost all, as that one shifted.
+//! Shift-register recognition: a value that is another one shifted, but for the bits that come in, is written as that.
+//! What has almost all bits of another value need not be put together from each of them.
 //!
 //! ```text
 //! v := [a, u[63..1]]; w := [b, a, u[63..2]]    =>    w := [b, v[63..1]]
@@ -30,7 +31,7 @@ struct Shifted {
 }
 
 /// Effects in which values are shifted where they can be; `None` where none can.
-pub fn parts_shifted(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
+pub fn shift_registers(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
     let order = Effect::needed(effects, graph);
     let found = found(graph, &order);
     if found.is_empty() {
@@ -176,7 +177,7 @@ mod tests {
     fn registers_are_shifted_and_not_put_together() {
         for left in [false, true] {
             let (graph, effects) = register(30, left);
-            let (shorter, moved) = parts_shifted(&graph, &effects).expect("there are long values");
+            let (shorter, moved) = shift_registers(&graph, &effects).expect("there are long values");
             assert_eq!(given(&graph, &effects), given(&shorter, &moved), "left: {left}");
             let parts = |graph: &Graph, effects: &[Effect]| -> usize {
                 let of = |id: &NodeId| match graph.op(*id) {
@@ -193,6 +194,6 @@ mod tests {
     #[test]
     fn short_values_stay() {
         let (graph, effects) = register(4, false);
-        assert!(parts_shifted(&graph, &effects).is_none());
+        assert!(shift_registers(&graph, &effects).is_none());
     }
 }

@@ -66,8 +66,8 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
-use headrace_transform::passes::parts_shifted::parts_shifted;
 use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
+use headrace_transform::passes::shift_registers::shift_registers;
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
 use std::cell::RefCell;
@@ -380,7 +380,7 @@ impl Writer<'_> {
                 let Rolled { graph, objects, effects, .. } = &*rolled;
                 kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
-            None => match parts_shifted(&self.automaton.graph, effects) {
+            None => match shift_registers(&self.automaton.graph, effects) {
                 Some((graph, effects)) => {
                     kernel::statements(&graph, &self.automaton.objects, &effects, &self.names(Vec::new()), depth)
                 }
@@ -402,7 +402,7 @@ impl Writer<'_> {
         if let Some(known) = self.short.borrow().get(effects) {
             return known.clone();
         }
-        let shifted = parts_shifted(graph, effects);
+        let shifted = shift_registers(graph, effects);
         let (graph, moved) = shifted.as_ref().map_or((graph, effects), |(graph, effects)| (graph, effects));
         let above = kernel::used_tables(graph, &Effect::roots(moved));
         // What goes on far is shorter in registers now and then.

@@ -7,7 +7,7 @@ use super::scalar::{as_element, element_type, statements_in_order};
 use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::{Effect, Evidence, Loop, Object, TableId};
-use headrace_transform::passes::parts_shifted::parts_shifted;
+use headrace_transform::passes::shift_registers::shift_registers;
 use headrace_transform::statements::{Kept, Passes};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ pub fn passes(body: &Loop, names: &LoopNames) -> CFunction {
 /// `by_number`: values are computed in the order of the graph.
 pub(super) fn passes_block(body: &Loop, names: &dyn Names, n_passes: &str, by_number: bool) -> (String, f64) {
     let Passes { graph, kept: all_kept, objects, effects } = Passes::of(body);
-    let (graph, effects) = parts_shifted(&graph, &effects).unwrap_or((graph, effects));
+    let (graph, effects) = shift_registers(&graph, &effects).unwrap_or((graph, effects));
     let outside = PassNames { names, body, kept: &all_kept };
     let mut text = String::new();
     for kept in &all_kept {

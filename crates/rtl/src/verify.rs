@@ -101,7 +101,7 @@ impl<'a> Checker<'a> {
         }
         self.memories();
         for assign in &module.assigns {
-            self.expect(&assign.value, self.module.signals.get(assign.signal.index()).map_or(0, |s| s.width));
+            self.has_width(&assign.value, self.module.signals.get(assign.signal.index()).map_or(0, |s| s.width));
         }
         for process in &module.processes {
             self.block(&process.body);
@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn expect(&mut self, expr: &Expr, width: u32) {
+    fn has_width(&mut self, expr: &Expr, width: u32) {
         self.expr(expr);
         if expr.width != width {
             let text = self.shown(expr);
@@ -245,32 +245,32 @@ impl<'a> Checker<'a> {
                 let Some(table) = self.module.tables.get(table.index()) else {
                     return self.problem("a table does not exist");
                 };
-                self.expect(index, table.index_width);
+                self.has_width(index, table.index_width);
                 table.width == width
             }
             ExprKind::Unary(_, x) => {
-                self.expect(x, width);
+                self.has_width(x, width);
                 true
             }
             ExprKind::Binary(_, a, b) => {
-                self.expect(a, width);
-                self.expect(b, width);
+                self.has_width(a, width);
+                self.has_width(b, width);
                 true
             }
             ExprKind::Shift(_, a, b) => {
-                self.expect(a, width);
+                self.has_width(a, width);
                 self.expr(b);
                 true
             }
             ExprKind::Compare(_, a, b) => {
                 self.expr(a);
-                self.expect(b, a.width);
+                self.has_width(b, a.width);
                 width == 1
             }
             ExprKind::Select(condition, a, b) => {
-                self.expect(condition, 1);
-                self.expect(a, width);
-                self.expect(b, width);
+                self.has_width(condition, 1);
+                self.has_width(a, width);
+                self.has_width(b, width);
                 true
             }
             ExprKind::Concat(parts) => {
@@ -306,10 +306,10 @@ impl<'a> Checker<'a> {
                 Stmt::Assign(target, value) => {
                     let Some(own) = self.width(target.signal) else { continue };
                     match &target.part {
-                        None => self.expect(value, own),
+                        None => self.has_width(value, own),
                         Some((at, width)) => {
                             self.expr(at);
-                            self.expect(value, *width);
+                            self.has_width(value, *width);
                             if *width > own {
                                 let name = self.name(target.signal);
                                 self.problem(format!("a part of `{name}` is wider than all of it"));
@@ -317,7 +317,7 @@ impl<'a> Checker<'a> {
                         }
                     }
                 }
-                Stmt::If(condition, ..) => self.expect(condition, 1),
+                Stmt::If(condition, ..) => self.has_width(condition, 1),
                 Stmt::Case(value, arms, _) => {
                     self.expr(value);
                     let mut seen = HashSet::new();

@@ -62,8 +62,8 @@ pub(crate) struct Ports {
     pub(crate) outputs: Vec<PortOut>,
 }
 
-/// Most bits of a window.
-const MAX_WINDOW_BITS: u64 = 1 << 16;
+/// Most bits of a window, and of a burst that is kept until all of it is sent.
+pub(crate) const MAX_WINDOW_BITS: u64 = 1 << 16;
 
 /// Names of the signals of a port: data, valid, ready.
 pub(crate) fn port_names(port: &str, is_input: bool) -> [String; 3] {
@@ -83,6 +83,11 @@ pub(crate) fn lower(
     let names = Names::of(&headrace_program::language::VERILOG);
     let mut code = Code::new(actor, options, Module::new(name), names);
     let ports = add_ports(&mut code, wiring);
+    // What takes more tokens than a window holds has no bits that could be counted.
+    if !code.diagnostics.is_empty() {
+        diagnostics.append(&mut code.diagnostics);
+        return None;
+    }
     code.place_variables();
     let n_state_memories = code.memories.len();
     let fsm = (actor.schedule.states.len() > 1).then(|| {

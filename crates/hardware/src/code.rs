@@ -95,6 +95,9 @@ pub(crate) struct Code<'a> {
 /// Most elements of a list.
 const MAX_ELEMENTS: usize = 1 << 20;
 
+/// Most bits of a list.
+const MAX_LIST_BITS: u64 = 1 << 30;
+
 impl<'a> Code<'a> {
     pub(crate) fn new(actor: &'a Actor, options: &'a Options, module: Module, names: Names) -> Self {
         Self {
@@ -200,6 +203,10 @@ impl<'a> Code<'a> {
         }
         let len = ty.len() as u32;
         let whole = u64::from(width) * u64::from(len);
+        if whole > MAX_LIST_BITS {
+            self.unsupported(span, "lists of more than a gigabit", "use a smaller list, or narrower elements");
+            return Home { storage: Storage::Constant(Bits::zero(width)), element: ty.element, width, len: 1 };
+        }
         let values = initial.map(|value| elements(value, width)).unwrap_or_default();
         let is_zero = values.iter().all(Bits::is_zero);
         let storage = if len > 1 && whole > self.options.register_bits {

@@ -1,6 +1,6 @@
 //! The top module: instances of actors, a FIFO for each connection, forks where a port has several readers.
 
-use crate::actor::{Wiring, port_names};
+use crate::actor::{MAX_WINDOW_BITS, Wiring, port_names};
 use crate::{Options, actor, fifo, sizes};
 use headrace_ir::{Endpoint, InstanceId, IntType, Network, Scalar};
 use headrace_program::names::{Names, identifier};
@@ -104,7 +104,7 @@ fn wiring(network: &Network, instance: InstanceId, lanes: &[u32]) -> Wiring {
 const MAX_BEAT_BITS: u64 = 1024;
 
 /// For each connection the tokens that are transferred at once: as many as all bursts at both ends are multiples of, so that
-/// no burst waits for a part of another. The boundary moves single tokens.
+/// no burst waits for a part of another; one where a burst is too large to be kept. The boundary moves single tokens.
 fn lanes(network: &Network) -> Vec<u32> {
     let mut of: BTreeMap<Endpoint, u64> = BTreeMap::new();
     let mut widest: BTreeMap<Endpoint, u64> = BTreeMap::new();
@@ -118,8 +118,12 @@ fn lanes(network: &Network) -> Vec<u32> {
         let (writer, reader) = (network.actor_of(from), network.actor_of(to));
         let made = writer.actions.iter().chain(&writer.initializers).map(|action| action.produced(out));
         let taken = reader.actions.iter().map(|action| action.consumed(port));
-        *common = made.chain(taken).fold(*common, greatest_common_divisor);
         let width = network.source_port(connection).ty.width().max(network.target_port(connection).ty.width());
+        if made.clone().any(|tokens| tokens.saturating_mul(u64::from(width)) > MAX_WINDOW_BITS) {
+            *common = 1;
+            continue;
+        }
+        *common = made.chain(taken).fold(*common, greatest_common_divisor);
         let all = widest.entry(connection.source).or_insert(1);
         *all = (*all).max(u64::from(width));
     }
@@ -137,7 +141,8 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Names of modules: no two of them differ by capital letters alone, which neither VHDL nor every file system tells apart.
+/// Names of modules: no two of them differ by capital letters alone, which neither VHDL nor every file system tells apart, and
+/// none begins as those of FIFOs and of packages do.
 struct ModuleNames {
     names: Names,
     small: BTreeSet<String>,
@@ -152,6 +157,8 @@ impl Default for ModuleNames {
 impl ModuleNames {
     /// A name like this one that no module has yet.
     fn fresh(&mut self, like: &str) -> String {
+        let is_kept = like.to_ascii_lowercase().starts_with("headrace_");
+        let like = if is_kept { &format!("x_{like}") } else { like };
         loop {
             let name = self.names.fresh(like);
             if self.small.insert(name.to_ascii_lowercase()) {

@@ -195,3 +195,52 @@ fn what_has_no_place_is_refused_with_what_to_do() {
         "{problems:?}"
     );
 }
+
+#[test]
+fn lists_and_bursts_that_are_too_large_are_refused() {
+    for (body, wanted) in [
+        (
+            "List(type:uint(size=4096), size=1048576) kept; action In:[x] ==> Out:[kept[x]] do kept[x] := x; end",
+            "gigabit",
+        ),
+        ("action In:[x] repeat 1048576 ==> Out:[x[3]] end", "take 1048576 tokens"),
+    ] {
+        let text = format!("actor Top() uint(size=4096) In ==> uint(size=4096) Out: {body} end");
+        let problems = lower(&network(&[("Top", &text)]), &Options::default()).expect_err("it is too large");
+        assert!(problems.iter().any(|problem| problem.message.contains(wanted)), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_large_burst_is_sent_from_its_memory_token_by_token() {
+    let make = "actor Make() uint(size=8) In ==> uint(size=8) Out:
+            action In:[x] ==> Out:[y] repeat 16384
+            var List(type:uint(size=8), size=16384) y
+            do y[x] := x; end
+        end";
+    let take = "actor Take() uint(size=8) In ==> uint(size=8) Out:
+            action In:[x] repeat 8 ==> Out:[x[3]] end
+        end";
+    let top = "network Top() uint(size=8) In ==> uint(size=8) Out :
+        entities m = Make(); t = Take();
+        structure In --> m.In; m.Out --> t.In; t.Out --> Out;
+        end";
+    let design = design(&network(&[("Make", make), ("Take", take), ("Top", top)]));
+    let widest = design.modules.iter().flat_map(|module| &module.signals).map(|signal| signal.width).max();
+    assert!(widest.is_some_and(|bits| bits < 1024), "{widest:?}");
+    let (out, _) = run(&design, &[("In", 8, &[11])], 2);
+    assert_eq!(out, [0, 11]);
+}
+
+#[test]
+fn no_actor_has_the_name_of_a_fifo_or_of_a_package() {
+    for name in ["headrace_fifo_8x2", "Headrace_pkg"] {
+        let text =
+            format!("actor {name}() uint(size=8) In ==> uint(size=8) Out: action In:[x] ==> Out:[x + 1] end end");
+        let top = format!(
+            "network Top() uint(size=8) In ==> uint(size=8) Out : entities a = {name}(); structure In --> a.In; a.Out --> Out; end"
+        );
+        let design = design(&network(&[(name, &text), ("Top", &top)]));
+        assert_eq!(run(&design, &[("In", 8, &[1, 2, 3])], 3).0, [2, 3, 4]);
+    }
+}

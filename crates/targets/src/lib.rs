@@ -233,8 +233,13 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: hdl::holds,
         offers: project::itself,
-        of_network: Some(verilog::project::of_network),
-        of_operations: verilog::project::of_operations,
+        of_network: Some(|network, recording, options| {
+            verilog::project::VERILOG.of_network(network, recording, options)
+        }),
+        of_operations: |name, title, operations, known, options, told| {
+            let title = format!("{title} ({name})");
+            verilog::project::VERILOG.of_operations(&title, operations, known, options, told)
+        },
         contender: None,
     },
     Target {
@@ -248,8 +253,11 @@ pub const ALL: &[Target] = &[
         known_answers: true,
         holds: hdl::holds,
         offers: project::itself,
-        of_network: Some(vhdl::project::of_network),
-        of_operations: vhdl::project::of_operations,
+        of_network: Some(|network, recording, options| vhdl::project::VHDL.of_network(network, recording, options)),
+        of_operations: |name, title, operations, known, options, told| {
+            let title = format!("{title} ({name})");
+            vhdl::project::VHDL.of_operations(&title, operations, known, options, told)
+        },
         contender: None,
     },
     Target {

@@ -6,19 +6,20 @@
 
 use super::expression::range;
 use crate::hdl::{Message, Stream, first_count, streams_of, token_files};
-use headrace_rtl::Module;
+use headrace_rtl::Design;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The bench of a module, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
+/// The bench of the top module of a design, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
 /// it says that it tests.
 pub(super) fn bench(
-    module: &Module,
+    design: &Design,
     head: &str,
     folder: &str,
     operation: &str,
     messages: &[Message],
 ) -> BTreeMap<String, Vec<u8>> {
+    let Some(module) = design.modules.last() else { return BTreeMap::new() };
     let (inputs, outputs) = streams_of(module);
     let mut files = BTreeMap::new();
     let lines = token_files(module, folder, messages, &mut files);
@@ -26,6 +27,9 @@ pub(super) fn bench(
     let mut declared = String::new();
     let mut read = String::new();
     let mut connected = Vec::new();
+    if module.has_state(design) {
+        connected.extend([".clk_i(clk)", ".rst_ni(rst_n)"].map(str::to_owned));
+    }
     let (mut start, mut step) = (String::new(), String::new());
     let mut done = vec!["1'b1".to_owned()];
     let columns = inputs.len() + outputs.len();
@@ -86,8 +90,6 @@ pub(super) fn bench(
         done.push(format!("{name}_at == {name}_end"));
     }
     let name = &module.name;
-    let clocked = [".clk_i(clk)", ".rst_ni(rst_n)"].map(str::to_owned);
-    let connected: Vec<String> = clocked.into_iter().chain(connected).collect();
     let zero_valid: String = inputs.iter().map(|port| format!("        {}_valid <= 0;\n", port.name)).collect();
     let zero_ready: String = outputs.iter().map(|port| format!("        {}_ready <= 0;\n", port.name)).collect();
     let text = format!(

@@ -15,7 +15,7 @@ mod bench;
 mod expression;
 mod legal;
 mod module;
-pub mod project;
+pub(crate) mod project;
 pub(crate) mod toolchain;
 
 pub(crate) use legal::legalised;

@@ -2,7 +2,8 @@
 
 use super::expression::{Printer, constant, range};
 use super::legal::legalised;
-use headrace_rtl::{Bits, Design, Memory, Module, Signal, SignalId, SignalKind, Stmt, Table};
+use crate::hdl::{Statements, Words, block};
+use headrace_rtl::{Bits, Design, Expr, Memory, Module, Signal, SignalId, SignalKind, Stmt, Table, Target};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -148,66 +149,45 @@ fn function(table: &Table, out: &mut String) {
     out.push_str("    endcase\n  endfunction\n\n");
 }
 
-fn block(printer: &Printer<'_>, statements: &[Stmt], depth: usize, out: &mut String) {
-    let indent = "  ".repeat(depth);
-    for statement in statements {
-        match statement {
-            Stmt::Comment(text) => {
-                let _ = writeln!(out, "{indent}// {}", text.replace('\n', " "));
-            }
-            Stmt::Assign(target, value) => {
-                let name = printer.name(target.signal);
-                let whole = printer.module.signal(target.signal).width;
-                let place = match &target.part {
-                    None => name.to_owned(),
-                    Some((at, width)) => printer.part(name, whole, at, *width),
-                };
-                let _ = writeln!(out, "{indent}{place} = {};", printer.assigned(target, value));
-            }
-            Stmt::If(condition, yes, no) => {
-                let _ = write!(out, "{indent}");
-                choice(printer, condition, yes, no, depth, out);
-            }
-            Stmt::Case(value, arms, rest) => {
-                let _ = writeln!(out, "{indent}case ({})", printer.root(value));
-                for (case, arm) in arms {
-                    let _ = writeln!(out, "{indent}  {}: begin", printer.case(value, case));
-                    block(printer, arm, depth + 2, out);
-                    let _ = writeln!(out, "{indent}  end");
-                }
-                let _ = writeln!(out, "{indent}  default: begin");
-                block(printer, rest, depth + 2, out);
-                let _ = writeln!(out, "{indent}  end\n{indent}endcase");
-            }
-        }
-    }
-}
+const WORDS: Words = Words {
+    comment: "//",
+    condition: ["if (", ") begin"],
+    else_if: "end else ",
+    otherwise: "end else begin",
+    end_if: "end",
+    case: ["case (", ")"],
+    arm: ["", ": begin"],
+    rest: "default: begin",
+    end_arm: Some("end"),
+    end_case: "endcase",
+    nothing: None,
+};
 
-fn choice(
-    printer: &Printer<'_>,
-    condition: &headrace_rtl::Expr,
-    yes: &[Stmt],
-    no: &[Stmt],
-    depth: usize,
-    out: &mut String,
-) {
-    let indent = "  ".repeat(depth);
-    let _ = writeln!(out, "if ({}) begin", printer.root(condition));
-    block(printer, yes, depth + 1, out);
-    match no {
-        [] => {
-            let _ = writeln!(out, "{indent}end");
-        }
-        // A chain of choices needs no block in a block.
-        [Stmt::If(condition, yes, no)] => {
-            let _ = write!(out, "{indent}end else ");
-            choice(printer, condition, yes, no, depth, out);
-        }
-        _ => {
-            let _ = writeln!(out, "{indent}end else begin");
-            block(printer, no, depth + 1, out);
-            let _ = writeln!(out, "{indent}end");
-        }
+impl Statements for Printer<'_> {
+    fn words(&self) -> &'static Words {
+        &WORDS
+    }
+
+    fn assignment(&self, target: &Target, value: &Expr) -> String {
+        let name = self.name(target.signal);
+        let whole = self.module.signal(target.signal).width;
+        let place = match &target.part {
+            None => name.to_owned(),
+            Some((at, width)) => self.part(name, whole, at, *width),
+        };
+        format!("{place} = {};", self.assigned(target, value))
+    }
+
+    fn condition(&self, value: &Expr) -> String {
+        self.root(value)
+    }
+
+    fn subject(&self, value: &Expr) -> String {
+        self.root(value)
+    }
+
+    fn choice(&self, subject: &Expr, value: &Bits) -> String {
+        self.case(subject, value)
     }
 }
 

@@ -2,15 +2,23 @@
 
 use super::bench::bench;
 use super::modules;
-use crate::c::Options;
-use crate::hdl::{Part, Printer, core, head, ports_text};
-use crate::project::{Files, KnownAnswer, Recording, Told};
-use headrace_ir::Network;
-use headrace_library::catalog::OperationSpec;
-use headrace_source::Diagnostic;
+use crate::hdl::{Language, Part};
+use crate::project::Files;
 use std::fmt::Write as _;
 
-const PRINTER: Printer = Printer { modules, bench };
+pub(crate) const VERILOG: Language = Language {
+    name: "Verilog-2005",
+    ending: "v",
+    file_type: "verilogSource-2005",
+    modules,
+    bench,
+    shared: |_| Files::new(),
+    makefile,
+    commands: "make test                 # known answers, with stalls by chance, on Icarus\n\
+               make test SIM=verilator   # the same on Verilator\n\
+               make lint                 # Verilator with all warnings\n",
+    targets,
+};
 
 /// A file of `make` that tests the designs with Icarus or Verilator.
 fn makefile(parts: &[Part], head: &str) -> String {
@@ -52,63 +60,4 @@ fn targets(part: &Part) -> String {
          tool: icarus\n      iverilog_options: [-g2005]\n",
         part.top
     )
-}
-
-fn readme(title: &str, parts: &[(Part, &Network)], options: &Options) -> String {
-    format!(
-        "# {title}\n\nVerilog-2005, made by `{}`.\n\n```\nmake test                 # known answers, with stalls by chance, on Icarus\n\
-         make test SIM=verilator   # the same on Verilator\nmake lint                 # Verilator with all warnings\n```\n\n{}",
-        options.command.replace('\n', " "),
-        ports_text(parts, "v")
-    )
-}
-
-fn files_of(parts: Vec<(Part, &Network)>, title: &str, options: &Options, files: &mut Files) {
-    let head = head(options);
-    let only: Vec<&Part> = parts.iter().map(|(part, _)| part).collect();
-    for part in &only {
-        files.insert(
-            format!("{}.core", part.name()),
-            core(part, &head, &[], "v", "verilogSource-2005", &targets(part)).into_bytes(),
-        );
-    }
-    files.insert("README.md".into(), readme(title, &parts, options).into_bytes());
-    let parts: Vec<Part> = parts.into_iter().map(|(part, _)| part).collect();
-    files.insert("Makefile".into(), makefile(&parts, &head).into_bytes());
-}
-
-/// A folder for a network.
-///
-/// # Errors
-///
-/// What has no place in hardware, with where it stands.
-pub fn of_network(
-    network: &Network,
-    recording: Option<&Recording>,
-    options: &Options,
-) -> Result<Files, Vec<Diagnostic>> {
-    let mut files = Files::new();
-    let parts = PRINTER.network(network, recording, options, &mut files)?;
-    let title = parts.first().map_or(String::new(), |(part, _)| part.top.clone());
-    files_of(parts, &title, options, &mut files);
-    Ok(files)
-}
-
-/// A folder for operations of one parameter set, with one below it for each.
-///
-/// # Errors
-///
-/// What has no place in hardware, with where it stands.
-pub fn of_operations(
-    name: &str,
-    title: &str,
-    operations: &[(&OperationSpec, &Network)],
-    known: &[KnownAnswer],
-    options: &Options,
-    told: &Told<'_>,
-) -> Result<Files, Vec<Diagnostic>> {
-    let mut files = Files::new();
-    let parts = PRINTER.operations(operations, known, options, told, &mut files)?;
-    files_of(parts, &format!("{title} ({name})"), options, &mut files);
-    Ok(files)
 }

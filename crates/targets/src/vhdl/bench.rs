@@ -2,9 +2,10 @@
 //!
 //! The generics `SEED` and `STALL` choose when tokens wait: in how many of a hundred cycles a port does not move.
 
-use super::names::plain;
+use super::module::port_map;
+use super::names::{Names, plain};
 use crate::hdl::{Message, Stream, first_count, streams_of, token_files};
-use headrace_rtl::Module;
+use headrace_rtl::Design;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -12,22 +13,26 @@ fn ty(width: u32) -> String {
     format!("std_logic_vector({} downto 0)", width - 1)
 }
 
-/// The bench of a module, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
+/// The bench of the top entity of a design, by the path of its file, with the files that it reads. `folder` is where it lies, `operation` what
 /// it says that it tests.
 pub(super) fn bench(
-    module: &Module,
+    design: &Design,
     head: &str,
     folder: &str,
     operation: &str,
     messages: &[Message],
 ) -> BTreeMap<String, Vec<u8>> {
+    let Some(module) = design.modules.last() else { return BTreeMap::new() };
+    let names = Names::of(module);
     let (inputs, outputs) = streams_of(module);
     let mut files = BTreeMap::new();
     token_files(module, folder, messages, &mut files);
     let (mut signals, mut locals, mut mapped) = (String::new(), String::new(), Vec::new());
     let (mut reset, mut begin, mut step, mut skip) = (String::new(), String::new(), String::new(), String::new());
     let mut done = Vec::new();
-    mapped.extend(["clk_i => clk".to_owned(), "rst_ni => rst_n".to_owned()]);
+    if module.has_state(design) {
+        mapped.extend(["clk_i => clk".to_owned(), "rst_ni => rst_n".to_owned()]);
+    }
     // Of one bit, a signal at a port is no vector.
     let at_port = |width: u32| if width == 1 { "(0)" } else { "" };
     for (at, Stream { name, width }) in inputs.iter().enumerate() {
@@ -59,9 +64,9 @@ pub(super) fn bench(
             "      while in{at}_left > 0 loop\n        readline(in{at}_file, row);\n        in{at}_left := in{at}_left - 1;\n      \
              end loop;\n"
         );
-        mapped.push(format!("{} => in{at}_data{}", plain(&format!("{name}_data_i")), at_port(*width)));
-        mapped.push(format!("{} => in{at}_valid", plain(&format!("{name}_valid_i"))));
-        mapped.push(format!("{} => in{at}_ready", plain(&format!("{name}_ready_o"))));
+        mapped.push(format!("{} => in{at}_data{}", names.spelled(&format!("{name}_data_i")), at_port(*width)));
+        mapped.push(format!("{} => in{at}_valid", names.spelled(&format!("{name}_valid_i"))));
+        mapped.push(format!("{} => in{at}_ready", names.spelled(&format!("{name}_ready_o"))));
     }
     for (at, Stream { name, width }) in outputs.iter().enumerate() {
         let (digits, own) = (width.div_ceil(4) * 4, ty(*width));
@@ -93,9 +98,9 @@ pub(super) fn bench(
             "      if out{at}_left > 0 then\n        wrong := true;\n      end if;\n      while out{at}_left > 0 loop\n        \
              readline(out{at}_file, row);\n        out{at}_left := out{at}_left - 1;\n      end loop;\n"
         );
-        mapped.push(format!("{} => out{at}_data{}", plain(&format!("{name}_data_o")), at_port(*width)));
-        mapped.push(format!("{} => out{at}_valid", plain(&format!("{name}_valid_o"))));
-        mapped.push(format!("{} => out{at}_ready", plain(&format!("{name}_ready_i"))));
+        mapped.push(format!("{} => out{at}_data{}", names.spelled(&format!("{name}_data_o")), at_port(*width)));
+        mapped.push(format!("{} => out{at}_valid", names.spelled(&format!("{name}_valid_o"))));
+        mapped.push(format!("{} => out{at}_ready", names.spelled(&format!("{name}_ready_i"))));
         done.push(format!("out{at}_left = 0"));
     }
     let name = &module.name;
@@ -104,8 +109,7 @@ pub(super) fn bench(
         "-- {head}\n-- Known answers through {name}. SEED and STALL (a percentage) choose the stalls.\n\nlibrary ieee;\n\
          use ieee.std_logic_1164.all;\nuse ieee.numeric_std.all;\nuse std.textio.all;\n\nentity {tb} is\n  generic (\n    SEED : natural := 1;\n    \
          STALL : natural := 30\n  );\nend entity {tb};\n\narchitecture bench of {tb} is\n  signal clk : std_logic := '0';\n  \
-         signal rst_n : std_logic := '0';\n{signals}begin\n  clk <= not clk after 5 ns;\n\n  dut : entity work.{entity}\n    port map (\n      \
-         {mapped}\n    );\n\n  main : process\n    file counts_file : text open read_mode is \"{folder}kat/counts.hex\";\n    variable row : line;\n    \
+         signal rst_n : std_logic := '0';\n{signals}begin\n  clk <= not clk after 5 ns;\n\n  dut : entity work.{entity}{mapped};\n\n  main : process\n    file counts_file : text open read_mode is \"{folder}kat/counts.hex\";\n    variable row : line;\n    \
          variable random : unsigned(31 downto 0);\n    variable go : boolean;\n    variable more : boolean;\n    variable wrong : boolean;\n    variable first : std_logic_vector(31 downto 0);\n    \
          variable idle : natural;\n    variable passed : natural := 0;\n    variable failed : natural := 0;\n{locals}\n    \
          -- Whether a port moves: a xorshift generator.\n    procedure draw(variable moves : out boolean) is\n    begin\n      \
@@ -124,7 +128,7 @@ pub(super) fn bench(
          writeline(output, row);\n    std.env.finish;\n  end process;\nend architecture bench;\n",
         tb = plain(&format!("{name}_tb")),
         entity = plain(name),
-        mapped = mapped.join(",\n      "),
+        mapped = port_map(&mapped),
         n = messages.len(),
         first = first_count(messages.len()),
     );

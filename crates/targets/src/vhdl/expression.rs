@@ -79,8 +79,8 @@ impl Printer<'_> {
         self.module.signals.iter().find(holds).unwrap_or(self.signal(id))
     }
 
-    /// A condition.
-    pub(super) fn condition(&self, value: &Expr) -> String {
+    /// Whether a bit is set, as a boolean.
+    pub(super) fn holds(&self, value: &Expr) -> String {
         match &value.kind {
             ExprKind::Compare(op, a, b) if a.width > 1 => self.compared(*op, a, b),
             _ => format!("{} = '1'", self.expr(value)),

@@ -15,7 +15,7 @@ mod bench;
 mod expression;
 mod module;
 mod names;
-pub mod project;
+pub(crate) mod project;
 pub(crate) mod toolchain;
 
 use headrace_rtl::Design;

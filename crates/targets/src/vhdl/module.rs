@@ -2,8 +2,9 @@
 
 use super::expression::{Printer, constant, inner_type, port_type};
 use super::names::{Names, plain};
+use crate::hdl::{Statements, Words, block};
 use crate::verilog::legalised;
-use headrace_rtl::{Bits, Design, Memory, Module, SignalId, SignalKind, Stmt, Table};
+use headrace_rtl::{Bits, Design, Expr, ExprKind, Memory, Module, SignalId, SignalKind, Stmt, Table, Target};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
@@ -177,6 +178,14 @@ fn choice(value: &Bits) -> String {
     }
 }
 
+/// What follows the name of an entity: what its ports are connected to, if it has any.
+pub(super) fn port_map(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("\n    port map (\n      {}\n    )", lines.join(",\n      "))
+}
+
 fn instantiated(printer: &Printer<'_>, design: &Design, instance: &headrace_rtl::Instance, out: &mut String) {
     let inner = design.module(&instance.module).map(|(_, inner)| inner);
     let clocked = inner.is_some_and(|inner| inner.has_state(design));
@@ -197,13 +206,9 @@ fn instantiated(printer: &Printer<'_>, design: &Design, instance: &headrace_rtl:
             (false, false) => format!("unsigned({port}) => {name}"),
         });
     }
-    let _ = writeln!(
-        out,
-        "\n  {} : entity work.{}\n    port map (\n      {}\n    );",
-        printer.names.spelled(&instance.name),
-        plain(&instance.module),
-        lines.join(",\n      ")
-    );
+    let map = port_map(&lines);
+    let _ =
+        writeln!(out, "\n  {} : entity work.{}{map};", printer.names.spelled(&instance.name), plain(&instance.module));
 }
 
 /// A process of logic: its signals are variables inside, since what comes later sees what was assigned before.
@@ -226,75 +231,53 @@ fn logic(printer: &mut Printer<'_>, process: &headrace_rtl::Process, out: &mut S
     printer.variables.clear();
 }
 
-fn block(printer: &Printer<'_>, statements: &[Stmt], depth: usize, out: &mut String) {
-    let indent = "  ".repeat(depth);
-    if statements.iter().all(|one| matches!(one, Stmt::Comment(_))) {
-        let _ = writeln!(out, "{indent}null;");
-    }
-    for statement in statements {
-        match statement {
-            Stmt::Comment(text) => {
-                let _ = writeln!(out, "{indent}-- {}", text.replace('\n', " "));
-            }
-            Stmt::Assign(target, value) => {
-                let place = match &target.part {
-                    None => printer.name(target.signal),
-                    Some((at, width)) => printer.part(target.signal, at, *width),
-                };
-                let value = match (value.value(), &target.part) {
-                    (Some(bits), None) => printer.named(printer.with_names(target.signal), bits),
-                    _ => printer.expr(value),
-                };
-                let _ = writeln!(out, "{indent}{place} := {value};");
-            }
-            Stmt::If(condition, yes, no) => {
-                let _ = write!(out, "{indent}");
-                choose(printer, condition, yes, no, depth, out);
-                let _ = writeln!(out, "{indent}end if;");
-            }
-            Stmt::Case(value, arms, rest) => {
-                let _ = writeln!(out, "{indent}case {} is", printer.expr(value));
-                for (case, arm) in arms {
-                    let name = match value.kind {
-                        headrace_rtl::ExprKind::Signal(id) => {
-                            let own = printer.with_names(id);
-                            let named = own.names.iter().any(|(known, _)| known == case);
-                            if named { printer.named(own, case) } else { choice(case) }
-                        }
-                        _ => choice(case),
-                    };
-                    let _ = writeln!(out, "{indent}  when {name} =>");
-                    block(printer, arm, depth + 2, out);
-                }
-                let _ = writeln!(out, "{indent}  when others =>");
-                block(printer, rest, depth + 2, out);
-                let _ = writeln!(out, "{indent}end case;");
-            }
-        }
-    }
-}
+const WORDS: Words = Words {
+    comment: "--",
+    condition: ["if ", " then"],
+    else_if: "els",
+    otherwise: "else",
+    end_if: "end if;",
+    case: ["case ", " is"],
+    arm: ["when ", " =>"],
+    rest: "when others =>",
+    end_arm: None,
+    end_case: "end case;",
+    nothing: Some("null;"),
+};
 
-fn choose(
-    printer: &Printer<'_>,
-    condition: &headrace_rtl::Expr,
-    yes: &[Stmt],
-    no: &[Stmt],
-    depth: usize,
-    out: &mut String,
-) {
-    let indent = "  ".repeat(depth);
-    let _ = writeln!(out, "if {} then", printer.condition(condition));
-    block(printer, yes, depth + 1, out);
-    match no {
-        [] => {}
-        [Stmt::If(condition, yes, no)] => {
-            let _ = write!(out, "{indent}els");
-            choose(printer, condition, yes, no, depth, out);
+impl Statements for Printer<'_> {
+    fn words(&self) -> &'static Words {
+        &WORDS
+    }
+
+    fn assignment(&self, target: &Target, value: &Expr) -> String {
+        let place = match &target.part {
+            None => self.name(target.signal),
+            Some((at, width)) => self.part(target.signal, at, *width),
+        };
+        let value = match (value.value(), &target.part) {
+            (Some(bits), None) => self.named(self.with_names(target.signal), bits),
+            _ => self.expr(value),
+        };
+        format!("{place} := {value};")
+    }
+
+    fn condition(&self, value: &Expr) -> String {
+        self.holds(value)
+    }
+
+    fn subject(&self, value: &Expr) -> String {
+        self.expr(value)
+    }
+
+    fn choice(&self, subject: &Expr, value: &Bits) -> String {
+        if let ExprKind::Signal(id) = subject.kind {
+            let own = self.with_names(id);
+            if own.names.iter().any(|(known, _)| known == value) {
+                return self.named(own, value);
+            }
         }
-        _ => {
-            let _ = writeln!(out, "{indent}else");
-            block(printer, no, depth + 1, out);
-        }
+        choice(value)
     }
 }
 

@@ -3,15 +3,21 @@
 use super::bench::bench;
 use super::names::plain;
 use super::{PACKAGE, modules};
-use crate::c::Options;
-use crate::hdl::{Part, Printer, core, head, ports_text};
-use crate::project::{Files, KnownAnswer, Recording, Told};
-use headrace_ir::Network;
-use headrace_library::catalog::OperationSpec;
-use headrace_source::Diagnostic;
+use crate::hdl::{Language, Part};
+use crate::project::Files;
 use std::fmt::Write as _;
 
-const PRINTER: Printer = Printer { modules, bench };
+pub(crate) const VHDL: Language = Language {
+    name: "VHDL-2008",
+    ending: "vhd",
+    file_type: "vhdlSource-2008",
+    modules,
+    bench,
+    shared: |head| Files::from([(PACKAGE_PATH.into(), format!("-- {head}\n\n{PACKAGE}").into_bytes())]),
+    makefile,
+    commands: "make test   # known answers, with stalls by chance, on GHDL\n",
+    targets,
+};
 
 /// Where the package of functions lies.
 const PACKAGE_PATH: &str = "rtl/headrace_pkg.vhd";
@@ -50,57 +56,4 @@ fn targets(part: &Part) -> String {
          tool: ghdl\n      analyze_options: [--std=08]\n",
         part.top
     )
-}
-
-fn files_of(parts: Vec<(Part, &Network)>, title: &str, options: &Options, files: &mut Files) {
-    let head = head(options);
-    for (part, _) in &parts {
-        let core = core(part, &head, &[PACKAGE_PATH], "vhd", "vhdlSource-2008", &targets(part));
-        files.insert(format!("{}.core", part.name()), core.into_bytes());
-    }
-    let readme = format!(
-        "# {title}\n\nVHDL-2008, made by `{}`.\n\n```\nmake test   # known answers, with stalls by chance, on GHDL\n```\n\n{}",
-        options.command.replace('\n', " "),
-        ports_text(&parts, "vhd")
-    );
-    files.insert("README.md".into(), readme.into_bytes());
-    files.insert(PACKAGE_PATH.into(), format!("-- {head}\n\n{PACKAGE}").into_bytes());
-    let parts: Vec<Part> = parts.into_iter().map(|(part, _)| part).collect();
-    files.insert("Makefile".into(), makefile(&parts, &head).into_bytes());
-}
-
-/// A folder for a network.
-///
-/// # Errors
-///
-/// What has no place in hardware, with where it stands.
-pub fn of_network(
-    network: &Network,
-    recording: Option<&Recording>,
-    options: &Options,
-) -> Result<Files, Vec<Diagnostic>> {
-    let mut files = Files::new();
-    let parts = PRINTER.network(network, recording, options, &mut files)?;
-    let title = parts.first().map_or(String::new(), |(part, _)| part.top.clone());
-    files_of(parts, &title, options, &mut files);
-    Ok(files)
-}
-
-/// A folder for operations of one parameter set, with one below it for each.
-///
-/// # Errors
-///
-/// What has no place in hardware, with where it stands.
-pub fn of_operations(
-    name: &str,
-    title: &str,
-    operations: &[(&OperationSpec, &Network)],
-    known: &[KnownAnswer],
-    options: &Options,
-    told: &Told<'_>,
-) -> Result<Files, Vec<Diagnostic>> {
-    let mut files = Files::new();
-    let parts = PRINTER.operations(operations, known, options, told, &mut files)?;
-    files_of(parts, &format!("{title} ({name})"), options, &mut files);
-    Ok(files)
 }

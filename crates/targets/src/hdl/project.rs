@@ -1,0 +1,241 @@
+//! Folders: the designs of networks with what builds, tests and describes them.
+
+use super::{Message, message, recorded};
+use crate::c::Options;
+use crate::project::{Files, KnownAnswer, Recording, Told, on_all_processors};
+use headrace_hardware::lower;
+use headrace_ir::Network;
+use headrace_library::catalog::OperationSpec;
+use headrace_program::names::snake_case;
+use headrace_rtl::Design;
+use headrace_source::Diagnostic;
+use std::fmt::Write as _;
+
+/// The first line of files.
+fn head(options: &Options) -> String {
+    format!("Made by `{}`. Changes here will be lost.", options.command.replace('\n', " "))
+}
+
+/// The design of a network.
+///
+/// # Errors
+///
+/// What has no place in hardware, with where it stands.
+fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+    lower(network, &headrace_hardware::Options { fifo_tokens: options.fifo_tokens, ..Default::default() })
+}
+
+/// A design in a folder of its own, as build files know it.
+pub(crate) struct Part {
+    /// Its folder: empty, or with a slash behind.
+    pub(crate) folder: String,
+    /// Its top module.
+    pub(crate) top: String,
+    /// Its modules, each after those that it has instances of.
+    pub(crate) modules: Vec<String>,
+    /// The files of tokens that its bench reads.
+    pub(crate) tokens: Vec<String>,
+    /// What it is, as a sentence.
+    pub(crate) about: String,
+}
+
+impl Part {
+    fn of(design: &Design, folder: &str, about: String) -> Part {
+        let modules: Vec<String> = design.modules.iter().map(|module| module.name.clone()).collect();
+        Part {
+            folder: folder.to_owned(),
+            top: modules.last().cloned().unwrap_or_default(),
+            modules,
+            tokens: Vec::new(),
+            about,
+        }
+    }
+
+    /// The same with a bench, whose files these are.
+    fn with_bench(mut self, files: &Files) -> Part {
+        self.tokens = files.keys().filter(|path| path.ends_with(".hex")).cloned().collect();
+        self
+    }
+
+    /// What its targets in the Makefile and its core are called.
+    pub(crate) fn name(&self) -> String {
+        if self.folder.is_empty() { snake_case(&self.top) } else { self.folder.trim_end_matches('/').to_owned() }
+    }
+
+    /// Its files with this ending.
+    pub(crate) fn sources(&self, ending: &str) -> Vec<String> {
+        self.modules.iter().map(|module| format!("{}rtl/{module}.{ending}", self.folder)).collect()
+    }
+}
+
+/// What a language adds to the folders of designs.
+pub(crate) struct Language {
+    /// Its name, for the README.
+    pub(crate) name: &'static str,
+    /// What files end in, and their type in descriptions for FuseSoC.
+    pub(crate) ending: &'static str,
+    pub(crate) file_type: &'static str,
+    /// The modules of a design: what made it, its folder.
+    pub(crate) modules: fn(&Design, &str, &str) -> Files,
+    /// A bench for the top of a design with the files that it reads: what made it, its folder, what it tests, messages.
+    pub(crate) bench: fn(&Design, &str, &str, &str, &[Message]) -> Files,
+    /// What all designs of a folder are made of, too, by what made it.
+    pub(crate) shared: fn(&str) -> Files,
+    /// A file of `make` that tests designs, by what made it.
+    pub(crate) makefile: fn(&[Part], &str) -> String,
+    /// What `make` can do, for the README.
+    pub(crate) commands: &'static str,
+    /// What FuseSoC can do with a design.
+    pub(crate) targets: fn(&Part) -> String,
+}
+
+impl Language {
+    /// A folder for a network.
+    ///
+    /// # Errors
+    ///
+    /// What has no place in hardware, with where it stands.
+    pub(crate) fn of_network(
+        &self,
+        network: &Network,
+        recording: Option<&Recording>,
+        options: &Options,
+    ) -> Result<Files, Vec<Diagnostic>> {
+        let mut files = Files::new();
+        let design = design(network, options)?;
+        let part = Part::of(&design, "", format!("The network `{}`.", network.name));
+        let name = part.name();
+        let part = self.part(&design, part, &name, &[recorded(network, recording)], options, &mut files);
+        let title = part.top.clone();
+        self.frame(&title, &[network], &[part], options, &mut files);
+        Ok(files)
+    }
+
+    /// A folder for operations of one parameter set, with one below it for each.
+    ///
+    /// # Errors
+    ///
+    /// What has no place in hardware, with where it stands.
+    pub(crate) fn of_operations(
+        &self,
+        title: &str,
+        operations: &[(&OperationSpec, &Network)],
+        known: &[KnownAnswer],
+        options: &Options,
+        told: &Told<'_>,
+    ) -> Result<Files, Vec<Diagnostic>> {
+        let mut files = Files::new();
+        let designs = on_all_processors(operations, |(spec, network)| {
+            told(spec, None);
+            design(network, options)
+        });
+        let (mut problems, mut networks, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, (design, (spec, network))) in designs.into_iter().zip(operations).enumerate() {
+            let design = match design {
+                Ok(design) => design,
+                Err(found) => {
+                    problems.extend(found);
+                    continue;
+                }
+            };
+            let own = known.iter().filter(|answer| answer.operation == at);
+            let messages: Vec<Message> = own.filter_map(|answer| message(spec, network, answer)).collect();
+            let about = format!("`{}`, the network `{}`.", spec.full_name(), network.name);
+            let part = Part::of(&design, &format!("{}/", spec.name), about);
+            parts.push(self.part(&design, part, &spec.name, &messages, options, &mut files));
+            networks.push(*network);
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        self.frame(title, &networks, &parts, options, &mut files);
+        Ok(files)
+    }
+
+    /// Modules and bench of a design.
+    fn part(
+        &self,
+        design: &Design,
+        part: Part,
+        name: &str,
+        messages: &[Message],
+        options: &Options,
+        files: &mut Files,
+    ) -> Part {
+        let head = head(options);
+        files.extend((self.modules)(design, &head, &part.folder));
+        let bench = (self.bench)(design, &head, &part.folder, name, messages);
+        let part = part.with_bench(&bench);
+        files.extend(bench);
+        part
+    }
+
+    /// What builds, tests and describes the designs of some networks.
+    fn frame(&self, title: &str, networks: &[&Network], parts: &[Part], options: &Options, files: &mut Files) {
+        let head = head(options);
+        let shared = (self.shared)(&head);
+        for part in parts {
+            files.insert(format!("{}.core", part.name()), self.core(part, &head, &shared).into_bytes());
+        }
+        files.extend(shared);
+        let readme = format!(
+            "# {title}\n\n{}, made by `{}`.\n\n```\n{}```\n\n{}",
+            self.name,
+            options.command.replace('\n', " "),
+            self.commands,
+            ports_text(networks, parts, self.ending)
+        );
+        files.insert("README.md".into(), readme.into_bytes());
+        files.insert("Makefile".into(), (self.makefile)(parts, &head).into_bytes());
+    }
+
+    /// A description for FuseSoC. `shared` are files that stand before those of the design.
+    fn core(&self, part: &Part, head: &str, shared: &Files) -> String {
+        let Language { ending, file_type, .. } = self;
+        let targets = (self.targets)(part);
+        // Benches look for their files where they are started.
+        let tokens = part.tokens.iter().map(|path| format!("      - {path}: {{file_type: user, copyto: {path}}}\n"));
+        let tokens: String = tokens.collect();
+        let sources = shared.keys().cloned().chain(part.sources(ending));
+        let rtl: String = sources.map(|file| format!("      - {file}\n")).collect();
+        let Part { folder, top, about, .. } = part;
+        format!(
+            "CAPI=2:\n# {head}\nname: headrace:generated:{name}:0.1.0\ndescription: \"{about}\"\n\nfilesets:\n  rtl:\n    files:\n{rtl}    \
+             file_type: {file_type}\n  tb:\n    files:\n      - {folder}tb/{top}_tb.{ending}\n{tokens}    file_type: {file_type}\n\n\
+             targets:\n  default: &default\n    filesets: [rtl]\n    toplevel: {top}\n{targets}",
+            name = part.name().replace('-', "_"),
+            about = about.replace('"', "'"),
+        )
+    }
+}
+
+/// The ports of designs and what a stream is, for a README. `ending` is that of files of the language.
+fn ports_text(networks: &[&Network], parts: &[Part], ending: &str) -> String {
+    let mut text = String::new();
+    for (network, part) in networks.iter().zip(parts) {
+        let _ = write!(
+            text,
+            "## `{}`\n\n{} The top is in `{}rtl/{}.{ending}`; `{}.core` describes it to FuseSoC.\n\n\
+             | port | bits | direction |\n| --- | ---: | --- |\n",
+            part.top,
+            part.about,
+            part.folder,
+            part.top,
+            part.name()
+        );
+        for (ports, direction) in [(&network.inputs, "in"), (&network.outputs, "out")] {
+            for port in ports {
+                let _ = writeln!(text, "| `{}` | {} | {direction} |", port.name, port.ty.width());
+            }
+        }
+        text.push('\n');
+    }
+    text.push_str(
+        "## Streams\n\nEach port of the network is a stream: `PORT_data`, `PORT_valid` and `PORT_ready`, with `_i` or `_o` behind. A token moves at\n\
+         a rising edge of `clk_i` at which both valid and ready are set. Valid does not wait for ready, and stays until the token has\n\
+         moved. `rst_ni` is active low and may come at any time; it must go at a rising edge. After it nothing has happened yet.\n\n\
+         Each actor is a module, each connection a FIFO. What actors print is left out. Errors of a program, as an index outside\n\
+         its list, are not reported.\n",
+    );
+    text
+}

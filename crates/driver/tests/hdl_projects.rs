@@ -68,6 +68,45 @@ fn networks_do_what_the_interpreter_does() {
 }
 
 #[test]
+fn what_is_printed_is_left_out_and_said() {
+    let folder = Folder::new();
+    let [tells] = folder.write_tells();
+    for target in ["verilog", "vhdl"] {
+        let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+        let said = folder.run(build.args(["build", tells, "--target", target, "-o", target]));
+        assert!(said.contains("note: What actors print is left out of these modules: `Tells_2`."), "{said}");
+    }
+}
+
+#[test]
+fn names_and_shapes_that_are_rare_are_built_and_tested() {
+    let folder = Folder::new();
+    // Names that differ by capital letters alone, words of VHDL, and tokens of one bit.
+    let alike = "actor entity() uint(size=8) a, uint(size=8) A ==> bool Is, uint(size=1) Odd:
+            uint(size=8) rest := 3;
+            List(type:uint(size=8), size=4) choose = [1, 2, 3, 4];
+            action a:[x], A:[y] ==> Is:[x < y], Odd:[(rest + choose[x mod 4]) mod 2]
+            var uint(size=8) unsigned := x * y do rest := rest + unsigned; end
+        end";
+    let silent =
+        "actor Silent() uint(size=8) In ==> : uint(size=8) sum := 0; action In:[x] ==> do sum := sum + x; end end";
+    let source = "actor headrace_pkg() ==> uint(size=8) Out: initialize ==> Out:[7] end end";
+    let empty = "actor Empty() ==> : end";
+    for (target, is_there) in [("verilog", answers("iverilog", "-V")), ("vhdl", is_here("ghdl"))] {
+        for (name, text) in [("entity", alike), ("Silent", silent), ("headrace_pkg", source), ("Empty", empty)] {
+            let file = format!("{name}.cal");
+            folder.write(&file, text);
+            let project = folder.path().join(target).join(name);
+            let mut build = Command::new(env!("CARGO_BIN_EXE_headrace"));
+            folder.run(build.args(["build", &file, "--target", target, "-o"]).arg(&project));
+            if is_there {
+                tested(&folder, &project, &[]);
+            }
+        }
+    }
+}
+
+#[test]
 fn benches_find_wrong_answers() {
     if !answers("iverilog", "-V") {
         return;

@@ -110,6 +110,9 @@ pub(crate) fn lower(
             code.module.about.push(format!("{name} = {}", shown(value)));
         }
     }
+    if code.prints {
+        code.module.about.push(crate::LEAVES_OUT.to_owned());
+    }
     let epilogue = fill_windows(&code, &ports);
     let machine = Machine { prologue: &prologue, select: &select, blocks: &blocks, epilogue, fsm };
     states::build(&mut code, &ports, &machine);

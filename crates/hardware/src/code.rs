@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::step::Step;
 use headrace_analysis::calls::Calls;
-use headrace_analysis::ranges::{Interval, Ranges, Unit, of_scalar};
+use headrace_analysis::ranges::{Interval, Ranges, Unit};
 use headrace_ir::{Actor, Int, IntType, Local, LocalId, Root, Scalar, Type, Value};
 use headrace_program::names::Names;
 use headrace_rtl::{Bits, Expr, Module, SignalId, SignalKind, Table, TableId, index_bits};
@@ -89,6 +89,8 @@ pub(crate) struct Code<'a> {
     pub(crate) shared: BTreeMap<usize, Vec<Slot>>,
     pub(crate) steps: Vec<Step>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Something is printed.
+    pub(crate) prints: bool,
     known_tables: Vec<(u32, Vec<Bits>, TableId)>,
 }
 
@@ -116,6 +118,7 @@ impl<'a> Code<'a> {
             shared: BTreeMap::new(),
             steps: Vec::new(),
             diagnostics: Vec::new(),
+            prints: false,
             known_tables: Vec::new(),
         }
     }
@@ -366,11 +369,6 @@ fn narrowed(ty: &Type, range: &Interval) -> Type {
         Scalar::Int(own) if !ty.is_list() && width < own.width => Type::scalar(Scalar::Int(IntType { signed, width })),
         _ => ty.clone(),
     }
-}
-
-/// Values of a range that a scalar can have when nothing more is known.
-pub(crate) fn any_of(scalar: Scalar) -> Interval {
-    of_scalar(scalar)
 }
 
 /// The elements of a value, in the width of one.

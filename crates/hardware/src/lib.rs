@@ -57,6 +57,9 @@ use headrace_ir::Network;
 use headrace_rtl::Design;
 use headrace_source::Diagnostic;
 
+/// What is said about the module of an actor that prints.
+pub const LEAVES_OUT: &str = "What it prints is left out.";
+
 /// What the caller wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {

@@ -1,10 +1,11 @@
 //! Statements as steps.
 
-use crate::code::{Code, any_of};
+use crate::code::Code;
 use crate::depth::depth;
 use crate::place::Location;
 use crate::step::{self, Step};
 use headrace_analysis::assigned;
+use headrace_analysis::ranges::of_scalar;
 use headrace_ir::{self as ir, Int, IntType, LocalId, Scalar, StmtKind};
 use headrace_rtl::{CompareOp, Expr};
 
@@ -58,7 +59,7 @@ impl<'a> Code<'a> {
                 self.unsupported(statement.span, &what, instead);
             }
             // What is printed has no place in hardware.
-            StmtKind::Print { .. } => {}
+            StmtKind::Print { .. } => self.prints = true,
         }
     }
 
@@ -123,7 +124,7 @@ impl<'a> Code<'a> {
             return;
         }
         // Word for word what the loop means. Both bounds are kept, in one width that holds the variable, too.
-        let all = low.range.join(&high.range).join(&any_of(Scalar::Int(ty)));
+        let all = low.range.join(&high.range).join(&of_scalar(Scalar::Int(ty)));
         let (width, signed) = crate::node::bits_of(&all);
         let first = self.low(&low, width);
         let first = self.named("first", first);

@@ -190,7 +190,7 @@ impl<'s> Builder<'s, '_, '_> {
                     let head = here.unwrap_or_else(|| self.new_state());
                     let enter = Tail::Enter { condition, body, head, rest, tail };
                     match here {
-                        Some(_) => self.emit_at(before, &enter, out),
+                        Some(_) => self.emit(before, &enter, out, None),
                         None => {
                             self.fill(head, before, &enter);
                             out.push(Self::goto(head));
@@ -202,7 +202,7 @@ impl<'s> Builder<'s, '_, '_> {
                     let head = here.unwrap_or_else(|| self.new_state());
                     let tail = Tail::Again { condition: again, head, rest, tail };
                     match here {
-                        Some(_) => self.emit_at(body, &tail, out),
+                        Some(_) => self.emit(body, &tail, out, None),
                         None => {
                             self.fill(head, body, &tail);
                             out.push(Self::goto(head));
@@ -250,11 +250,6 @@ impl<'s> Builder<'s, '_, '_> {
             }
         }
         self.end(tail, out);
-    }
-
-    /// The same in the state that `out` begins.
-    fn emit_at(&mut self, steps: &'s [Step], tail: &Tail<'s, '_>, out: &mut Vec<Stmt>) {
-        self.emit(steps, tail, out, None);
     }
 
     /// A token out, in a state of its own: it stays until there is room.

@@ -62,11 +62,11 @@ pub enum BinaryOp {
     Mul,
     /// Quotient of numbers without sign; 0 by 0.
     Div,
-    /// What that leaves; 0 by 0.
+    /// Remainder of numbers without sign; 0 by 0.
     Rem,
     /// Quotient of numbers with sign, toward zero; 0 by 0.
     DivSigned,
-    /// What that leaves, with the sign of the dividend; 0 by 0.
+    /// Remainder of numbers with sign, which has the sign of the dividend; 0 by 0.
     RemSigned,
     /// Bit by bit.
     And,
@@ -462,10 +462,5 @@ impl Expr {
         for part in self.parts() {
             part.signals(see);
         }
-    }
-
-    /// Number of operators: how large it is.
-    pub fn size(&self) -> usize {
-        1 + self.parts().into_iter().map(Expr::size).sum::<usize>()
     }
 }

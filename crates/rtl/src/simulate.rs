@@ -176,11 +176,6 @@ impl<'d> Simulator<'d> {
         self.port(name).map(|at| &self.values[at])
     }
 
-    /// The value of any signal of the top.
-    pub fn signal(&self, name: &str) -> Option<&Bits> {
-        self.top.find(name).map(|id| &self.values[id.index()])
-    }
-
     /// Computes everything from registers, memories and inputs.
     pub fn settle(&mut self) {
         let Simulator { units, values, memories, .. } = self;

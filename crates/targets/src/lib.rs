@@ -85,6 +85,11 @@ pub struct Target {
     pub contender: Option<Contender>,
 }
 
+/// What whoever builds a project should hear about it.
+pub fn notes(files: &project::Files) -> Vec<String> {
+    [c::project::notes(files), hdl::notes(files)].concat()
+}
+
 /// All targets.
 pub const ALL: &[Target] = &[
     Target {

@@ -67,11 +67,6 @@ impl<'d> HardwareEngine<'d> {
         })
     }
 
-    /// Clock cycles so far.
-    pub fn cycles(&self) -> u64 {
-        self.simulator.cycles()
-    }
-
     fn bit(&self, name: &str) -> bool {
         self.simulator.get(name).is_some_and(|value| !value.is_zero())
     }

@@ -94,7 +94,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
             of_library(context, &library, &sets, &name, arguments, target)?
         }
     };
-    for line in headrace_targets::c::project::notes(&files) {
+    for line in headrace_targets::notes(&files) {
         context.terminal.note(&line);
     }
     if let Some(manifest) = files.get_mut("Cargo.toml").filter(|_| workspaces::is_stranger(folder)) {

@@ -7,7 +7,7 @@ use headrace_hardware::lower;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::snake_case;
-use headrace_rtl::Design;
+use headrace_rtl::{Design, Module};
 use headrace_source::Diagnostic;
 use std::fmt::Write as _;
 
@@ -37,6 +37,12 @@ pub(crate) struct Part {
     pub(crate) tokens: Vec<String>,
     /// What it is, as a sentence.
     pub(crate) about: String,
+    /// Those of its modules whose actors print.
+    printing: Vec<String>,
+}
+
+fn prints(module: &Module) -> bool {
+    module.about.iter().any(|line| line == headrace_hardware::LEAVES_OUT)
 }
 
 impl Part {
@@ -48,6 +54,7 @@ impl Part {
             modules,
             tokens: Vec::new(),
             about,
+            printing: design.modules.iter().filter(|one| prints(one)).map(|one| format!("`{}`", one.name)).collect(),
         }
     }
 
@@ -233,9 +240,21 @@ fn ports_text(networks: &[&Network], parts: &[Part], ending: &str) -> String {
     text.push_str(
         "## Streams\n\nEach port of the network is a stream: `PORT_data`, `PORT_valid` and `PORT_ready`, with `_i` or `_o` behind. A token moves at\n\
          a rising edge of `clk_i` at which both valid and ready are set. Valid does not wait for ready, and stays until the token has\n\
-         moved. `rst_ni` is active low and may come at any time; it must go at a rising edge. After it nothing has happened yet.\n\n\
-         Each actor is a module, each connection a FIFO. What actors print is left out. Errors of a program, as an index outside\n\
-         its list, are not reported.\n",
+         moved. `rst_ni` is an asynchronous reset, active low, whose release must be synchronous to `clk_i`. After it the network begins anew.\n\n\
+         Each actor is a module, each connection a FIFO. Errors of a program, as an index outside its list, are not reported.\n",
     );
+    let printing: Vec<&str> = parts.iter().flat_map(|part| &part.printing).map(String::as_str).collect();
+    if !printing.is_empty() {
+        let _ = writeln!(text, "\n{LEFT_OUT}{}.", printing.join(", "));
+    }
     text
+}
+
+/// How a README begins to say which modules print.
+const LEFT_OUT: &str = "What actors print is left out of these modules: ";
+
+/// What is left out of a project, as its README says it.
+pub(crate) fn notes(files: &Files) -> Vec<String> {
+    let readme = files.get("README.md").map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
+    readme.lines().filter(|line| line.starts_with(LEFT_OUT)).map(str::to_owned).collect()
 }

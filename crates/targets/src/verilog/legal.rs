@@ -13,7 +13,7 @@ pub(crate) fn legalised(module: &Module) -> Module {
     let mut legal = Legal { module: module.clone(), names, number: 0 };
     for assign in std::mem::take(&mut legal.module.assigns) {
         let mut before = Vec::new();
-        let value = legal.root(assign.value, &mut before);
+        let value = legal.operands(assign.value, &mut before);
         legal.module.assigns.extend(before.into_iter().map(|(signal, value)| Assign { signal, value }));
         legal.module.assigns.push(Assign { signal: assign.signal, value });
     }
@@ -81,11 +81,6 @@ impl Legal {
         self.module.get(id)
     }
 
-    /// An expression that is all of the right side of an assignment.
-    fn root(&mut self, value: Expr, before: &mut Before) -> Expr {
-        self.operands(value, before)
-    }
-
     fn expr(&mut self, value: Expr, before: &mut Before) -> Expr {
         let value = self.operands(value, before);
         let stands_alone = matches!(
@@ -95,6 +90,7 @@ impl Legal {
         if stands_alone { self.hoisted(value, before) } else { value }
     }
 
+    /// The operands of an expression, which itself may stand alone on the right side of an assignment.
     fn operands(&mut self, mut value: Expr, before: &mut Before) -> Expr {
         let needs_signal = matches!(value.kind, ExprKind::Slice(..) | ExprKind::Extend(true, _));
         for part in value.parts_mut() {
@@ -112,7 +108,7 @@ impl Legal {
             let statement = match statement {
                 Stmt::Assign(target, value) => {
                     let part = target.part.map(|(at, width)| (self.expr(at, &mut before), width));
-                    let value = self.root(value, &mut before);
+                    let value = self.operands(value, &mut before);
                     Stmt::Assign(Target { signal: target.signal, part }, value)
                 }
                 Stmt::If(condition, yes, no) => {

@@ -2,7 +2,7 @@
 //!
 //! What is printed here is a design of `rtl`, which `hardware` makes of a network: actors as modules with valid/ready streams.
 //! Names are those of CAL, with the endings that lowRISC's style has (`_i` and `_o` at ports, `_d` and `_q` at registers);
-//! comments name the lines of actions. Everything is clean in Verilator, Icarus and Yosys.
+//! comments name the lines of actions. Icarus and Verilator have no warnings for it.
 //!
 //! | file | what is printed there |
 //! | --- | --- |

@@ -177,9 +177,9 @@ impl Printer<'_> {
             BinaryOp::Sub => format!("({x} - {y})"),
             BinaryOp::Mul => format!("product({x}, {y})"),
             BinaryOp::Div => format!("quotient({x}, {y})"),
-            BinaryOp::Rem => format!("rest({x}, {y})"),
+            BinaryOp::Rem => format!("remainder({x}, {y})"),
             BinaryOp::DivSigned => format!("quotient_signed({x}, {y})"),
-            BinaryOp::RemSigned => format!("rest_signed({x}, {y})"),
+            BinaryOp::RemSigned => format!("remainder_signed({x}, {y})"),
         }
     }
 }

@@ -12,9 +12,9 @@ package headrace_pkg is
   function choose(condition : std_logic; yes, no : unsigned) return unsigned;
   function product(a, b : unsigned) return unsigned;
   function quotient(a, b : unsigned) return unsigned;
-  function rest(a, b : unsigned) return unsigned;
+  function remainder(a, b : unsigned) return unsigned;
   function quotient_signed(a, b : unsigned) return unsigned;
-  function rest_signed(a, b : unsigned) return unsigned;
+  function remainder_signed(a, b : unsigned) return unsigned;
   function shifted_left(value, count : unsigned) return unsigned;
   function shifted_right(value, count : unsigned) return unsigned;
   function shifted_right_signed(value, count : unsigned) return unsigned;
@@ -76,7 +76,7 @@ package body headrace_pkg is
     return a / b;
   end function;
 
-  function rest(a, b : unsigned) return unsigned is
+  function remainder(a, b : unsigned) return unsigned is
   begin
     if b = 0 then
       return to_unsigned(0, a'length);
@@ -92,7 +92,7 @@ package body headrace_pkg is
     return unsigned(signed(a) / signed(b));
   end function;
 
-  function rest_signed(a, b : unsigned) return unsigned is
+  function remainder_signed(a, b : unsigned) return unsigned is
   begin
     if b = 0 then
       return to_unsigned(0, a'length);

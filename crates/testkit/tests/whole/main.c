@@ -101,10 +101,12 @@ static void put(struct strings *strings, int role, const uint8_t *bytes, size_t 
     strings->at[role] = (struct headrace_bytes){to, n_bytes};
 }
 
-static void draw(struct strings *strings, const struct headrace_operation *op) {
+/* `is_empty`: without input, if that is legal. */
+static void draw(struct strings *strings, const struct headrace_operation *op, bool is_empty) {
     for (int role = HEADRACE_NONCE; role <= HEADRACE_TAG_IN; role++) {
         if (has(op, role)) {
-            put(strings, role, NULL, length(&op->strings[role]));
+            const bool none = is_empty && role == HEADRACE_INPUT && hr_message_allows(&op->strings[role], 0);
+            put(strings, role, NULL, none ? 0 : length(&op->strings[role]));
         }
     }
 }
@@ -138,16 +140,28 @@ static void release(struct rooms *a, struct rooms *b) {
     }
 }
 
-/* The same message in pieces. */
-static uint32_t pieces(struct side *side, const struct headrace_bytes *strings, const struct headrace_room *rooms) {
+/* Goes on with a copy of a context, of which nothing is left. */
+static void move(struct side *side, struct side *spare) {
+    struct side from = *side;
+    headrace_message_copy(&side->operation, &spare->message, spare->network, &side->message, side->network);
+    memset(from.network, FILL, side->operation.network->size);
+    side->message = spare->message;
+    side->network = spare->network;
+    spare->network = from.network;
+}
+
+/* The same message in pieces, on the way from context to context. `n_bytes` of them are given: fewer are a message that nobody
+   ends. */
+static uint32_t pieces(struct side *side, struct side *spare, const struct headrace_bytes *strings,
+                       const struct headrace_room *rooms, size_t n_bytes) {
     const struct headrace_operation *const op = &side->operation;
     const struct headrace_bytes input = strings[HEADRACE_INPUT];
     struct headrace_room rest[HEADRACE_ROLES];
     size_t sent = 0, made = 0, some = 0;
     uint32_t result = headrace_message_init(op, &side->message, side->network, strings);
     memcpy(rest, rooms, sizeof rest);
-    while (result == HEADRACE_OK && sent < input.n_bytes) {
-        const size_t n = 1 + below(input.n_bytes - sent);
+    while (result == HEADRACE_OK && sent < n_bytes) {
+        const size_t n = 1 + below(n_bytes - sent);
         struct headrace_room out = {NULL, 0, NULL};
         if (hr_message_streams(op)) {
             out = (struct headrace_room){rooms[HEADRACE_OUTPUT].bytes + made, rooms[HEADRACE_OUTPUT].room - made, &some};
@@ -155,8 +169,11 @@ static uint32_t pieces(struct side *side, const struct headrace_bytes *strings, 
         result = headrace_message_update(op, &side->message, side->network, input.bytes + sent, n, out);
         sent += n;
         made += some;
+        if (result == HEADRACE_OK && below(4) == 0) {
+            move(side, spare);
+        }
     }
-    if (result != HEADRACE_OK) {
+    if (result != HEADRACE_OK || sent < input.n_bytes) {
         return result;
     }
     if (has(op, HEADRACE_OUTPUT)) {
@@ -186,10 +203,11 @@ static uint32_t whole_message(const struct headrace_operation *op, struct headra
 static size_t compare(const struct one_case *one, size_t n_messages) {
     const struct headrace_operation *const op = *one->operation, *const making = one->maker == NULL ? NULL : *one->maker;
     struct headrace_network network = *op->network;
-    struct side kept = side_of(op), fresh = side_of(op), maker = side_of(making == NULL ? op : making);
+    struct side kept = side_of(op), spare = side_of(op), fresh = side_of(op);
+    struct side maker = side_of(making == NULL ? op : making);
     uint8_t key[256];
     const size_t n_key = (size_t)op->strings[HEADRACE_KEY].lengths[0].min;
-    size_t n_differ = 0, n_ok = 0, n_refused = 0, n_others = 0;
+    size_t n_differ = 0, n_ok = 0, n_refused = 0, n_others = 0, n_empty = 0;
     memset(n_answers, 0, sizeof n_answers);
     original = op->network;
     network.whole = network.whole == NULL ? NULL : counted;
@@ -205,9 +223,11 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
         uint32_t result, expected;
         size_t room;
         bool same;
-        draw(&strings, op);
+        /* Empty messages come several in a row, too: what one leaves unread lies before the strings of the next. */
+        n_empty = n_empty != 0 ? n_empty - 1 : below(16) == 0 ? 1 + below(6) : 0;
+        draw(&strings, op, n_empty != 0);
         if (making != NULL) {
-            draw(&strings, making);
+            draw(&strings, making, n_empty != 0);
             make_room(&a, making, strings.at[HEADRACE_INPUT].n_bytes + AROUND, 0);
             if (headrace_message_key(&maker.operation, &maker.message, maker.network, key, n_key) != HEADRACE_OK ||
                 whole_message(&maker.operation, &maker.message, maker.network, strings.at, a.at) != HEADRACE_OK) {
@@ -249,8 +269,15 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
         if ((kept.message.state != HR_KEYED && kept.message.state != HR_NEW_KEY) || below(8) == 0) {
             (void)headrace_message_key(op, &kept.message, kept.network, key, n_key);
         }
+        if (way == 6 && !op->single_chunk && !op->withholds && own[HEADRACE_INPUT].n_bytes != 0) {
+            /* A message that is given up: the next one, which is the same, has a key that is new. */
+            (void)pieces(&kept, &spare, own, a.at, below(own[HEADRACE_INPUT].n_bytes));
+            (void)headrace_message_key(op, &kept.message, kept.network, key, n_key);
+        } else if (below(8) == 0) {
+            move(&kept, &spare);
+        }
         if (way == 5 && !op->single_chunk && !op->withholds) {
-            result = pieces(&kept, own, a.at);
+            result = pieces(&kept, &spare, own, a.at, own[HEADRACE_INPUT].n_bytes);
         } else {
             result = whole_message(&kept.operation, &kept.message, kept.network, own, a.at);
         }
@@ -274,7 +301,16 @@ static size_t compare(const struct one_case *one, size_t n_messages) {
     }
     printf("%s: %zu ok, %zu refused, %zu others, %zu at once, %zu begun, %zu not\n", one->name, n_ok, n_refused, n_others,
            n_answers[HEADRACE_WHOLE_DONE], n_answers[HEADRACE_WHOLE_ON], n_answers[HEADRACE_WHOLE_NOT]);
+    headrace_message_clear(op, &kept.message, kept.network);
+    for (size_t at = 0; at < op->network->size; at++) {
+        if (((const uint8_t *)kept.network)[at] != 0) {
+            printf("%s: byte %zu of a context is not wiped\n", one->name, at);
+            n_differ++;
+            break;
+        }
+    }
     free(kept.network);
+    free(spare.network);
     free(fresh.network);
     free(maker.network);
     return n_differ;

@@ -3,15 +3,17 @@
 //!
 //! Parts of networks that were written once and stand in several places have kernels and loops of the same text, but for the
 //! names of objects and of the network. So such functions do not get the context but `struct NAME_on`, a pointer for each
-//! field that they touch, and are called after their text: `hr_same_` and a number that is computed from it. Linkers keep one
-//! of those of the same name (weak symbols, hidden from whoever links the whole); where there are none, each file has its own.
+//! field that they touch, and are called after their text: `hr_same_` and a number that is computed from it, and from what they
+//! call: projects that other versions wrote may be linked into the same program. Linkers keep one of those of the same name (weak
+//! symbols, hidden from whoever links the whole); where there are none, each file has its own.
 
 use super::{Writer, object_type};
-use crate::c::kernel::{Names, element_type, tables};
+use crate::c::kernel::{Names, element_type, prelude, tables};
 use headrace_transform::kernel::{Graph, Op, TableId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 /// Fields of a context that a function may touch: each is a pointer that is stored for a call.
 const MOST_FIELDS: usize = 12;
@@ -96,13 +98,20 @@ fn functions(text: &str) -> Vec<(Option<&str>, &str)> {
     all
 }
 
-/// A number for a text that no other text has, as 32 digits.
-fn number(text: &str) -> String {
-    // FNV-1a of 128 bits.
-    let start: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+/// FNV-1a of 128 bits, from the hash of what comes before on.
+fn hash(before: u128, text: &str) -> u128 {
     let prime: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let hash = text.bytes().fold(start, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(prime));
-    format!("{hash:032x}")
+    text.bytes().fold(before, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(prime))
+}
+
+/// A number for a text that no other text has, as 32 digits. What texts call that is not in them is what this version prints
+/// above them.
+fn number(text: &str) -> String {
+    static VERSION: LazyLock<u128> = LazyLock::new(|| {
+        let start: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+        hash(hash(start, env!("CARGO_PKG_VERSION")), &prelude())
+    });
+    format!("{:032x}", hash(*VERSION, text))
 }
 
 impl Writer<'_> {

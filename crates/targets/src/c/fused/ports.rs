@@ -195,7 +195,6 @@ static inline size_t {prefix}_keep_{name}(struct {prefix} *s, const unsigned cha
         let prefix = self.prefix;
         let (mut drain, mut drained, mut room, mut made) =
             (String::new(), String::new(), String::new(), "    (void)at;\n".to_owned());
-        let mut buffered = format!("    s->out_{name}_there += (uint32_t)n_tokens;\n");
         if streams {
             drain = format!(
                 "/* Moves output that waits to the caller, whose memory is for it. */
@@ -242,7 +241,7 @@ static void {prefix}_drain_{name}(struct {prefix} *s) {{
 "
             );
         }
-        made.push_str(&std::mem::take(&mut buffered));
+        let _ = writeln!(made, "    s->out_{name}_there += (uint32_t)n_tokens;");
         format!(
             "{drain}HR_APART static {ty} *{prefix}_make_room_{name}(struct {prefix} *s, size_t n_tokens) {{
 {drained}    if ({size} - s->out_{name}_first - s->out_{name}_there < n_tokens) {{

@@ -152,7 +152,7 @@ struct headrace_stream {
     uint32_t status;
 };
 
-/* What some networks have beside their table: `stream` for many contexts, whose buffers do not overlap either. Where passes of
+/* What some networks have beside their table: `stream` for many contexts, whose buffers do not overlap either. Where iterations of
    a loop need each other, those of many messages run at once. */
 typedef void headrace_streams(uint32_t input, uint32_t output, struct headrace_stream *streams, size_t count);
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What is no longer than its calls, and passes of loops that are better in a row. */
+/* What is no longer than its calls, and iterations of loops that are better in a row. */
 #ifdef __GNUC__
 #define HR_SMALL_FOLDED static inline __attribute__((always_inline))
 #define HR_SMALL_UNROLLED _Pragma("GCC unroll 8")

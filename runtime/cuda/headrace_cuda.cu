@@ -12,7 +12,7 @@ enum {
     SLOTS = 2,                  /* launches under way: one moves data while another computes */
     LAUNCH_BYTES = 8 << 20,     /* of the largest port in a launch */
     LEAST_BYTES = 1 << 20,      /* of a loop that is worth moving */
-    MOST_PASSES = 1 << 30       /* of a launch */
+    MOST_ITERATIONS = 1 << 30   /* of a launch */
 };
 
 struct buffer {
@@ -31,7 +31,7 @@ struct headrace_device {
     struct buffer given;
     size_t least_bytes;
     size_t launch_bytes;
-    uint64_t passes;
+    uint64_t iterations;
     char name[128];
     char error[256];
 };
@@ -254,8 +254,8 @@ static bool has_room(struct headrace_device *device, struct buffer *buffer, size
     return true;
 }
 
-/* One launch: passes `first` to `first + n - 1`. The row before those of each port is that of the pass before. */
-static bool launch(struct headrace_device *device, struct slot *slot, const struct headrace_passes *all, size_t first,
+/* One launch: iterations `first` to `first + n - 1`. The row before those of each port is that of the iteration before. */
+static bool launch(struct headrace_device *device, struct slot *slot, const struct headrace_iterations *all, size_t first,
                    size_t n) {
     struct headrace_launch it;
     memset(&it, 0, sizeof it);
@@ -299,17 +299,17 @@ static bool finished(struct headrace_device *device, const struct slot *slot) {
     return !failed(device, "kernel", wait_for(slot->stream));
 }
 
-/* All passes, launch after launch, and what they left on the device overwritten. */
-static bool run_all(struct headrace_device *device, const struct headrace_passes *all, size_t given_bytes) {
-    size_t each = MOST_PASSES, first = 0;
+/* All iterations, launch after launch, and what they left on the device overwritten. */
+static bool run_all(struct headrace_device *device, const struct headrace_iterations *all, size_t given_bytes) {
+    size_t each = MOST_ITERATIONS, first = 0;
     bool good = true;
     for (uint32_t port = 0; port < all->n_ports; port++) {
         const size_t fit = device->launch_bytes / all->ports[port].bytes;
         each = fit < each ? fit : each;
     }
     each = each < 64 ? 64 : each / 64 * 64;
-    for (unsigned at = 0; good && first < all->passes; at = (at + 1) % SLOTS) {
-        const size_t left = all->passes - first, n = left < each ? left : each;
+    for (unsigned at = 0; good && first < all->iterations; at = (at + 1) % SLOTS) {
+        const size_t left = all->iterations - first, n = left < each ? left : each;
         struct slot *const slot = &device->slots[at];
         good = finished(device, slot) && launch(device, slot, all, first, n);
         first += n;
@@ -333,7 +333,7 @@ static bool run_all(struct headrace_device *device, const struct headrace_passes
     return good;
 }
 
-bool headrace_device_runs(const struct headrace_helpers *helpers, const struct headrace_passes *all, const void *given,
+bool headrace_device_runs(const struct headrace_helpers *helpers, const struct headrace_iterations *all, const void *given,
                           size_t given_bytes) {
     struct headrace_device *const device = (struct headrace_device *)helpers->user;
     void *const stream = device->slots[0].stream;
@@ -343,6 +343,6 @@ bool headrace_device_runs(const struct headrace_helpers *helpers, const struct h
     }
     good = !failed(device, "copy to the device", to_device(device->given.memory, given, given_bytes, stream))
            && finished(device, &device->slots[0]) && run_all(device, all, given_bytes);
-    device->passes += good ? all->passes : 0;
+    device->iterations += good ? all->iterations : 0;
     return good;
 }

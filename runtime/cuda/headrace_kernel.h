@@ -60,8 +60,8 @@ static inline uint64_t hr_mul_high(uint64_t a, uint64_t b)
 /* A table that a group brings near before the first look-up. */
 #define HR_NEAR(type, name, n, from) HR_LOCAL type name[n]
 #define HR_BRING(name, n, from) for (uint32_t i_ = HR_ITEM; i_ < n; i_ += HR_ITEMS) name[i_] = from[i_]
-/* The pass of a work item. */
-#define HR_PASSES(n) HR_EACH if (HR_NUMBER < n)
-#define HR_PASSES_IN_VECTORS(n) HR_PASSES(n)
+/* The iteration of a work item. */
+#define HR_ITERATIONS(n) HR_EACH if (HR_NUMBER < n)
+#define HR_ITERATIONS_IN_VECTORS(n) HR_ITERATIONS(n)
 
 #endif

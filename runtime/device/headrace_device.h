@@ -1,5 +1,5 @@
 /*
- * Devices that run loops of a message whose passes do not need each other: one work item for each pass.
+ * Devices that run loops of a message whose iterations do not need each other: one work item for each iteration.
  *
  * A device is handed to functions as helpers are (`..._message_helped`). It runs the wide loops; key set-up, the beginning and
  * the end of a message stay with the processor, and so does everything that is too short or that the device refuses. What
@@ -31,7 +31,7 @@ const char *headrace_device_name(const struct headrace_device *device);
 const char *headrace_device_error(const struct headrace_device *device);
 
 /* Passes that the device has run. */
-uint64_t headrace_device_passes(const struct headrace_device *device);
+uint64_t headrace_device_iterations(const struct headrace_device *device);
 
 /* Loops that take and make fewer bytes than that are left to the processor; 1 MiB unless it is said. */
 void headrace_device_least_bytes(struct headrace_device *device, size_t bytes);
@@ -50,7 +50,7 @@ struct headrace_helpers headrace_device_helpers(struct headrace_device *device);
 /* The kernels of a network; what it is depends on the kind of device. */
 struct headrace_kernels;
 
-/* Where the tokens of a port are, or where they go, and the bytes of a pass. */
+/* Where the tokens of a port are, or where they go, and the bytes of an iteration. */
 struct headrace_tokens {
     const void *in;
     void *out;
@@ -58,19 +58,19 @@ struct headrace_tokens {
 };
 
 /* Passes of a loop, with the pointers of its kernel in order. */
-struct headrace_passes {
+struct headrace_iterations {
     const struct headrace_kernels *kernels;
     uint32_t kernel;
     uint32_t n_ports;
-    size_t passes;
+    size_t iterations;
     struct headrace_tokens ports[HEADRACE_LOOP_PORTS];
 };
 
 /* Whether helpers are a device that is worth asking. */
-bool headrace_device_takes(const struct headrace_helpers *helpers, const struct headrace_passes *all);
+bool headrace_device_takes(const struct headrace_helpers *helpers, const struct headrace_iterations *all);
 
-/* Runs passes there; where it returns false, they must be run here. */
-bool headrace_device_runs(const struct headrace_helpers *helpers, const struct headrace_passes *all, const void *given,
+/* Runs iterations there; where it returns false, they must be run here. */
+bool headrace_device_runs(const struct headrace_helpers *helpers, const struct headrace_iterations *all, const void *given,
                           size_t given_bytes);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* What devices of all kinds have in common: included where `struct headrace_device` stands, which has the fields `name`, `error`,
-   `passes`, `least_bytes` and `launch_bytes`. */
+   `iterations`, `least_bytes` and `launch_bytes`. */
 #ifndef HEADRACE_DEVICE_COMMON_H
 #define HEADRACE_DEVICE_COMMON_H
 
@@ -11,8 +11,8 @@ const char *headrace_device_error(const struct headrace_device *device) {
     return device->error;
 }
 
-uint64_t headrace_device_passes(const struct headrace_device *device) {
-    return device->passes;
+uint64_t headrace_device_iterations(const struct headrace_device *device) {
+    return device->iterations;
 }
 
 void headrace_device_least_bytes(struct headrace_device *device, size_t bytes) {
@@ -42,7 +42,7 @@ struct headrace_helpers headrace_device_helpers(struct headrace_device *device) 
     return helpers;
 }
 
-bool headrace_device_takes(const struct headrace_helpers *helpers, const struct headrace_passes *all) {
+bool headrace_device_takes(const struct headrace_helpers *helpers, const struct headrace_iterations *all) {
     const struct headrace_device *device;
     size_t bytes = 0;
     if (helpers->run != run) {
@@ -52,7 +52,7 @@ bool headrace_device_takes(const struct headrace_helpers *helpers, const struct 
     for (uint32_t port = 0; port < all->n_ports; port++) {
         bytes += all->ports[port].bytes;
     }
-    return all->passes >= device->least_bytes / bytes + (device->least_bytes % bytes != 0);
+    return all->iterations >= device->least_bytes / bytes + (device->least_bytes % bytes != 0);
 }
 
 #endif

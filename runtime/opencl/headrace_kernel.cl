@@ -10,17 +10,17 @@ typedef ulong uint64_t;
 #define HR_TABLE __constant
 #define HR_LOCAL __local
 #define HR_RESTRICT restrict
-#ifdef HR_PASSES_EACH
-/* Processors: a work item is a group by itself and runs so many passes in a loop, of which compilers put several into a
+#ifdef HR_ITERATIONS_EACH
+/* Processors: a work item is a group by itself and runs so many iterations in a loop, of which compilers put several into a
    vector. What all work items read is near by itself. */
 #define HR_EACH
 #define HR_TOGETHER
 #define HR_NEAR(type, name, n, from) HR_TABLE const type *const name = from
 #define HR_BRING(name, n, from)
-#define HR_FIRST ((uint32_t)get_global_id(0) * HR_PASSES_EACH)
-#define HR_END(n) ((n) - HR_FIRST < HR_PASSES_EACH ? (n) : HR_FIRST + HR_PASSES_EACH)
-#define HR_PASSES(n) for (uint32_t number_ = HR_FIRST, end_ = HR_END(n); number_ < end_; number_++)
-#define HR_PASSES_IN_VECTORS(n) _Pragma("clang loop vectorize(enable)") HR_PASSES(n)
+#define HR_FIRST ((uint32_t)get_global_id(0) * HR_ITERATIONS_EACH)
+#define HR_END(n) ((n) - HR_FIRST < HR_ITERATIONS_EACH ? (n) : HR_FIRST + HR_ITERATIONS_EACH)
+#define HR_ITERATIONS(n) for (uint32_t number_ = HR_FIRST, end_ = HR_END(n); number_ < end_; number_++)
+#define HR_ITERATIONS_IN_VECTORS(n) _Pragma("clang loop vectorize(enable)") HR_ITERATIONS(n)
 #define HR_NUMBER number_
 #else
 /* A statement that each work item of a group runs; all come to the end of it before one goes on. */
@@ -33,9 +33,9 @@ typedef ulong uint64_t;
 /* A table that a group brings near before the first look-up. */
 #define HR_NEAR(type, name, n, from) HR_LOCAL type name[n]
 #define HR_BRING(name, n, from) for (uint32_t i_ = HR_ITEM; i_ < n; i_ += HR_ITEMS) name[i_] = from[i_]
-/* The pass of a work item. */
-#define HR_PASSES(n) if (HR_NUMBER < n)
-#define HR_PASSES_IN_VECTORS(n) HR_PASSES(n)
+/* The iteration of a work item. */
+#define HR_ITERATIONS(n) if (HR_NUMBER < n)
+#define HR_ITERATIONS_IN_VECTORS(n) HR_ITERATIONS(n)
 #endif
 
 #define hr_mul_high(a, b) mul_hi((uint64_t)(a), (uint64_t)(b))

@@ -12,7 +12,7 @@ enum {
     LAUNCH_BYTES = 8 << 20,     /* of the largest port in a launch */
     LEAST_BYTES = 1 << 20,      /* of a loop that is worth moving */
     MOST_DEVICES = 64,
-    GROUP = 64,                 /* passes of a group */
+    GROUP = 64,                 /* iterations of a group */
     PROCESSOR_BYTES = 128 << 10 /* of the largest port in a launch, for each core of a processor: what its caches hold */
 };
 
@@ -39,8 +39,8 @@ struct headrace_device {
     size_t n_programs;
     size_t least_bytes;
     size_t launch_bytes;
-    uint64_t passes;
-    bool is_processor; /* a group is one work item that runs all its passes */
+    uint64_t iterations;
+    bool is_processor; /* a group is one work item that runs all its iterations */
     char name[128];
     char error[1024];
 };
@@ -229,7 +229,7 @@ static cl_program program_of(struct headrace_device *device, const struct headra
         return NULL;
     }
     if (device->is_processor) {
-        (void)snprintf(options, sizeof options, "-cl-std=CL1.2 -DHR_PASSES_EACH=%uu", (unsigned)GROUP);
+        (void)snprintf(options, sizeof options, "-cl-std=CL1.2 -DHR_ITERATIONS_EACH=%uu", (unsigned)GROUP);
     }
     code = clBuildProgram(program, 1, &device->id, options, NULL, NULL);
     if (failed(device, "clBuildProgram", code)) {
@@ -268,9 +268,9 @@ static bool has_room(struct headrace_device *device, struct buffer *buffer, size
     return true;
 }
 
-/* One launch: passes `first` to `first + n - 1`. The row before those of each port is that of the pass before. */
+/* One launch: iterations `first` to `first + n - 1`. The row before those of each port is that of the iteration before. */
 static bool launch(struct headrace_device *device, struct slot *slot, cl_kernel kernel, cl_mem given,
-                   const struct headrace_passes *all, size_t first, size_t n) {
+                   const struct headrace_iterations *all, size_t first, size_t n) {
     const cl_ulong first_number = first;
     const cl_uint n_passes = (cl_uint)n;
     const size_t group = device->is_processor ? 1 : GROUP, items = (n + GROUP - 1) / GROUP * group;
@@ -330,9 +330,9 @@ static bool wiped(struct headrace_device *device, cl_command_queue queue, cl_mem
                    clEnqueueFillBuffer(queue, memory, &zero, sizeof zero, 0, bytes, 0, NULL, NULL));
 }
 
-/* All passes, launch after launch, and what they left on the device overwritten. */
+/* All iterations, launch after launch, and what they left on the device overwritten. */
 static bool run_all(struct headrace_device *device, cl_kernel kernel, cl_mem given, size_t given_bytes,
-                    const struct headrace_passes *all) {
+                    const struct headrace_iterations *all) {
     size_t each = device->launch_bytes, first = 0;
     bool good = true;
     for (uint32_t port = 0; port < all->n_ports; port++) {
@@ -340,8 +340,8 @@ static bool run_all(struct headrace_device *device, cl_kernel kernel, cl_mem giv
         each = fit < each ? fit : each;
     }
     each = each / GROUP * GROUP == 0 ? GROUP : each / GROUP * GROUP;
-    for (unsigned at = 0; good && first < all->passes; at = (at + 1) % SLOTS) {
-        const size_t left = all->passes - first, n = left < each ? left : each;
+    for (unsigned at = 0; good && first < all->iterations; at = (at + 1) % SLOTS) {
+        const size_t left = all->iterations - first, n = left < each ? left : each;
         struct slot *const slot = &device->slots[at];
         good = finished(device, slot) && launch(device, slot, kernel, given, all, first, n);
         first += n;
@@ -365,7 +365,7 @@ static bool run_all(struct headrace_device *device, cl_kernel kernel, cl_mem giv
     return good;
 }
 
-bool headrace_device_runs(const struct headrace_helpers *helpers, const struct headrace_passes *all, const void *given,
+bool headrace_device_runs(const struct headrace_helpers *helpers, const struct headrace_iterations *all, const void *given,
                           size_t given_bytes) {
     struct headrace_device *const device = (struct headrace_device *)helpers->user;
     const cl_program program = program_of(device, all->kernels);
@@ -387,6 +387,6 @@ bool headrace_device_runs(const struct headrace_helpers *helpers, const struct h
         (void)clReleaseMemObject(memory);
     }
     (void)clReleaseKernel(kernel);
-    device->passes += good ? all->passes : 0;
+    device->iterations += good ? all->iterations : 0;
     return good;
 }

@@ -1,13 +1,13 @@
 //! The work of a firing: how many operations of which kind, and the longest chain of them.
 //!
 //! Operations are counted in the representation as it is, each as one, whatever its width; what a compiler folds away
-//! (wraps, constants) counts nothing. Loops with constant bounds count as often as they run; of others one pass is
+//! (wraps, constants) counts nothing. Loops with constant bounds count as often as they run; of others one iteration is
 //! counted, and the work is marked *at least*. Of two branches the larger is taken, kind by kind.
 //!
 //! The *depth* is the longest chain in which each operation needs the result of the one before (Graham's critical
-//! path): what no number of units makes faster. A list is as deep as its deepest element. The depth that a pass of a loop
-//! adds is the one that its second pass adds. Example: `foreach i in 0 .. 7 do x := x ^ t[i]; end` has 8 operations on
-//! bits, 8 loads and depth 9: one load, since all others can be made meanwhile, and 8 in a row.
+//! path): what no number of units makes faster. A list is as deep as its deepest element. The depth that an iteration
+//! of a loop adds is the one that its second iteration adds. Example: `foreach i in 0 .. 7 do x := x ^ t[i]; end` has 8
+//! operations on bits, 8 loads and depth 9: one load, since all others can be made meanwhile, and 8 in a row.
 
 use crate::constants::constant;
 use headrace_ir::{
@@ -68,7 +68,7 @@ pub struct Work {
     pub operations: Operations,
     /// The longest chain of them.
     pub depth: u64,
-    /// True when a loop runs as often as values say, of which one pass is counted.
+    /// True when a loop runs as often as values say, of which one iteration is counted.
     pub at_least: bool,
 }
 
@@ -177,11 +177,11 @@ impl<'a, 'k> Walk<'a, 'k> {
             StmtKind::Foreach { variable, low, high, body } => {
                 let (low_depth, high_depth) = (self.expr(low), self.expr(high));
                 self.depths.insert(Root::Local(*variable), low_depth.max(high_depth));
-                let passes = constant(self.actor, low).zip(constant(self.actor, high));
-                let passes = passes.and_then(|(low, high)| high.sub(&low).to_i64());
-                self.at_least |= passes.is_none();
-                let passes = passes.map_or(1, |passes| passes.saturating_add(1).max(0) as u64);
-                self.repeat(body, passes);
+                let iterations = constant(self.actor, low).zip(constant(self.actor, high));
+                let iterations = iterations.and_then(|(low, high)| high.sub(&low).to_i64());
+                self.at_least |= iterations.is_none();
+                let iterations = iterations.map_or(1, |iterations| iterations.saturating_add(1).max(0) as u64);
+                self.repeat(body, iterations);
             }
             StmtKind::Call { result, procedure, arguments } => {
                 let depth = self.call(*procedure, arguments);
@@ -203,15 +203,15 @@ impl<'a, 'k> Walk<'a, 'k> {
     }
 
     /// A body that runs so many times.
-    fn repeat(&mut self, body: &[Stmt], passes: u64) {
-        if passes == 0 {
+    fn repeat(&mut self, body: &[Stmt], iterations: u64) {
+        if iterations == 0 {
             return;
         }
         let counted = std::mem::take(&mut self.operations);
         self.statements(body);
         let once = std::mem::replace(&mut self.operations, counted);
-        self.operations.add(&once, passes);
-        if passes == 1 {
+        self.operations.add(&once, iterations);
+        if iterations == 1 {
             return;
         }
         let (first, counted) = (self.depths.clone(), self.operations);
@@ -219,7 +219,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         self.operations = counted;
         for (root, depth) in &mut self.depths {
             let added = *depth - first.get(root).copied().unwrap_or(0).min(*depth);
-            *depth = depth.saturating_add(added.saturating_mul(passes - 2));
+            *depth = depth.saturating_add(added.saturating_mul(iterations - 2));
         }
     }
 
@@ -257,7 +257,7 @@ impl<'a, 'k> Walk<'a, 'k> {
             return summary.clone();
         }
         let Some(procedure) = self.actor.procedures.get(id.index()) else { return Summary::default() };
-        // A call of itself counts as one pass.
+        // A call of itself counts as one iteration.
         self.known[id.index()] = Some(Summary { at_least: true, ..Summary::default() });
         let mut inner = Walk::new(self.actor, self.known);
         inner.statements(&procedure.body);

@@ -1,12 +1,12 @@
 //! How much work an action is, and how much of it each instance of a network does.
 //!
 //! Work is counted in operations of the representation: an operator, a load, a store, a test. Loops with constant
-//! bounds count as often as they run; of the branches of an `if` the heavier one counts; where the number of passes
+//! bounds count as often as they run; of the branches of an `if` the heavier one counts; where the number of iterations
 //! depends on values, [`UNKNOWN_PASSES`] are assumed. A firing counts [`FIRING`] on top, for what the scheduler tests.
 //!
 //! How often an action fires follows from the program only where its rates do; otherwise it is counted in a run and
-//! handed in. Example: an action that copies 64 tokens in a `foreach` is some 64 · 4 operations; fired 1000 times beside
-//! an actor that fires 1000 times with one addition, it is nearly all of the work.
+//! handed in. Example: an action that copies 64 tokens in a `foreach` is some 64 · 4 operations; fired 1000 times
+//! beside an actor that fires 1000 times with one addition, it is nearly all of the work.
 //!
 //! Limits: a compiler may shorten what is counted here, and one operation can cost more than another. The numbers serve
 //! to compare instances, not to predict times.
@@ -17,7 +17,7 @@ use headrace_ir::{
 };
 use std::cell::RefCell;
 
-/// Passes assumed of a loop whose bounds are not constant.
+/// Iterations assumed of a loop whose bounds are not constant.
 pub const UNKNOWN_PASSES: u64 = 8;
 
 /// Operations that a firing takes beside those of its action.
@@ -89,7 +89,8 @@ pub fn of_connections(network: &Network, firings: &[Vec<u64>]) -> Vec<u64> {
 
 struct Counter<'a> {
     actor: &'a Actor,
-    /// What each procedure takes, once it is known. One that is being counted calls itself: that call counts for nothing.
+    /// What each procedure takes, once it is known. One that is being counted calls itself: that call counts for
+    /// nothing.
     procedures: RefCell<Vec<Option<u64>>>,
 }
 
@@ -113,15 +114,16 @@ impl Counter<'_> {
             }
             StmtKind::If(condition, yes, no) => self.expr(condition) + self.block(yes).max(self.block(no)),
             StmtKind::While { before, condition, body } => {
-                let pass = self.block(before).saturating_add(self.expr(condition)).saturating_add(self.block(body));
-                pass.saturating_mul(UNKNOWN_PASSES)
+                let iteration =
+                    self.block(before).saturating_add(self.expr(condition)).saturating_add(self.block(body));
+                iteration.saturating_mul(UNKNOWN_PASSES)
             }
             StmtKind::Foreach { low, high, body, .. } => {
-                let passes = match (self.constant(low), self.constant(high)) {
+                let iterations = match (self.constant(low), self.constant(high)) {
                     (Some(low), Some(high)) => u64::try_from(high.saturating_sub(low).saturating_add(1)).unwrap_or(0),
                     _ => UNKNOWN_PASSES,
                 };
-                self.block(body).saturating_add(2).saturating_mul(passes).saturating_add(2)
+                self.block(body).saturating_add(2).saturating_mul(iterations).saturating_add(2)
             }
             StmtKind::Call { procedure, arguments, .. } => self.call(*procedure, arguments),
             StmtKind::CallNative { arguments, .. } => self.arguments(arguments).saturating_add(32),

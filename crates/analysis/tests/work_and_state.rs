@@ -34,7 +34,7 @@ fn chains_go_through_loops() {
     let found = work(body);
     assert_eq!((count(&found, "bits"), count(&found, "load"), found.depth, found.at_least), (8, 8, 9, false));
     let sum = work("uint(size=8) x; action In:[y] ==> do foreach int i in 0 .. 7 do x := y ^ 1; end end");
-    assert_eq!((count(&sum, "bits"), sum.depth), (8, 1), "passes that do not need one another");
+    assert_eq!((count(&sum, "bits"), sum.depth), (8, 1), "iterations that do not need one another");
     assert!(work("action In:[y] ==> Out:[y] do while y > 0 do y := y >> 1; end end").at_least);
 }
 

@@ -23,8 +23,8 @@ const WITH_NVCC: &[&str] = &["CUDA_ARCHITECTURES=sm_75"];
 /// The processor stands for the device.
 const WITHOUT_NVCC: &[&str] = &["NVCC="];
 
-/// Builds a project, runs its test, and gives what it said; `None` where there is nothing to run it on. `variables` are those
-/// of `make`.
+/// Builds a project, runs its test, and gives what it said; `None` where there is nothing to run it on. `variables` are
+/// those of `make`.
 fn tested(folder: &Folder, target: &str, what: &[&str], variables: &[&str]) -> Option<String> {
     let project = folder.build(target, what);
     let (said, test) = if what == BY_CMAKE && is_here("cmake") {
@@ -79,8 +79,11 @@ fn runs_there(target: &str) {
         let Some(said) = said else { return };
         for operation in operations {
             let line = said.lines().find(|line| line.starts_with(&format!("{operation}, 737280 bytes: result 0, ")));
-            let passes = line.and_then(|line| line.split(", ").last()?.split(' ').next()?.parse::<u64>().ok());
-            assert!(passes.is_some_and(|passes| passes * 64 + 1024 > 737_280), "{operation}: {line:?}\n{said}");
+            let iterations = line.and_then(|line| line.split(", ").last()?.split(' ').next()?.parse::<u64>().ok());
+            assert!(
+                iterations.is_some_and(|iterations| iterations * 64 + 1024 > 737_280),
+                "{operation}: {line:?}\n{said}"
+            );
         }
     }
 }

@@ -326,7 +326,7 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Gives a local a constant instead of a place, for one pass of a loop that is written out; gives what it had.
+    /// Gives a local a constant instead of a place, for one iteration of a loop that is written out; gives what it had.
     pub(crate) fn fix(&mut self, local: LocalId, value: &Int) -> Slot {
         let slot = &mut self.frame.slots[local.index()];
         let width = slot.home.width;

@@ -1,7 +1,8 @@
-//! Logic depth: how many levels of logic lie behind one another in steps that are done in one cycle (the critical path, roughly).
+//! Logic depth: how many levels of logic lie behind one another in steps that are done in one cycle (the critical path,
+//! roughly).
 //!
-//! A level is about what a lookup table of an FPGA does. Only the order of magnitude counts: it decides whether the passes of a
-//! loop stand side by side or in a row when they are written out.
+//! A level is about what a lookup table of an FPGA does. Only the order of magnitude counts: it decides whether the
+//! iterations of a loop stand side by side or in a row when they are written out.
 
 use crate::step::Step;
 use headrace_rtl::{BinaryOp, Expr, ExprKind, SignalId, index_bits};
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passes_in_a_row_are_deeper_than_passes_side_by_side() {
+    fn iterations_in_a_row_are_deeper_than_passes_side_by_side() {
         let (a, b) = (SignalId(0), SignalId(1));
         let signal = |id| Expr::signal(id, 8);
         let sum = |to, from| Step::Set(to, signal(from).plus(Expr::number(8, 3)));

@@ -1,16 +1,16 @@
 //! High-level synthesis (HLS) of networks: actors become modules with valid/ready streams, connections become FIFOs.
 //!
-//! It starts from the typed representation and not from lowered programs, because hardware wants what these have given up:
-//! the widths that the source says, expressions that are one cycle whatever their width, and the names and lines of CAL; and
-//! because the representation has eight forms of statements, all of them structured.
+//! It starts from the typed representation and not from lowered programs, because hardware wants what these have given
+//! up: the widths that the source says, expressions that are one cycle whatever their width, and the names and lines of
+//! CAL; and because the representation has eight forms of statements, all of them structured.
 //!
 //! # What becomes of an actor
 //!
-//! A module with one state machine. In its state *select* it looks for the first action, in the order of the test list of the
-//! FSM, whose tokens are there and whose guard holds. An action whose body needs no loop, which makes at most one token a port
-//! and reaches no memory, fires in that very cycle, if there is room. What else there is runs through states: straight-line code
-//! is one state, a loop takes a state a pass, a token out a state, a list that lies in a memory two for an element that is read.
-//! Loops that are short and whose bounds are constants are written out.
+//! A module with one state machine. In its state *select* it looks for the first action, in the order of the test list
+//! of the FSM, whose tokens are there and whose guard holds. An action whose body needs no loop, which makes at most
+//! one token a port and reaches no memory, fires in that very cycle, if there is room. What else there is runs through
+//! states: straight-line code is one state, a loop takes a state an iteration, a token out a state, a list that lies in
+//! a memory two for an element that is read. Loops that are short and whose bounds are constants are written out.
 //!
 //! * Scalars, and lists of up to [`Options::register_bits`] bits, are registers, and no more than wires where no state needs
 //!   them after the one that gave them a value. Larger lists are memories; constant lists are tables, thus logic.
@@ -19,8 +19,8 @@
 //! * Integers are exact: an operator has as many bits as [`headrace_analysis::ranges`] says that its value needs, or as many as
 //!   are wanted of it where it wraps.
 //!
-//! Errors of a program (an index outside its list, a division by zero) are not reported; what happens stays within bounds, as in
-//! generated C that is not checked. What is printed has no place in hardware and is left out.
+//! Errors of a program (an index outside its list, a division by zero) are not reported; what happens stays within
+//! bounds, as in generated C that is not checked. What is printed has no place in hardware and is left out.
 //!
 //! | file | what is there |
 //! | --- | --- |
@@ -67,11 +67,11 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Lists of more bits lie in memories.
     pub register_bits: u64,
-    /// Loops with constant bounds are written out up to so many passes,
+    /// Loops with constant bounds are written out up to so many iterations,
     pub unrolled_passes: u32,
     /// up to so many assignments of all of them together,
     pub unrolled_steps: usize,
-    /// and up to so many levels of logic behind one another, or twice as many as one pass has.
+    /// and up to so many levels of logic behind one another, or twice as many as one iteration has.
     pub chained_levels: u32,
 }
 
@@ -88,12 +88,13 @@ impl Default for Options {
 }
 
 /// Actors as modules. The top of the design has the name of the network and, for each port of the network, a stream:
-/// `PORT_data_i`, `PORT_valid_i`, `PORT_ready_o`, or for outputs `PORT_data_o`, `PORT_valid_o`, `PORT_ready_i`. A token moves at
-/// a rising edge at which valid and ready are set; valid does not wait for ready.
+/// `PORT_data_i`, `PORT_valid_i`, `PORT_ready_o`, or for outputs `PORT_data_o`, `PORT_valid_o`, `PORT_ready_i`. A token
+/// moves at a rising edge at which valid and ready are set; valid does not wait for ready.
 ///
 /// # Errors
 ///
-/// What has no place in hardware (natives, reals, texts, procedures that call themselves), with where it stands and what to do.
+/// What has no place in hardware (natives, reals, texts, procedures that call themselves), with where it stands and
+/// what to do.
 pub fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     network::lower(network, options)
 }

@@ -139,31 +139,31 @@ impl<'a> Code<'a> {
         let more = self.variable(&format!("{}more", self.prefix), 1);
         let ((), all) = self.inside(|code| {
             code.store(&place, first.resized(false, place.home.width));
-            let ((), mut pass) = code.inside(|code| code.block(body));
+            let ((), mut iteration) = code.inside(|code| code.block(body));
             let now = code.load(&place);
             let done = Expr::compare(less_equal, last.clone(), now.clone().resized(kept.signed, width));
             let ((), next) = code.inside(|code| code.store(&place, now.clone().plus(Expr::number(now.width, 1))));
-            pass.push(Step::Set(more, done.inverted()));
+            iteration.push(Step::Set(more, done.inverted()));
             let again = code.get(more);
-            pass.push(Step::If(again.clone(), next, Vec::new()));
-            code.push(Step::Repeat { body: pass, again });
+            iteration.push(Step::If(again.clone(), next, Vec::new()));
+            code.push(Step::Repeat { body: iteration, again });
         });
         self.push_if(condition, all, Vec::new());
     }
 
-    /// Writes all passes of a loop out, where that takes one cycle and is short; says whether.
+    /// Writes all iterations of a loop out, where that takes one cycle and is short; says whether.
     fn written_out(&mut self, variable: LocalId, first: &Int, last: &Int, body: &[ir::Stmt]) -> bool {
-        let passes = last.sub(first).add(&Int::from(1i64)).to_u64().unwrap_or(u64::MAX);
-        if passes > u64::from(self.options.unrolled_passes) {
+        let iterations = last.sub(first).add(&Int::from(1i64)).to_u64().unwrap_or(u64::MAX);
+        if iterations > u64::from(self.options.unrolled_passes) {
             return false;
         }
         let unfixed = self.frame.slots[variable.index()].clone();
         let mut levels_of_one = 0;
         let ((), all) = self.inside(|code| {
-            for pass in 0..passes {
-                code.fix(variable, &first.add(&Int::from(pass)));
+            for iteration in 0..iterations {
+                code.fix(variable, &first.add(&Int::from(iteration)));
                 code.block(body);
-                if pass == 0 {
+                if iteration == 0 {
                     levels_of_one = depth(&code.steps);
                 }
                 if step::size(&code.steps) > code.options.unrolled_steps || !step::all_simple(&code.steps) {

@@ -1,7 +1,8 @@
 //! Instructions of machines as data.
 //!
-//! A description is two files in `descriptions`. `NAME.cal` says what the instruction means: an actor whose one firing has
-//! the operands as tokens (the lowest bits of a register first) in the order in which C passes them, and the result. `NAME.toml` says how it is used:
+//! A description is two files in `descriptions`. `NAME.cal` says what the instruction means: an actor whose one firing
+//! has the operands as tokens (the lowest bits of a register first) in the order in which C passes them, and the
+//! result. `NAME.toml` says how it is used:
 //!
 //! ```toml
 //! commutative = [["A", "B"]]      # operands that can be exchanged, if there are some
@@ -21,8 +22,8 @@
 //! source = "measured"
 //! ```
 //!
-//! A wider form does in each part of its registers what the actor does, unless it has a parameter. The tests run every form
-//! of every description on the machine beside the interpreter.
+//! A wider form does in each part of its registers what the actor does, unless it has a parameter. The tests run every
+//! form of every description on the machine beside the interpreter.
 
 mod meaning;
 
@@ -48,9 +49,9 @@ pub struct Form {
     pub intrinsic: String,
     /// What a machine must have, by the names that C compilers give it.
     pub features: Vec<String>,
-    /// Whether it has only an encoding from before AVX: it takes hundreds of cycles on some machines while the upper halves
-    /// of vector registers are in use (Intel 64 and IA-32 Architectures Optimization Reference Manual, «Mixing AVX Code
-    /// with SSE Code»; measured with SHA-256 on such a machine).
+    /// Whether it has only an encoding from before AVX: it takes hundreds of cycles on some machines while the upper
+    /// halves of vector registers are in use (Intel 64 and IA-32 Architectures Optimization Reference Manual, «Mixing
+    /// AVX Code with SSE Code»; measured with SHA-256 on such a machine).
     #[serde(default)]
     pub legacy: bool,
 }

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 /// Bits of a constant operand of which every value is looked for.
 const FEW_BITS: u32 = 4;
 
-/// The instructions of a machine that has some features, all descriptions keeping their positions. What the pass does not
-/// look for is never chosen: instructions with a long constant operand, and those whose meaning is no graph (elements of a
-/// register by index).
+/// The instructions of a machine that has some features, all descriptions keeping their positions. What the iteration
+/// does not look for is never chosen: instructions with a long constant operand, and those whose meaning is no graph
+/// (elements of a register by index).
 ///
 /// # Errors
 ///
@@ -50,9 +50,9 @@ pub fn graph(description: &Description) -> Result<Option<Meaning>, Unusable> {
     while let Some(Step::Wait(awaited)) = step {
         step = awaited.first().map(|one| &one.step);
     }
-    let Some(Step::Go { kernel, .. }) = step else { return Err(wrong("its meaning is not one firing")) };
+    let Some(Step::Go { transition, .. }) = step else { return Err(wrong("its meaning is not one firing")) };
     let mut tokens: BTreeMap<u64, NodeId> = BTreeMap::new();
-    for effect in &kernel.effects {
+    for effect in &transition.effects {
         match effect {
             Effect::Output { offset, value, .. } => {
                 tokens.insert(*offset, *value);

@@ -1,8 +1,8 @@
 //! The interpreter: the executable definition of the language, against which everything else is judged.
 //!
-//! It runs the representation as it stands: bit-exact, bounds-checked, with finite FIFOs. It uses no analysis, pass or
-//! target, so it cannot share their bugs. Actors are compiled to closures once ([`code`]), expression by expression,
-//! without looking across statements.
+//! It runs the representation as it stands: bit-exact, bounds-checked, with finite FIFOs. It uses no analysis,
+//! iteration or target, so it cannot share their bugs. Actors are compiled to closures once ([`code`]), expression by
+//! expression, without looking across statements.
 //!
 //! * [`Interpreter`] implements [`headrace_engine::Engine`].
 //! * [`Order`] says which instance is tried next. A determinate network gives the same streams in every order.
@@ -29,8 +29,8 @@ use std::sync::atomic::AtomicBool;
 pub struct Options {
     /// Capacity of FIFOs for which the source asks nothing, in tokens.
     pub fifo_tokens: u32,
-    /// Capacities of all FIFOs in the order of the connections, whatever the source asks; `None`: as usual. One that is smaller than
-    /// a burst stops its network.
+    /// Capacities of all FIFOs in the order of the connections, whatever the source asks; `None`: as usual. One that is
+    /// smaller than a burst stops its network.
     pub capacities: Option<Vec<u64>>,
     /// Which instance is tried next.
     pub order: Order,
@@ -42,15 +42,16 @@ pub struct Options {
     pub profile: bool,
     /// When it becomes true, the run ends with a trap that says "interrupted".
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Loop passes and calls after which a firing is taken not to end and the run traps; looked at now and then, so
+    /// Loop iterations and calls after which a firing is taken not to end and the run traps; looked at now and then, so
     /// somewhat more may be done.
     pub step_limit: Option<u64>,
     /// Computes every integer in arbitrary precision, far slower: a check of the interpreter on itself.
     pub arbitrary_precision: bool,
-    /// An index outside its list stands for what lies there in the whole list, row after row, and beside that for the first
-    /// element, instead of ending the run.
+    /// An index outside its list stands for what lies there in the whole list, row after row, and beside that for the
+    /// first element, instead of ending the run.
     pub lenient_indices: bool,
-    /// Bare names of the natives that the host supplies ([`headrace_engine::Host::call_supplied`]), before those of the table.
+    /// Bare names of the natives that the host supplies ([`headrace_engine::Host::call_supplied`]), before those of the
+    /// table.
     pub supplied: Vec<String>,
 }
 

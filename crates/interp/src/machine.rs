@@ -1,9 +1,9 @@
 //! What compiled code runs on: one memory for constants, state and frames, and the way to the world outside.
 //!
 //! Scalars of up to 64 bits, booleans and reals are 64-bit words: signed integers sign-extended, unsigned ones
-//! zero-extended (so `uint(size=64)` is a bit pattern), reals as the bits of a binary64. Lists of them take only the bytes
-//! that their elements need ([`Element`]), in a memory of bytes. Wider integers and strings have memories of their own. A
-//! list is contiguous in the memory of its elements, and a reference to it is an address there.
+//! zero-extended (so `uint(size=64)` is a bit pattern), reals as the bits of a binary64. Lists of them take only the
+//! bytes that their elements need ([`Element`]), in a memory of bytes. Wider integers and strings have memories of
+//! their own. A list is contiguous in the memory of its elements, and a reference to it is an address there.
 
 use crate::code::ProcedureCode;
 use headrace_engine::Host;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MAX_DEPTH: u32 = 10_000;
 /// Words that all frames together may take.
 const MAX_STACK: usize = 1 << 26;
-/// Loop passes and calls between two looks at the interrupt flag.
+/// Loop iterations and calls between two looks at the interrupt flag.
 const FUEL: u32 = 4096;
 
 /// Why code does not go on.
@@ -101,7 +101,8 @@ impl Element {
     }
 }
 
-/// The expression for each form of elements, which is a constant in it: how an element lies is settled when code is made.
+/// The expression for each form of elements, which is a constant in it: how an element lies is settled when code is
+/// made.
 macro_rules! for_element {
     ($element:expr, $name:ident => $body:expr) => {
         for_element!(@ $element, $name => $body; U8 I8 U16 I16 U32 I32 Word)
@@ -304,7 +305,7 @@ impl<'a> Machine<'a> {
         self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Counts a pass of a loop or a call, so that no program runs on unnoticed.
+    /// Counts an iteration of a loop or a call, so that no program runs on unnoticed.
     #[inline]
     pub fn tick(&mut self, span: Span) -> Result<(), Fault> {
         self.fuel -= 1;
@@ -320,7 +321,7 @@ impl<'a> Machine<'a> {
         }
         match self.step_limit {
             Some(limit) if self.steps > limit => {
-                Err(trap(format!("no end of the firing after {limit} loop passes and calls"), span))
+                Err(trap(format!("no end of the firing after {limit} loop iterations and calls"), span))
             }
             _ => Ok(()),
         }

@@ -13,8 +13,8 @@ pub struct Stmt {
     pub span: Span,
 }
 
-/// A piece of what `print` shows: integers in decimal, booleans as `true` or `false`, reals as the shortest decimal that
-/// reads back the same, strings as they are.
+/// A piece of what `print` shows: integers in decimal, booleans as `true` or `false`, reals as the shortest decimal
+/// that reads back the same, strings as they are.
 pub type PrintPiece = PrintOperand;
 
 /// The forms of statements.
@@ -48,8 +48,8 @@ pub enum StmtKind {
         body: Vec<Stmt>,
     },
     /// `foreach`: bounds are evaluated once (low, then high); nothing happens when `high < low`. The variable starts at
-    /// low (wrapped to its type); after each pass the loop ends if the variable, as it then is, is at least high, else it becomes
-    /// itself plus one, wrapped to its type. The body may assign to it.
+    /// low (wrapped to its type); after each iteration the loop ends if the variable, as it then is, is at least high,
+    /// else it becomes itself plus one, wrapped to its type. The body may assign to it.
     Foreach {
         /// A local integer.
         variable: LocalId,

@@ -1,11 +1,11 @@
 //! The control automaton of a network.
 
-use crate::{Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId};
+use crate::{Effect, Graph, Loop, NodeId, Object, ObjectId, Transition};
 use headrace_ir::{InstanceId, StateId, VariableId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// What may happen in a state, as a tree of decisions with a kernel at each leaf.
+/// What may happen in a state, as a tree of decisions with a transition at each leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A decision on values that are public, or else reported.
@@ -21,17 +21,17 @@ pub enum Step {
     },
     /// Input is needed: the first port that has enough tokens decides. When none has, the run ends here.
     Wait(Vec<Awaited>),
-    /// A kernel, and where it leads.
+    /// A transition, and where it leads.
     Go {
         /// What is done.
-        kernel: Kernel,
+        transition: Transition,
         /// Position in [`Automaton::states`].
         target: usize,
     },
     /// Nothing can ever fire again.
     End,
     /// What happens here has not been explored: the run-time scheduler goes on from the beginning of the state.
-    Leave,
+    Deoptimize,
 }
 
 /// Input that a state can go on with.
@@ -45,28 +45,28 @@ pub struct Awaited {
     pub step: Step,
 }
 
-/// A bound on the passes of a loop that counters set.
+/// A bound on the iterations of a loop that counters set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trips {
-    /// None unless the condition (1 bit of the loop's graph, which no pass changes) is as said.
+    /// None unless the condition (1 bit of the loop's graph, which no iteration changes) is as said.
     Unless(NodeId, bool),
-    /// As many passes as `value` can be made less by `step` and still be more than `limit`, counted from before the first
-    /// pass: `(value - limit - 1) / step + 1` where it is more, else none.
+    /// As many iterations as `value` can be made less by `step` and still be more than `limit`, counted from before the
+    /// first iteration: `(value - limit - 1) / step + 1` where it is more, else none.
     Above {
         /// An unsigned number.
         value: NodeId,
-        /// What it must be more than before each pass.
+        /// What it must be more than before each iteration.
         limit: u128,
-        /// What each pass takes away.
+        /// What each iteration takes away.
         step: u128,
     },
-    /// As many passes as `value` can be made more by `step` and still be less than `limit`.
+    /// As many iterations as `value` can be made more by `step` and still be less than `limit`.
     Below {
         /// An unsigned number.
         value: NodeId,
-        /// What it must be less than before each pass.
+        /// What it must be less than before each iteration.
         limit: u128,
-        /// What each pass adds.
+        /// What each iteration adds.
         step: u128,
     },
 }
@@ -90,33 +90,33 @@ impl Trips {
     }
 }
 
-/// How elements that only decisions read go on while a loop runs: one way after the other is taken as often as it can be,
-/// and again from the first, until none can be taken.
+/// How elements that only decisions read go on while a loop runs: one way after the other is taken as often as it can
+/// be, and again from the first, until none can be taken.
 #[derive(Clone, Debug)]
-pub struct Rounds {
+pub struct CountedPaths {
     /// The values of all of them. Objects are those of the automaton.
     pub graph: Graph,
     /// The ways.
-    pub ways: Vec<Round>,
+    pub ways: Vec<CountedPath>,
     /// A way that begins like these and ends in another state.
-    pub last: Option<LastPass>,
+    pub last: Option<LastIteration>,
 }
 
-/// A way that does with data what a pass of a loop does, and then does not go round: the last block of a message. It is
-/// taken when no other is, at most once, and the loop ends with it.
+/// A way that does with data what an iteration of a loop does, and then does not go round: the last block of a message.
+/// It is taken when no other is, at most once, and the loop ends with it.
 #[derive(Clone, Debug)]
-pub struct LastPass {
+pub struct LastIteration {
     /// Its bounds, and what else it does.
-    pub way: Round,
+    pub way: CountedPath,
     /// The state that it leads to.
     pub target: usize,
 }
 
 /// A way on which a loop does the same with its data as on others.
 #[derive(Clone, Debug)]
-pub struct Round {
-    /// Passes of the loop that one time is.
-    pub passes: u64,
+pub struct CountedPath {
+    /// Iterations of the loop that one time is.
+    pub iterations: u64,
     /// Whether the bounds are known for one time only.
     pub once: bool,
     /// Bounds on the number of times, as the elements are before the first.
@@ -145,17 +145,17 @@ pub enum Next {
     Value(NodeId),
 }
 
-/// A circle of kernels that leads back to its state.
+/// A cycle of transitions that leads back to its state.
 #[derive(Clone, Debug)]
 pub struct CountedLoop {
     /// One time round. Its objects are those of the automaton.
     pub body: Loop,
-    /// Bounds on the number of passes; nodes are of the body's graph. Tokens and room are bounds too.
+    /// Bounds on the number of iterations; nodes are of the body's graph. Tokens and room are bounds too.
     pub trips: Vec<Trips>,
-    /// How many kernels one time round is.
-    pub kernels: usize,
-    /// Where several circles do this with data: what else they do, and the bounds of each.
-    pub rounds: Option<Rounds>,
+    /// How many transitions one time round is.
+    pub transitions: usize,
+    /// Where several cycles do this with data: what else they do, and the bounds of each.
+    pub rounds: Option<CountedPaths>,
 }
 
 /// A state of the control.
@@ -163,8 +163,8 @@ pub struct CountedLoop {
 pub struct ControlState {
     /// What may happen in it.
     pub step: Step,
-    /// What is repeated here as often as tokens and counters allow, before anything else: the more a pass does the
-    /// earlier.
+    /// What is repeated here as often as tokens and counters allow, before anything else: the more an iteration does
+    /// the earlier.
     pub loops: Vec<CountedLoop>,
     /// What is known in it, for readers: states of actors, tokens in FIFOs, values.
     pub description: String,
@@ -190,13 +190,13 @@ pub enum Holds {
 /// The control automaton: state 0 is the first.
 #[derive(Clone, Debug, Default)]
 pub struct Automaton {
-    /// The values of all kernels.
+    /// The values of all transitions.
     pub graph: Graph,
     /// Memory. Persistent objects of variables begin with the initial values in `initial`.
     pub objects: Vec<Object>,
     /// What each object holds.
     pub holds: Vec<Holds>,
-    /// Elements of each persistent object before the first kernel.
+    /// Elements of each persistent object before the first transition.
     pub initial: Vec<Vec<u128>>,
     /// The states.
     pub states: Vec<ControlState>,
@@ -235,7 +235,7 @@ impl Step {
             Step::Branch { then, otherwise, .. } => then.leaves() || otherwise.leaves(),
             Step::Wait(awaited) => awaited.iter().any(|awaited| awaited.step.leaves()),
             Step::Go { .. } | Step::End => false,
-            Step::Leave => true,
+            Step::Deoptimize => true,
         }
     }
 
@@ -251,7 +251,7 @@ impl Step {
                     one.step.most_awaited(most);
                 }
             }
-            Step::Go { .. } | Step::End | Step::Leave => {}
+            Step::Go { .. } | Step::End | Step::Deoptimize => {}
         }
     }
 
@@ -264,21 +264,21 @@ impl Step {
                 otherwise.effects(visit);
             }
             Step::Wait(awaited) => awaited.iter().for_each(|awaited| awaited.step.effects(visit)),
-            Step::Go { kernel, .. } => visit(&kernel.effects),
-            Step::End | Step::Leave => {}
+            Step::Go { transition, .. } => visit(&transition.effects),
+            Step::End | Step::Deoptimize => {}
         }
     }
 
-    /// Every kernel of the tree with its target.
-    pub fn kernels<'a>(&'a self, visit: &mut dyn FnMut(&'a Kernel, usize)) {
+    /// Every transition of the tree with its target.
+    pub fn transitions<'a>(&'a self, visit: &mut dyn FnMut(&'a Transition, usize)) {
         match self {
             Step::Branch { then, otherwise, .. } => {
-                then.kernels(visit);
-                otherwise.kernels(visit);
+                then.transitions(visit);
+                otherwise.transitions(visit);
             }
-            Step::Wait(awaited) => awaited.iter().for_each(|awaited| awaited.step.kernels(visit)),
-            Step::Go { kernel, target } => visit(kernel, *target),
-            Step::End | Step::Leave => {}
+            Step::Wait(awaited) => awaited.iter().for_each(|awaited| awaited.step.transitions(visit)),
+            Step::Go { transition, target } => visit(transition, *target),
+            Step::End | Step::Deoptimize => {}
         }
     }
 }
@@ -301,12 +301,12 @@ impl Automaton {
         most
     }
 
-    /// The largest number of tokens that a kernel makes, for each of so many output ports.
+    /// The largest number of tokens that a transition makes, for each of so many output ports.
     pub fn most_produced(&self, n_outputs: usize) -> Vec<u64> {
         let mut most = vec![0; n_outputs];
         for state in &self.states {
-            state.step.kernels(&mut |kernel, _| {
-                for (most, &n) in most.iter_mut().zip(&kernel.produces) {
+            state.step.transitions(&mut |transition, _| {
+                for (most, &n) in most.iter_mut().zip(&transition.produces) {
                     *most = (*most).max(n);
                 }
             });
@@ -314,8 +314,8 @@ impl Automaton {
         most
     }
 
-    /// For each of so many input and output ports, whether what leads back to its state moves tokens of it: those that come
-    /// in bulk.
+    /// For each of so many input and output ports, whether what leads back to its state moves tokens of it: those that
+    /// come in bulk.
     pub fn in_bulk(&self, n_inputs: usize, n_outputs: usize) -> (Vec<bool>, Vec<bool>) {
         fn mark(bulk: &mut [bool], tokens: impl Iterator<Item = u64>) {
             bulk.iter_mut().zip(tokens).for_each(|(bulk, n)| *bulk |= n > 0);
@@ -326,43 +326,43 @@ impl Automaton {
                 mark(&mut read, counted.body.consumes.iter().map(|(n, _)| *n));
                 mark(&mut written, counted.body.produces.iter().map(|(n, _)| *n));
             }
-            state.step.kernels(&mut |kernel, target| {
+            state.step.transitions(&mut |transition, target| {
                 if target == number {
-                    mark(&mut read, kernel.consumes.iter().copied());
-                    mark(&mut written, kernel.produces.iter().copied());
+                    mark(&mut read, transition.consumes.iter().copied());
+                    mark(&mut written, transition.produces.iter().copied());
                 }
             });
         }
         (read, written)
     }
 
-    /// Number of kernels.
+    /// Number of transitions.
     pub fn n_kernels(&self) -> usize {
         let mut n = 0;
         for state in &self.states {
-            state.step.kernels(&mut |_, _| n += 1);
+            state.step.transitions(&mut |_, _| n += 1);
         }
         n
     }
 
-    /// Number of effects of all kernels; those that do the same count once.
+    /// Number of effects of all transitions; those that do the same count once.
     pub fn n_effects(&self) -> usize {
         let mut met = Different::default();
         self.states.iter().map(|state| met.meet(&state.step)).sum()
     }
 }
 
-/// Kernels that differ from each other.
+/// Transitions that differ from each other.
 #[derive(Clone, Default)]
 pub struct Different<'a>(FxHashMap<usize, Vec<&'a [Effect]>>);
 
 impl<'a> Different<'a> {
-    /// Adds the kernels of a step; gives how many effects those have that were not there.
+    /// Adds the transitions of a step; gives how many effects those have that were not there.
     pub fn meet(&mut self, step: &'a Step) -> usize {
         let mut n = 0;
-        step.kernels(&mut |kernel, _| {
-            if self.is_new(&kernel.effects) {
-                Effect::walk(&kernel.effects, &mut |_| n += 1);
+        step.transitions(&mut |transition, _| {
+            if self.is_new(&transition.effects) {
+                Effect::walk(&transition.effects, &mut |_| n += 1);
             }
         });
         n
@@ -389,7 +389,7 @@ mod tests {
         let value = graph.number(7, 8);
         let go = |n: u64| {
             let effects = (0..n).map(|offset| Effect::Output { port: 0, offset, value }).collect();
-            Step::Go { kernel: Kernel { effects, consumes: Vec::new(), produces: vec![n] }, target: 0 }
+            Step::Go { transition: Transition { effects, consumes: Vec::new(), produces: vec![n] }, target: 0 }
         };
         let mut met = Different::default();
         assert_eq!([go(2), go(2), go(3)].each_ref().map(|step| met.meet(step)), [2, 0, 3]);
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn ports_of_what_leads_back_to_its_state_are_in_bulk() {
         let go = |consumes: Vec<u64>, produces: Vec<u64>, target: usize| ControlState {
-            step: Step::Go { kernel: Kernel { effects: Vec::new(), consumes, produces }, target },
+            step: Step::Go { transition: Transition { effects: Vec::new(), consumes, produces }, target },
             loops: Vec::new(),
             description: String::new(),
             fsm: Vec::new(),

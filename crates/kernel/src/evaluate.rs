@@ -1,14 +1,14 @@
-//! What kernels mean: the judge of every pass and printer.
+//! What transitions mean: the judge of every pass and printer.
 
 use super::graph::{Graph, NodeId, ObjectId, Op, mask, signed};
 use super::{Effect, Loop};
 use rustc_hash::FxHashMap;
 
-/// What a kernel reads.
+/// What a transition reads.
 pub trait Environment {
     /// A token of an input port; see [`Op::Input`].
     fn input(&self, port: u32, offset: i64) -> u128;
-    /// What an element held when the kernel began; 0 outside.
+    /// What an element held when the transition began; 0 outside.
     fn entry(&self, object: ObjectId, index: u128) -> u128;
     /// What a load read.
     fn loaded(&self, _id: u32) -> u128 {
@@ -128,7 +128,7 @@ fn value(graph: &Graph, id: NodeId, of: &impl Fn(&NodeId) -> u128, environment: 
     result & mask(node.width)
 }
 
-/// What lies outside of a kernel: tokens and memory.
+/// What lies outside of a transition: tokens and memory.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// Tokens of each input port, from the first one.
@@ -143,7 +143,7 @@ pub struct World {
 
 struct At<'a> {
     world: &'a World,
-    /// What elements held when the kernel began, of those that it has written.
+    /// What elements held when the transition began, of those that it has written.
     before: &'a Elements,
     loaded: &'a FxHashMap<u32, u128>,
     instruction: &'a dyn Fn(u32, &[u128]) -> u128,
@@ -181,7 +181,7 @@ pub fn run(graph: &Graph, effects: &[Effect], world: &mut World, budget: &mut u6
 /// Values of some elements of objects.
 type Elements = FxHashMap<(ObjectId, usize), u128>;
 
-/// A kernel under way: what it found when it began, what it has loaded and computed.
+/// A transition under way: what it found when it began, what it has loaded and computed.
 ///
 /// The graph may grow in between, and so may objects, by zeros.
 #[derive(Debug)]
@@ -194,7 +194,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Begins a kernel.
+    /// Begins a transition.
     pub fn begin(world: &World) -> Run {
         Run {
             before: Elements::default(),
@@ -209,7 +209,7 @@ impl Run {
         self.before.keys().copied()
     }
 
-    /// Takes back all effects, as if the kernel had not begun.
+    /// Takes back all effects, as if the transition had not begun.
     pub fn undo(self, world: &mut World) {
         for ((object, at), value) in self.before {
             world.objects[object.0 as usize][at] = value;
@@ -282,7 +282,7 @@ impl Run {
                 }
                 Effect::While { before, condition, body, .. } => {
                     loop {
-                        // What was loaded in the last pass is loaded anew.
+                        // What was loaded in the last iteration is loaded anew.
                         self.values.clear();
                         if *budget == 0 || !self.list(graph, before, world, budget) {
                             return false;
@@ -303,16 +303,16 @@ impl Run {
     }
 }
 
-/// Runs passes of a loop. The tokens are there.
-pub fn run_loop(body: &Loop, world: &mut World, passes: u64) {
-    run_loop_with(body, world, passes, &|_, _| 0);
+/// Runs iterations of a loop. The tokens are there.
+pub fn run_loop(body: &Loop, world: &mut World, iterations: u64) {
+    run_loop_with(body, world, iterations, &|_, _| 0);
 }
 
 /// The same for a loop with instructions of a machine, whose results `instruction` says.
-pub fn run_loop_with(body: &Loop, world: &mut World, passes: u64, instruction: &dyn Fn(u32, &[u128]) -> u128) {
+pub fn run_loop_with(body: &Loop, world: &mut World, iterations: u64, instruction: &dyn Fn(u32, &[u128]) -> u128) {
     let mut now = Values::new(&body.graph, body.roots());
     let (before, loaded) = (Elements::default(), FxHashMap::default());
-    for _ in 0..passes {
+    for _ in 0..iterations {
         now.compute(&At { world, before: &before, loaded: &loaded, instruction });
         for (port, tokens) in world.outputs.iter_mut().enumerate() {
             let n = body.produces.get(port).map_or(0, |produces| produces.0) as usize;

@@ -1,6 +1,6 @@
-//! Why what is printed is taken to mean what its kernel means, and trials of it.
+//! Why what is printed is taken to mean what its transition means, and trials of it.
 //!
-//! A kernel goes through several forms before it is text, and each of them says how it was held to the one before
+//! A transition goes through several forms before it is text, and each of them says how it was held to the one before
 //! ([`Evidence`]). What a trial compares, it compares whenever a loop is printed: a form that differs is not used.
 
 use super::Loop;
@@ -11,10 +11,10 @@ use std::fmt;
 /// Draws of all tokens and elements in a trial of a loop.
 pub const DRAWS: u64 = 2;
 
-/// Passes of a loop that are run for each draw: what the second one takes from the first is seen too.
+/// Iterations of a loop that are run for each draw: what the second one takes from the first is seen too.
 pub const PASSES: u64 = 3;
 
-/// How one form of a kernel was shown to mean what another does.
+/// How one form of a transition was shown to mean what another does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
     /// On every input, when it was printed.
@@ -40,8 +40,8 @@ pub enum Evidence {
     Trial {
         /// What was compared.
         what: &'static str,
-        /// Passes.
-        passes: u64,
+        /// Iterations.
+        iterations: u64,
     },
     /// By a test of the project, with random inputs.
     Test {
@@ -53,9 +53,9 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// A trial of a loop with its whole passes.
+    /// A trial of a loop with its whole iterations.
     pub fn trial(what: &'static str) -> Evidence {
-        Evidence::Trial { what, passes: DRAWS * PASSES }
+        Evidence::Trial { what, iterations: DRAWS * PASSES }
     }
 
     /// The kind, for those who sort by it.
@@ -87,7 +87,9 @@ impl fmt::Display for Evidence {
             Evidence::Exhaustive { what, cases } => write!(f, "{what}: on all {cases} inputs"),
             Evidence::Basis { what, vectors } => write!(f, "{what}: on a basis of {vectors}"),
             Evidence::Identity { what } => write!(f, "{what}: for all operands"),
-            Evidence::Trial { what, passes } => write!(f, "{what}: in {passes} passes on random inputs when printed"),
+            Evidence::Trial { what, iterations } => {
+                write!(f, "{what}: in {iterations} iterations on random inputs when printed")
+            }
             Evidence::Test { what, test } => write!(f, "{what}: by test, {test}"),
         }
     }
@@ -102,8 +104,8 @@ pub fn splitmix64(state: &mut u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Arbitrary tokens and elements for some passes of a loop, the same for the same seed.
-pub fn drawn(body: &Loop, passes: u64, seed: u64) -> World {
+/// Arbitrary tokens and elements for some iterations of a loop, the same for the same seed.
+pub fn drawn(body: &Loop, iterations: u64, seed: u64) -> World {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut word = || u128::from(splitmix64(&mut state));
     let mut values = |n: u64, width: u32| -> Vec<u128> {
@@ -114,15 +116,16 @@ pub fn drawn(body: &Loop, passes: u64, seed: u64) -> World {
         (0..n).map(one).collect()
     };
     World {
-        inputs: body.consumes.iter().map(|&(tokens, width)| values(tokens * passes, width)).collect(),
+        inputs: body.consumes.iter().map(|&(tokens, width)| values(tokens * iterations, width)).collect(),
         consumed: vec![0; body.consumes.len()],
         outputs: vec![Vec::new(); body.produces.len()],
         objects: body.objects.iter().map(|object| values(object.length as u64, object.width)).collect(),
     }
 }
 
-/// Whether a loop leaves the same behind as another, in [`DRAWS`] times [`PASSES`] passes, where `n` passes of the one are one of
-/// the new. Instructions mean what `instruction` says. `prepare` sets elements that only the new one has.
+/// Whether a loop leaves the same behind as another, in [`DRAWS`] times [`PASSES`] iterations, where `n` iterations of
+/// the one are one of the new. Instructions mean what `instruction` says. `prepare` sets elements that only the new one
+/// has.
 pub fn agree(
     old: &Loop,
     new: &Loop,
@@ -148,7 +151,7 @@ mod tests {
     use super::*;
     use crate::{Carried, Carry, Graph, NodeId, Object, ObjectId};
 
-    /// Passes that add a token to an element and give the sum, or something else made of both.
+    /// Iterations that add a token to an element and give the sum, or something else made of both.
     fn adding(f: impl Fn(&mut Graph, NodeId, NodeId) -> NodeId) -> Loop {
         let mut graph = Graph::new();
         let (zero, token) = (graph.number(0, 32), graph.input(0, 0, 32));

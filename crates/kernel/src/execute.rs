@@ -1,10 +1,10 @@
 //! The evaluator of control automata: what their states, decisions, transitions and counted loops mean.
 //!
-//! It is the definition that passes and printers are held to, and itself is held to the interpreter of networks. Tokens of all
-//! input ports are there from the beginning; it goes on until a state needs more, nothing can happen any more, or the automaton
-//! leaves.
+//! It is the definition that iterations and printers are held to, and itself is held to the interpreter of networks.
+//! Tokens of all input ports are there from the beginning; it goes on until a state needs more, nothing can happen any
+//! more, or the automaton leaves.
 
-use crate::automaton::{Automaton, CountedLoop, Next, Round, Rounds, Step, Trips, Update};
+use crate::automaton::{Automaton, CountedLoop, CountedPath, CountedPaths, Next, Step, Trips, Update};
 use crate::evaluate::{Run, World, run_loop};
 use crate::graph::mask;
 use crate::{Effect, Graph, Object};
@@ -130,20 +130,20 @@ fn step<'a>(automaton: &Automaton, of: &'a Step, world: &mut World, path: &mut V
             Some(one) => step(automaton, &one.step, world, path),
             None => Taken::Waits,
         },
-        Step::Go { kernel, target } => {
-            path.push(&kernel.effects);
+        Step::Go { transition, target } => {
+            path.push(&transition.effects);
             let mut run = Run::begin(world);
             let mut budget = MOST_EFFECTS;
             if !path.iter().all(|effects| run.list(&automaton.graph, effects, world, &mut budget)) {
                 return Taken::Fails;
             }
-            for (consumed, more) in world.consumed.iter_mut().zip(&kernel.consumes) {
+            for (consumed, more) in world.consumed.iter_mut().zip(&transition.consumes) {
                 *consumed += *more as usize;
             }
             Taken::To(*target)
         }
         Step::End => Taken::Ends,
-        Step::Leave => Taken::Leaves,
+        Step::Deoptimize => Taken::Leaves,
     }
 }
 
@@ -187,8 +187,8 @@ pub fn times(graph: &Graph, trips: &[Trips], world: &World, most: u64) -> u64 {
 }
 
 /// Takes a path as often as `most` iterations allow: how many iterations that was.
-fn path(way: &Round, graph: &Graph, world: &mut World, objects: &[Object], most: u64) -> u64 {
-    let room = most / way.passes;
+fn path(way: &CountedPath, graph: &Graph, world: &mut World, objects: &[Object], most: u64) -> u64 {
+    let room = most / way.iterations;
     let n = times(graph, &way.trips, world, if way.once { room.min(1) } else { room });
     if n == 0 {
         return 0;
@@ -205,12 +205,12 @@ fn path(way: &Round, graph: &Graph, world: &mut World, objects: &[Object], most:
     for (update, value) in way.updates.iter().zip(all) {
         world.objects[update.object.0 as usize][update.index] = value;
     }
-    n * way.passes
+    n * way.iterations
 }
 
-/// Takes paths as often as `most` iterations allow: how many iterations that was, and the state where the last one ends, if
-/// that is another.
-fn paths(rounds: &Rounds, world: &mut World, objects: &[Object], most: u64) -> (u64, Option<usize>) {
+/// Takes paths as often as `most` iterations allow: how many iterations that was, and the state where the last one
+/// ends, if that is another.
+fn paths(rounds: &CountedPaths, world: &mut World, objects: &[Object], most: u64) -> (u64, Option<usize>) {
     let mut left = most;
     loop {
         let before = left;

@@ -2,9 +2,9 @@
 //!
 //! A node is an unsigned bit vector of 1 to [`MAX_BITS`] bits. Arithmetic is modulo 2^width, and all operands of an
 //! arithmetic or bitwise node have the width of the node. Building a node simplifies it: constants are folded, and what
-//! only moves bits (constant shifts and rotations, masks, widening, gluing bytes to words with `<<` and `|`) becomes one
-//! form, [`Op::Concat`] of [`Op::Extract`]s, whichever way it was written. Example: `(a << 24) | (b << 16) | (c << 8) | d`
-//! on bytes is `Concat[a, b, c, d]`, and `(x << 3) | (x >> 29)` on 32 bits is `Concat[x[28..0], x[31..29]]`.
+//! only moves bits (constant shifts and rotations, masks, widening, gluing bytes to words with `<<` and `|`) becomes
+//! one form, [`Op::Concat`] of [`Op::Extract`]s, whichever way it was written. Example: `(a << 24) | (b << 16) | (c <<
+//! 8) | d` on bytes is `Concat[a, b, c, d]`, and `(x << 3) | (x >> 29)` on 32 bits is `Concat[x[28..0], x[31..29]]`.
 
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl NodeId {
 pub struct TableId(pub u32);
 
 /// Something in memory: a state variable, a FIFO's content between two firings, a list of a firing. What it stands for
-/// is known to who made the kernel.
+/// is known to who made the transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub u32);
 
@@ -48,22 +48,22 @@ pub struct ObjectId(pub u32);
 pub enum Op {
     /// A constant, less than 2^width.
     Const(u128),
-    /// Token `offset` of an input port, counted from the first that this run of the kernel consumes. Negative offsets
-    /// are tokens that runs before it consumed.
+    /// Token `offset` of an input port, counted from the first that this run of the transition consumes. Negative
+    /// offsets are tokens that runs before it consumed.
     Input {
         /// Position of the port in the network.
         port: u32,
         /// Which token.
         offset: i64,
     },
-    /// What an element of an object held when the kernel began; the index is less than the length of the object.
+    /// What an element of an object held when the transition began; the index is less than the length of the object.
     Entry {
         /// The object.
         object: ObjectId,
         /// Which element.
         index: NodeId,
     },
-    /// What [`super::Effect::Load`] number `.0` of the kernel read.
+    /// What [`super::Effect::Load`] number `.0` of the transition read.
     Loaded(u32),
     /// All bits inverted.
     Not(NodeId),
@@ -107,10 +107,10 @@ pub enum Op {
     Select(NodeId, NodeId, NodeId),
     /// An element of a constant table; the index is less than its length.
     Lookup(TableId, NodeId),
-    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Passes that
-    /// print vectors make such nodes.
+    /// The elements of a constant table of 256 bytes at all bytes of a value, each in the place of its byte. Iterations
+    /// that print vectors make such nodes.
     LookupBytes(TableId, NodeId),
-    /// An instruction of a machine, which a pass put in the place of what it means.
+    /// An instruction of a machine, which an iteration put in the place of what it means.
     Instruction {
         /// Position in the list of descriptions.
         description: u32,
@@ -233,8 +233,8 @@ impl Graph {
         TableId(self.tables.len() as u32 - 1)
     }
 
-    /// Adds a node as it is, or finds it. For passes whose node must not be simplified; others use the functions named
-    /// after the operations.
+    /// Adds a node as it is, or finds it. For iterations whose node must not be simplified; others use the functions
+    /// named after the operations.
     pub fn add(&mut self, op: Op, width: u32) -> NodeId {
         debug_assert!((1..=MAX_BITS).contains(&width));
         let node = Node { op, width };
@@ -363,8 +363,8 @@ impl Graph {
         }
     }
 
-    /// A node of another graph whose tables have the same numbers here, simplified; `new` has what stands for its operands.
-    /// `None` where one is missing.
+    /// A node of another graph whose tables have the same numbers here, simplified; `new` has what stands for its
+    /// operands. `None` where one is missing.
     pub fn copy(&mut self, from: &Graph, id: NodeId, new: &FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
         let op = from.op(id);
         let operands: Option<Vec<NodeId>> = op.operands().iter().map(|operand| new.get(operand).copied()).collect();

@@ -1,8 +1,9 @@
 //! Control automata, and their transitions and loops, as values and effects.
 //!
-//! A kernel is what a network does between two decisions. FIFOs, guards and firings are gone. A kernel reads tokens of input ports ([`Op::Input`]) and objects
-//! ([`Op::Entry`]), computes ([`Graph`]), and has [`Effect`]s in order: tokens of output ports, stores to objects, and, where
-//! a list is written at places that are not known, loads and structured loops.
+//! A transition is what a network does between two decisions. FIFOs, guards and firings are gone. A transition reads
+//! tokens of input ports ([`Op::Input`]) and objects ([`Op::Entry`]), computes ([`Graph`]), and has [`Effect`]s in
+//! order: tokens of output ports, stores to objects, and, where a list is written at places that are not known, loads
+//! and structured loops.
 
 pub mod automaton;
 pub mod evaluate;
@@ -22,16 +23,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Something in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Name for readers, unique in the kernel's network: an identifier of C.
+    /// Name for readers, unique in the transition's network: an identifier of C.
     pub name: String,
     /// Bits of an element.
     pub width: u32,
     /// Number of elements.
     pub length: usize,
-    /// Whether it lives from kernel to kernel; the others are zero when a kernel begins and end with it.
+    /// Whether it lives from transition to transition; the others are zero when a transition begins and end with it.
     pub persistent: bool,
-    /// Where its elements are limbs of a number of which only the residue counts: anything of the same residue may take its
-    /// place, in limbs of as many bits.
+    /// Where its elements are limbs of a number of which only the residue counts: anything of the same residue may take
+    /// its place, in limbs of as many bits.
     pub residue: Option<Residue>,
 }
 
@@ -47,18 +48,18 @@ pub struct Residue {
 }
 
 impl Object {
-    /// Whether it has memory from kernel to kernel.
+    /// Whether it has memory from transition to transition.
     pub fn lives_on(&self) -> bool {
         self.persistent && self.length > 0
     }
 }
 
-/// What a kernel does, one after the other.
+/// What a transition does, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Reads an element: the value is [`Op::Loaded`] with this number.
     Load {
-        /// Number, unique in the kernel.
+        /// Number, unique in the transition.
         id: u32,
         /// The object.
         object: ObjectId,
@@ -74,7 +75,7 @@ pub enum Effect {
         /// What, of the width of the object.
         value: NodeId,
     },
-    /// A token of an output port, counted from the first that this run of the kernel produces.
+    /// A token of an output port, counted from the first that this run of the transition produces.
     Output {
         /// Position of the port in the network.
         port: u32,
@@ -95,7 +96,7 @@ pub enum Effect {
         span: headrace_source::Span,
     },
     /// Runs `before`, ends if the condition is 0, runs the body, and again. Nodes that hold [`Op::Loaded`] of a load
-    /// inside have a new value in every pass.
+    /// inside have a new value in every iteration.
     While {
         /// What the condition needs.
         before: Vec<Effect>,
@@ -184,9 +185,9 @@ impl Effect {
     }
 }
 
-/// A kernel without decisions about tokens: fixed numbers of tokens in and out.
+/// A transition without decisions about tokens: fixed numbers of tokens in and out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kernel {
+pub struct Transition {
     /// What it does. Values are nodes of the graph that it was made in.
     pub effects: Vec<Effect>,
     /// Tokens consumed, for each input port of the network.
@@ -195,73 +196,74 @@ pub struct Kernel {
     pub produces: Vec<u64>,
 }
 
-/// How a value goes from one pass of a loop to the next.
+/// How a value goes from one iteration of a loop to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Carry {
-    /// Bits of a counter: pass p begins with bits `lo` to `lo + width - 1` of [`Counter`] `counter`.
+    /// Bits of a counter: iteration p begins with bits `lo` to `lo + width - 1` of [`Counter`] `counter`.
     Counter {
         /// Position in [`Loop::counters`].
         counter: usize,
         /// Least significant bit.
         lo: u32,
     },
-    /// The next value depends on tokens of this pass and on what no pass changes only: any pass but the first can
-    /// compute it from the tokens of the pass before.
+    /// The next value depends on tokens of this iteration and on what no iteration changes only: any iteration but the
+    /// first can compute it from the tokens of the iteration before.
     Delay,
-    /// Anything else: passes must run one after the other.
+    /// Anything else: iterations must run one after the other.
     True,
 }
 
-/// A number to which each pass adds the same, modulo 2^width. It may be kept in several elements, such as the bytes of a
-/// counter block.
+/// A number to which each iteration adds the same, modulo 2^width. It may be kept in several elements, such as the
+/// bytes of a counter block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// What it was when the loop began: a `Concat` of [`Op::Entry`]s, or one.
     pub start: NodeId,
-    /// What is added in each pass, less than 2^width.
+    /// What is added in each iteration, less than 2^width.
     pub step: u128,
 }
 
-/// Bytes of an object that passes keep as one word, where they change all of them.
+/// Bytes of an object that iterations keep as one word, where they change all of them.
 pub const BYTES_OF_WORD: usize = 4;
 
-/// An element of an object that passes of a loop change.
+/// An element of an object that iterations of a loop change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
     /// The object.
     pub object: ObjectId,
     /// Which element.
     pub index: usize,
-    /// What it holds at the end of a pass; [`Op::Entry`] of it is what it held at the beginning.
+    /// What it holds at the end of an iteration; [`Op::Entry`] of it is what it held at the beginning.
     pub next: NodeId,
     /// How.
     pub carry: Carry,
 }
 
-/// A kernel that is repeated as often as tokens and counters allow, without a decision in between.
+/// A transition that is repeated as often as tokens and counters allow, without a decision in between.
 ///
-/// [`Op::Input`] offsets count from the first token of the pass; [`Op::Entry`] of a carried element is its value at the
-/// beginning of the pass, of anything else what no pass changes. There are no loads and stores but those of `carried`.
+/// [`Op::Input`] offsets count from the first token of the iteration; [`Op::Entry`] of a carried element is its value
+/// at the beginning of the iteration, of anything else what no iteration changes. There are no loads and stores but
+/// those of `carried`.
 #[derive(Clone, Debug)]
 pub struct Loop {
     /// The values.
     pub graph: Graph,
     /// What [`ObjectId`]s are.
     pub objects: Vec<Object>,
-    /// Tokens consumed in a pass, for each input port of the network, and bits of a token.
+    /// Tokens consumed in an iteration, for each input port of the network, and bits of a token.
     pub consumes: Vec<(u64, u32)>,
-    /// Tokens produced in a pass, for each output port of the network, and bits of a token.
+    /// Tokens produced in an iteration, for each output port of the network, and bits of a token.
     pub produces: Vec<(u64, u32)>,
     /// Port, offset and value of each token produced.
     pub outputs: Vec<(u32, u64, NodeId)>,
-    /// What goes from pass to pass.
+    /// What goes from iteration to iteration.
     pub carried: Vec<Carried>,
     /// Numbers that go on by a constant.
     pub counters: Vec<Counter>,
 }
 
 impl Loop {
-    /// Whether passes can run in any order, or at once.
+    /// Whether iterations can run in any order, or at once.
     pub fn is_independent(&self) -> bool {
         self.carried.iter().all(|carried| carried.carry != Carry::True)
     }
@@ -303,8 +305,8 @@ impl Loop {
         self
     }
 
-    /// The loop in a graph of its own with the same tables. `node` makes what stands for a node, of the new graph and what
-    /// stands for nodes before it, operands first; `None` from it is `None` of the whole.
+    /// The loop in a graph of its own with the same tables. `node` makes what stands for a node, of the new graph and
+    /// what stands for nodes before it, operands first; `None` from it is `None` of the whole.
     pub fn rebuilt(
         &self,
         mut node: impl FnMut(&mut Graph, &FxHashMap<NodeId, NodeId>, NodeId) -> Option<NodeId>,

@@ -1,18 +1,18 @@
 //! Trace-guided pruning: an automaton of those states that whole samples come through.
 //!
-//! Typical messages also explore what is rare and long: a message in pieces that do not fit blocks takes a state for each
-//! byte that waits. A message is only fast if all states that it comes through are there, so what is kept are whole paths
-//! of samples: those first that need the fewest more states for each of their messages. Where there is room left that no
-//! whole sample fits in, the first messages of samples come next. The other states are left to the run-time scheduler,
-//! which goes on from any state.
+//! Typical messages also explore what is rare and long: a message in pieces that do not fit blocks takes a state for
+//! each byte that waits. A message is only fast if all states that it comes through are there, so what is kept are
+//! whole paths of samples: those first that need the fewest more states for each of their messages. Where there is room
+//! left that no whole sample fits in, the first messages of samples come next. The other states are left to the
+//! run-time scheduler, which goes on from any state.
 
-use crate::automaton::{Automaton, Different, LastPass, Path, Step};
+use crate::automaton::{Automaton, Different, LastIteration, Path, Step};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 impl Automaton {
-    /// The states of as many samples as there may be states and as their kernels have so many effects; where another one
-    /// would come it is left. `None` when nothing is repeated in them.
+    /// The states of as many samples as there may be states and as their transitions have so many effects; where
+    /// another one would come it is left. `None` when nothing is repeated in them.
     pub fn typical(mut self, n_states: usize, n_effects: usize) -> Option<Automaton> {
         let order: Vec<usize> = self.fitting(n_states, n_effects).into_iter().collect();
         let numbers: FxHashMap<usize, usize> = order.iter().enumerate().map(|(number, &at)| (at, number)).collect();
@@ -27,7 +27,7 @@ impl Automaton {
                 for rounds in state.loops.iter_mut().filter_map(|counted| counted.rounds.as_mut()) {
                     rounds.last = rounds.last.take().and_then(|last| {
                         let target = *numbers.get(&last.target)?;
-                        Some(LastPass { target, ..last })
+                        Some(LastIteration { target, ..last })
                     });
                 }
             }
@@ -89,9 +89,9 @@ fn renumber(step: &mut Step, numbers: &FxHashMap<usize, usize>) {
         Step::Wait(awaited) => awaited.iter_mut().for_each(|awaited| renumber(&mut awaited.step, numbers)),
         Step::Go { target, .. } => match numbers.get(target) {
             Some(&number) => *target = number,
-            None => *step = Step::Leave,
+            None => *step = Step::Deoptimize,
         },
-        Step::End | Step::Leave => {}
+        Step::End | Step::Deoptimize => {}
     }
 }
 
@@ -100,10 +100,10 @@ mod tests {
     use super::*;
     use crate::automaton::Part;
     use crate::automaton::{ControlState, CountedLoop};
-    use crate::{Graph, Kernel, Loop};
+    use crate::{Graph, Loop, Transition};
 
     fn go(target: usize) -> Step {
-        Step::Go { kernel: Kernel::default(), target }
+        Step::Go { transition: Transition::default(), target }
     }
 
     fn state(name: &str, step: Step) -> ControlState {
@@ -132,7 +132,7 @@ mod tests {
         };
         let mut states = vec![state("a", both(3, 2)), state("b", go(0)), state("c", go(1)), state("d", go(4))];
         states.push(state("e", go(0)));
-        states[0].loops.push(CountedLoop { body, trips: Vec::new(), kernels: 1, rounds: None });
+        states[0].loops.push(CountedLoop { body, trips: Vec::new(), transitions: 1, rounds: None });
         // Two more states for one message, and two more for each of two.
         let path =
             |n_parts, states: &[usize]| Path { n_parts, is_whole: true, states: states.iter().copied().collect() };
@@ -151,7 +151,7 @@ mod tests {
         let Some(mut kept) = automaton.typical(4, 100) else { panic!("nothing is kept") };
         assert_eq!(names(&kept), ["a", "b", "c"]);
         let Step::Branch { then, otherwise, .. } = &kept.states[0].step else { panic!("no decision") };
-        assert_eq!((then.as_ref(), otherwise.as_ref()), (&Step::Leave, &go(2)));
+        assert_eq!((then.as_ref(), otherwise.as_ref()), (&Step::Deoptimize, &go(2)));
         let Some(fewest) = kept.clone().typical(2, 100) else { panic!("nothing is kept") };
         assert_eq!((&kept.parts, &fewest.parts), (&vec![part(&[2, 0])], &vec![part(&[1, 0])]));
         // Where no sample fits its first message does, again and again.

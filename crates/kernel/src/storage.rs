@@ -1,9 +1,10 @@
-//! Storage allocation: what a complete automaton keeps from kernel to kernel takes as little memory as can be.
+//! Storage allocation: what a complete automaton keeps from transition to transition takes as little memory as can be.
 //!
-//! Two passes, both for automata that are never left, since a scheduler would want everything where its actors have it:
+//! Two iterations, both for automata that are never left, since a scheduler would want everything where its actors have
+//! it:
 //!
 //! * copy coalescing (Chaitin and others, "Register allocation via coloring", 1981, with objects for registers). Tokens that
-//!   wait in a FIFO until a kernel copies them to a variable lie in the variable from the beginning, where nothing reads that
+//!   wait in a FIFO until a transition copies them to a variable lie in the variable from the beginning, where nothing reads that
 //!   as long as they wait:
 //!
 //!   ```text
@@ -45,7 +46,7 @@ impl Automaton {
         changed.then_some(smaller)
     }
 
-    /// Where the tokens of a FIFO are copied to, as one kernel does it.
+    /// Where the tokens of a FIFO are copied to, as one transition does it.
     fn copied(&self, fifo: ObjectId) -> Option<Copy> {
         let Holds::Fifo(connection) = *self.holds.get(fifo.0 as usize)? else { return None };
         let own = self.object(fifo);
@@ -134,7 +135,8 @@ impl Automaton {
         loads || self.graph.reachable(roots).into_iter().any(reads)
     }
 
-    /// Whether a kernel leaves alone what waits before or after it, or copies it; `before` and `after` count tokens.
+    /// Whether a transition leaves alone what waits before or after it, or copies it; `before` and `after` count
+    /// tokens.
     fn goes_on(&self, effects: &[&Effect], copy: &Copy, (before, after): (usize, usize)) -> bool {
         let (mut to_fifo, mut to_variable) = (0, FxHashMap::default());
         for effect in effects {
@@ -309,12 +311,12 @@ fn each_part<'s>(step: &'s Step, visit: &mut dyn FnMut(&'s [Effect], Option<Node
             each_part(otherwise, visit);
         }
         Step::Wait(awaited) => awaited.iter().for_each(|awaited| each_part(&awaited.step, visit)),
-        Step::Go { kernel, .. } => visit(&kernel.effects, None),
-        Step::End | Step::Leave => {}
+        Step::Go { transition, .. } => visit(&transition.effects, None),
+        Step::End | Step::Deoptimize => {}
     }
 }
 
-/// All effects on the way to each kernel of a step and of that, with the state that it leads to.
+/// All effects on the way to each transition of a step and of that, with the state that it leads to.
 fn each_leaf<'s>(step: &'s Step, before: &mut Vec<&'s Effect>, visit: &mut dyn FnMut(&[&'s Effect], usize)) {
     let n = before.len();
     match step {
@@ -324,11 +326,11 @@ fn each_leaf<'s>(step: &'s Step, before: &mut Vec<&'s Effect>, visit: &mut dyn F
             each_leaf(otherwise, before, visit);
         }
         Step::Wait(awaited) => awaited.iter().for_each(|awaited| each_leaf(&awaited.step, before, visit)),
-        Step::Go { kernel, target } => {
-            before.extend(&kernel.effects);
+        Step::Go { transition, target } => {
+            before.extend(&transition.effects);
             visit(before, *target);
         }
-        Step::End | Step::Leave => {}
+        Step::End | Step::Deoptimize => {}
     }
     before.truncate(n);
 }
@@ -360,12 +362,12 @@ fn moved(
             }
             Step::Wait(steps)
         }
-        Step::Go { kernel, target } => {
-            let kernel = crate::Kernel { effects: all(&kernel.effects)?, ..kernel.clone() };
-            Step::Go { kernel, target: *target }
+        Step::Go { transition, target } => {
+            let transition = crate::Transition { effects: all(&transition.effects)?, ..transition.clone() };
+            Step::Go { transition, target: *target }
         }
         Step::End => Step::End,
-        Step::Leave => Step::Leave,
+        Step::Deoptimize => Step::Deoptimize,
     })
 }
 
@@ -373,11 +375,11 @@ fn moved(
 mod tests {
     use super::*;
     use crate::automaton::ControlState;
-    use crate::{Kernel, Object};
+    use crate::{Object, Transition};
     use headrace_ir::{InstanceId, VariableId};
 
-    /// 0 puts two tokens into a FIFO, 1 copies them to a variable of four elements, 2 gives them out; `early` reads the variable
-    /// while they wait.
+    /// 0 puts two tokens into a FIFO, 1 copies them to a variable of four elements, 2 gives them out; `early` reads the
+    /// variable while they wait.
     fn copying(early: bool) -> Automaton {
         let (fifo, variable) = (ObjectId(0), ObjectId(1));
         let mut graph = Graph::new();
@@ -394,7 +396,7 @@ mod tests {
         let mut copies = store(variable, &waiting);
         copies.extend(give(if early { &kept[..1] } else { &waiting[..1] }));
         let go = |effects: Vec<Effect>, target: usize, fill: usize| ControlState {
-            step: Step::Go { kernel: Kernel { effects, consumes: vec![0], produces: vec![0] }, target },
+            step: Step::Go { transition: Transition { effects, consumes: vec![0], produces: vec![0] }, target },
             loops: Vec::new(),
             description: String::new(),
             fsm: Vec::new(),
@@ -421,8 +423,8 @@ mod tests {
     fn tokens_wait_in_the_variable_and_are_not_copied() {
         let smaller = copying(false).with_less_storage().expect("it can be smaller");
         assert_eq!(lengths(&smaller), [0, 2]);
-        let Step::Go { kernel, .. } = &smaller.states[1].step else { panic!("no kernel") };
-        assert!(matches!(kernel.effects[..], [Effect::Output { .. }]), "{:?}", kernel.effects);
+        let Step::Go { transition, .. } = &smaller.states[1].step else { panic!("no transition") };
+        assert!(matches!(transition.effects[..], [Effect::Output { .. }]), "{:?}", transition.effects);
     }
 
     #[test]
@@ -434,7 +436,7 @@ mod tests {
     #[test]
     fn what_may_be_left_keeps_everything() {
         let mut left = copying(false);
-        left.states[2].step = Step::Leave;
+        left.states[2].step = Step::Deoptimize;
         assert!(left.with_less_storage().is_none());
     }
 }

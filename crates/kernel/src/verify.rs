@@ -1,4 +1,4 @@
-//! The verifier: whether an automaton keeps to what passes and printers rely on.
+//! The verifier: whether an automaton keeps to what iterations and printers rely on.
 //!
 //! Verified:
 //!
@@ -16,7 +16,7 @@
 //!    loop, steps are not 0; paths of counted loops take one iteration at least and do not update an element twice.
 //! 8. Samples lead through states that are there.
 
-use crate::automaton::{Automaton, ControlState, CountedLoop, Next, Round, Rounds, Step, Trips};
+use crate::automaton::{Automaton, ControlState, CountedLoop, CountedPath, CountedPaths, Next, Step, Trips};
 use crate::graph::{MAX_BITS, mask};
 use crate::{Carry, Effect, Graph, NodeId, Object, ObjectId, Op};
 use rustc_hash::FxHashSet;
@@ -53,8 +53,8 @@ pub fn verify(automaton: &Automaton) -> Vec<String> {
 /// Numbers of input and output ports, as the first transition has them.
 fn ports(step: &Step) -> Option<(usize, usize)> {
     let mut found = None;
-    step.kernels(&mut |kernel, _| {
-        found.get_or_insert((kernel.consumes.len(), kernel.produces.len()));
+    step.transitions(&mut |transition, _| {
+        found.get_or_insert((transition.consumes.len(), transition.produces.len()));
     });
     found
 }
@@ -191,14 +191,14 @@ impl Verifier<'_> {
                     self.step(path, &one.step, &mut loads.clone());
                 }
             }
-            Step::Go { kernel, target } => {
-                self.effects(path, &kernel.effects, loads);
-                if path.ports.is_some_and(|ports| ports != (kernel.consumes.len(), kernel.produces.len())) {
+            Step::Go { transition, target } => {
+                self.effects(path, &transition.effects, loads);
+                if path.ports.is_some_and(|ports| ports != (transition.consumes.len(), transition.produces.len())) {
                     self.problem(path.place, "a transition has other numbers of ports than the first");
                 }
-                Effect::walk(&kernel.effects, &mut |effect| {
+                Effect::walk(&transition.effects, &mut |effect| {
                     if let Effect::Output { port, offset, .. } = effect
-                        && kernel.produces.get(*port as usize).is_none_or(|n| offset >= n)
+                        && transition.produces.get(*port as usize).is_none_or(|n| offset >= n)
                     {
                         self.problem(path.place, &format!("token {offset} of port {port} is not among those produced"));
                     }
@@ -207,7 +207,7 @@ impl Verifier<'_> {
                     self.problem(path.place, &format!("leads to state {target}, which is not there"));
                 }
             }
-            Step::End | Step::Leave => {}
+            Step::End | Step::Deoptimize => {}
         }
     }
 
@@ -318,7 +318,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn paths(&mut self, place: &str, rounds: &Rounds, n_states: usize) {
+    fn paths(&mut self, place: &str, rounds: &CountedPaths, n_states: usize) {
         self.graph(place, &rounds.graph);
         for way in rounds.ways.iter().chain(rounds.last.as_ref().map(|last| &last.way)) {
             self.path(place, &rounds.graph, way);
@@ -328,7 +328,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn path(&mut self, place: &str, graph: &Graph, way: &Round) {
+    fn path(&mut self, place: &str, graph: &Graph, way: &CountedPath) {
         self.trips(place, graph, &way.trips);
         let mut elements = FxHashSet::default();
         for update in &way.updates {
@@ -346,7 +346,7 @@ impl Verifier<'_> {
                 );
             }
         }
-        if way.passes == 0 {
+        if way.iterations == 0 {
             self.problem(place, "a path takes no iteration");
         }
     }

@@ -1,8 +1,9 @@
 //! Networks lowered to programs: from exact integers, actors and FIFOs to machine types, functions and records.
 //!
-//! What the interpreter does, the program does: [`lower`] keeps the streams of every determinate network. An error of the
-//! program (an index outside its list, a division by zero, a shift to the right by a negative count) is not reported; it stays within bounds, as in
-//! generated C that is not checked. Integers of more than 64 bits are arrays of 32-bit words, least significant first.
+//! What the interpreter does, the program does: [`lower`] keeps the streams of every determinate network. An error of
+//! the program (an index outside its list, a division by zero, a shift to the right by a negative count) is not
+//! reported; it stays within bounds, as in generated C that is not checked. Integers of more than 64 bits are arrays of
+//! 32-bit words, least significant first.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
@@ -55,27 +56,28 @@ use headrace_transform::control::Automaton;
 pub struct Options {
     /// Capacity of FIFOs whose source does not say one, in tokens.
     pub fifo_tokens: u32,
-    /// Tokens that wait at a port of a control automaton at least, where they come in bulk: how much goes in and out at once.
+    /// Tokens that wait at a port of a control automaton at least, where they come in bulk: how much goes in and out at
+    /// once.
     pub boundary_tokens: u32,
-    /// Tokens of a control automaton are read and made where they lie, not in arrays of functions: for languages that check
-    /// no indices, or in which copies cost more than checks.
+    /// Tokens of a control automaton are read and made where they lie, not in arrays of functions: for languages that
+    /// check no indices, or in which copies cost more than checks.
     pub tokens_in_place: bool,
-    /// How passes of loops that do not need each other run side by side, where they may.
+    /// How iterations of loops that do not need each other run side by side, where they may.
     pub lanes: Option<Lanes>,
-    /// Values of a pass or kernel from which on its rounds are loops: for languages that are compiled while they run, and not where
-    /// functions are long.
+    /// Values of an iteration or kernel from which on its rounds are loops: for languages that are compiled while they
+    /// run, and not where functions are long.
     pub most_values: Option<usize>,
-    /// Mixed rotations of a value are nested, but for passes that run side by side. Measured on SHA-256, code is faster with it by
-    /// LLVM for processors of no kind in particular, and by V8; slower by gcc and HotSpot.
-    pub nested_rotations: bool,
+    /// Mixed rotations of a value are nested, but for iterations that run side by side. Measured on SHA-256, code is
+    /// faster with it by LLVM for processors of no kind in particular, and by V8; slower by gcc and HotSpot.
+    pub factor_rotations: bool,
 }
 
-/// Passes that run side by side, in vectors where a language or its compiler has them.
+/// Iterations that run side by side, in vectors where a language or its compiler has them.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes {
     /// How many.
     pub count: u32,
-    /// Statements of a pass that one loop over them may have at most; the others are in loops of their own.
+    /// Statements of an iteration that one loop over them may have at most; the others are in loops of their own.
     pub longest: Option<usize>,
 }
 
@@ -87,10 +89,10 @@ impl Options {
 
     /// The same with mixed rotations nested.
     pub const fn with_nested_rotations(self) -> Self {
-        Self { nested_rotations: true, ..self }
+        Self { factor_rotations: true, ..self }
     }
 
-    /// With so many tokens at ports at least, and passes side by side.
+    /// With so many tokens at ports at least, and iterations side by side.
     pub const fn of(boundary_tokens: u32, lanes: Lanes) -> Self {
         Self {
             fifo_tokens: headrace_ir::DEFAULT_FIFO_TOKENS,
@@ -98,7 +100,7 @@ impl Options {
             tokens_in_place: false,
             lanes: Some(lanes),
             most_values: None,
-            nested_rotations: false,
+            factor_rotations: false,
         }
     }
 }
@@ -111,7 +113,7 @@ impl Default for Options {
             tokens_in_place: false,
             lanes: None,
             most_values: None,
-            nested_rotations: false,
+            factor_rotations: false,
         }
     }
 }
@@ -129,7 +131,8 @@ pub fn lower(network: &Network, options: &Options) -> Result<Module, Vec<Diagnos
 ///
 /// # Errors
 ///
-/// What an automaton has that is not lowered yet, as a sentence without a full stop: [`lower`] is there for such networks.
+/// What an automaton has that is not lowered yet, as a sentence without a full stop: [`lower`] is there for such
+/// networks.
 pub fn lower_fused(network: &Network, automaton: &Automaton, options: &Options) -> Result<Module, String> {
     fused::lower(network, automaton, options)
 }

@@ -1,5 +1,5 @@
-//! What is settled about an actor before its functions are lowered: where its variables lie, which of its procedures call
-//! themselves.
+//! What is settled about an actor before its functions are lowered: where its variables lie, which of its procedures
+//! call themselves.
 
 use crate::building::{Building, MAX_ELEMENTS};
 use crate::machine::{elements, machine, words};
@@ -50,7 +50,7 @@ pub(crate) enum ListRoot {
     Field(u32),
     /// A table.
     Table(TableId),
-    /// An array that the caller passes: the how manieth of those, its type and length.
+    /// An array that the caller iterations: the how manieth of those, its type and length.
     Passed(usize, headrace_program::Type, u32),
 }
 

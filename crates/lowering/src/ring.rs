@@ -1,7 +1,7 @@
 //! FIFOs as rings, and tokens to and from them.
 //!
-//! A ring has a power of two of tokens; both indices count on without end and are cut where an element is wanted, so that
-//! their difference is the fill.
+//! A ring has a power of two of tokens; both indices count on without end and are cut where an element is wanted, so
+//! that their difference is the fill.
 
 use crate::building::Building;
 use crate::code::Code;
@@ -192,7 +192,7 @@ impl Code<'_, '_> {
         }
     }
 
-    /// A token through the ports that it passes to the FIFO.
+    /// A token through the ports that it iterations to the FIFO.
     pub(crate) fn converted_through(&mut self, token: Token, from: Scalar, via: &[Scalar], to: Scalar) -> Token {
         let mut token = token;
         let mut scalar = from;

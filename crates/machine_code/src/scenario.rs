@@ -83,7 +83,8 @@ pub struct Scenario<'a> {
 }
 
 impl<'a> Scenario<'a> {
-    /// Nothing yet. As many instructions are executed at most as [`Scenario::budget`] says, 100 million if it is not used.
+    /// Nothing yet. As many instructions are executed at most as [`Scenario::budget`] says, 100 million if it is not
+    /// used.
     #[must_use]
     pub fn new(image: &'a Image) -> Self {
         Self { image, regions: Vec::new(), calls: Vec::new(), budget: 100_000_000, program: false }
@@ -94,8 +95,8 @@ impl<'a> Scenario<'a> {
         self.budget = instructions;
     }
 
-    /// Lets the variables of the file hold what they hold when a program begins. Otherwise nothing is known of those that can
-    /// change, since the first call may not be the first of all.
+    /// Lets the variables of the file hold what they hold when a program begins. Otherwise nothing is known of those
+    /// that can change, since the first call may not be the first of all.
     pub fn begin_program(&mut self) {
         self.program = true;
     }
@@ -107,7 +108,8 @@ impl<'a> Scenario<'a> {
         RegionId(self.regions.len() - 1)
     }
 
-    /// Promises that a region begins at a multiple of so many bytes, a power of two. Without a promise it begins anywhere.
+    /// Promises that a region begins at a multiple of so many bytes, a power of two. Without a promise it begins
+    /// anywhere.
     pub fn align(&mut self, region: RegionId, bytes: u32) {
         if let Some(region) = self.regions.get_mut(region.0) {
             region.alignment = bytes;
@@ -127,8 +129,8 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    /// The same for what a path means in a struct that lies at the region's beginning: names joined by points, `*` for any
-    /// field, `[3]` for an element of an array and `[]` for all. The struct is looked up in the debug information.
+    /// The same for what a path means in a struct that lies at the region's beginning: names joined by points, `*` for
+    /// any field, `[3]` for an element of an array and `[]` for all. The struct is looked up in the debug information.
     ///
     /// # Errors
     /// There is no debug information of the struct, or the path leads nowhere.
@@ -156,8 +158,9 @@ impl<'a> Scenario<'a> {
         Ok(())
     }
 
-    /// Adds a call that is written like `f(&context, 16, public, *secret)`: `&NAME` and `&NAME+8` point into the region of
-    /// that name, `*secret`, `*public` and `*zero` to one of its own that holds that, `secret` and `public` are numbers.
+    /// Adds a call that is written like `f(&context, 16, public, *secret)`: `&NAME` and `&NAME+8` point into the region
+    /// of that name, `*secret`, `*public` and `*zero` to one of its own that holds that, `secret` and `public` are
+    /// numbers.
     ///
     /// # Errors
     /// It is not written so, or names something that is not there.
@@ -172,8 +175,9 @@ impl<'a> Scenario<'a> {
         self.call(function.trim(), &arguments)
     }
 
-    /// Adds a region that is written like `context=zero`: its name, and `secret`, `public`, `zero` or, for a region of pointers,
-    /// `&NAME` of the region that they point to. `context@64=zero` begins at a multiple of 64 bytes, a power of two.
+    /// Adds a region that is written like `context=zero`: its name, and `secret`, `public`, `zero` or, for a region of
+    /// pointers, `&NAME` of the region that they point to. `context@64=zero` begins at a multiple of 64 bytes, a power
+    /// of two.
     ///
     /// # Errors
     /// It is not written so, or names a region that is not there.
@@ -262,7 +266,7 @@ impl<'a> Scenario<'a> {
     }
 
     /// Puts arguments where the System V calling convention wants them.
-    fn pass(&self, state: &mut State, arguments: &[Argument]) {
+    fn iteration(&self, state: &mut State, arguments: &[Argument]) {
         const REGISTERS: [Register; 6] =
             [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
         // The return address, which nothing reads, stands at the multiple of 16 below which a function's frame begins.
@@ -296,7 +300,7 @@ impl<'a> Scenario<'a> {
             let mut state = self.begin();
             let mut discovered = false;
             for (entry, arguments) in &self.calls {
-                self.pass(&mut state, arguments);
+                self.iteration(&mut state, arguments);
                 let walk = Walk::new(self.image, &mut findings, &mut work, self.budget, &mut indirect);
                 let (returned, more) = walk.run(*entry, state.clone());
                 discovered |= more;

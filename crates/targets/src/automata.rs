@@ -1,7 +1,7 @@
 //! The control automata of operations, which most targets print.
 
 use crate::c::fused;
-use crate::once::Once;
+use crate::memo::Memo;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::samples;
@@ -46,10 +46,10 @@ pub fn automaton_of_operation(spec: &OperationSpec, network: &Network) -> Result
         .ok_or_else(|| NotFused { reason: "its control has too many states and effects".into(), span: None })
 }
 
-/// Automata that were searched for, each once however many targets print it: clones share what they find. An operation is
-/// known by its parameter set and its name: there is one variant of each, with the same arguments.
+/// Automata that were searched for, each once however many targets print it: clones share what they find. An operation
+/// is known by its parameter set and its name: there is one variant of each, with the same arguments.
 #[derive(Clone, Debug, Default)]
-pub struct Automata(Once<(String, String), Result<Arc<Automaton>, NotFused>>);
+pub struct Automata(Memo<(String, String), Result<Arc<Automaton>, NotFused>>);
 
 /// The automaton of an operation: of those that are kept, where some are.
 ///

@@ -1,9 +1,9 @@
 //! Target languages: a network in, the files of a program out.
 //!
 //! One folder a language, all of one shape: options, what is settled before anything is printed, and printing. Pure: a
-//! target returns a map from path to bytes and does no IO. [`ALL`] is the list of them; what projects have in common stands
-//! in `project`, what an operation offers in any language in `operation`, what builds and tests them in [`toolchain`], how
-//! they are measured in [`contender`].
+//! target returns a map from path to bytes and does no IO. [`ALL`] is the list of them; what projects have in common
+//! stands in `project`, what an operation offers in any language in `operation`, what builds and tests them in
+//! [`toolchain`], how they are measured in [`contender`].
 
 mod answers;
 pub mod automata;
@@ -19,7 +19,7 @@ pub mod java;
 mod layout;
 pub mod llvm;
 mod locals;
-pub mod once;
+pub mod memo;
 pub mod opencl;
 pub mod openssl;
 mod operation;
@@ -37,21 +37,21 @@ use device::Dialect;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
-use project::{Files, KnownAnswer, Recording, Told};
+use project::{Files, KnownAnswer, OnOperation, Recording};
 use toolchain::Toolchain;
 
 /// A project for a network, with a recorded run for its test.
 pub type OfNetwork = fn(&Network, Option<&Recording>, &c::Options) -> Result<Files, Vec<Diagnostic>>;
 
-/// A project for operations of one parameter set or of several: its name and title, the operations with their networks, and
-/// known answers.
+/// A project for operations of one parameter set or of several: its name and title, the operations with their networks,
+/// and known answers.
 pub type OfOperations = fn(
     &str,
     &str,
     &[(&OperationSpec, &Network)],
     &[KnownAnswer],
     &c::Options,
-    &Told<'_>,
+    &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>>;
 
 /// A target language, for those who list and choose.
@@ -69,7 +69,8 @@ pub struct Target {
     pub tunes: bool,
     /// Operations of several parameter sets make one project.
     pub gathers: bool,
-    /// A primitive that is named stands for all of its parameter sets, and what is not named for everything that has a place.
+    /// A primitive that is named stands for all of its parameter sets, and what is not named for everything that has a
+    /// place.
     pub takes_all: bool,
     /// Projects have a test on known answers of the library.
     pub known_answers: bool,
@@ -241,9 +242,9 @@ pub const ALL: &[Target] = &[
         of_network: Some(|network, recording, options| {
             verilog::project::VERILOG.of_network(network, recording, options)
         }),
-        of_operations: |name, title, operations, known, options, told| {
+        of_operations: |name, title, operations, known, options, on_operation| {
             let title = format!("{title} ({name})");
-            verilog::project::VERILOG.of_operations(&title, operations, known, options, told)
+            verilog::project::VERILOG.of_operations(&title, operations, known, options, on_operation)
         },
         contender: None,
     },
@@ -259,9 +260,9 @@ pub const ALL: &[Target] = &[
         holds: hdl::holds,
         offers: project::itself,
         of_network: Some(|network, recording, options| vhdl::project::VHDL.of_network(network, recording, options)),
-        of_operations: |name, title, operations, known, options, told| {
+        of_operations: |name, title, operations, known, options, on_operation| {
             let title = format!("{title} ({name})");
-            vhdl::project::VHDL.of_operations(&title, operations, known, options, told)
+            vhdl::project::VHDL.of_operations(&title, operations, known, options, on_operation)
         },
         contender: None,
     },
@@ -279,9 +280,9 @@ pub const ALL: &[Target] = &[
         of_network: Some(|network, recording, options| {
             c::project::of_network(network, recording, &device::options(options, Dialect::OpenCl))
         }),
-        of_operations: |name, title, operations, known, options, told| {
+        of_operations: |name, title, operations, known, options, on_operation| {
             let options = device::options(options, Dialect::OpenCl);
-            c::project::of_operations(name, title, operations, known, &options, told)
+            c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
         contender: Some(device::contender::OPENCL),
     },
@@ -299,9 +300,9 @@ pub const ALL: &[Target] = &[
         of_network: Some(|network, recording, options| {
             c::project::of_network(network, recording, &device::options(options, Dialect::Cuda))
         }),
-        of_operations: |name, title, operations, known, options, told| {
+        of_operations: |name, title, operations, known, options, on_operation| {
             let options = device::options(options, Dialect::Cuda);
-            c::project::of_operations(name, title, operations, known, &options, told)
+            c::project::of_operations(name, title, operations, known, &options, on_operation)
         },
         contender: Some(device::contender::CUDA),
     },

@@ -47,8 +47,8 @@ pub(crate) fn lowered(network: &Network, options: &Options) -> Result<Module, Ve
     lower(network, &Lowering { fifo_tokens: options.fifo_tokens, ..Lowering::default() })
 }
 
-/// The network of an operation lowered with its control automaton; or with its scheduler, and the reason for that where an
-/// automaton was wanted.
+/// The network of an operation lowered with its control automaton; or with its scheduler, and the reason for that where
+/// an automaton was wanted.
 pub(crate) fn lowered_operation(
     spec: &OperationSpec,
     network: &Network,
@@ -107,7 +107,7 @@ pub(crate) fn on_all_processors<O: Sync, T: Send>(operations: &[O], of: impl Fn(
 }
 
 /// Is called after each operation, with the reason where it was to be fused and is not.
-pub type Told<'a> = dyn Fn(&OperationSpec, Option<NotFused>) + Sync + 'a;
+pub type OnOperation<'a> = dyn Fn(&OperationSpec, Option<NotFused>) + Sync + 'a;
 
 /// Tests that try every answer: what makes messages of strings is a part of the project.
 pub(crate) fn any_answer(_: &OperationSpec, _: &Network, _: &KnownAnswer) -> bool {

@@ -124,7 +124,7 @@ fn chained(decrypting: bool) -> Loop {
     body
 }
 
-/// A counter of which the stream is made a pass before it is used.
+/// A counter of which the stream is made an iteration before it is used.
 fn ahead() -> Loop {
     let mut body = counter(16);
     let mut graph = body.graph.clone();
@@ -213,15 +213,15 @@ fn same(name: &str, body: &Loop, wide: bool) {
         );
         let _ = writeln!(text, "static uint8_t in[] = {{{}}}, out[sizeof in];", list(&world.inputs[0]));
         text.push_str("int main(void) {\n  size_t at = 0;\n");
-        for passes in PASSES {
-            let _ = writeln!(text, "  kernel(&s, in + at, out + at, {passes}); at += 16 * {passes};");
+        for iterations in PASSES {
+            let _ = writeln!(text, "  kernel(&s, in + at, out + at, {iterations}); at += 16 * {iterations};");
             let _ = writeln!(text, "  for (int i = 0; i < 16; i++) printf(\"%d %d \", s.kept[i], s.stream[i]);");
             text.push_str("  puts(\"\");\n");
         }
         text.push_str("  for (size_t i = 0; i < sizeof out; i++) printf(\"%d\\n\", out[i]);\n}\n");
         let mut expected = Vec::new();
-        for &passes in PASSES {
-            run_loop(body, &mut world, passes);
+        for &iterations in PASSES {
+            run_loop(body, &mut world, iterations);
             let both = world.objects[1].iter().zip(&world.objects[2]);
             let kept: String = both.map(|(kept, stream)| format!("{kept} {stream} ")).collect();
             expected.push(kept);
@@ -264,7 +264,7 @@ fn what_needs_the_pass_before_goes_one_by_one() {
     assert!(blocks(&selected, &descriptions, 512, &names).is_err());
 }
 
-/// Loops of the library's networks, written as the standard says, on one block a pass.
+/// Loops of the library's networks, written as the standard says, on one block an iteration.
 #[test]
 fn networks_of_the_library() {
     let descriptions = descriptions().expect("all are usable");

@@ -1,5 +1,5 @@
-//! Loops printed as kernels of devices, against what they mean: any number of passes, in one launch and in several. OpenCL
-//! runs on whatever device there is (PoCL, where nothing else is); kernels in CUDA run on the processor.
+//! Loops printed as kernels of devices, against what they mean: any number of iterations, in one launch and in several.
+//! OpenCL runs on whatever device there is (PoCL, where nothing else is); kernels in CUDA run on the processor.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/compile.rs"]
@@ -23,7 +23,7 @@ use std::process::Command;
 /// What a launch moves of a port at most: long calls are several launches.
 const LAUNCH_BYTES: usize = 1 << 11;
 
-/// Passes of a call.
+/// Iterations of a call.
 const PASSES: [usize; 6] = [1, 2, 63, 64, 65, 700];
 
 struct Case {
@@ -86,8 +86,8 @@ fn program(cases: &[Case]) -> (String, Vec<(String, String)>) {
             .collect();
         let _ = write!(
             text,
-            "  uint8_t unused;\n}};\nstatic bool run{at}(const struct headrace_helpers *helpers, const struct s{at} *s, const uint8_t *in0, uint8_t *out0, size_t passes)\n{{\n  \
-             const struct headrace_passes all = {{&t_kernels, {at}, {}, passes, {{{}}}}};\n  struct {}_given given;\n  \
+            "  uint8_t unused;\n}};\nstatic bool run{at}(const struct headrace_helpers *helpers, const struct s{at} *s, const uint8_t *in0, uint8_t *out0, size_t iterations)\n{{\n  \
+             const struct headrace_iterations all = {{&t_kernels, {at}, {}, iterations, {{{}}}}};\n  struct {}_given given;\n  \
              memset(&given, 0, sizeof given);\n  (void)s;\n  (void)in0;\n{}  \
              return headrace_device_takes(helpers, &all) && headrace_device_runs(helpers, &all, &given, sizeof given);\n}}\n",
             ports.len(),
@@ -113,7 +113,7 @@ fn program(cases: &[Case]) -> (String, Vec<(String, String)>) {
             let hash = world.outputs[0]
                 .iter()
                 .fold(0xcbf2_9ce4_8422_2325_u64, |h, &token| (h ^ (token as u64 & 255)).wrapping_mul(0x100_0000_01b3));
-            expected.push((format!("{name}, {n} passes"), format!("1 {hash:x}")));
+            expected.push((format!("{name}, {n} iterations"), format!("1 {hash:x}")));
             let _ = writeln!(
                 main,
                 "  {{ static const struct s{at} s = {{{initial}0}}; static uint8_t in[{0}], out[{1}]; uint64_t h = 0xcbf29ce484222325u;\n    \
@@ -143,7 +143,8 @@ fn run(folder: &Path, command: &mut Command) -> (String, Option<i32>) {
     }
 }
 
-/// Compiles the program with the kernels in a dialect and compares what it prints, unless `probe` shows that it cannot be.
+/// Compiles the program with the kernels in a dialect and compares what it prints, unless `probe` shows that it cannot
+/// be.
 fn compare(dialect: Dialect, commands: &[&[&str]], probe: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let folder = folder.path();

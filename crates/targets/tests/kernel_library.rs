@@ -1,7 +1,8 @@
 //! Loops of the library's networks, printed in every way and held to what they mean.
 //!
-//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations (`aes128 ctr:boolean` a variant), `HEADRACE_WAYS="bits"` other ways than all;
-//! `HEADRACE_ROOT` is one more source root with operations, and `--nocapture` shows what each way takes.
+//! `HEADRACE_LOOPS="rc5 ecb-encrypt des ecb-encrypt"` names other operations (`aes128 ctr:boolean` a variant),
+//! `HEADRACE_WAYS="bits"` other ways than all; `HEADRACE_ROOT` is one more source root with operations, and
+//! `--nocapture` shows what each way takes.
 
 #[path = "kernel/compile.rs"]
 mod compile;
@@ -11,20 +12,20 @@ mod operations;
 use compile::{array, compilers, run};
 use headrace_instructions::{choice, descriptions};
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, passes,
-    prelude, print_loop, recurrence, tables, with_sums,
+    Alone, CFunction, LoopNames, MACHINES, Machine, ON_TRIAL, Strategy, blocks_with_held, element_type, prelude,
+    print_loop, recurrence, sequential, tables, with_sums,
 };
 use headrace_targets::c::{Options, emit_with};
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
-use headrace_transform::passes::copied_last::copied_last;
+use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
+use headrace_transform::passes::extract_reductions::extract_reductions;
 use headrace_transform::passes::select_instructions::select_in_loop;
-use headrace_transform::passes::split_recurrence::split_recurrence;
-use headrace_transform::passes::split_sums::split_sums;
+use headrace_transform::passes::sink_copies::sink_copies;
 use operations::{fused, loops};
 use std::fmt::Write as _;
 
-/// Runs `n` passes of a printed loop and prints tokens and elements; then measures.
+/// Runs `n` iterations of a printed loop and prints tokens and elements; then measures.
 fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &CFunction, compiler: &str) {
     let used: Vec<usize> = (0..body.consumes.len()).filter(|&port| body.consumes[port].0 > 0).collect();
     let made: Vec<usize> = (0..body.produces.len()).filter(|&port| body.produces[port].0 > 0).collect();
@@ -108,7 +109,7 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
     let bytes: u64 = used.iter().map(|&port| bytes_of(body.consumes[port])).max().unwrap_or(0);
     let measured: f64 = lines[1].parse().unwrap();
     println!(
-        "{name} on {}: {}, {} lines, {} bytes, {compiler} {seconds:.1} s, {measured:.1} cycles a pass (estimated {:.1}), {:.3} a byte",
+        "{name} on {}: {}, {} lines, {} bytes, {compiler} {seconds:.1} s, {measured:.1} cycles an iteration (estimated {:.1}), {:.3} a byte",
         machine.name,
         strategy,
         printed.text.lines().count(),
@@ -119,7 +120,7 @@ fn check(name: &str, body: &Loop, machine: &Machine, strategy: &str, printed: &C
     assert!(lines[0] == expected, "{name} on {}: {strategy} differs, {compiler}", machine.name);
 }
 
-/// Bytes of what is in the tokens of a pass.
+/// Bytes of what is in the tokens of an iteration.
 fn bytes_of((tokens, width): (u64, u32)) -> u64 {
     (tokens * u64::from(width)).div_ceil(8)
 }
@@ -129,7 +130,7 @@ fn loops_of_networks_do_what_they_mean() {
     let wanted = std::env::var("HEADRACE_LOOPS").unwrap_or_else(|_| "rc5 ecb-encrypt base64 decode".to_owned());
     let wanted: Vec<&str> = wanted.split_whitespace().collect();
     let levels = std::env::var("HEADRACE_LEVELS").unwrap_or_else(|_| "v128 avx512".to_owned());
-    let ways = std::env::var("HEADRACE_WAYS").unwrap_or_else(|_| "passes lanes bits".to_owned());
+    let ways = std::env::var("HEADRACE_WAYS").unwrap_or_else(|_| "sequential lanes bits".to_owned());
     let is_wanted = |strategy: &&Strategy| ways.split_whitespace().any(|way| way == strategy.name());
     let has = |machine: &&Machine| match machine.name {
         "v128" => true,
@@ -169,11 +170,11 @@ fn loops_of_networks_do_what_they_mean() {
 fn product_recurrences_are_taken_apart() {
     for (set, name) in [("ghash", "mac"), ("aes128-gcm", "aead-encrypt")] {
         let found = loops(set, name);
-        let split: Vec<_> = found.iter().filter_map(|body| Some((body, split_recurrence(body)?))).collect();
+        let split: Vec<_> = found.iter().filter_map(|body| Some((body, distribute_recurrence(body)?))).collect();
         let most = split.iter().max_by_key(|(body, _)| body.produces.iter().map(|port| port.0).sum::<u64>());
         let Some((body, split)) = most else { panic!("{set} {name}: {} loops, none is split", found.len()) };
         let names = LoopNames { function: "first", ..ON_TRIAL };
-        let first = passes(&split.independent, &names);
+        let first = sequential(&split.independent, &names);
         for (bits, feature) in [(128, "v128"), (512, "avx512")] {
             let wide = std::is_x86_feature_detected!("vpclmulqdq") && std::is_x86_feature_detected!("avx512bw");
             if bits == 512 && !wide || !std::is_x86_feature_detected!("pclmulqdq") {
@@ -189,19 +190,20 @@ fn product_recurrences_are_taken_apart() {
     }
 }
 
-/// Sums of masks and of blocks, which are all that goes on from block to block, over blocks that are read and that are made.
+/// Sums of masks and of blocks, which are all that goes on from block to block, over blocks that are read and that are
+/// made.
 #[test]
 fn sums_are_taken_apart() {
     for name in ["aead-encrypt", "aead-decrypt"] {
         let found = loops("aes128-ocb3", name);
         let texts = found.iter().filter(|body| body.produces.iter().any(|port| port.0 == 16));
-        let Some((body, split)) = texts.filter_map(|body| Some((body, split_sums(body)?))).next() else {
+        let Some((body, split)) = texts.filter_map(|body| Some((body, extract_reductions(body)?))).next() else {
             panic!("{name}: {} loops, sums are not taken out", found.len())
         };
         assert!(split.independent.is_independent() && !body.is_independent());
         assert_eq!((split.running.len(), split.totals.len()), (1, 1), "{name}");
         assert_eq!(split.totals[0].is_output, name == "aead-decrypt");
-        let first = passes(&split.independent, &LoopNames { function: "first", ..ON_TRIAL });
+        let first = sequential(&split.independent, &LoopNames { function: "first", ..ON_TRIAL });
         for (level, feature) in [("v128", true), ("avx512", std::is_x86_feature_detected!("avx512vbmi"))] {
             if !feature {
                 println!("not run: no {level}");
@@ -234,12 +236,12 @@ fn sums_are_taken_apart() {
     }
 }
 
-/// What is left over behind the last block moves where loops over whole blocks begin: offsets wait for a pass in FIFOs, and are
-/// still those that the actor that made them has.
+/// What is left over behind the last block moves where loops over whole blocks begin: offsets wait for an iteration in
+/// FIFOs, and are still those that the actor that made them has.
 #[test]
 fn sums_that_wait_in_fifos_are_taken_apart() {
     let found = loops("aes128-ocb3", "aead-decrypt");
-    let sums = found.iter().filter_map(|body| split_sums(&copied_last(body)?.body)).collect::<Vec<_>>();
+    let sums = found.iter().filter_map(|body| extract_reductions(&sink_copies(body)?.body)).collect::<Vec<_>>();
     assert!(sums.iter().any(|split| split.running[0].before && split.running[0].period.is_some()), "{}", sums.len());
 }
 

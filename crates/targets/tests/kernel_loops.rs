@@ -1,4 +1,4 @@
-//! Loops printed for vectors, against what they mean: any number of passes, pointers that are not aligned.
+//! Loops printed for vectors, against what they mean: any number of iterations, pointers that are not aligned.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "kernel/compile.rs"]
@@ -10,13 +10,13 @@ mod random;
 
 use compile::{array, compilers, run};
 use headrace_targets::c::kernel::{
-    Alone, CFunction, LoopNames, MACHINES, Machine, Strategy, Unsuited, bitslice, element_type, lanes, passes, prelude,
-    print_best, print_loop, tables, with_copies, with_sums,
+    Alone, CFunction, LoopNames, MACHINES, Machine, NotApplicable, Strategy, bitslice, element_type, lanes, prelude,
+    print_best, print_loop, sequential, tables, with_copies, with_sums,
 };
 use headrace_transform::kernel::Loop;
 use headrace_transform::kernel::evaluate::{World, run_loop};
-use headrace_transform::passes::copied_last::copied_last;
-use headrace_transform::passes::split_sums::split_sums;
+use headrace_transform::passes::extract_reductions::extract_reductions;
+use headrace_transform::passes::sink_copies::sink_copies;
 use random::Random;
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ fn hash(value: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(value, |h, &byte| (h ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-type Print = fn(&Loop, &Machine, &LoopNames) -> Result<CFunction, Unsuited>;
+type Print = fn(&Loop, &Machine, &LoopNames) -> Result<CFunction, NotApplicable>;
 
 /// Compares all cases on a machine; the lanes that a group may have.
 fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize, compiler: &str) {
@@ -108,7 +108,7 @@ fn compare(cases: &[(usize, &Case, CFunction)], machine: &Machine, group: usize,
                     h = hash(h, &value.to_le_bytes()[..bytes]);
                 }
             }
-            expected.push((format!("{} on {}, {n} passes, {compiler}", case.name, machine.name), h));
+            expected.push((format!("{} on {}, {n} iterations, {compiler}", case.name, machine.name), h));
             let _ = writeln!(
                 main,
                 "  {{ {state} s = {{{}}}; static unsigned char in[{}], out[{}]; size_t n = {n};\n    \
@@ -229,10 +229,10 @@ fn sums_that_were_taken_out_do_what_loops_mean() {
     let cases: Vec<Case> = bits
         .map(|(bits, periodic, before)| {
             let body = loops::summed(bits, periodic, before);
-            let copied = copied_last(&body);
+            let copied = sink_copies(&body);
             assert_eq!(copied.as_ref().map_or(0, |split| split.copied.len()), usize::from(before));
-            let split =
-                split_sums(copied.as_ref().map_or(&body, |split| &split.body)).expect("all that is carried is a sum");
+            let split = extract_reductions(copied.as_ref().map_or(&body, |split| &split.body))
+                .expect("all that is carried is a sum");
             assert_eq!(split.running[0].before, before);
             assert_eq!((split.running.len(), split.totals.len()), (1, 1));
             assert_eq!(split.running[0].period.is_some(), periodic, "{bits} bits");
@@ -242,11 +242,11 @@ fn sums_that_were_taken_out_do_what_loops_mean() {
     // Totals are wider on machines of 512 bits; all others are the same.
     for machine in machines().into_iter().filter(|machine| ["v128", "avx512"].contains(&machine.name)) {
         let cases = printed(&cases, machine, |body, machine, names| {
-            let copied = copied_last(body);
+            let copied = sink_copies(body);
             let left = copied.as_ref().map_or(body, |copied| &copied.body);
-            let split = split_sums(left).ok_or_else(|| Unsuited("no sums".into()))?;
+            let split = extract_reductions(left).ok_or_else(|| NotApplicable("no sums".into()))?;
             let [first, sums] = ["first", "sums"].map(|name| format!("{}_{name}", names.function));
-            let first = passes(&split.independent, &LoopNames { function: &first, ..*names });
+            let first = sequential(&split.independent, &LoopNames { function: &first, ..*names });
             match copied {
                 None => Ok(with_sums(&split, &first, None, machine, names)),
                 Some(copied) => {
@@ -370,7 +370,7 @@ fn layers_are_of_bytes() {
 }
 
 #[test]
-fn passes_do_what_loops_mean() {
+fn iterations_do_what_loops_mean() {
     let mut random = Random::new(7);
     let mut cases = shapes(&mut random);
     cases.push(Case { name: "chained".into(), body: loops::chained() });
@@ -379,7 +379,7 @@ fn passes_do_what_loops_mean() {
         cases.push(Case { name: format!("random {i}"), body: loops::random_loop(&mut random, n_input, 128, 256) });
     }
     let machine = &MACHINES[0];
-    let cases = printed(&cases, machine, |body, _, names| Ok(passes(body, names)));
+    let cases = printed(&cases, machine, |body, _, names| Ok(sequential(body, names)));
     for compiler in compilers() {
         compare(&cases, machine, 4, compiler);
     }
@@ -393,7 +393,7 @@ fn the_best_way_is_one_that_can_be_taken() {
     // Where bytes are chosen from whole tables in registers, that is faster than circuits for them.
     assert_eq!(best(&loops::substitution(10, true), "avx2"), Strategy::Bits);
     assert_eq!(best(&loops::substitution(10, true), "avx512"), Strategy::Lanes);
-    assert_eq!(best(&loops::chained(), "avx512"), Strategy::Passes);
+    assert_eq!(best(&loops::chained(), "avx512"), Strategy::Sequential);
     assert_eq!(best(&loops::in_pieces(16, 3, 4), "avx512"), Strategy::Pieces);
 }
 

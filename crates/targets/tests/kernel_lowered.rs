@@ -1,4 +1,5 @@
-//! Lists of effects and loops lowered to programs, against what they mean: a network with a control automaton of few states.
+//! Lists of effects and loops lowered to programs, against what they mean: a network with a control automaton of few
+//! states.
 
 #[path = "kernel/effects.rs"]
 mod effects;
@@ -15,7 +16,7 @@ use headrace_program::{FunctionId, Module, Stmt, verify};
 use headrace_source::Span;
 use headrace_transform::control::{Automaton, ControlState, CountedLoop, Holds, Step};
 use headrace_transform::kernel::evaluate::{World, run, run_loop};
-use headrace_transform::kernel::{Effect, Graph, Kernel, Loop, Object, ObjectId};
+use headrace_transform::kernel::{Effect, Graph, Loop, Object, ObjectId, Transition};
 use random::Random;
 
 /// Bits of tokens of the input and output ports; the first has bytes.
@@ -51,7 +52,7 @@ fn state(step: Step, loops: Vec<CountedLoop>) -> ControlState {
 }
 
 /// A kernel that shows what objects hold, on the last port: low and high 64 bits of each element.
-fn shows(graph: &mut Graph, objects: &[Object], n_inputs: usize, n_outputs: usize) -> Kernel {
+fn shows(graph: &mut Graph, objects: &[Object], n_inputs: usize, n_outputs: usize) -> Transition {
     let mut effects = Vec::new();
     for (at, object) in objects.iter().enumerate().filter(|(_, object)| object.persistent) {
         for index in 0..object.length {
@@ -66,18 +67,18 @@ fn shows(graph: &mut Graph, objects: &[Object], n_inputs: usize, n_outputs: usiz
     }
     let mut produces = vec![0; n_outputs];
     produces.push(effects.len() as u64);
-    Kernel { effects, consumes: vec![0; n_inputs], produces }
+    Transition { effects, consumes: vec![0; n_inputs], produces }
 }
 
 /// What came out of a program.
 struct Shown {
     tokens: Vec<Vec<u64>>,
-    /// Passes of loops run side by side in it.
+    /// Iterations of loops run side by side in it.
     has_lanes: bool,
 }
 
-/// The automaton lowered, and what comes out of it for what the world has: all tokens of each port, elements last; or why it
-/// is not.
+/// The automaton lowered, and what comes out of it for what the world has: all tokens of each port, elements last; or
+/// why it is not.
 fn shown(network: &Network, automaton: &Automaton, world: &World, options: &Options) -> Result<Shown, String> {
     let module = lower_fused(network, automaton, options)?;
     assert_eq!(verify(&module), Vec::<String>::new());
@@ -147,7 +148,7 @@ fn random_effects_do_what_they_mean() {
         all.extend(effects);
         let mut produces = vec![TOKENS; PORTS.len()];
         produces.push(0);
-        let kernel = Kernel { effects: all.clone(), consumes: vec![0; PORTS.len()], produces };
+        let kernel = Transition { effects: all.clone(), consumes: vec![0; PORTS.len()], produces };
         let elements = shows(&mut graph, &objects, PORTS.len(), PORTS.len());
         let automaton = Automaton {
             parts: Vec::new(),
@@ -156,8 +157,8 @@ fn random_effects_do_what_they_mean() {
             initial: world.objects.clone(),
             objects: objects.clone(),
             states: vec![
-                state(Step::Go { kernel, target: 1 }, Vec::new()),
-                state(Step::Go { kernel: elements, target: 2 }, Vec::new()),
+                state(Step::Go { transition: kernel, target: 1 }, Vec::new()),
+                state(Step::Go { transition: elements, target: 2 }, Vec::new()),
                 state(Step::End, Vec::new()),
             ],
             paths: Vec::new(),
@@ -176,7 +177,7 @@ fn random_effects_do_what_they_mean() {
     assert!(n_lowered > 200, "only {n_lowered} were lowered");
 }
 
-/// How passes may run side by side: not at all, few or many of them, all that is done at once or in pieces.
+/// How iterations may run side by side: not at all, few or many of them, all that is done at once or in pieces.
 const LANES: [Option<Lanes>; 4] = [
     None,
     Some(Lanes { count: 2, longest: None }),
@@ -184,12 +185,12 @@ const LANES: [Option<Lanes>; 4] = [
     Some(Lanes { count: 6, longest: Some(1) }),
 ];
 
-/// Runs a loop on random tokens; says whether passes ran side by side.
+/// Runs a loop on random tokens; says whether iterations ran side by side.
 fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
     let mut has_lanes = false;
-    for (passes, lanes) in [2, 3, 7].into_iter().flat_map(|passes| LANES.map(|lanes| (passes, lanes))) {
+    for (iterations, lanes) in [2, 3, 7].into_iter().flat_map(|iterations| LANES.map(|lanes| (iterations, lanes))) {
         let tokens =
-            |(n, width): &(u64, u32), random: &mut Random| (0..n * passes).map(|_| random.bits(*width)).collect();
+            |(n, width): &(u64, u32), random: &mut Random| (0..n * iterations).map(|_| random.bits(*width)).collect();
         let mut world = World {
             inputs: body.consumes.iter().map(|port| tokens(port, random)).collect(),
             consumed: vec![0; body.consumes.len()],
@@ -203,21 +204,24 @@ fn try_loop(name: &str, body: &Loop, random: &mut Random) -> bool {
         let (inputs, outputs) = (widths(&body.consumes), widths(&body.produces));
         let mut graph = Graph::new();
         let kernel = shows(&mut graph, &body.objects, inputs.len(), outputs.len());
-        let counted = CountedLoop { body: body.clone(), trips: Vec::new(), kernels: 1, rounds: None };
+        let counted = CountedLoop { body: body.clone(), trips: Vec::new(), transitions: 1, rounds: None };
         let automaton = Automaton {
             parts: Vec::new(),
             graph,
             holds: vec![Holds::Local; body.objects.len()],
             initial: world.objects.clone(),
             objects: body.objects.clone(),
-            states: vec![state(Step::Go { kernel, target: 1 }, vec![counted]), state(Step::End, Vec::new())],
+            states: vec![
+                state(Step::Go { transition: kernel, target: 1 }, vec![counted]),
+                state(Step::End, Vec::new()),
+            ],
             paths: Vec::new(),
         };
-        let options = Options { lanes, nested_rotations: passes == 3, ..Options::default() };
+        let options = Options { lanes, factor_rotations: iterations == 3, ..Options::default() };
         let shown = shown(&network(&inputs, &outputs), &automaton, &world, &options)
             .unwrap_or_else(|why| panic!("{name}: {why}"));
-        run_loop(body, &mut world, passes);
-        assert_eq!(shown.tokens, expected(&world, &body.objects), "{name}, {passes} passes, {lanes:?}");
+        run_loop(body, &mut world, iterations);
+        assert_eq!(shown.tokens, expected(&world, &body.objects), "{name}, {iterations} iterations, {lanes:?}");
         has_lanes |= shown.has_lanes;
     }
     has_lanes

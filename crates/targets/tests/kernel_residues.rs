@@ -15,7 +15,7 @@ use headrace_transform::passes::modular_recurrence::{ModularRecurrence, modular_
 use num_bigint::BigUint;
 use std::fmt::Write as _;
 
-/// Numbers of passes: none, few, and around whole groups of lanes.
+/// Numbers of iterations: none, few, and around whole groups of lanes.
 const PASSES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 61];
 
 fn machines() -> impl Iterator<Item = &'static Machine> {

@@ -41,7 +41,7 @@ impl Source {
         self.line("package bench;");
         self.line("");
         self.line(format!("// {name}: takes blocks of bytes and words, mixes them in phases, reports a check word."));
-        self.line(format!("actor {name}(uint(size=32) Seed = 1, int Rounds = 8)"));
+        self.line(format!("actor {name}(uint(size=32) Seed = 1, int CountedPaths = 8)"));
         self.line("  uint(size=8) Data, uint(size=32) Word, bool Last ==> uint(size=8) Out, uint(size=32) Check :");
         self.line("");
         self.line("  uint(size=32) state[16];");
@@ -154,8 +154,8 @@ impl Source {
         let (f, t) = (self.rng.below(self.functions), self.rng.below(self.tables));
         let e = self.expr(&["a", "b", "check", "Seed"], 2);
         let n = self.rng.range(1, 31);
-        self.line(format!("  /* Pass {p} over the state: table look-up, rotation, feedback. */"));
-        self.line(format!("  procedure pass{p}(uint(size=32) words[16], uint(size=32) key)"));
+        self.line(format!("  /* Iteration {p} over the state: table look-up, rotation, feedback. */"));
+        self.line(format!("  procedure iteration{p}(uint(size=32) words[16], uint(size=32) key)"));
         self.line("    var");
         self.line("      uint(size=32) a := key,");
         self.line("      uint(size=32) b,");
@@ -170,7 +170,7 @@ impl Source {
         self.line(format!("          words[i] := (a << {n}) | (b >> {});", 32 - n));
         self.line("        end");
         self.line("      end");
-        self.line("      while n < Rounds and n < 4 do");
+        self.line("      while n < CountedPaths and n < 4 do");
         self.line(format!("        check := check + mix{f}(words[n], check);"));
         self.line("        n := n + 1;");
         self.line("      end");
@@ -195,7 +195,7 @@ impl Source {
         self.line(format!("        buffer[(k + 16 * ({i} & 3)) & 63] := result[k] ^ TABLE{t}[bytes[k] & 63];"));
         self.line("        state[k & 15] := state[k & 15] ^ acc;");
         self.line("      end");
-        self.line(format!("      pass{p}(state, acc);"));
+        self.line(format!("      iteration{p}(state, acc);"));
         self.line("      round := (round + 1) & 7;");
         self.line("      busy := acc > tweak;");
         self.line("    end");

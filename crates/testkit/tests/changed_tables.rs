@@ -1,5 +1,5 @@
-//! Random actors that read and write a list at places which they compute, pass after pass: as fused code they show what the
-//! interpreter shows, whatever counters begin with and however tokens come.
+//! Random actors that read and write a list at places which they compute, iteration after iteration: as fused code they
+//! show what the interpreter shows, whatever counters begin with and however tokens come.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../interp/tests/text/mod.rs"]
@@ -17,15 +17,15 @@ use std::sync::Arc;
 /// Actors, unless `HEADRACE_TABLE_CASES` asks for more.
 const CASES: u64 = 12;
 
-/// So that as many passes as there may be run at once.
+/// So that as many iterations as there may be run at once.
 const FIFO_TOKENS: u32 = 8192;
 
-/// An actor that fills a list and changes it, so many elements in each of so many passes.
+/// An actor that fills a list and changes it, so many elements in each of so many iterations.
 fn actor(seed: u64) -> (String, usize) {
     let rng = &mut Rng::new(seed);
     let mut of = |items: &[&str]| items[rng.below(items.len())].to_owned();
     let length: usize = of(&["16", "64", "256"]).parse().expect("a number");
-    let per_pass: usize = of(&["1", "1", "2", "3", "8", "16"]).parse().expect("a number");
+    let per_iteration: usize = of(&["1", "1", "2", "3", "8", "16"]).parse().expect("a number");
     let (bits, counter_bits) = (of(&["8", "8", "8", "6", "12", "16"]), of(&["8", "8", "16", "5"]));
     let (step, low) = (of(&["1", "1", "1", "2", "3", "8"]), length - 1);
     let (before, after) = match of(&["before", "after"]).as_str() {
@@ -59,15 +59,15 @@ actor {name}()
         left := size;
     end
 
-    go: action In:[x] repeat {per_pass} ==> Out:[y] repeat {per_pass}
+    go: action In:[x] repeat {per_iteration} ==> Out:[y] repeat {per_iteration}
     guard
         left > 0
     var
-        List(type:uint(size=8), size={per_pass}) y,
+        List(type:uint(size=8), size={per_iteration}) y,
         uint(size={bits}) s_i,
         uint(size={bits}) s_j
     do
-        foreach int n in 0 .. {per_pass} - 1 do
+        foreach int n in 0 .. {per_iteration} - 1 do
             {before}
             s_i := s[i & {low}];
             j := {next};
@@ -93,13 +93,13 @@ actor {name}()
 end
 "
     );
-    (text, per_pass)
+    (text, per_iteration)
 }
 
 /// Messages: a size, where a counter begins, and tokens.
-fn messages(rng: &mut Rng, per_pass: usize, sizes: &[usize]) -> Sample {
+fn messages(rng: &mut Rng, per_iteration: usize, sizes: &[usize]) -> Sample {
     let message = |&size: &usize| {
-        let bytes = (0..2 + size * per_pass).map(|_| rng.below(256) as u128).collect();
+        let bytes = (0..2 + size * per_iteration).map(|_| rng.below(256) as u128).collect();
         vec![vec![size as u128], bytes]
     };
     sizes.iter().map(message).collect()
@@ -131,8 +131,8 @@ fn shown(engine: &mut dyn Engine, messages: &Sample, piece: usize) -> Vec<u8> {
     }
 }
 
-fn explored(network: &Network, per_pass: usize) -> Automaton {
-    let sample = messages(&mut Rng::new(7), per_pass, &[0, 3, 1, 20]);
+fn explored(network: &Network, per_iteration: usize) -> Automaton {
+    let sample = messages(&mut Rng::new(7), per_iteration, &[0, 3, 1, 20]);
     automaton_of(network, &[sample], &Limits::default()).expect("the control can be foreseen")
 }
 
@@ -147,11 +147,11 @@ fn lists_that_are_changed_pass_after_pass_hold_what_they_should() {
     std::fs::create_dir(folder.path().join("tables")).expect("it is writable");
     let (mut n_copied, mut n_known, mut n_near) = (0, 0, 0);
     for seed in 0..asked.unwrap_or(CASES) {
-        let (source, per_pass) = actor(seed);
+        let (source, per_iteration) = actor(seed);
         std::fs::write(folder.path().join(format!("tables/Table{seed}.cal")), &source).expect("it is writable");
         let network = text::network(vec![folder.path().to_owned()], &format!("tables.Table{seed}"), &[]);
         let network = Arc::new(network.unwrap_or_else(|problems| panic!("{problems}\n{source}")));
-        let automaton = explored(&network, per_pass);
+        let automaton = explored(&network, per_iteration);
         let printed = emit_with(&network, Some(&automaton), &c::Options::default()).expect("it can be printed");
         let has = |wanted: &str| printed.files.values().any(|file| String::from_utf8_lossy(file).contains(wanted));
         n_copied += usize::from(has("wide_"));
@@ -167,11 +167,11 @@ fn lists_that_are_changed_pass_after_pass_hold_what_they_should() {
         let rng = &mut Rng::new(seed);
         for piece in [usize::MAX / 4, 100 + rng.below(1000)] {
             let sizes: Vec<usize> = [1, 7, 40, 300, 700].iter().map(|&size| size + rng.below(40)).collect();
-            let messages = messages(rng, per_pass, &sizes);
+            let messages = messages(rng, per_iteration, &sizes);
             let options = headrace_interp::Options::default();
             let mut judge = Interpreter::new((*network).clone(), options).expect("the network is well formed");
             let expected = shown(&mut judge, &messages, piece);
-            assert_eq!(expected.len(), sizes.iter().sum::<usize>() * per_pass);
+            assert_eq!(expected.len(), sizes.iter().sum::<usize>() * per_iteration);
             let mut engine = batch.engine(0, Arc::clone(&network)).expect("it loads");
             let seen = shown(&mut engine, &messages, piece);
             let first = seen.iter().zip(&expected).position(|(a, b)| a != b);

@@ -38,7 +38,7 @@ const CASES: u64 = 50;
 /// Random networks as automata, unless as many are asked for.
 const AUTOMATA: u64 = 20;
 
-/// How automata are lowered: few passes at once, so that short messages have them.
+/// How automata are lowered: few iterations at once, so that short messages have them.
 const FUSED: Options = Options::of(512, Lanes { count: 2, longest: Some(40) }).with_nested_rotations();
 
 /// The verified module of a network.
@@ -99,8 +99,8 @@ fn read_again(automaton: &Automaton) -> Result<Automaton, String> {
     }
 }
 
-/// A random network as its automaton for the beginning of its input, or for all of it: the rest goes on in the scheduler.
-/// Gives whether there was one.
+/// A random network as its automaton for the beginning of its input, or for all of it: the rest goes on in the
+/// scheduler. Gives whether there was one.
 fn random_automaton(seed: u64) -> Result<bool, String> {
     let case = generate(seed, &Knobs::default());
     let network = Arc::new(program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?);

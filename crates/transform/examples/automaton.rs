@@ -27,31 +27,31 @@ fn show(step: &Step, indent: usize) {
                 show(&one.step, indent + 1);
             }
         }
-        Step::Go { kernel, target } => println!(
+        Step::Go { transition, target } => println!(
             "{pad}go {target}: {} effects, in {:?} out {:?}",
-            kernel.effects.len(),
-            kernel.consumes,
-            kernel.produces
+            transition.effects.len(),
+            transition.consumes,
+            transition.produces
         ),
-        Step::End | Step::Leave => println!("{pad}{step:?}"),
+        Step::End | Step::Deoptimize => println!("{pad}{step:?}"),
     }
 }
 
-/// How much code the kernels are, all of them and those that differ.
+/// How much code the transitions are, all of them and those that differ.
 fn sizes(automaton: &Automaton) {
     let (mut all, mut different) = (0, 0);
     let mut met: Vec<&[Effect]> = Vec::new();
     for state in &automaton.states {
-        state.step.kernels(&mut |kernel, _| {
-            let n = Effect::needed(&kernel.effects, &automaton.graph).len();
+        state.step.transitions(&mut |transition, _| {
+            let n = Effect::needed(&transition.effects, &automaton.graph).len();
             all += n;
-            if !met.contains(&kernel.effects.as_slice()) {
-                met.push(&kernel.effects);
+            if !met.contains(&transition.effects.as_slice()) {
+                met.push(&transition.effects);
                 different += n;
             }
         });
     }
-    println!("  {all} nodes in kernels, {different} in {} different ones", met.len());
+    println!("  {all} nodes in transitions, {different} in {} different ones", met.len());
 }
 
 fn print(automaton: &Automaton) {
@@ -59,8 +59,8 @@ fn print(automaton: &Automaton) {
         println!("{at}: {}", state.description);
         for counted in &state.loops {
             println!(
-                "  loop of {} kernels, {} trips: in {:?} out {:?}, carried {:?}, {} nodes, independent {}",
-                counted.kernels,
+                "  loop of {} transitions, {} trips: in {:?} out {:?}, carried {:?}, {} nodes, independent {}",
+                counted.transitions,
                 counted.trips.len(),
                 counted.body.consumes,
                 counted.body.produces,
@@ -70,8 +70,8 @@ fn print(automaton: &Automaton) {
             );
             for way in counted.rounds.iter().flat_map(|rounds| &rounds.ways) {
                 println!(
-                    "    round of {} passes, once: {}, {} trips, {} updates",
-                    way.passes,
+                    "    round of {} iterations, once: {}, {} trips, {} updates",
+                    way.iterations,
                     way.once,
                     way.trips.len(),
                     way.updates.len()
@@ -122,7 +122,7 @@ fn main() {
         match automaton_of(&network, &samples, &Limits::default()) {
             Ok(automaton) => {
                 println!(
-                    "{}: {} states, {} kernels, {} effects, {} nodes, {:?}",
+                    "{}: {} states, {} transitions, {} effects, {} nodes, {:?}",
                     operation.full_name(),
                     automaton.states.len(),
                     automaton.n_kernels(),

@@ -1,4 +1,4 @@
-//! From networks to code without FIFOs, guards and firings.
+//! The middle end. From networks to code without FIFOs, guards and firings.
 //!
 //! [`control`] executes the control of a network and makes an automaton of what it may do; its edges are [`kernel`]s,
 //! which [`statements`] puts in order for printers.

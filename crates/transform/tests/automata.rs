@@ -1,4 +1,4 @@
-//! Automata do what their networks do: kernels evaluated along the states, with and without their loops, give the
+//! Automata do what their networks do: transitions evaluated along the states, with and without their loops, give the
 //! interpreter's streams.
 
 use folders::Folders;
@@ -15,7 +15,7 @@ use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::text::{read, text};
 use headrace_transform::kernel::verify::verify;
 use headrace_transform::kernel::{Effect, Graph, Object, Op, Residue};
-use headrace_transform::passes::rolled_rounds::{Aim, rolled_rounds};
+use headrace_transform::passes::reroll_loops::{Aim, reroll_loops};
 use std::path::Path;
 
 #[path = "../../frontend/tests/support/folders.rs"]
@@ -23,7 +23,7 @@ mod folders;
 #[path = "../../library/tests/loading/mod.rs"]
 mod loading;
 
-/// The output streams of an automaton, and how many passes its loops ran.
+/// The output streams of an automaton, and how many iterations its loops ran.
 fn streams(automaton: &Automaton, network: &Network, sample: &Sample, with_loops: bool) -> (Vec<Vec<u128>>, u64) {
     let (world, looped) = given(automaton, network, sample, with_loops);
     (world.outputs, looped)
@@ -129,7 +129,7 @@ fn read_again(name: &str, automaton: &Automaton) -> Automaton {
     again
 }
 
-/// Checks the first variant of an operation; gives how many passes its loops ran.
+/// Checks the first variant of an operation; gives how many iterations its loops ran.
 fn check(set: &str, operation: &str) -> u64 {
     let (network, samples, automaton) = explored(set, operation);
     compare(&format!("{set} {operation}"), &network, &samples, &automaton)
@@ -142,16 +142,16 @@ fn compare(name: &str, network: &Network, samples: &[Sample], automaton: &Automa
         let expected = interpreted(network, sample);
         assert!(expected.iter().any(|stream| !stream.is_empty()));
         assert_eq!(streams(automaton, network, sample, false).0, expected, "{name}");
-        let (with_loops, passes) = streams(automaton, network, sample, true);
+        let (with_loops, iterations) = streams(automaton, network, sample, true);
         for (ours, theirs) in with_loops.iter().zip(&expected) {
             assert_eq!(ours[..], theirs[..ours.len()], "{name} with loops");
         }
-        looped += passes;
+        looped += iterations;
         if let Some(smaller) = &smaller {
             assert_eq!(streams(smaller, network, sample, false).0, expected, "{name} with less storage");
             assert_eq!(
                 streams(smaller, network, sample, true),
-                (with_loops, passes),
+                (with_loops, iterations),
                 "{name} with less storage and loops"
             );
         }
@@ -202,7 +202,7 @@ fn automata_are_not_left_for_pieces_that_no_sample_had() {
 
 #[test]
 fn bursts_that_begin_before_their_first_block() {
-    // The circle that begins a burst moves no token, so only with the next block's it is one of the same loop.
+    // The cycle that begins a burst moves no token, so only with the next block's it is one of the same loop.
     let (network, samples, automaton) = explored("des", "cbc-decrypt");
     let loops = || automaton.states.iter().flat_map(|state| &state.loops);
     assert!(loops().any(|counted| counted.rounds.as_ref().is_some_and(|rounds| rounds.ways.len() > 1)));
@@ -220,8 +220,8 @@ fn what_is_long_begins_with_memory_even_where_its_tokens_are_constants() {
     let (_, _, automaton) = explored("hmac-sha256", "mac");
     let mut n_long = 0;
     for state in &automaton.states {
-        state.step.kernels(&mut |kernel, _| {
-            let nodes = Effect::needed(&kernel.effects, &automaton.graph);
+        state.step.transitions(&mut |transition, _| {
+            let nodes = Effect::needed(&transition.effects, &automaton.graph);
             let reads_state = nodes.iter().any(|&id| match automaton.graph.op(id) {
                 Op::Entry { object, .. } => automaton.object(*object).name.ends_with("_add_state_State"),
                 _ => false,
@@ -255,8 +255,8 @@ fn what_needs_no_input_is_decided_before_it_is_read() {
     }
 }
 
-/// Runs every long kernel of an operation with loops for its rounds and without, on tokens and elements that look random;
-/// gives how many values those have that have loops, without and with them.
+/// Runs every long transition of an operation with loops for its rounds and without, on tokens and elements that look
+/// random; gives how many values those have that have loops, without and with them.
 fn rolled_kernels(set: &str, operation: &str, variant: &str, aim: Aim) -> (usize, usize) {
     let (network, _, automaton) = explored_variant(set, operation, Some(variant));
     let mut state = 1u64;
@@ -267,10 +267,10 @@ fn rolled_kernels(set: &str, operation: &str, variant: &str, aim: Aim) -> (usize
     let values = |graph: &Graph, effects: &[Effect]| Effect::needed(effects, graph).len();
     let (mut before, mut after) = (0, 0);
     for state in &automaton.states {
-        state.step.kernels(&mut |kernel, _| {
-            let rolled = rolled_rounds(&automaton.graph, &automaton.objects, &kernel.effects, aim);
+        state.step.transitions(&mut |transition, _| {
+            let rolled = reroll_loops(&automaton.graph, &automaton.objects, &transition.effects, aim);
             let Some(rolled) = rolled else { return };
-            before += values(&automaton.graph, &kernel.effects);
+            before += values(&automaton.graph, &transition.effects);
             after += values(&rolled.graph, &rolled.effects);
             let elements = |object: &Object| -> Vec<u128> {
                 let element = |_| if object.persistent { drawn(object.width) } else { 0 };
@@ -285,7 +285,7 @@ fn rolled_kernels(set: &str, operation: &str, variant: &str, aim: Aim) -> (usize
                 objects,
             };
             let mut other = world.clone();
-            assert!(run(&automaton.graph, &kernel.effects, &mut world, &mut 10_000_000));
+            assert!(run(&automaton.graph, &transition.effects, &mut world, &mut 10_000_000));
             assert!(run(&rolled.graph, &rolled.effects, &mut other, &mut 10_000_000));
             let n_objects = automaton.objects.len();
             assert_eq!(world.outputs, other.outputs, "{set} {operation}");
@@ -314,7 +314,7 @@ fn kernels_that_come_again_stay_fast() {
     let brevity = Brevity::of(&long, None);
     let (mut n_short, mut n_fast) = (0, 0);
     for (from, state) in long.states.iter().enumerate() {
-        state.step.kernels(&mut |kernel, to| match brevity.rolled(&kernel.effects, from, to) {
+        state.step.transitions(&mut |transition, to| match brevity.rolled(&transition.effects, from, to) {
             Some(_) => {
                 assert_ne!(from, to);
                 n_short += 1;
@@ -322,12 +322,12 @@ fn kernels_that_come_again_stay_fast() {
             None => n_fast += usize::from(from == to),
         });
     }
-    assert!(n_short > 10 && n_fast > 0, "{n_short} kernels are short, {n_fast} come again");
+    assert!(n_short > 10 && n_fast > 0, "{n_short} transitions are short, {n_fast} come again");
     // One that is not long.
     let (_, _, whole) = explored("ascon-aead128", "aead-encrypt");
     let brevity = Brevity::of(&whole, None);
     for (from, state) in whole.states.iter().enumerate() {
-        state.step.kernels(&mut |kernel, to| assert!(brevity.rolled(&kernel.effects, from, to).is_none()));
+        state.step.transitions(&mut |transition, to| assert!(brevity.rolled(&transition.effects, from, to).is_none()));
     }
 }
 
@@ -338,14 +338,14 @@ fn rounds_of_long_kernels_are_loops_in_registers_wherever_they_lead() {
     let brevity = Brevity::of(&automaton, Some(MOST));
     let mut n_long = 0;
     for (from, state) in automaton.states.iter().enumerate() {
-        state.step.kernels(&mut |kernel, to| {
-            let is_long = Effect::needed(&kernel.effects, &automaton.graph).len() > MOST;
-            let rolled = brevity.rolled(&kernel.effects, from, to);
+        state.step.transitions(&mut |transition, to| {
+            let is_long = Effect::needed(&transition.effects, &automaton.graph).len() > MOST;
+            let rolled = brevity.rolled(&transition.effects, from, to);
             assert_eq!(rolled.is_some(), is_long);
             n_long += usize::from(is_long);
         });
     }
-    assert!(n_long > 2, "{n_long} kernels are long");
+    assert!(n_long > 2, "{n_long} transitions are long");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rounds of a block cipher, however written, become the instructions that compute them.
+//! CountedPaths of a block cipher, however written, become the instructions that compute them.
 
 mod blocks;
 
@@ -19,7 +19,8 @@ fn counts(selection: &Selection) -> Vec<(&str, usize)> {
     selection.instructions.iter().map(|(name, count)| (name.as_str(), *count)).collect()
 }
 
-/// The whole block stays in one register: what is left beside instructions is packing, unpacking and adding of 128 bits.
+/// The whole block stays in one register: what is left beside instructions is packing, unpacking and adding of 128
+/// bits.
 fn stays_packed(selection: &Selection) {
     let graph = &selection.graph;
     for id in graph.reachable(selection.roots.iter().copied()) {

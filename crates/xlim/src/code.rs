@@ -13,8 +13,8 @@ pub(crate) enum Instruction {
     Jump(usize),
     /// Goes on elsewhere unless the source holds.
     Unless(Source, usize),
-    /// The end of a pass through an outermost loop: goes on elsewhere.
-    Pass(usize),
+    /// The end of an iteration through an outermost loop: goes on elsewhere.
+    Iteration(usize),
 }
 
 /// The instructions of a task, at whose end it returns.
@@ -62,7 +62,7 @@ fn append_one(item: &Item, loops: usize, code: &mut Vec<Instruction>) {
             code.push(Instruction::Jump(0));
             append(body, loops + 1, code);
             phis(values, 1, code);
-            code.push(if loops == 0 { Instruction::Pass(top) } else { Instruction::Jump(top) });
+            code.push(if loops == 0 { Instruction::Iteration(top) } else { Instruction::Jump(top) });
             code[branch] = Instruction::Unless(*decision, code.len());
         }
     }

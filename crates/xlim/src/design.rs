@@ -93,7 +93,7 @@ pub enum Item {
     },
     /// A loop that tests first.
     Loop {
-        /// Values that go from pass to pass.
+        /// Values that go from iteration to iteration.
         phis: Vec<Phi>,
         /// Operations of the test.
         test: Vec<Item>,
@@ -104,8 +104,8 @@ pub enum Item {
     },
 }
 
-/// A value that has one of two sources: that of the first branch or from before the loop, and that of the second or from
-/// the body.
+/// A value that has one of two sources: that of the first branch or from before the loop, and that of the second or
+/// from the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phi {
     /// The value.

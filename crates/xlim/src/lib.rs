@@ -1,10 +1,10 @@
 //! XLIM, the XML Language-Independent Model of the OpenDF and OpenForge tools: read, verified, executed.
 //!
-//! A design is an actor: ports, state variables, and modules (tasks) of operations on values that are assigned once. What is
-//! read here is what the open tools around the format agree on (the CAL to XLIM transformation of OpenDF, OpenForge, the XLIM
-//! back end of Orcc), which were written to its description (XLIM 1.0, Xilinx, 2007) when that was in circulation; the
-//! description itself was not consulted. Nothing is taken from this project's own writer, so that running what it wrote is
-//! evidence.
+//! A design is an actor: ports, state variables, and modules (tasks) of operations on values that are assigned once.
+//! What is read here is what the open tools around the format agree on (the CAL to XLIM transformation of OpenDF,
+//! OpenForge, the XLIM back end of Orcc), which were written to its description (XLIM 1.0, Xilinx, 2007) when that was
+//! in circulation; the description itself was not consulted. Nothing is taken from this project's own writer, so that
+//! running what it wrote is evidence.
 //!
 //! | file | what is there |
 //! | --- | --- |
@@ -25,8 +25,8 @@
 //!   `test` also in what follows it. `PHI` of a choice takes from the branch that was taken (`qualifier`), `PHI` of a
 //!   loop first from before the loop, then from its body.
 //! * A module with `autostart="true"` runs from the start, others when a `taskCall` names them. `pinRead` waits for a
-//!   token and `pinWrite` for room. A pass through the outermost loop of such a module in which nothing happened (no token
-//!   moved, no variable or value carried to the next pass changed, no task called) waits for the outside.
+//!   token and `pinWrite` for room. An iteration through the outermost loop of such a module in which nothing happened (no token
+//!   moved, no variable or value carried to the next iteration changed, no task called) waits for the outside.
 //! * `pinStatus` says whether there is a token, or room for one; `pinAvail` (of OpenDF's later dialect) how many. `pinPeek`
 //!   reads a token ahead.
 //! * A shift by more than the size, a division by zero, an index or a peek outside ends the run with an error.

@@ -77,7 +77,7 @@ impl Program {
 struct Thread {
     /// Task and next instruction, the innermost call last.
     calls: Vec<(usize, usize)>,
-    /// Whether anything happened since its last pass began.
+    /// Whether anything happened since its last iteration began.
     active: bool,
 }
 
@@ -89,8 +89,8 @@ pub(crate) struct Machine {
     /// Values of tasks.
     values: Vec<Vec<Int>>,
     threads: Vec<Thread>,
-    /// What elements of variables were when the pass began, as far as they changed: a guard that computes a list anew has done
-    /// nothing.
+    /// What elements of variables were when the iteration began, as far as they changed: a guard that computes a list
+    /// anew has done nothing.
     before: HashMap<(usize, usize), Int>,
     /// How often each task was called.
     pub(crate) called: Vec<u64>,
@@ -102,7 +102,7 @@ pub(crate) struct Machine {
 enum Step {
     Next,
     Happened,
-    Pass,
+    Iteration,
     Waits,
     Ended,
 }
@@ -121,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// Goes on until every thread waits or has gone through one pass. `steps` counts down.
+    /// Goes on until every thread waits or has gone through one iteration. `steps` counts down.
     pub(crate) fn turn(&mut self, program: &Program, pins: &mut dyn Pins, steps: &mut u64) -> Result<Turn, Failed> {
         self.waiting.clear();
         let mut went = Turn::Waits;
@@ -150,7 +150,7 @@ impl Machine {
                 Step::Next => {}
                 Step::Happened => (went, thread.active) = (true, true),
                 Step::Waits | Step::Ended => return Ok(if went { Turn::Went } else { Turn::Waits }),
-                Step::Pass => {
+                Step::Iteration => {
                     let changed = self.before.drain().any(|((variable, at), old)| self.variables[variable][at] != old);
                     let active = std::mem::take(&mut thread.active);
                     return Ok(if active || went || changed { Turn::Went } else { Turn::Waits });
@@ -182,10 +182,10 @@ impl Machine {
                     *next = *target;
                 }
             }
-            Instruction::Pass(target) => {
+            Instruction::Iteration(target) => {
                 *next = *target;
                 // Loops of tasks that are called are theirs.
-                return Ok(if thread.calls.len() == 1 { Step::Pass } else { Step::Next });
+                return Ok(if thread.calls.len() == 1 { Step::Iteration } else { Step::Next });
             }
             Instruction::Phis(phis, which) => {
                 let types = &program.design.tasks[task].values;
@@ -197,8 +197,8 @@ impl Machine {
                     changed |= self.values[task][phi.value] != value;
                     self.values[task][phi.value] = value;
                 }
-                // What goes from pass to pass of an outermost loop is state.
-                let carried = matches!(program.code[task].get(here + 1), Some(Instruction::Pass(_)));
+                // What goes from iteration to iteration of an outermost loop is state.
+                let carried = matches!(program.code[task].get(here + 1), Some(Instruction::Iteration(_)));
                 if changed && carried && thread.calls.len() == 1 {
                     return Ok(Step::Happened);
                 }
@@ -292,7 +292,7 @@ impl Machine {
                 self.called[*called] += 1;
                 return Ok(Step::Happened);
             }
-            Kind::Yield => return Ok(Step::Pass),
+            Kind::Yield => return Ok(Step::Iteration),
             kind => {
                 let sources: Vec<&Int> = (0..operation.sources.len()).map(operand).collect();
                 let ty = |source: &Source| match source {

@@ -7,7 +7,7 @@ use headrace_ir::{
     VariableId,
 };
 
-/// Passes of a loop after which what still changes can be anything.
+/// Iterations of a loop after which what still changes can be anything.
 const MAX_PASSES: usize = 8;
 
 /// Statements that are walked for one action.
@@ -16,8 +16,8 @@ const MAX_STEPS: u64 = 1 << 18;
 /// Calls that nest deeper are not followed.
 const MAX_CALL_DEPTH: usize = 64;
 
-/// What each variable holds after a firing of the action; `None` for an action with too much to be walked. What is `held`
-/// counts as independent of state.
+/// What each variable holds after a firing of the action; `None` for an action with too much to be walked. What is
+/// `held` counts as independent of state.
 pub(super) fn after(actor: &Actor, action: &Action, held: &[bool]) -> Option<Vec<Value>> {
     let mut walk = Walk { actor, values: Vec::new(), frames: Vec::new(), steps: MAX_STEPS };
     for (id, variable) in (0..).map(VariableId).zip(&actor.variables) {
@@ -155,9 +155,9 @@ impl Walk<'_> {
         }
     }
 
-    /// A loop; `head` gives what decides whether there is another pass.
+    /// A loop; `head` gives what decides whether there is another iteration.
     fn repeat(&mut self, mut head: impl FnMut(&mut Self) -> Value, body: &[Stmt]) {
-        for pass in 0.. {
+        for iteration in 0.. {
             let before = self.values.clone();
             let condition = head(self);
             self.statements(body);
@@ -165,7 +165,7 @@ impl Walk<'_> {
             if self.values == before || self.steps == 0 {
                 return;
             }
-            if pass >= MAX_PASSES {
+            if iteration >= MAX_PASSES {
                 for (value, before) in self.values.iter_mut().zip(before) {
                     if *value != before {
                         *value = Value::any(value, &before);

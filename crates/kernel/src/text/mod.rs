@@ -1,7 +1,7 @@
 //! Textual form of control automata: a printer, and a reader of what it prints.
 //!
-//! Who prints an automaton, reads the text and prints that gets the same text. Words stand apart by spaces and line ends; `{ }`
-//! enclose what belongs together; `#` begins a remark that goes to the end of the line.
+//! Who prints an automaton, reads the text and prints that gets the same text. Words stand apart by spaces and line
+//! ends; `{ }` enclose what belongs together; `#` begins a remark that goes to the end of the line.
 //!
 //! | text | what it is |
 //! | --- | --- |
@@ -12,7 +12,7 @@
 //! | `branch { … } v7 { … } else { … }` | a decision, behind what its condition needs |
 //! | `wait { input 0 16 { … } }` | what happens where 16 tokens are at port 0; the first that are there decide |
 //! | `go { … } consumes 16 0 produces 16 to 3` | a transition: effects, tokens of all ports, the next state |
-//! | `end`, `leave` | nothing ever happens again; not explored: the run-time scheduler goes on |
+//! | `end`, `deoptimize` | nothing ever happens again; not explored: the run-time scheduler goes on |
 //! | `store o1 v2 v3`, `load 4 o1 v2`, `output 0 5 v3` | `o1[v2] := v3`; `loaded 4` is `o1[v2]`; token 5 of port 0 |
 //! | `loop 2 { … }` | iterations of a cycle of 2 transitions: `carried` elements, `counter`s, `trips` that bound them, `paths` |
 

@@ -1,7 +1,9 @@
 //! Printer of the textual form; see there.
 
 use super::plain_word;
-use crate::automaton::{Automaton, ControlState, CountedLoop, Holds, LastPass, Next, Round, Rounds, Step, Trips};
+use crate::automaton::{
+    Automaton, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Step, Trips,
+};
 use crate::{Carry, Effect, Graph, Loop, NodeId, Object, Op, Residue};
 use headrace_source::Span;
 use rustc_hash::FxHashMap;
@@ -81,8 +83,8 @@ fn roots_of(step: &Step, roots: &mut Vec<NodeId>) {
             roots_of(otherwise, roots);
         }
         Step::Wait(awaited) => awaited.iter().for_each(|one| roots_of(&one.step, roots)),
-        Step::Go { kernel, .. } => roots.extend(Effect::roots(&kernel.effects)),
-        Step::End | Step::Leave => {}
+        Step::Go { transition, .. } => roots.extend(Effect::roots(&transition.effects)),
+        Step::End | Step::Deoptimize => {}
     }
 }
 
@@ -150,14 +152,14 @@ impl Printer {
                     printer.block(&head, |printer| printer.step(&one.step, names));
                 }
             }),
-            Step::Go { kernel, target } => {
-                self.block("go", |printer| printer.effects(&kernel.effects, names));
+            Step::Go { transition, target } => {
+                self.block("go", |printer| printer.effects(&transition.effects, names));
                 let tokens = |all: &[u64]| all.iter().map(|n| format!(" {n}")).collect::<String>();
-                let (consumes, produces) = (tokens(&kernel.consumes), tokens(&kernel.produces));
+                let (consumes, produces) = (tokens(&transition.consumes), tokens(&transition.produces));
                 self.line(&format!("consumes{consumes} produces{produces} to {target}"));
             }
             Step::End => self.line("end"),
-            Step::Leave => self.line("leave"),
+            Step::Deoptimize => self.line("deoptimize"),
         }
     }
 
@@ -186,7 +188,7 @@ impl Printer {
     }
 
     fn counted(&mut self, counted: &CountedLoop) {
-        self.block(&format!("loop {}", counted.kernels), |printer| {
+        self.block(&format!("loop {}", counted.transitions), |printer| {
             let body = &counted.body;
             let mut roots = body.roots();
             roots.extend(body.counters.iter().map(|counter| counter.start));
@@ -232,7 +234,7 @@ impl Printer {
         }
     }
 
-    fn paths(&mut self, rounds: &Rounds) {
+    fn paths(&mut self, rounds: &CountedPaths) {
         self.block("paths", |printer| {
             let ways = rounds.ways.iter().chain(rounds.last.as_ref().map(|last| &last.way));
             let mut roots = Vec::new();
@@ -246,17 +248,17 @@ impl Printer {
             let names = printer.values(&rounds.graph, roots);
             for way in &rounds.ways {
                 let often = if way.once { "once" } else { "often" };
-                printer.block(&format!("path {} {often}", way.passes), |printer| printer.path(way, &names));
+                printer.block(&format!("path {} {often}", way.iterations), |printer| printer.path(way, &names));
             }
-            if let Some(LastPass { way, target }) = &rounds.last {
+            if let Some(LastIteration { way, target }) = &rounds.last {
                 let often = if way.once { "once" } else { "often" };
-                let head = format!("last {} {often} to {target}", way.passes);
+                let head = format!("last {} {often} to {target}", way.iterations);
                 printer.block(&head, |printer| printer.path(way, &names));
             }
         });
     }
 
-    fn path(&mut self, way: &Round, names: &Names) {
+    fn path(&mut self, way: &CountedPath, names: &Names) {
         self.trips(&way.trips, names);
         for update in &way.updates {
             let (object, index) = (update.object.0, update.index);

@@ -3,12 +3,12 @@
 //! What it reads has the form of an automaton; whether it is one is what [`crate::verify`] tells.
 
 use crate::automaton::{
-    Automaton, Awaited, ControlState, CountedLoop, Holds, LastPass, Next, Part, Path, Round, Rounds, Step, Trips,
-    Update,
+    Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Path,
+    Step, Trips, Update,
 };
 use crate::graph::MAX_BITS;
 use crate::{
-    Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId, Object, ObjectId, Op, Residue, Table, TableId,
+    Carried, Carry, Counter, Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Residue, Table, TableId, Transition,
 };
 use headrace_ir::{InstanceId, StateId, VariableId};
 use headrace_source::{FileId, Span};
@@ -461,7 +461,7 @@ impl Reader {
     }
 
     fn step(&mut self, values: &Values) -> Read<Step> {
-        Ok(match self.word("`branch`, `wait`, `go`, `end` or `leave`")?.as_str() {
+        Ok(match self.word("`branch`, `wait`, `go`, `end` or `deoptimize`")?.as_str() {
             "branch" => {
                 let before = self.effects(values)?;
                 let condition = self.value(values)?;
@@ -484,13 +484,13 @@ impl Reader {
                 self.keyword("consumes")?;
                 let consumes = self.until("produces")?;
                 let produces = self.until("to")?;
-                Step::Go { kernel: Kernel { effects, consumes, produces }, target: self.number()? }
+                Step::Go { transition: Transition { effects, consumes, produces }, target: self.number()? }
             }
             "end" => Step::End,
-            "leave" => Step::Leave,
+            "deoptimize" => Step::Deoptimize,
             _ => {
                 self.at -= 1;
-                return Err(self.wrong("`branch`, `wait`, `go`, `end` or `leave`"));
+                return Err(self.wrong("`branch`, `wait`, `go`, `end` or `deoptimize`"));
             }
         })
     }
@@ -563,7 +563,7 @@ impl Reader {
     }
 
     fn counted(&mut self, objects: &[Object]) -> Read<CountedLoop> {
-        let kernels = self.number()?;
+        let transitions = self.number()?;
         self.open()?;
         let values = self.values()?;
         self.keyword("consumes")?;
@@ -595,7 +595,7 @@ impl Reader {
         self.close()?;
         let objects = objects.to_vec();
         let body = Loop { graph: values.graph, objects, consumes, produces, outputs, carried, counters };
-        Ok(CountedLoop { body, trips, kernels, rounds })
+        Ok(CountedLoop { body, trips, transitions, rounds })
     }
 
     fn trips(&mut self, values: &Values) -> Read<Vec<Trips>> {
@@ -618,37 +618,37 @@ impl Reader {
         Ok(all)
     }
 
-    fn paths(&mut self) -> Read<Rounds> {
+    fn paths(&mut self) -> Read<CountedPaths> {
         self.open()?;
         let values = self.values()?;
         let mut ways = Vec::new();
         while self.takes("path") {
-            let (passes, once) = self.often()?;
-            ways.push(self.path(&values, passes, once)?);
+            let (iterations, once) = self.often()?;
+            ways.push(self.path(&values, iterations, once)?);
         }
         let last = match self.takes("last") {
             true => {
-                let (passes, once) = self.often()?;
+                let (iterations, once) = self.often()?;
                 self.keyword("to")?;
                 let target = self.number()?;
-                Some(LastPass { way: self.path(&values, passes, once)?, target })
+                Some(LastIteration { way: self.path(&values, iterations, once)?, target })
             }
             false => None,
         };
         self.close()?;
-        Ok(Rounds { graph: values.graph, ways, last })
+        Ok(CountedPaths { graph: values.graph, ways, last })
     }
 
     fn often(&mut self) -> Read<(u64, bool)> {
-        let passes = self.number()?;
+        let iterations = self.number()?;
         let once = self.takes("once");
         if !once {
             self.keyword("often")?;
         }
-        Ok((passes, once))
+        Ok((iterations, once))
     }
 
-    fn path(&mut self, values: &Values, passes: u64, once: bool) -> Read<Round> {
+    fn path(&mut self, values: &Values, iterations: u64, once: bool) -> Read<CountedPath> {
         self.open()?;
         let trips = self.trips(values)?;
         let mut updates = Vec::new();
@@ -665,6 +665,6 @@ impl Reader {
             };
             updates.push(Update { object, index, next });
         }
-        Ok(Round { passes, once, trips, updates })
+        Ok(CountedPath { iterations, once, trips, updates })
     }
 }

@@ -64,7 +64,7 @@ const SUM: &str = r#"automaton {
           consumes 1 produces 1 to 1
         }
         else {
-          leave
+          deoptimize
         }
       }
     }

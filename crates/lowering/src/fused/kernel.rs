@@ -1,8 +1,9 @@
 //! A list of effects as statements of a function that takes the context.
 //!
-//! Tokens that are read are copied to an array of the function first, and those that are made are copied from one at the end:
-//! languages that check indices do so once for all, and no store can be taken to change what is read. For languages that check
-//! none, or in which copies cost more than checks, they stay where they lie (`Options::tokens_in_place`).
+//! Tokens that are read are copied to an array of the function first, and those that are made are copied from one at
+//! the end: languages that check indices do so once for all, and no store can be taken to change what is read. For
+//! languages that check none, or in which copies cost more than checks, they stay where they lie
+//! (`Options::tokens_in_place`).
 
 use super::layout::{LaneSlots, element};
 use super::value::{Value, word_type};
@@ -15,7 +16,7 @@ use headrace_ir::{IntType, Scalar};
 use headrace_program::{ByteOrder, Expr, Label, Place, Root, Stmt, Type, VariableId};
 use headrace_transform::control::Automaton;
 use headrace_transform::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, TableId, graph};
-use headrace_transform::passes::words_of_tokens::TokenWords;
+use headrace_transform::passes::coalesce_token_loads::TokenWords;
 use headrace_transform::statements::{
     Order, Ordered, Outside, Piece, Place as Memory, Statement, Together, Write, ordered,
 };
@@ -53,7 +54,7 @@ fn word_of(n_bytes: usize) -> Option<Type> {
     }
 }
 
-/// Tokens of a port that a kernel reads or makes.
+/// Tokens of a port that a transition reads or makes.
 #[derive(Clone)]
 struct Window {
     /// Where in the buffer the origin is.
@@ -73,7 +74,7 @@ impl Window {
     }
 }
 
-/// The graph of a kernel and what its objects are.
+/// The graph of a transition and what its objects are.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     pub graph: &'a Graph,
@@ -81,7 +82,7 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Those of the kernels of an automaton.
+    /// Those of the transitions of an automaton.
     pub fn of(automaton: &'a Automaton) -> Self {
         Self { graph: &automaton.graph, objects: &automaton.objects }
     }
@@ -104,7 +105,7 @@ pub(super) struct KernelCode<'a, 'b> {
     pub lanes: Option<LaneSlots>,
     /// Objects whose elements are words of tokens.
     pub token_words: Vec<TokenWords>,
-    /// Elements that are variables: while passes of a loop run, or of lists.
+    /// Elements that are variables: while iterations of a loop run, or of lists.
     kept: FxHashMap<(ObjectId, u64), Vec<VariableId>>,
     /// Lists that have no elements but at these places, which are variables.
     scattered: FxHashMap<ObjectId, BTreeSet<u64>>,
@@ -316,7 +317,7 @@ impl<'a, 'b> KernelCode<'a, 'b> {
         Some(self.bytes(Memory::Port(port), &bytes, big))
     }
 
-    /// An element as it was when the kernel began.
+    /// An element as it was when the transition began.
     pub(super) fn element_at_beginning(&mut self, object: ObjectId, index: Expr) -> Value {
         match self.copies.get(&object) {
             Some(&copy) => self.read_place(&Place::variable(copy), object, index),

@@ -1,5 +1,5 @@
-//! Passes side by side: three functions, one that fills the slots of all lanes, one that does the same for every lane (or
-//! several, where a loop is to be short), and one that takes tokens from slots.
+//! Iterations side by side: three functions, one that fills the slots of all lanes, one that does the same for every
+//! lane (or several, where a loop is to be short), and one that takes tokens from slots.
 
 use super::kernel::{KernelCode, Values};
 use super::lane_pieces::{Between, OneLane, by_depth, pieces};
@@ -16,7 +16,7 @@ use headrace_transform::statements::{Filled, Lanes, Place as Memory, Tokens};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The functions that run passes side by side.
+/// The functions that run iterations side by side.
 pub(super) struct SideBySide {
     count: u32,
     fill: FunctionId,
@@ -31,7 +31,7 @@ struct Own<'l> {
 }
 
 impl Fused<'_> {
-    /// Functions for passes side by side, where passes of the loop may run so and gain from it.
+    /// Functions for iterations side by side, where iterations of the loop may run so and gain from it.
     pub(super) fn side_by_side(
         &self,
         options: crate::Lanes,
@@ -78,7 +78,7 @@ impl Fused<'_> {
             return slots.map(|(field, _)| field);
         }
         let (field, most) = slots.get_or_insert_with(|| {
-            let about = "what passes that run side by side have each of its own";
+            let about = "what iterations that run side by side have each of its own";
             let name = format!("slots_{}", SLOTS[kind].bits());
             (building.field(self.fields.context, &name, FieldType::Array(SLOTS[kind], 1), about), 1)
         });
@@ -96,8 +96,8 @@ impl Fused<'_> {
         }
     }
 
-    /// What is done for a lane, and the function that has its variables; nothing where that is more than to assign and to
-    /// store.
+    /// What is done for a lane, and the function that has its variables; nothing where that is more than to assign and
+    /// to store.
     fn one_lane(&self, own: &Own<'_>, building: &mut Building) -> Option<OneLane> {
         let values = Values { graph: &own.lanes.graph, objects: &own.lanes.objects };
         let mut code = KernelCode::new(self, building, values, None);
@@ -126,17 +126,17 @@ impl Fused<'_> {
         Some(OneLane { f: code.f, lane, statements, elements })
     }
 
-    /// The function that fills slots: it is given where the tokens of the first pass begin, and leaves what is kept as it is
-    /// before the pass behind the last.
+    /// The function that fills slots: it is given where the tokens of the first iteration begin, and leaves what is
+    /// kept as it is before the iteration behind the last.
     fn fill(&self, own: &Own<'_>, body: &Loop, building: &mut Building, functions: &mut Functions) -> FunctionId {
-        let passes = &own.lanes.passes;
-        let values = Values { graph: &passes.graph, objects: &passes.objects };
+        let iterations = &own.lanes.iterations;
+        let values = Values { graph: &iterations.graph, objects: &iterations.objects };
         let mut code = KernelCode::new(self, building, values, None);
         let cursors = parameters(&mut code.f, "in", &body.consumes);
         let lane = code.f.scalar("lane", Type::U32);
         let slots = own.slots.of(lane);
-        let first_kept = passes.first_kept();
-        for (i, kept) in passes.kept.iter().enumerate() {
+        let first_kept = iterations.first_kept();
+        for (i, kept) in iterations.kept.iter().enumerate() {
             for word in kept.words() {
                 let value = code.kept_word(kept, word);
                 code.keep(ObjectId((first_kept + i) as u32), word as u64, value);
@@ -172,7 +172,7 @@ impl Fused<'_> {
         next_lane(&mut code.f, lane, &[(&cursors, &body.consumes)]);
         let block = code.f.restore(outer);
         until(&mut code.f, lane, own.slots.count, block);
-        for (i, kept) in passes.kept.iter().enumerate() {
+        for (i, kept) in iterations.kept.iter().enumerate() {
             for word in kept.words() {
                 code.store_kept_word(kept, ObjectId((first_kept + i) as u32), word);
             }
@@ -181,10 +181,11 @@ impl Fused<'_> {
         functions.add(building, f, "fill_lanes", "puts into slots what lanes begin with", None)
     }
 
-    /// The function that takes tokens from slots: it is given where tokens of the first pass lie, and where they go.
+    /// The function that takes tokens from slots: it is given where tokens of the first iteration lie, and where they
+    /// go.
     fn take(&self, own: &Own<'_>, body: &Loop, building: &mut Building, functions: &mut Functions) -> FunctionId {
-        let passes = &own.lanes.passes;
-        let values = Values { graph: &passes.graph, objects: &passes.objects };
+        let iterations = &own.lanes.iterations;
+        let values = Values { graph: &iterations.graph, objects: &iterations.objects };
         let mut code = KernelCode::new(self, building, values, None);
         let read = parameters(&mut code.f, "in", &body.consumes);
         let made = parameters(&mut code.f, "out", &body.produces);
@@ -236,12 +237,12 @@ fn is_element(value: &Expr) -> bool {
     }
 }
 
-/// Parameters for where tokens of ports that passes use lie.
+/// Parameters for where tokens of ports that iterations use lie.
 fn parameters(f: &mut FunctionBuilder, like: &str, ports: &[(u64, u32)]) -> Vec<Option<VariableId>> {
     ports.iter().map(|port| (port.0 > 0).then(|| f.scalar_parameter(like, Type::U32))).collect()
 }
 
-/// Cursors, and tokens of a pass and their widths, for each port.
+/// Cursors, and tokens of an iteration and their widths, for each port.
 type CursorsOf<'a> = (&'a [Option<VariableId>], &'a [(u64, u32)]);
 
 /// Goes on to the next lane, whose tokens are behind those of this one.
@@ -266,7 +267,7 @@ fn until(f: &mut FunctionBuilder, lane: VariableId, count: u32, block: Vec<Stmt>
 }
 
 impl KernelCode<'_, '_> {
-    /// Runs passes side by side as long as there are enough of them.
+    /// Runs iterations side by side as long as there are enough of them.
     pub(super) fn run_lanes(
         &mut self,
         lanes: &SideBySide,

@@ -16,13 +16,13 @@ pub(super) struct Fields {
     pub left: u32,
     /// The state: `U32`.
     pub state: u32,
-    /// Kernels that may still run: `U64`.
+    /// Transitions that may still run: `U64`.
     pub budget: u32,
     /// The last run ended because room was missing: `Bool`.
     pub full: u32,
     /// An error of the program ended it: `Bool`.
     pub failed: u32,
-    /// Of each object, where it lives from kernel to kernel.
+    /// Of each object, where it lives from transition to transition.
     pub objects: Vec<Option<u32>>,
     pub inputs: Vec<Buffer>,
     pub outputs: Vec<Buffer>,

@@ -1,4 +1,4 @@
-//! Loops: functions that run passes, and how many passes there are to run.
+//! Loops: functions that run iterations, and how many iterations there are to run.
 
 use super::kernel::{KernelCode, Values};
 use super::lanes::SideBySide;
@@ -7,19 +7,19 @@ use super::{Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, Stmt, Type, VariableId};
-use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips, rounds_in_registers};
+use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips, rounds_in_registers};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
-use headrace_transform::passes::late_terms_last::{late_terms_last, late_terms_last_in};
-use headrace_transform::passes::nested_rotations::nested_rotations;
-use headrace_transform::passes::rolled_rounds::Rolled;
-use headrace_transform::passes::settled_passes::{Settled, settled_passes};
-use headrace_transform::passes::shared_majorities::shared_majorities;
+use headrace_transform::passes::coalesce_token_loads::coalesce_token_loads;
+use headrace_transform::passes::factor_rotations::factor_rotations;
+use headrace_transform::passes::majority_cse::majority_cse;
+use headrace_transform::passes::peel_first_iteration::{Settled, peel_first_iteration};
+use headrace_transform::passes::reassociate_by_arrival::{late_terms_last_in, reassociate_by_arrival};
+use headrace_transform::passes::reroll_loops::Rolled;
 use headrace_transform::passes::shift_registers::shift_registers;
-use headrace_transform::passes::words_of_tokens::words_of_tokens;
-use headrace_transform::statements::{Kept, Passes};
+use headrace_transform::statements::{Iterations, Kept};
 
-/// Most passes that are run at once.
+/// Most iterations that are run at once.
 const MOST: u64 = 1 << 30;
 
 /// What takes the context alone.
@@ -27,33 +27,33 @@ fn on_context() -> Vec<Argument> {
     vec![Argument::Reference(Place::variable(super::CONTEXT))]
 }
 
-/// The functions that run a loop, so many passes each.
+/// The functions that run a loop, so many iterations each.
 struct Run {
-    /// Any passes.
-    passes: FunctionId,
-    /// Passes but the first, and what stores what is stored behind them, if that is not the same.
+    /// Any iterations.
+    iterations: FunctionId,
+    /// Iterations but the first, and what stores what is stored behind them, if that is not the same.
     others: Option<(FunctionId, FunctionId)>,
 }
 
 impl Fused<'_> {
     /// The functions that run a loop.
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
-        let shorter = shared_majorities(body);
+        let shorter = majority_cse(body);
         let body = shorter.as_ref().unwrap_or(body);
         // Where rounds become loops, that is done first: sums in another order would hide them.
-        let sooner = if self.is_long(body) { None } else { late_terms_last(body) };
+        let sooner = if self.is_long(body) { None } else { reassociate_by_arrival(body) };
         let body = sooner.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
-        let passes = self.passes(body, lanes.as_ref(), building, functions);
-        let settled = if lanes.is_none() { settled_passes(body) } else { None };
+        let iterations = self.iterations(body, lanes.as_ref(), building, functions);
+        let settled = if lanes.is_none() { peel_first_iteration(body) } else { None };
         let others = settled.map(|Settled { body, behind }| {
             let values = Values { graph: &body.graph, objects: &body.objects };
-            (self.passes(&body, None, building, functions), self.behind(values, &behind, building, functions))
+            (self.iterations(&body, None, building, functions), self.behind(values, &behind, building, functions))
         });
-        Run { passes, others }
+        Run { iterations, others }
     }
 
-    /// A function that stores what is stored behind passes.
+    /// A function that stores what is stored behind iterations.
     fn behind(
         &self,
         values: Values<'_>,
@@ -67,11 +67,11 @@ impl Fused<'_> {
         code.effects(effects);
         code.close();
         let KernelCode { f, building, .. } = code;
-        functions.add(building, f, "settle", "stores what passes would have kept for the next", None)
+        functions.add(building, f, "settle", "stores what iterations would have kept for the next", None)
     }
 
-    /// A function that runs so many passes: tokens of the last are at the end of those of all.
-    fn passes(
+    /// A function that runs so many iterations: tokens of the last are at the end of those of all.
+    fn iterations(
         &self,
         body: &Loop,
         lanes: Option<&SideBySide>,
@@ -79,11 +79,11 @@ impl Fused<'_> {
         functions: &mut Functions,
     ) -> FunctionId {
         let n_indexed = body.objects.len();
-        let (cut, token_words) = words_of_tokens(body).unzip();
+        let (cut, token_words) = coalesce_token_loads(body).unzip();
         let body = cut.as_ref().unwrap_or(body);
-        let passes = Passes::of(body);
-        let first_kept = passes.first_kept();
-        let Passes { kept, mut graph, mut objects, mut effects } = passes;
+        let iterations = Iterations::of(body);
+        let first_kept = iterations.first_kept();
+        let Iterations { kept, mut graph, mut objects, mut effects } = iterations;
         let mut filled = Vec::new();
         (graph, effects) = shift_registers(&graph, &effects).unwrap_or((graph, effects));
         if self.is_long(body) {
@@ -93,13 +93,13 @@ impl Fused<'_> {
             }
         }
         if self.nests_rotations && lanes.is_none() {
-            (graph, effects) = nested_rotations(&graph, &effects).unwrap_or((graph, effects));
+            (graph, effects) = factor_rotations(&graph, &effects).unwrap_or((graph, effects));
         }
         let values = Values { graph: &graph, objects: &objects };
         let mut code = KernelCode::new(self, building, values, None);
         code.filled = filled;
         code.token_words = token_words.unwrap_or_default();
-        let n = code.f.scalar_parameter("n_passes", Type::U32);
+        let n = code.f.scalar_parameter("n_iterations", Type::U32);
         let inputs = cursors(&mut code, "in", &body.consumes, |code, port| {
             let buffer = &self.fields.inputs[port];
             code.index(buffer.first)
@@ -114,7 +114,7 @@ impl Fused<'_> {
         if let Some(lanes) = lanes {
             code.run_lanes(lanes, n, body, &inputs, &outputs);
         }
-        // What is kept is read before the first pass.
+        // What is kept is read before the first iteration.
         for (i, kept) in kept.iter().enumerate() {
             for word in kept.words() {
                 let value = code.kept_word(kept, word);
@@ -139,16 +139,16 @@ impl Fused<'_> {
             }
         }
         let KernelCode { f, building, .. } = code;
-        functions.add(building, f, "loop", "runs passes of a loop", None)
+        functions.add(building, f, "loop", "runs iterations of a loop", None)
     }
 
-    /// Whether rounds of a pass are loops.
+    /// Whether rounds of an iteration are loops.
     fn is_long(&self, body: &Loop) -> bool {
         self.most_values.is_some_and(|most| body.needed().len() > most)
     }
 
-    /// Runs a loop as often as tokens, room and counters allow, and ends the function with what comes after it if that was
-    /// often enough to be worth it.
+    /// Runs a loop as often as tokens, room and counters allow, and ends the function with what comes after it if that
+    /// was often enough to be worth it.
     pub(super) fn counted(
         &self,
         counted: &CountedLoop,
@@ -164,14 +164,14 @@ impl Fused<'_> {
         let context = |field: u32| Place::field(super::CONTEXT, field);
         let index = |field: u32| Expr::read(context(field), Type::U32);
         let budget = Expr::read(context(fields.budget), Type::U64);
-        let passes = f.scalar("passes", Type::U64);
-        f.assign(passes, u64_of(MOST));
-        let read = f.read(passes);
+        let iterations = f.scalar("iterations", Type::U64);
+        f.assign(iterations, u64_of(MOST));
+        let read = f.read(iterations);
         let at_most = |f: &mut FunctionBuilder, bound: Expr| {
             let bound = f.named("bound", bound);
-            f.when(bound.clone().less(read.clone()), |f| f.assign(passes, bound));
+            f.when(bound.clone().less(read.clone()), |f| f.assign(iterations, bound));
         };
-        f.when(budget.clone().less(u64_of(MOST)), |f| f.assign(passes, budget.clone().plus(u64_of(1))));
+        f.when(budget.clone().less(u64_of(MOST)), |f| f.assign(iterations, budget.clone().plus(u64_of(1))));
         for (&(n, _), buffer) in body.consumes.iter().zip(&fields.inputs).filter(|(port, _)| port.0 > 0) {
             let there = Expr::binary(BinaryOp::Div, index(buffer.there), Expr::u32(n as u32));
             at_most(f, there.to(Type::U64));
@@ -189,28 +189,28 @@ impl Fused<'_> {
                 for trip in &counted.trips {
                     let bound = self.trips(&body.graph, trip, building, functions);
                     let argument = Argument::Value(read.clone());
-                    f.call(Some(passes), bound, [on_context(), vec![argument]].concat());
+                    f.call(Some(iterations), bound, [on_context(), vec![argument]].concat());
                 }
                 (1, None)
             }
             // What rounds count has gone on by then.
             Some(rounds) => {
                 let ends = rounds.last.as_ref().map(|_| f.scalar("ends", Type::Bool));
-                self.rounds(rounds, passes, ends, f, building, functions);
+                self.rounds(rounds, iterations, ends, f, building, functions);
                 (0, rounds.last.as_ref().zip(ends))
             }
         };
         let count = read.clone().to(Type::U32);
         f.when(Expr::compare(CompareOp::Greater, read.clone(), u64_of(fewest)), |f| {
-            let runs = |f: &mut FunctionBuilder, passes: FunctionId, count: Expr| {
-                f.call(None, passes, [on_context(), vec![Argument::Value(count.clone())]].concat());
+            let runs = |f: &mut FunctionBuilder, iterations: FunctionId, count: Expr| {
+                f.call(None, iterations, [on_context(), vec![Argument::Value(count.clone())]].concat());
                 self.move_on(body, &count, f);
             };
             match run.others {
-                None => runs(f, run.passes, count),
+                None => runs(f, run.iterations, count),
                 Some((others, behind)) => {
                     let one = || Expr::u32(1);
-                    runs(f, run.passes, one());
+                    runs(f, run.iterations, one());
                     f.when(one().less(count.clone()), |f| {
                         runs(f, others, count.clone().minus(one()));
                         f.call(None, behind, on_context());
@@ -227,7 +227,7 @@ impl Fused<'_> {
         });
     }
 
-    /// Tokens of so many passes are consumed and produced.
+    /// Tokens of so many iterations are consumed and produced.
     fn move_on(&self, body: &Loop, count: &Expr, f: &mut FunctionBuilder) {
         let context = |field: u32| Place::field(super::CONTEXT, field);
         let index = |field: u32| Expr::read(context(field), Type::U32);
@@ -260,11 +260,11 @@ impl Fused<'_> {
         )
     }
 
-    /// Makes `passes` those that the ways allow, and has their counters go on.
+    /// Makes `iterations` those that the ways allow, and has their counters go on.
     fn rounds(
         &self,
-        rounds: &Rounds,
-        passes: VariableId,
+        rounds: &CountedPaths,
+        iterations: VariableId,
         ends: Option<VariableId>,
         f: &mut FunctionBuilder,
         building: &mut Building,
@@ -272,7 +272,7 @@ impl Fused<'_> {
     ) {
         let ways: Vec<FunctionId> =
             rounds.ways.iter().map(|way| self.round(&rounds.graph, way, building, functions)).collect();
-        let all = f.read(passes);
+        let all = f.read(iterations);
         let left = f.scalar("left", Type::U64);
         let before = f.scalar("before", Type::U64);
         f.assign(left, all.clone());
@@ -301,11 +301,17 @@ impl Fused<'_> {
             take(f, way);
             f.assign(ends, Expr::compare(CompareOp::NotEqual, now.clone(), then));
         }
-        f.assign(passes, all.minus(now));
+        f.assign(iterations, all.minus(now));
     }
 
-    /// A function that takes a way as often as it can be taken within so many passes, and gives how many are left.
-    fn round(&self, graph: &Graph, way: &Round, building: &mut Building, functions: &mut Functions) -> FunctionId {
+    /// A function that takes a way as often as it can be taken within so many iterations, and gives how many are left.
+    fn round(
+        &self,
+        graph: &Graph,
+        way: &CountedPath,
+        building: &mut Building,
+        functions: &mut Functions,
+    ) -> FunctionId {
         let mut graph = graph.clone();
         let mut effects = Vec::new();
         for update in &way.updates {
@@ -320,7 +326,7 @@ impl Fused<'_> {
         let times = code.f.scalar("times", Type::U64);
         let u64_of = |n: u64| Expr::int(Type::U64, n);
         let all = code.f.read(left);
-        let most = Expr::binary(BinaryOp::Div, all.clone(), u64_of(way.passes));
+        let most = Expr::binary(BinaryOp::Div, all.clone(), u64_of(way.iterations));
         let most = code.f.named("most", most);
         let most = match way.once {
             true => Expr::select(most.equals(u64_of(0)), u64_of(0), u64_of(1)),
@@ -336,17 +342,17 @@ impl Fused<'_> {
                 code.step(update.object, update.index as u32, step, &read);
             }
         }
-        let next = all.clone().minus(read.clone().times(u64_of(way.passes)));
+        let next = all.clone().minus(read.clone().times(u64_of(way.iterations)));
         code.f.assign(left, next);
         let block = code.f.restore(outer);
         code.f.push(Stmt::If(Expr::compare(CompareOp::NotEqual, read, u64_of(0)), block, Vec::new()));
         code.f.push(Stmt::Return(Some(all)));
         let KernelCode { f, building, .. } = code;
-        functions.add(building, f, "round", "counts passes of a way, and says how many are left", Some(Type::U64))
+        functions.add(building, f, "round", "counts iterations of a way, and says how many are left", Some(Type::U64))
     }
 }
 
-/// Where each port that passes use is read or written.
+/// Where each port that iterations use is read or written.
 fn cursors(
     code: &mut KernelCode<'_, '_>,
     like: &str,
@@ -365,7 +371,7 @@ fn cursors(
 }
 
 impl KernelCode<'_, '_> {
-    /// Moves cursors behind the tokens of so many passes, which are done then.
+    /// Moves cursors behind the tokens of so many iterations, which are done then.
     pub(super) fn go_on(
         &mut self,
         n: VariableId,
@@ -386,7 +392,7 @@ impl KernelCode<'_, '_> {
         self.f.assign(n, left.minus(Expr::u32(n_done)));
     }
 
-    /// What is kept of an object, before the first pass.
+    /// What is kept of an object, before the first iteration.
     pub(super) fn kept_word(&mut self, kept: &Kept, word: usize) -> Value {
         let element = |code: &mut Self, at: usize| code.element(kept.object, Expr::u32(at as u32));
         if kept.in_word == 1 {
@@ -400,7 +406,7 @@ impl KernelCode<'_, '_> {
         Value::one(whole, true)
     }
 
-    /// What has become of it, after the last pass: it is read as an element of `from`.
+    /// What has become of it, after the last iteration: it is read as an element of `from`.
     pub(super) fn store_kept_word(&mut self, kept: &Kept, from: ObjectId, word: usize) {
         let value = self.element(from, Expr::u32(word as u32));
         if kept.in_word == 1 {

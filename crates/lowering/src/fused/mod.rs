@@ -1,11 +1,12 @@
-//! Networks as their control automata: kernels instead of firings.
+//! Networks as their control automata: transitions instead of firings.
 //!
-//! The context holds the state of the automaton, what its kernels keep, tokens that wait at the boundary, and, where the
-//! automaton may come to something that nobody explored, the network with its scheduler: it is given the state then, and goes
-//! on from there. Where an index would be outside of its list, which is an error of the program, nothing happens any more.
+//! The context holds the state of the automaton, what its transitions keep, tokens that wait at the boundary, and,
+//! where the automaton may come to something that nobody explored, the network with its scheduler: it is given the
+//! state then, and goes on from there. Where an index would be outside of its list, which is an error of the program,
+//! nothing happens any more.
 //!
-//! A state is a function that does what is to be done and gives the number of the next. What several states do, and loops, are
-//! functions of their own, each there once.
+//! A state is a function that does what is to be done and gives the number of the next. What several states do, and
+//! loops, are functions of their own, each there once.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
@@ -13,8 +14,8 @@
 //! | `ports` | tokens over the boundary |
 //! | `kernel` | effects as statements: variables, elements, tokens |
 //! | `value`, `wide` | nodes as expressions, of up to 64 bits and of up to 128 |
-//! | `loops` | passes, and how many there are |
-//! | `lanes`, `lane_pieces` | passes side by side |
+//! | `loops` | iterations, and how many there are |
+//! | `lanes`, `lane_pieces` | iterations side by side |
 //! | `states` | decisions, and which state is next |
 //! | `leave` | the state of the automaton as that of the network |
 
@@ -61,7 +62,7 @@ type Reason = String;
 struct Fused<'a> {
     network: &'a Network,
     automaton: &'a Automaton,
-    /// Which kernels are better with loops for their rounds.
+    /// Which transitions are better with loops for their rounds.
     brevity: Brevity<'a>,
     fields: Fields,
     bytes: Bytes,
@@ -152,7 +153,7 @@ pub(crate) fn lower(network: &Network, automaton: &Automaton, options: &Options)
         tokens_in_place: options.tokens_in_place,
         lanes: options.lanes,
         most_values: options.most_values,
-        nests_rotations: options.nested_rotations,
+        nests_rotations: options.factor_rotations,
         slots: RefCell::default(),
         refused,
     };

@@ -1,4 +1,4 @@
-//! A function for each state: decisions and kernels, and which state comes next.
+//! A function for each state: decisions and transitions, and which state comes next.
 
 use super::kernel::{KernelCode, Values};
 use super::{CONTEXT, DRY, FAILED, FULL, Functions, Fused, LEFT};
@@ -6,11 +6,11 @@ use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
 use headrace_transform::control::{Awaited, Step};
-use headrace_transform::kernel::{Effect, Kernel, NodeId};
-use headrace_transform::passes::nested_rotations::nested_rotations;
-use headrace_transform::passes::rolled_rounds::Rolled;
+use headrace_transform::kernel::{Effect, NodeId, Transition};
+use headrace_transform::passes::factor_rotations::factor_rotations;
+use headrace_transform::passes::reroll_loops::Rolled;
 use headrace_transform::passes::shift_registers::shift_registers;
-use headrace_transform::statements::{apart, outputs_early};
+use headrace_transform::statements::{independent_components, outputs_early};
 
 /// What a decision gives where an index was outside of its list.
 const OUTSIDE: u32 = 2;
@@ -65,7 +65,8 @@ impl State<'_, '_, '_> {
         match step {
             Step::Branch { before: more, condition, then, otherwise } => {
                 let all: Vec<Effect> = before.iter().chain(more).cloned().collect();
-                // A port of the network that passes its tokens on at once does so with the kernel, which asks for room.
+                // A port of the network that passes its tokens on at once does so with the transition, which asks for
+                // room.
                 let is_output = |effect: &Effect| matches!(effect, Effect::Output { .. });
                 let needed: Vec<Effect> = all.iter().filter(|effect| !is_output(effect)).cloned().collect();
                 let decided = self.f.scalar("decided", Type::U32);
@@ -86,9 +87,9 @@ impl State<'_, '_, '_> {
                 }
                 self.give(DRY);
             }
-            Step::Go { kernel, target } => self.kernel(kernel, *target, before),
+            Step::Go { transition, target } => self.transition(transition, *target, before),
             Step::End => self.give(DRY),
-            Step::Leave => {
+            Step::Deoptimize => {
                 if let Some(leave) = self.functions.leave {
                     self.call(None, leave);
                 }
@@ -97,7 +98,7 @@ impl State<'_, '_, '_> {
         }
     }
 
-    /// The beginning of a kernel or decision: what it reads and makes.
+    /// The beginning of a transition or decision: what it reads and makes.
     fn opened<'k>(
         &'k mut self,
         values: Values<'k>,
@@ -123,7 +124,7 @@ impl State<'_, '_, '_> {
         (self.functions.add(self.building, f, "decision", about, Some(Type::U32)), checks)
     }
 
-    /// A function that does what effects of a kernel to a state say, and whether it checks indices.
+    /// A function that does what effects of a transition to a state say, and whether it checks indices.
     fn effects(&mut self, effects: &[Effect], target: usize) -> (FunctionId, bool) {
         let rolled = self.fused.brevity.rolled(effects, self.number, target);
         let (values, effects) = match rolled.as_deref() {
@@ -136,7 +137,7 @@ impl State<'_, '_, '_> {
             None => (values, effects),
         };
         let nests = self.fused.nests_rotations;
-        let nested = if nests { nested_rotations(values.graph, effects) } else { None };
+        let nested = if nests { factor_rotations(values.graph, effects) } else { None };
         let (values, effects) = match &nested {
             Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
             None => (values, effects),
@@ -149,19 +150,19 @@ impl State<'_, '_, '_> {
         }
         let KernelCode { f, checks, .. } = code;
         let result = checks.then_some(Type::Bool);
-        (self.functions.add(self.building, f, "kernel", "what is done between two decisions", result), checks)
+        (self.functions.add(self.building, f, "transition", "what is done between two decisions", result), checks)
     }
 
-    fn kernel(&mut self, kernel: &Kernel, target: usize, before: &[Effect]) {
+    fn transition(&mut self, transition: &Transition, target: usize, before: &[Effect]) {
         let fused = self.fused;
-        for (port, &n) in kernel.produces.iter().enumerate().filter(|(_, n)| **n > 0) {
+        for (port, &n) in transition.produces.iter().enumerate().filter(|(_, n)| **n > 0) {
             let has_room = fused.ask_for_room(&mut self.f, port, n);
             self.when(has_room.negated(), FULL);
         }
-        let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
+        let all: Vec<Effect> = before.iter().chain(&transition.effects).cloned().collect();
         let all = outputs_early(&fused.automaton.graph, &all);
         if !all.is_empty() {
-            for part in apart(&fused.automaton.graph, &fused.automaton.objects, &all) {
+            for part in independent_components(&fused.automaton.graph, &fused.automaton.objects, &all) {
                 let (function, checks) = self.effects(&part, target);
                 if !checks {
                     self.call(None, function);
@@ -178,11 +179,11 @@ impl State<'_, '_, '_> {
             let (now, n) = (Expr::read(place.clone(), Type::U32), Expr::u32(n as u32));
             f.push(Stmt::Assign(place, if less { now.minus(n) } else { now.plus(n) }));
         };
-        for (&n, buffer) in kernel.consumes.iter().zip(&fused.fields.inputs).filter(|(n, _)| **n > 0) {
+        for (&n, buffer) in transition.consumes.iter().zip(&fused.fields.inputs).filter(|(n, _)| **n > 0) {
             add(&mut self.f, buffer.first, n, false);
             add(&mut self.f, buffer.there, n, true);
         }
-        for (&n, buffer) in kernel.produces.iter().zip(&fused.fields.outputs).filter(|(n, _)| **n > 0) {
+        for (&n, buffer) in transition.produces.iter().zip(&fused.fields.outputs).filter(|(n, _)| **n > 0) {
             add(&mut self.f, buffer.there, n, false);
         }
         self.give(target as u32);

@@ -20,7 +20,7 @@ use crate::lexer::{self, Lexeme};
 pub const LINE_WIDTH: usize = 100;
 
 /// The most passes until nothing changes.
-const MOST_PASSES: usize = 8;
+const MOST_ITERATIONS: usize = 8;
 
 /// Lays out a `.cal` or `.nl` text anew. The result has the same lexemes and comments in the same order, and formatting it
 /// again changes nothing. A text with syntax errors is not touched: its errors are returned.
@@ -33,7 +33,7 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     // A comment between two lexemes of a line may come to stand on a line of its own, where it is laid out differently:
     // the result is what no further pass changes.
     let mut output = pass(file, text);
-    for _ in 0..MOST_PASSES {
+    for _ in 0..MOST_ITERATIONS {
         let again = pass(file, &output);
         if again == output {
             break;

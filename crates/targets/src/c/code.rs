@@ -317,7 +317,7 @@ impl<'a> Code<'a> {
 
     // --- calls ---
 
-    /// The arguments of a call of a procedure, with those that every function of the actor passes on.
+    /// The arguments of a call of a procedure, with those that every function of the actor iterations on.
     pub fn call_arguments(&mut self, procedure: usize, arguments: &[Argument]) -> Vec<String> {
         let info = self.plan.procedure(procedure);
         let mut texts = Vec::new();

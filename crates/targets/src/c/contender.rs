@@ -52,8 +52,8 @@ impl Help {
         }
     }
 
-    /// Statements for one message: `plain` are the arguments of the function for a message, `helped` with `&helpers` among
-    /// them.
+    /// Statements for one message: `plain` are the arguments of the function for a message, `helped` with `&helpers`
+    /// among them.
     fn message(self, op: &str, plain: &str, helped: &str) -> String {
         match self {
             Help::Threads => format!(
@@ -62,8 +62,8 @@ impl Help {
             ),
             Help::Device => format!(
                 "    const struct headrace_helpers helpers = headrace_device_helpers(context->device);\n    \
-                 const uint64_t before = headrace_device_passes(context->device);\n    \
-                 if ({op}_message_helped({helped}) != HEADRACE_OK || headrace_device_passes(context->device) == before)\n        return PEER_FAILED;\n"
+                 const uint64_t before = headrace_device_iterations(context->device);\n    \
+                 if ({op}_message_helped({helped}) != HEADRACE_OK || headrace_device_iterations(context->device) == before)\n        return PEER_FAILED;\n"
             ),
         }
     }

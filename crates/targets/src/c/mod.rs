@@ -1,5 +1,5 @@
-//! Target `c`: C11 for gcc and clang, without heap or undefined behaviour, and with nothing global but what the processor was
-//! found to have.
+//! Target `c`: C11 for gcc and clang, without heap or undefined behaviour, and with nothing global but what the
+//! processor was found to have.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
@@ -35,7 +35,7 @@ mod value;
 mod wide;
 
 pub use crate::device::Dialect;
-pub use fused::{PrintedLoop, PrintedWay};
+pub use fused::{PrintedLoop, PrintedVariant};
 pub use network::is_profiled;
 
 use crate::automata::Automata;
@@ -59,8 +59,8 @@ pub const RUNTIME_PARALLEL: (&str, &str) =
     ("headrace_parallel.h", include_str!("../../../../runtime/c/headrace_parallel.h"));
 
 /// Switches off the warnings about comparisons that always come out the same, values that nothing reads, and what gcc
-/// suspects after folding them. The program may say such things, and its ranges are exact: they are no slips of the code
-/// that is generated from it.
+/// suspects after folding them. The program may say such things, and its ranges are exact: they are no slips of the
+/// code that is generated from it.
 const QUIET: &str = "\
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored \"-Wtype-limits\"
@@ -100,8 +100,8 @@ pub struct Options {
     pub fifo_tokens: u32,
     /// Report run-time errors of the program. Otherwise what is not proven is kept in bounds.
     pub checked: bool,
-    /// Where errors are reported, an index outside its list is none: it stands for what lies there in the whole list, row after
-    /// row, and beside that for the first element.
+    /// Where errors are reported, an index outside its list is none: it stands for what lies there in the whole list,
+    /// row after row, and beside that for the first element.
     pub lenient_indices: bool,
     /// A project has a program, too, which reports run-time errors.
     pub main: bool,
@@ -121,15 +121,15 @@ pub struct Options {
     pub most_text: usize,
     /// The language of kernels for loops that a device runs; `None`: none does.
     pub device: Option<Dialect>,
-    /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get; `None`: as fast
-    /// as there can be.
+    /// As little code and memory as there can be, for microcontrollers, with FIFOs as long as this says they get;
+    /// `None`: as fast as there can be.
     pub small: Option<Arc<dyn small::Fills>>,
-    /// Loops whose passes need each other are printed for many messages at once, too.
+    /// Loops whose iterations need each other are printed for many messages at once, too.
     pub many: bool,
     /// Kernels of an automaton that come once in a message are short, not fast, however short the automaton is.
     pub brief: bool,
-    /// Tokens of each port that a context must be able to hold while its network runs as an automaton, beside those that the
-    /// automaton moves at once; `None`: as many as suits any host.
+    /// Tokens of each port that a context must be able to hold while its network runs as an automaton, beside those
+    /// that the automaton moves at once; `None`: as many as suits any host.
     pub held: Option<Arc<Held>>,
 }
 

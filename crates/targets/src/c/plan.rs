@@ -1,5 +1,5 @@
 //! What is settled about an actor before its functions are printed: where its variables lie, what its procedures need,
-//! which of them call each other in a circle.
+//! which of them call each other in a cycle.
 
 use super::ctype;
 use super::names::Names;
@@ -22,8 +22,8 @@ pub enum Spelling {
     List(String),
     /// A constant table, its elements one after the other.
     Table(String),
-    /// A constant table with its dimensions kept, which nothing takes more than one row of at a time: C lets a pointer to
-    /// an element go through its own row only.
+    /// A constant table with its dimensions kept, which nothing takes more than one row of at a time: C lets a pointer
+    /// to an element go through its own row only.
     Grid(String),
     /// A constant scalar: printed as its value; wide ones as a table of words of this name.
     Constant(String),
@@ -57,7 +57,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The name of a table with this element type, size in brackets and content; `like` is the name wished for a new one.
+    /// The name of a table with this element type, size in brackets and content; `like` is the name wished for a new
+    /// one.
     pub fn intern(&mut self, names: &mut Names, like: &str, element: &str, size: &str, content: String) -> String {
         let key = (format!("{element}{size}"), content);
         if let Some(name) = self.names.get(&key) {

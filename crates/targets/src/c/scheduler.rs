@@ -447,7 +447,7 @@ fn rooms(
     rooms
 }
 
-/// Stores a token after the conversions of the ports that it passes.
+/// Stores a token after the conversions of the ports that it iterations.
 pub fn convert_through(code: &mut Code<'_>, target: &str, to: Scalar, source: &str, from: Scalar, via: &[Scalar]) {
     let mut at = source.to_owned();
     let mut scalar = from;

@@ -252,21 +252,22 @@ impl Code<'_> {
                     }
                     None => format!("{name} <= {}", high.text),
                 };
-                let passes = match (&low.constant, &high.constant) {
+                let iterations = match (&low.constant, &high.constant) {
                     (Some(low), Some(high)) => high.add(&Int::from(1i64)).sub(low).to_u64(),
                     _ => None,
                 };
-                let small = passes.filter(|_| self.plan.options.small.is_some());
-                let in_a_row = small.map_or(1, |passes| folded::passes_in_a_row(&self.locals, passes, body));
+                let small = iterations.filter(|_| self.plan.options.small.is_some());
+                let in_a_row =
+                    small.map_or(1, |iterations| folded::iterations_in_a_row(&self.locals, iterations, body));
                 let bits = |root| self.type_of(root).element.width();
-                if small.is_some_and(|passes| folded::is_unrolled(variable.index(), passes, body, &bits)) {
+                if small.is_some_and(|iterations| folded::is_unrolled(variable.index(), iterations, body, &bits)) {
                     self.line("HR_SMALL_UNROLLED");
                 }
                 let next = if in_a_row == 1 { format!("{name}++") } else { format!("{name} += {in_a_row}") };
                 self.open(&format!("for ({} {name} = {}; {test}; {next}) {{", repr.c(), low.text));
-                for pass in 0..in_a_row {
-                    if pass > 0 {
-                        self.slots[variable.index()].text = format!("({name} + {pass})");
+                for iteration in 0..in_a_row {
+                    if iteration > 0 {
+                        self.slots[variable.index()].text = format!("({name} + {iteration})");
                     }
                     self.block(body);
                 }

@@ -5,7 +5,7 @@ use super::{answers, name, network};
 use crate::braces::free_of_records;
 use crate::c::Options;
 use crate::project::{
-    COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
+    COMPILED_LANES, Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors,
 };
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -155,7 +155,7 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let head = head(options);
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
@@ -164,7 +164,7 @@ pub fn of_operations(
     let (mut problems, mut headers) = (Vec::new(), Vec::new());
     let lowered = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
-        told(spec, refused);
+        on_operation(spec, refused);
         module.map(|module| {
             let class = free_of_records(&module, &format!("{}Network", class_name(spec)), super::name);
             (network::network(&head, &module, &class, true), class)

@@ -130,7 +130,7 @@ no nvcc, the C++ compiler takes the same kernels, and the processor stands for t
         };
         format!(
             "
-A device runs the wide loops of long messages, one work item for each pass; everything else stays with the processor:
+A device runs the wide loops of long messages, one work item for each iteration; everything else stays with the processor:
 
 ```c
 char why[256];

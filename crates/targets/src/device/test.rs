@@ -1,5 +1,5 @@
-//! What tests of projects do with a device: every known answer once more with its help, and long messages, which must give
-//! what the processor gives alone.
+//! What tests of projects do with a device: every known answer once more with its help, and long messages, which must
+//! give what the processor gives alone.
 
 use crate::c::project::shape::constant;
 use crate::operation::{Function, Parameter, functions, parameters};
@@ -7,8 +7,8 @@ use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
 use std::fmt::Write as _;
 
-/// The device in a test: what stands above all tests, what stands above the first that [`long`] makes, if it makes one, and
-/// what main begins and ends with.
+/// The device in a test: what stands above all tests, what stands above the first that [`long`] makes, if it makes one,
+/// and what main begins and ends with.
 pub(crate) struct Harness {
     pub(crate) above: &'static str,
     pub(crate) above_long: &'static str,
@@ -23,7 +23,7 @@ pub(crate) fn harness(name: &str) -> Harness {
         above_long: ABOVE_LONG,
         begin: BEGIN,
         end: format!(
-            "    printf(\"{name}: %llu passes on %s\\n\", (unsigned long long)headrace_device_passes(device), headrace_device_name(device));\n    if (headrace_device_error(device)[0] != '\\0') {{\n        printf(\"%s\\n\", headrace_device_error(device));\n        failed++;\n    }}\n    headrace_device_close(device);\n"
+            "    printf(\"{name}: %llu iterations on %s\\n\", (unsigned long long)headrace_device_iterations(device), headrace_device_name(device));\n    if (headrace_device_error(device)[0] != '\\0') {{\n        printf(\"%s\\n\", headrace_device_error(device));\n        failed++;\n    }}\n    headrace_device_close(device);\n"
         ),
     }
 }
@@ -46,7 +46,7 @@ static void fill(uint32_t seed) {
 }
 
 static void compare_long(const char *operation, size_t n, const uint32_t *results, size_t (*bytes)[HEADRACE_ROLES],
-                         uint64_t passes) {
+                         uint64_t iterations) {
     bool same = results[0] == results[1] && memcmp(bytes[0], bytes[1], sizeof bytes[0]) == 0;
     same = same && memcmp(long_out[0], long_out[1], sizeof long_out[0]) == 0;
     same = same && memcmp(long_other[0], long_other[1], sizeof long_other[0]) == 0;
@@ -56,8 +56,8 @@ static void compare_long(const char *operation, size_t n, const uint32_t *result
         failed++;
         printf(\"%s, %zu bytes: %u alone, %u on the device\\n\", operation, n, (unsigned)results[0], (unsigned)results[1]);
     }
-    printf(\"%s, %zu bytes: result %u, %llu passes on the device\\n\", operation, n, (unsigned)results[1],
-           (unsigned long long)passes);
+    printf(\"%s, %zu bytes: result %u, %llu iterations on the device\\n\", operation, n, (unsigned)results[1],
+           (unsigned long long)iterations);
 }
 ";
 
@@ -72,8 +72,8 @@ const BEGIN: &str = "    char why[512] = \"\";
     on_device = headrace_device_helpers(device);
 ";
 
-/// `long_OP(device)`: long messages with the strings of answer number `answer` beside them; `None` where the operation takes
-/// no input in messages.
+/// `long_OP(device)`: long messages with the strings of answer number `answer` beside them; `None` where the operation
+/// takes no input in messages.
 pub(crate) fn long(op: &str, spec: &OperationSpec, answer: usize) -> Option<String> {
     let functions = functions(spec);
     spec.input(Role::Input)?;
@@ -96,7 +96,7 @@ pub(crate) fn long(op: &str, spec: &OperationSpec, answer: usize) -> Option<Stri
         "\nstatic void long_{op}(const struct headrace_device *device) {{\n    static struct {op}_context context;\n    \
          static const size_t lengths[] = {{LONG_BYTES, LONG_BYTES / 45, LONG_BYTES - 7}};\n    \
          for (size_t i = 0; i < 3; i++) {{\n        const size_t n = lengths[i];\n        uint32_t results[2] = {{0, 0}};\n        \
-         size_t bytes[2][HEADRACE_ROLES] = {{{{0}}, {{0}}}};\n        const uint64_t before = headrace_device_passes(device);\n        \
+         size_t bytes[2][HEADRACE_ROLES] = {{{{0}}, {{0}}}};\n        const uint64_t before = headrace_device_iterations(device);\n        \
          current = &{op}_answers[{answer}];\n        fill((uint32_t)n);\n        memset(long_out, 0, sizeof long_out);\n        \
          memset(long_other, 0, sizeof long_other);\n        for (int at = 0; at < 2; at++) {{\n            start({op}_secrets);\n"
     );
@@ -107,7 +107,7 @@ pub(crate) fn long(op: &str, spec: &OperationSpec, answer: usize) -> Option<Stri
         text,
         "            if (results[at] == HEADRACE_OK) {{\n                \
          results[at] = {op}_message_helped(&context, at == 0 ? NULL : &on_device{});\n            }}\n        }}\n        \
-         compare_long(\"{op}\", n, results, bytes, headrace_device_passes(device) - before);\n    }}\n    {op}_clear(&context);\n}}\n",
+         compare_long(\"{op}\", n, results, bytes, headrace_device_iterations(device) - before);\n    }}\n    {op}_clear(&context);\n}}\n",
         list(Function::Helped)
     );
     Some(text)

@@ -2,7 +2,7 @@
 
 use super::{Message, message, recorded};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, on_all_processors};
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_hardware::lower;
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -129,11 +129,11 @@ impl Language {
         operations: &[(&OperationSpec, &Network)],
         known: &[KnownAnswer],
         options: &Options,
-        told: &Told<'_>,
+        on_operation: &OnOperation<'_>,
     ) -> Result<Files, Vec<Diagnostic>> {
         let mut files = Files::new();
         let designs = on_all_processors(operations, |(spec, network)| {
-            told(spec, None);
+            on_operation(spec, None);
             design(network, options)
         });
         let (mut problems, mut networks, mut parts) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Projects: what is printed for networks, with a Maven description, a Makefile for those without it, a test and a README.
+//! Projects: what is printed for networks, with a Maven description, a Makefile for those without it, a test and a
+//! README.
 
 use super::network::METHOD_BYTES;
 use super::runtime::{OF_KNOWN_ANSWERS, OF_NETWORKS, OF_OPERATIONS, OF_RECORDINGS};
@@ -6,7 +7,7 @@ use super::shape::{class_name, operation, package};
 use super::{answers, network, provider};
 use crate::braces::free_of_records;
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::{Lanes, Options as Lowering};
@@ -72,8 +73,8 @@ fn escaped(text: &str) -> String {
 /// The version of projects.
 const VERSION: &str = "0.1.0";
 
-/// Archives are modules of the name of their package. What is published goes with its sources and its documentation, by plugins
-/// that no other build has to fetch.
+/// Archives are modules of the name of their package. What is published goes with its sources and its documentation, by
+/// plugins that no other build has to fetch.
 fn pom(package: &str, name: &str, about: &str) -> String {
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -226,7 +227,7 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let head = head(options);
     let listed: Vec<String> = operations.iter().map(|(spec, _)| format!("`{}`", spec.own_name())).collect();
@@ -235,7 +236,7 @@ pub fn of_operations(
     let mut problems = Vec::new();
     let lowered = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
-        told(spec, refused);
+        on_operation(spec, refused);
         module.map(|module| {
             let class = free_of_records(&module, &format!("{}Network", class_name(spec)), super::name);
             (network::network(&head, &module, &class, true, METHOD_BYTES), class)

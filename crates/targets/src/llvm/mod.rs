@@ -1,9 +1,10 @@
-//! Target `llvm`: textual LLVM IR with opaque pointers, one module a network, and the interface of the C target around it.
+//! Target `llvm`: textual LLVM IR with opaque pointers, one module a network, and the interface of the C target around
+//! it.
 //!
 //! Everything is settled by `lowering`; what is printed here is a lowered program in the words of LLVM. Modules name no
 //! machine: where fields lie is written out by packed structures, and every access says its alignment, so that a module
 //! may be optimised before it is known what it is for. Scalars are slots on the stack, as front ends make them; LLVM's
-//! first pass puts them into registers.
+//! first iteration puts them into registers.
 //!
 //! | file | what is printed there |
 //! | --- | --- |

@@ -8,7 +8,7 @@ use crate::c::project::{
 };
 use crate::c::{Options, RUNTIME, prefix_for};
 use crate::project::{
-    COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
+    COMPILED_LANES, Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors,
 };
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -81,14 +81,14 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
     let mut files: Files = runtime().collect();
     let mut problems = Vec::new();
     let emitted = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
-        told(spec, refused);
+        on_operation(spec, refused);
         module.map(|module| printed(&module, &network_prefix(spec), options))
     });
     for (emitted, (spec, network)) in emitted.into_iter().zip(operations) {

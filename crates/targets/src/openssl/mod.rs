@@ -1,8 +1,8 @@
 //! Target `openssl`: a provider for OpenSSL 3 of all operations that have a name there, as one shared object.
 //!
 //! What is printed are the networks in C, as for target `c`, and a table of what OpenSSL calls them. Everything that
-//! programs reach through OpenSSL stands once in `runtime/openssl` and works on that table. Names are those that manifests
-//! give (`openssl` of a parameter set).
+//! programs reach through OpenSSL stands once in `runtime/openssl` and works on that table. Names are those that
+//! manifests give (`openssl` of a parameter set).
 //!
 //! | file | what is printed there |
 //! | --- | --- |
@@ -15,7 +15,7 @@ pub(crate) mod toolchain;
 
 use crate::c::Options;
 use crate::c::project::{MESSAGES, head, identifier, networks, shape};
-use crate::project::{Files, KnownAnswer, Told, is_supported};
+use crate::project::{Files, KnownAnswer, OnOperation, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_library::manifest::OpensslName;
@@ -84,11 +84,12 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     _: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     // A provider gets one message at a time, and has operations by the dozen: how fast they are is up to their loops.
     let own = Options { many: false, brief: true, ..options.clone() };
-    let mut files = networks(operations, &own, told, &crate::c::project::network_prefix, &shape::described)?.files;
+    let mut files =
+        networks(operations, &own, on_operation, &crate::c::project::network_prefix, &shape::described)?.files;
     let of_messages = MESSAGES.iter().filter(|(path, _)| !path.contains("helpers"));
     files.extend(of_messages.map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(RUNTIME.map(|(path, text)| (format!("src/{path}"), text.as_bytes().to_vec())));

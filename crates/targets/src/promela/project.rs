@@ -4,7 +4,7 @@ use super::behaviour::{Abstraction, analyse};
 use super::environment::{self, Environment};
 use super::model::{model, order_matters};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told};
+use crate::project::{Files, KnownAnswer, OnOperation, Recording};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::identifier;
@@ -167,7 +167,7 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     _known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    told: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let mut models = Vec::new();
     let mut problems = Vec::new();

@@ -4,7 +4,7 @@ use super::traits::traits;
 use super::{NO_LINTS, answers, module, rustcrypto, shape};
 use crate::c::Options;
 use crate::project::{
-    COMPILED_LANES, Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors,
+    COMPILED_LANES, Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors,
 };
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
@@ -43,8 +43,8 @@ fn manifest(name: &str, package: &str, about: &str, dependencies: &str) -> Strin
     )
 }
 
-/// How cargo builds tests when it is called in the folder of a crate; in the manifest of a member of a workspace a profile would
-/// be warned of.
+/// How cargo builds tests when it is called in the folder of a crate; in the manifest of a member of a workspace a
+/// profile would be warned of.
 const CARGO_CONFIG: &str = "# Known answers are many.\n[profile.test]\nopt-level = 2\n";
 
 fn readme(name: &str, package: &str, about: &str, command: &str, example: &str, more: &str) -> String {
@@ -107,7 +107,7 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = crate_name(name);
     let package = package_name(&name, options);
@@ -122,7 +122,7 @@ pub fn of_operations(
     let mut types = String::from("\npub use message::{Error, Result};\n");
     let lowered = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
-        told(spec, refused);
+        on_operation(spec, refused);
         module.map(|module| module::module(&head, &module, true))
     });
     for (printed, (spec, network)) in lowered.into_iter().zip(operations) {

@@ -2,7 +2,7 @@
 
 use super::{answers, module, shape};
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, lowered, lowered_operation, on_all_processors};
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, lowered, lowered_operation, on_all_processors};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_lowering::{Lanes, Options as Lowering};
@@ -265,7 +265,7 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = package_name(name);
     let head = head(options);
@@ -278,7 +278,7 @@ pub fn of_operations(
     let specs: Vec<&OperationSpec> = operations.iter().map(|(spec, _)| *spec).collect();
     let encoded = on_all_processors(operations, |(spec, network)| {
         let (module, refused) = lowered_operation(spec, network, options, &LOWERING);
-        told(spec, refused);
+        on_operation(spec, refused);
         module.and_then(|module| encoded(network, module, options))
     });
     for (at, (printed, (spec, network))) in encoded.into_iter().zip(operations).enumerate() {

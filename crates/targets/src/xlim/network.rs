@@ -63,7 +63,7 @@ fn class_names(network: &Network) -> Vec<String> {
     network.actors.iter().map(&mut name).collect()
 }
 
-/// Where tokens pass the ports of inner networks that change them, an actor that does nothing else.
+/// Where tokens iteration the ports of inner networks that change them, an actor that does nothing else.
 fn with_converters(network: &Network) -> Network {
     let mut network = network.clone();
     let mut taken: FxHashSet<String> = network.instances.iter().map(|instance| instance.name.clone()).collect();

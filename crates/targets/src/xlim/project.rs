@@ -2,7 +2,7 @@
 
 use super::network::network as print;
 use crate::c::Options;
-use crate::project::{Files, KnownAnswer, Recording, Told, on_all_processors};
+use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
 use headrace_ir::{Int, IntType, Network, Port};
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
@@ -149,12 +149,12 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     known: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let head = head(options);
     let folder = |spec: &OperationSpec| format!("{}/", spec.name);
     let printed = on_all_processors(operations, |(spec, network)| {
-        told(spec, None);
+        on_operation(spec, None);
         let mut files = Files::new();
         print(network, &folder(spec), &head, options.fifo_tokens, &mut files).map(|()| files)
     });

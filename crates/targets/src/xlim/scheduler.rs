@@ -46,7 +46,7 @@ impl<'a> Printer<'a> {
         self.open("<module kind=\"loop\">");
         self.test(|_| yes.clone());
         self.open("<module kind=\"body\">");
-        // Copied, so that no action of the next state is tried in the same pass.
+        // Copied, so that no action of the next state is tried in the same iteration.
         let current =
             state.zip(self.state_type()).map(|(name, ty)| self.operation_on("noop", "", &[name], Some(("state", ty))));
         let n_initializers = actor.initializers.len();
@@ -57,9 +57,9 @@ impl<'a> Printer<'a> {
             self.in_state(current.as_ref(), at, |printer| {
                 let fires = printer.candidate(&candidate, &Val::bool(true));
                 // What is not enabled is passed over.
-                let passes = printer.not(fires);
+                let iterations = printer.not(fires);
                 printer.choose(
-                    &passes,
+                    &iterations,
                     |printer| {
                         printer.go_to(next);
                         Vec::new()
@@ -198,7 +198,8 @@ impl<'a> Printer<'a> {
         holds
     }
 
-    /// The locals of a guard: those of its action that it needs, so that no list of the body is a list of the guard too.
+    /// The locals of a guard: those of its action that it needs, so that no list of the body is a list of the guard
+    /// too.
     fn enter_guard(&mut self, owner: Owner, action: &'a Action, is_plain: &dyn Fn(usize) -> bool) {
         let written = &action.guard.before;
         let clear = |at: usize| is_plain(at) && !written.is_empty();

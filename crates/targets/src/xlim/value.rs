@@ -328,7 +328,7 @@ impl<'a> Printer<'a> {
             }
             let hint = hints(at);
             let ty = super::arithmetic::join_types(first.ty, second.ty);
-            // What a branch did not compute itself, or not in the common type, it passes on.
+            // What a branch did not compute itself, or not in the common type, it iterations on.
             let of = |printer: &mut Self, val: &Val, text: &mut String, from: usize, to: usize| {
                 if val.ty == ty && matches!(val.source, Source::Named(number, _) if number > from && number <= to) {
                     return printer.name(val);
@@ -366,8 +366,8 @@ impl<'a> Printer<'a> {
         joined
     }
 
-    /// A loop with values that go from pass to pass. `decide` and `body` see them as they are at the beginning of a pass; `body`
-    /// gives what they are at its end. Gives what they are behind the loop.
+    /// A loop with values that go from iteration to iteration. `decide` and `body` see them as they are at the
+    /// beginning of an iteration; `body` gives what they are at its end. Gives what they are behind the loop.
     pub(super) fn repeat(
         &mut self,
         carried: &[(String, Val)],

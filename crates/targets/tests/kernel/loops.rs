@@ -170,8 +170,8 @@ pub fn substitution(n_rounds: usize, counter: bool) -> Loop {
     l.finish()
 }
 
-/// Four bytes beside each other in a word, on which operations of the word compute the same function of each, and sums of
-/// neighbours between such functions.
+/// Four bytes beside each other in a word, on which operations of the word compute the same function of each, and sums
+/// of neighbours between such functions.
 pub fn beside(n_rounds: usize, counter: bool) -> Loop {
     let mut l = Bytes::new(4);
     let keys = l.object("round_keys", 8, 4 * n_rounds);
@@ -244,9 +244,9 @@ fn counter_bytes(l: &mut Bytes) -> Vec<NodeId> {
     bytes
 }
 
-/// Rounds of a table, a permutation and sums of doubled bytes, over a state of `n` bytes in elements of `width` bits that
-/// goes from pass to pass; keys that stay, tokens of this pass and of the one before, which is also put out, and a counter
-/// that nothing reads.
+/// Rounds of a table, a permutation and sums of doubled bytes, over a state of `n` bytes in elements of `width` bits
+/// that goes from iteration to iteration; keys that stay, tokens of this iteration and of the one before, which is also
+/// put out, and a counter that nothing reads.
 pub fn in_layers(random: &mut Random, n: usize, width: u32, n_rounds: usize) -> Loop {
     let mut l = Bytes::new(n as u64);
     let each = width as usize / 8;
@@ -347,7 +347,8 @@ pub fn delayed(n_rounds: usize) -> Loop {
     l.finish()
 }
 
-/// What comes out goes into the next pass: encryption in CBC mode, little endian; and a list that is read anywhere.
+/// What comes out goes into the next iteration: encryption in CBC mode, little endian; and a list that is read
+/// anywhere.
 pub fn chained() -> Loop {
     let mut l = Bytes::new(8);
     let before = l.object("before", 8, 8);
@@ -384,7 +385,7 @@ pub fn chained() -> Loop {
     l.finish()
 }
 
-/// A counter of 40 bits in one element, seven a pass, and rows of three words.
+/// A counter of 40 bits in one element, seven an iteration, and rows of three words.
 pub fn counting() -> Loop {
     let mut l = Bytes::new(12);
     let count = l.object("count", 40, 1);
@@ -404,7 +405,8 @@ pub fn counting() -> Loop {
     l.finish()
 }
 
-/// Narrow elements that overflow from pass to pass; what they have become is compared, and says what is read of a table.
+/// Narrow elements that overflow from iteration to iteration; what they have become is compared, and says what is read
+/// of a table.
 pub fn overflowing() -> Loop {
     let mut l = Bytes::new(4);
     let (byte, word) = (l.object("byte", 8, 1), l.object("word", 16, 1));
@@ -429,7 +431,8 @@ pub fn overflowing() -> Loop {
     l.finish()
 }
 
-/// The same for each piece of the tokens; what all pieces have in common is kept in elements, and passes are counted.
+/// The same for each piece of the tokens; what all pieces have in common is kept in elements, and iterations are
+/// counted.
 pub fn in_pieces(n_pieces: u64, bytes_in: u64, bytes_out: u64) -> Loop {
     let mut l = Bytes::new(n_pieces * bytes_in);
     let key = l.object("key", 8, 2);
@@ -465,7 +468,7 @@ pub fn in_pieces(n_pieces: u64, bytes_in: u64, bytes_out: u64) -> Loop {
     l.finish()
 }
 
-/// Random values of one input block, and some of what no pass changes.
+/// Random values of one input block, and some of what no iteration changes.
 pub fn random_loop(random: &mut Random, n_input: u64, widest: u32, longest: usize) -> Loop {
     let mut l = Bytes::new(n_input);
     l.object("bytes", 8, 16);
@@ -501,9 +504,9 @@ pub fn shuffled(random: &mut Random, n: u32) -> Vec<u32> {
     items
 }
 
-/// Blocks masked with a running sum of entries, at places that a counter of some bits tells, and a sum of the blocks. Places
-/// come again every 32 passes, or not. Blocks are masked with the sum before their entry is added, which is also sent on, or
-/// after it.
+/// Blocks masked with a running sum of entries, at places that a counter of some bits tells, and a sum of the blocks.
+/// Places come again every 32 iterations, or not. Blocks are masked with the sum before their entry is added, which is
+/// also sent on, or after it.
 pub fn summed(counter_bits: u32, periodic: bool, before: bool) -> Loop {
     const ENTRIES: usize = 24;
     let mut l = Bytes::new(16);
@@ -554,7 +557,8 @@ pub fn summed(counter_bits: u32, periodic: bool, before: bool) -> Loop {
     l.finish()
 }
 
-/// Words of a stream cipher of sorts, and two sums of what comes out that go on from pass to pass: one loop that can be two.
+/// Words of a stream cipher of sorts, and two sums of what comes out that go on from iteration to iteration: one loop
+/// that can be two.
 pub fn masked_and_summed(n_rounds: usize) -> Loop {
     let mut l = Bytes::new(16);
     let (position, key, sums) = (l.object("position", 32, 1), l.object("key", 32, 4), l.object("sums", 32, 2));

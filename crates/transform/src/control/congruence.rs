@@ -1,27 +1,29 @@
-//! Elements that hold the same whenever a state is reached, so that loops read one of them only.
+//! Value congruence across states, by partition refinement. Elements that hold the same whenever a state is reached, so
+//! that loops read one of them only.
 //!
-//! What one actor keeps and sends is held twice: as its variable, and as the token that waits for whoever reads it. If both are
-//! read in a loop, a pass takes from the one before more than it seems to need, and what is known about sums and counters does
-//! not fit any more:
+//! What one actor keeps and sends is held twice: as its variable, and as the token that waits for whoever reads it. If
+//! both are read in a loop, an iteration takes from the one before more than it seems to need, and what is known about
+//! sums and counters does not fit any more:
 //!
 //! ```text
 //! y[i] := g(x[i], fifo); r := r ^ l[i]; fifo := r      =>      y[i] := g(x[i], r); r := r ^ l[i]; fifo := r
 //! ```
 //!
-//! Congruence of elements over the automaton, found as values of variables are found to be equal (Alpern, Wegman, Zadeck,
-//! "Detecting equality of variables in programs", 1988): all elements of a loop whose values at the end of a pass have the
-//! same form are candidates, and two of these are equal in a state if on every way into it they become the same value, or values
-//! of one form whose operands are. Where that asks for other elements in the state before, these must be equal there: what
-//! holds before the first kernel, and on each way if it held before, always does.
+//! Congruence of elements over the automaton, found as values of variables are found to be equal (Alpern, Wegman,
+//! Zadeck, "Detecting equality of variables in programs", 1988): all elements of a loop whose values at the end of an
+//! iteration have the same form are candidates, and two of these are equal in a state if on every way into it they
+//! become the same value, or values of one form whose operands are. Where that asks for other elements in the state
+//! before, these must be equal there: what holds before the first transition, and on each way if it held before, always
+//! does.
 //!
 //! Requires: memory that is read in a state was written on every way into it, or holds what it held in the beginning.
-//! Establishes: of elements that are equal when a loop begins its passes read one. All are still written.
+//! Establishes: of elements that are equal when a loop begins its iterations read one. All are still written.
 
 use super::automaton::{Automaton, CountedLoop, Step, Trips};
-use super::together::Element;
-use crate::kernel::{Carry, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
-use crate::passes::copied_last::copied_last;
-use crate::passes::split_sums::split_sums;
+use super::compose_transitions::Element;
+use crate::kernel::{Carry, Effect, Graph, Loop, NodeId, ObjectId, Op, Transition};
+use crate::passes::extract_reductions::extract_reductions;
+use crate::passes::sink_copies::sink_copies;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Pairs of elements that one question may lead to.
@@ -30,14 +32,14 @@ const MOST_GOALS: usize = 4_000;
 /// Pairs of values that are compared on one way.
 const MOST_PAIRS: usize = 4_000;
 
-/// Elements that passes change of a loop that is looked at.
+/// Elements that iterations change of a loop that is looked at.
 const MOST_CARRIED: usize = 2_000;
 
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 50_000;
 
-/// Has the passes of loops read one of elements that are equal, where `gains` says of a loop as it is and as it becomes that it
-/// is worth it.
+/// Has the iterations of loops read one of elements that are equal, where `gains` says of a loop as it is and as it
+/// becomes that it is worth it.
 pub(crate) fn read_once(automaton: &mut Automaton, gains: impl Fn(&Loop, &Loop) -> bool) {
     let mut found: Vec<(usize, usize, CountedLoop)> = Vec::new();
     let mut ways = Ways::of(automaton);
@@ -52,12 +54,12 @@ pub(crate) fn read_once(automaton: &mut Automaton, gains: impl Fn(&Loop, &Loop) 
     }
 }
 
-/// Whether the elements were in the way of taking sums apart. Elsewhere a loop keeps the form in which the network has it, since
-/// instructions are found in that form.
+/// Whether the elements were in the way of taking sums apart. Elsewhere a loop keeps the form in which the network has
+/// it, since instructions are found in that form.
 pub(crate) fn sums_come_to_light(body: &Loop, made: &Loop) -> bool {
     let has_sums = |body: &Loop| {
-        let copied = copied_last(body);
-        split_sums(copied.as_ref().map_or(body, |copied| &copied.body)).is_some()
+        let copied = sink_copies(body);
+        extract_reductions(copied.as_ref().map_or(body, |copied| &copied.body)).is_some()
     };
     !has_sums(body) && has_sums(made)
 }
@@ -79,8 +81,8 @@ fn read_once_in(counted: &CountedLoop, state: usize, ways: &mut Ways) -> Option<
     replaced(counted, &instead)
 }
 
-/// Classes of elements with more than one that all have values of the same form in all passes but the first, smallest elements
-/// first: only what a pass needs of the one before.
+/// Classes of elements with more than one that all have values of the same form in all iterations but the first,
+/// smallest elements first: only what an iteration needs of the one before.
 fn candidates(body: &Loop) -> Vec<Vec<Element>> {
     let carried: Vec<(Element, NodeId)> = (body.carried.iter())
         .filter(|one| one.carry == Carry::True)
@@ -200,8 +202,8 @@ impl<'a> Ways<'a> {
     fn of(automaton: &'a Automaton) -> Self {
         let mut into: Vec<Vec<Way>> = automaton.states.iter().map(|_| Vec::new()).collect();
         for (from, state) in automaton.states.iter().enumerate() {
-            leaves(&state.step, &mut Vec::new(), &mut |before, kernel, target| {
-                into[target].push(Way::of(&automaton.graph, from, before, kernel));
+            leaves(&state.step, &mut Vec::new(), &mut |before, transition, target| {
+                into[target].push(Way::of(&automaton.graph, from, before, transition));
             });
         }
         let known = |known: &Vec<(ObjectId, usize, u128)>| known.iter().map(|one| (one.0, one.1)).collect();
@@ -316,9 +318,9 @@ enum Value {
 }
 
 impl Way {
-    fn of(graph: &Graph, from: usize, before: &[&Effect], kernel: &Kernel) -> Way {
+    fn of(graph: &Graph, from: usize, before: &[&Effect], transition: &Transition) -> Way {
         let mut way = Way { from, stores: FxHashMap::default(), spoilt: FxHashSet::default(), loads: false };
-        for effect in before.iter().copied().chain(&kernel.effects) {
+        for effect in before.iter().copied().chain(&transition.effects) {
             match effect {
                 Effect::Store { object, index, value } => match graph.constant(*index) {
                     Some(at) => {
@@ -352,8 +354,12 @@ impl Way {
     }
 }
 
-/// All kernels of a step with what decisions before them do, and where they lead.
-fn leaves<'a>(step: &'a Step, before: &mut Vec<&'a Effect>, visit: &mut dyn FnMut(&[&'a Effect], &'a Kernel, usize)) {
+/// All transitions of a step with what decisions before them do, and where they lead.
+fn leaves<'a>(
+    step: &'a Step,
+    before: &mut Vec<&'a Effect>,
+    visit: &mut dyn FnMut(&[&'a Effect], &'a Transition, usize),
+) {
     match step {
         Step::Branch { before: more, then, otherwise, .. } => {
             let n = before.len();
@@ -363,8 +369,8 @@ fn leaves<'a>(step: &'a Step, before: &mut Vec<&'a Effect>, visit: &mut dyn FnMu
             before.truncate(n);
         }
         Step::Wait(awaited) => awaited.iter().for_each(|one| leaves(&one.step, before, visit)),
-        Step::Go { kernel, target } => visit(before, kernel, *target),
-        Step::End | Step::Leave => {}
+        Step::Go { transition, target } => visit(before, transition, *target),
+        Step::End | Step::Deoptimize => {}
     }
 }
 
@@ -406,8 +412,8 @@ mod tests {
         graph.entry(object, index, 8)
     }
 
-    /// A kernel that writes some elements, often two with what is the same.
-    fn arbitrary(graph: &mut Graph, below: &mut dyn FnMut(usize) -> usize) -> Kernel {
+    /// A transition that writes some elements, often two with what is the same.
+    fn arbitrary(graph: &mut Graph, below: &mut dyn FnMut(usize) -> usize) -> Transition {
         let all = elements();
         let mut effects = Vec::new();
         for _ in 0..1 + below(3) {
@@ -431,7 +437,7 @@ mod tests {
                 effects.push(Effect::Store { object, index, value });
             }
         }
-        Kernel { effects, consumes: vec![2], produces: Vec::new() }
+        Transition { effects, consumes: vec![2], produces: Vec::new() }
     }
 
     #[test]
@@ -449,8 +455,8 @@ mod tests {
             for _ in 0..STATES {
                 let condition = graph.input(1, 0, 1);
                 let mut go = || {
-                    let kernel = arbitrary(&mut graph, &mut below);
-                    Box::new(Step::Go { kernel, target: below(STATES) })
+                    let transition = arbitrary(&mut graph, &mut below);
+                    Box::new(Step::Go { transition, target: below(STATES) })
                 };
                 steps.push(Step::Branch { before: Vec::new(), condition, then: go(), otherwise: go() });
             }
@@ -480,8 +486,8 @@ mod tests {
                     reached[at] = true;
                     let Step::Branch { then, otherwise, .. } = &automaton.states[at].step else { unreachable!() };
                     let side = if below(2) == 0 { then } else { otherwise };
-                    let Step::Go { kernel, target } = side.as_ref() else { unreachable!() };
-                    assert!(run(&automaton.graph, &kernel.effects, &mut world, &mut 100));
+                    let Step::Go { transition, target } = side.as_ref() else { unreachable!() };
+                    assert!(run(&automaton.graph, &transition.effects, &mut world, &mut 100));
                     world.consumed[0] += 2;
                     at = *target;
                 }
@@ -495,7 +501,7 @@ mod tests {
     fn sent(before: impl Fn(&mut Graph, NodeId) -> [NodeId; 2]) -> Automaton {
         let mut graph = Graph::new();
         let (sum, token) = ((ObjectId(0), 0), (ObjectId(1), 0));
-        let pass = |graph: &mut Graph| {
+        let iteration = |graph: &mut Graph| {
             let [now, waiting] = [sum, token].map(|element| read(graph, element));
             let input = graph.input(0, 0, 8);
             (graph.xor(input, waiting), graph.sum(now, input))
@@ -505,18 +511,18 @@ mod tests {
             Effect::Store { object, index, value }
         };
         let go = |effects: Vec<Effect>, target: usize| Step::Go {
-            kernel: Kernel { effects, consumes: vec![1], produces: vec![1] },
+            transition: Transition { effects, consumes: vec![1], produces: vec![1] },
             target,
         };
         let first = graph.input(0, 0, 8);
         let [one, other] = before(&mut graph, first);
         let begin = vec![store(&mut graph, sum, one), store(&mut graph, token, other)];
-        let (out, next) = pass(&mut graph);
+        let (out, next) = iteration(&mut graph);
         let mut again = vec![store(&mut graph, sum, next), store(&mut graph, token, next)];
         again.push(Effect::Output { port: 0, offset: 0, value: out });
         let mut made = automaton(graph, vec![go(begin, 1), go(again, 1)], vec![vec![0; LENGTH]; 3]);
         let mut graph = Graph::new();
-        let (out, next) = pass(&mut graph);
+        let (out, next) = iteration(&mut graph);
         let one = |(object, index): Element| Carried { object, index, next, carry: Carry::True };
         let body = Loop {
             objects: made.objects.clone(),
@@ -527,11 +533,11 @@ mod tests {
             counters: Vec::new(),
             graph,
         };
-        made.states[1].loops.push(CountedLoop { body, trips: Vec::new(), kernels: 1, rounds: None });
+        made.states[1].loops.push(CountedLoop { body, trips: Vec::new(), transitions: 1, rounds: None });
         made
     }
 
-    /// Elements that passes of the loop read.
+    /// Elements that iterations of the loop read.
     fn reads(automaton: &Automaton) -> Vec<Element> {
         let body = &automaton.states[1].loops[0].body;
         let mut reads: Vec<Element> =

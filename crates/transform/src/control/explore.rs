@@ -1,17 +1,17 @@
-//! From a network to its automaton: states are explored until there are no new ones.
+//! State-space exploration. From a network to its automaton: states are explored until there are no new ones.
 
 use super::NotFused;
 use super::automaton::{Automaton, Awaited, Holds, Part, Path, Step};
-use super::execute::{State, Walk};
 use super::expression::bits_of_value;
-use super::keys::{General, Key, Shape};
-use super::lists::{List, ListId};
 use super::liveness::live;
 use super::schedule::{Progress, Scheduler, token_width};
+use super::state_identity::{General, Key, Shape};
+use super::symbolic_execution::{State, Walk};
+use super::symbolic_store::{List, ListId};
 use super::wiring::Wiring;
 
 use crate::kernel::graph::{MAX_BITS, mask};
-use crate::kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, TableId};
+use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, TableId, Transition};
 use headrace_analysis::control::{self, ControlSlice};
 use headrace_analysis::order_dependence::{Dependence, findings};
 use headrace_ir::{Endpoint, InstanceId, Network, Scalar, Value, VariableId};
@@ -29,7 +29,7 @@ pub struct Limits {
     pub states: usize,
     /// Nodes of the graph.
     pub nodes: usize,
-    /// Firings of one kernel.
+    /// Firings of one transition.
     pub firings: usize,
     /// Values that a variable may be known to have in otherwise equal states: more than most ciphers have rounds.
     pub values: usize,
@@ -47,9 +47,9 @@ pub type Sample = Vec<Vec<Vec<u128>>>;
 
 /// The control automaton of a network.
 ///
-/// With samples, it has the states that they go through: what no sample does is left to the run-time scheduler. That two
-/// actors count the same blocks, each for itself, is not known to a state, so that without samples there are also states
-/// that no run can reach, and mostly too many.
+/// With samples, it has the states that they go through: what no sample does is left to the run-time scheduler. That
+/// two actors count the same blocks, each for itself, is not known to a state, so that without samples there are also
+/// states that no run can reach, and mostly too many.
 ///
 /// # Errors
 ///
@@ -129,9 +129,9 @@ pub(super) enum Tree {
         otherwise: Box<Tree>,
     },
     Wait(Vec<(usize, u64, Tree)>),
-    /// A kernel, and what of it later decisions depend on.
+    /// A transition, and what of it later decisions depend on.
     Go {
-        kernel: Kernel,
+        transition: Transition,
         decisive: Vec<Effect>,
         target: usize,
     },
@@ -141,7 +141,7 @@ pub(super) enum Tree {
 impl Tree {
     pub fn finished(self) -> Step {
         match self {
-            Tree::Unexplored(_) => Step::Leave,
+            Tree::Unexplored(_) => Step::Deoptimize,
             Tree::Branch { before, condition, then, otherwise } => Step::Branch {
                 before,
                 condition,
@@ -154,7 +154,7 @@ impl Tree {
                     .map(|(port, tokens, next)| Awaited { port, tokens, step: next.finished() })
                     .collect(),
             ),
-            Tree::Go { kernel, target, .. } => Step::Go { kernel, target },
+            Tree::Go { transition, target, .. } => Step::Go { transition, target },
             Tree::End => Step::End,
         }
     }
@@ -167,8 +167,8 @@ pub(super) struct Explorer<'a> {
     pub wiring: &'a Wiring,
     pub limits: &'a Limits,
     pub general: FxHashMap<Shape, General>,
-    /// Input ports that are read when an action lacks nothing else: had they been read first, a kernel would have left
-    /// their tokens where they were. Nobody waits for the tag that ends a message before he takes the message.
+    /// Input ports that are read when an action lacks nothing else: had they been read first, a transition would have
+    /// left their tokens where they were. Nobody waits for the tag that ends a message before he takes the message.
     pub late: BTreeSet<usize>,
     pub graph: Graph,
     pub objects: Vec<Object>,
@@ -179,7 +179,7 @@ pub(super) struct Explorer<'a> {
     pub lists: Vec<std::rc::Rc<List>>,
     /// Scalar variables of control.
     pub scalars: Vec<ListId>,
-    /// The object that holds the tokens of each connection between two kernels.
+    /// The object that holds the tokens of each connection between two transitions.
     pub fifos: Vec<Option<ObjectId>>,
     pub tables: FxHashMap<(usize, VariableId), TableId>,
     pub n_loads: u32,
@@ -239,7 +239,7 @@ impl<'a> Explorer<'a> {
         for (at, connection) in network.connections.iter().enumerate() {
             let port = network.target_port(connection);
             let Some(width) = token_width(port.ty) else {
-                return Err(NotFused::new("a port is of a type that kernels do not have", port.span));
+                return Err(NotFused::new("a port is of a type that transitions do not have", port.span));
             };
             let object = matches!(connection.target, Endpoint::Instance(..)).then(|| {
                 let (_, target) = network.describe(connection);
@@ -274,10 +274,10 @@ impl<'a> Explorer<'a> {
             }
             let width = variable.ty.element.width();
             if width == 0 || width > MAX_BITS || matches!(variable.ty.element, Scalar::Real(_)) {
-                return Err(NotFused::new("a variable is of a type that kernels do not have", variable.span));
+                return Err(NotFused::new("a variable is of a type that transitions do not have", variable.span));
             }
             if variable.ty.len() > MAX_ELEMENTS {
-                return Err(NotFused::new("a list is larger than kernels take", variable.span));
+                return Err(NotFused::new("a list is larger than transitions take", variable.span));
             }
             let initial: Vec<u128> = match &variable.initial {
                 Value::List(elements) if elements.is_empty() => vec![0; variable.ty.len()],
@@ -337,8 +337,8 @@ impl<'a> Explorer<'a> {
         Ok(())
     }
 
-    /// With all that samples leave open, where few states come of it: no scheduler is needed behind what is complete. Where
-    /// actors count the same, each for itself, and no state knows of it, states would come that no run can reach.
+    /// With all that samples leave open, where few states come of it: no scheduler is needed behind what is complete.
+    /// Where actors count the same, each for itself, and no state knows of it, states would come that no run can reach.
     fn completed(mut self) -> Option<Self> {
         let most = 2 * self.trees.len() + MORE;
         let mut next = 0;
@@ -356,7 +356,7 @@ impl<'a> Explorer<'a> {
 
     /// What has been explored.
     fn automaton(mut self) -> Automaton {
-        // Objects that kernels added live in one kernel only.
+        // Objects that transitions added live in one transition only.
         while self.holds.len() < self.objects.len() {
             self.holds.push(Holds::Local);
             self.initial.push(Vec::new());
@@ -401,7 +401,7 @@ impl<'a> Explorer<'a> {
         Scheduler::new(walk, self.wiring, &self.late)
     }
 
-    /// Explores a leaf: what may happen before the first firing, and the kernel that the first firing begins.
+    /// Explores a leaf: what may happen before the first firing, and the transition that the first firing begins.
     pub fn grow(&mut self, tree: &mut Tree) -> Result<(), NotFused> {
         if self.order.len() > self.limits.states {
             let last = self.order.last().map(|key| self.describe(key)).unwrap_or_default();
@@ -471,7 +471,7 @@ impl<'a> Explorer<'a> {
                 return Ok(self.arrive(state));
             }
             let mut scheduler = self.scheduler();
-            // An action that is long is a kernel by itself, or with others that are long and all that follows them.
+            // An action that is long is a transition by itself, or with others that are long and all that follows them.
             let alone = (long.len() == 1).then(|| state.clone());
             scheduler.long = Some(long);
             let progress = scheduler.step(&mut state, &mut wanted)?;

@@ -1,4 +1,4 @@
-//! Expressions as nodes.
+//! Symbolic execution of expressions. Expressions as nodes.
 //!
 //! Integers of the representation are exact, nodes have a width. Who needs only the low bits of a result says so, and
 //! what it is computed from is then computed in as many bits where that gives the same low bits; everything else is
@@ -6,9 +6,9 @@
 //! `(a + b) >> 8` on bytes the sum has 9.
 
 use super::NotFused;
-use super::execute::{Frame, State, Walk};
-use super::lists::ListId;
 use super::numbers::{Number, bits_of, range_of};
+use super::symbolic_execution::{Frame, State, Walk};
+use super::symbolic_store::ListId;
 use crate::kernel::graph::{MAX_BITS, mask, signed};
 use crate::kernel::{Effect, NodeId};
 use headrace_ir::{Argument, BinaryOp, CompareOp, Expr, ExprKind, ProcedureId, Scalar, Value};
@@ -73,16 +73,16 @@ impl Walk<'_, '_> {
     pub(super) fn number(&mut self, state: &mut State, frame: &Frame, expr: &Expr) -> Result<Number, NotFused> {
         let number = self.evaluate(state, frame, expr, None)?;
         if number.range.is_none() {
-            return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
+            return Err(NotFused::new("a value needs more bits than transitions have", expr.span));
         }
         Ok(number)
     }
 
-    /// An integer that its node holds, with bounds or as an unsigned number of as many bits as kernels have.
+    /// An integer that its node holds, with bounds or as an unsigned number of as many bits as transitions have.
     fn whole(&mut self, state: &mut State, frame: &Frame, expr: &Expr) -> Result<Number, NotFused> {
         let number = self.evaluate(state, frame, expr, None)?;
         if number.range.is_none() && !number.whole {
-            return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
+            return Err(NotFused::new("a value needs more bits than transitions have", expr.span));
         }
         Ok(number)
     }
@@ -100,7 +100,7 @@ impl Walk<'_, '_> {
     /// The low bits of an integer.
     pub fn low_bits(&mut self, state: &mut State, frame: &Frame, expr: &Expr, bits: u32) -> Result<NodeId, NotFused> {
         if bits > MAX_BITS {
-            return Err(NotFused::new("a value has more bits than kernels have", expr.span));
+            return Err(NotFused::new("a value has more bits than transitions have", expr.span));
         }
         let number = self.evaluate(state, frame, expr, Some(bits))?;
         Ok(self.in_bits(number, bits))
@@ -111,7 +111,7 @@ impl Walk<'_, '_> {
         match ty {
             Scalar::Bool => self.condition(state, frame, expr),
             Scalar::Int(int) => self.low_bits(state, frame, expr, int.width),
-            Scalar::Real(_) | Scalar::String => Err(NotFused::new("reals and texts are not in kernels", expr.span)),
+            Scalar::Real(_) | Scalar::String => Err(NotFused::new("reals and texts are not in transitions", expr.span)),
         }
     }
 
@@ -139,7 +139,7 @@ impl Walk<'_, '_> {
                     }
                     match want {
                         Some(bits) => Ok(Number::low(self.graph.number(low, bits))),
-                        None => Err(NotFused::new("a constant has more bits than kernels have", expr.span)),
+                        None => Err(NotFused::new("a constant has more bits than transitions have", expr.span)),
                     }
                 }
             },
@@ -166,7 +166,7 @@ impl Walk<'_, '_> {
                         let node = self.graph.not(node);
                         Ok(self.exact(!high, !low, node))
                     }
-                    _ => Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
+                    _ => Err(NotFused::new("a value needs more bits than transitions have", expr.span)),
                 }
             }
             ExprKind::Binary(op, a, b) => self.binary(state, frame, *op, a, b, want, expr.span),
@@ -178,7 +178,7 @@ impl Walk<'_, '_> {
                 let known = self.graph.constant(count.node).filter(|_| count.range.is_some_and(|range| range.0 >= 0));
                 if wanted(ty.width) || ty.width > MAX_BITS {
                     let Some(bits) = want.filter(|_| wanted(ty.width)) else {
-                        // Wider than kernels are, but perhaps not what can come out.
+                        // Wider than transitions are, but perhaps not what can come out.
                         let a = self.number(state, frame, a)?;
                         if let (Some((low, high)), Some(count)) = (a.range, known) {
                             let fits = low >= 0 && bits_of(low, high) + (count.min(200) as u32) < MAX_BITS;
@@ -189,7 +189,7 @@ impl Walk<'_, '_> {
                                 return Ok(self.exact(low << count, high << count, node));
                             }
                         }
-                        return Err(NotFused::new("a value needs more bits than kernels have", expr.span));
+                        return Err(NotFused::new("a value needs more bits than transitions have", expr.span));
                     };
                     let a = self.low_bits(state, frame, a, bits)?;
                     let node = self.graph.shift_left(a, count.node);
@@ -247,7 +247,7 @@ impl Walk<'_, '_> {
                             (Some((low, high)), bits_of(low, high))
                         }
                         (_, _, Some(bits)) => (None, bits),
-                        _ => return Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
+                        _ => return Err(NotFused::new("a value needs more bits than transitions have", expr.span)),
                     };
                     let (x, y) = self.both(a, b, bits);
                     let node = self.joined(state, condition, (x, a_effects), (y, b_effects));
@@ -268,7 +268,7 @@ impl Walk<'_, '_> {
                         let (x, y) = self.both(a, b, bits);
                         Ok(Number::low(self.graph.select(condition, x, y)))
                     }
-                    _ => Err(NotFused::new("a value needs more bits than kernels have", expr.span)),
+                    _ => Err(NotFused::new("a value needs more bits than transitions have", expr.span)),
                 }
             }
             ExprKind::Call(procedure, arguments) => {
@@ -279,7 +279,7 @@ impl Walk<'_, '_> {
                 let node = self.condition(state, frame, expr)?;
                 Ok(self.exact(0, 1, node))
             }
-            _ => Err(NotFused::new("reals and texts are not in kernels", expr.span)),
+            _ => Err(NotFused::new("reals and texts are not in transitions", expr.span)),
         }
     }
 
@@ -417,7 +417,7 @@ impl Walk<'_, '_> {
             (Some(exact), None) => exact,
             (None, Some(want)) => want,
             (None, None) if a.is_unsigned() && b.is_unsigned() && bitwise => MAX_BITS,
-            (None, None) => return Err(NotFused::new("a value needs more bits than kernels have", span)),
+            (None, None) => return Err(NotFused::new("a value needs more bits than transitions have", span)),
         };
         let (x, y) = self.both(a, b, bits);
         let node = match op {
@@ -482,7 +482,7 @@ impl Walk<'_, '_> {
                         (low, bits_of(low, high))
                     }
                     _ if a.is_unsigned() && b.is_unsigned() => (0, MAX_BITS),
-                    _ => return Err(NotFused::new("a comparison needs more bits than kernels have", expr.span)),
+                    _ => return Err(NotFused::new("a comparison needs more bits than transitions have", expr.span)),
                 };
                 let (x, y) = self.both(a, b, bits);
                 let graph = &mut *self.graph;
@@ -531,7 +531,7 @@ impl Walk<'_, '_> {
             ExprKind::Call(procedure, arguments) => {
                 Ok(self.call_function(state, frame, *procedure, arguments, expr.span)?.0)
             }
-            _ => Err(NotFused::new("texts are not in kernels", expr.span)),
+            _ => Err(NotFused::new("texts are not in transitions", expr.span)),
         }
     }
 

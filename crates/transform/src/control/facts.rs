@@ -1,6 +1,8 @@
-//! What is known about values on a path: conditions that hold and the ranges that follow from them.
+//! Path conditions and value ranges. What is known about values on a path: conditions that hold and the ranges that
+//! follow from them.
 //!
-//! Example: once `left > 0` and not `left > 1` have been decided, `left` is 1, and every later condition on it is known.
+//! Example: once `left > 0` and not `left > 1` have been decided, `left` is 1, and every later condition on it is
+//! known.
 
 use crate::kernel::{Graph, NodeId, Op};
 use rustc_hash::FxHashMap;

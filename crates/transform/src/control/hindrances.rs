@@ -1,12 +1,12 @@
-//! Why states of an automaton have no loops: what in a kernel that leads back to its state keeps it from being a
-//! [`Loop`](crate::kernel::Loop).
+//! Missed-optimisation remarks: states without loops. Why states of an automaton have no loops: what in a transition
+//! that leads back to its state keeps it from being a [`Loop`](crate::kernel::Loop).
 //!
-//! A loop has straight-line kernels only, and its trip count follows from counters: a loop in an action that is not unrolled, an
-//! access at an index that depends on data, or a branch with side effects stand in the way.
+//! A loop has straight-line transitions only, and its trip count follows from counters: a loop in an action that is not
+//! unrolled, an access at an index that depends on data, or a branch with side effects stand in the way.
 
 use super::automaton::Automaton;
-use super::together::ways;
-use crate::kernel::{Effect, Kernel};
+use super::compose_transitions::ways;
+use crate::kernel::{Effect, Transition};
 use headrace_source::Span;
 
 /// Something that keeps tokens from going through a loop.
@@ -25,9 +25,9 @@ pub fn hindrances(automaton: &Automaton) -> Vec<Hindrance> {
         let mut all = Vec::new();
         ways(&state.step, |_| true, &mut Vec::new(), &mut all);
         // Single tokens are sizes and the ends of strings.
-        let moves = |kernel: &Kernel| kernel.consumes.iter().chain(&kernel.produces).any(|&n| n > 1);
-        for way in all.iter().filter(|way| way.target == number && moves(way.kernel)) {
-            let hindrance = of_kernel(automaton, way.kernel);
+        let moves = |transition: &Transition| transition.consumes.iter().chain(&transition.produces).any(|&n| n > 1);
+        for way in all.iter().filter(|way| way.target == number && moves(way.transition)) {
+            let hindrance = of_kernel(automaton, way.transition);
             if !found.contains(&hindrance) {
                 found.push(hindrance);
             }
@@ -36,9 +36,9 @@ pub fn hindrances(automaton: &Automaton) -> Vec<Hindrance> {
     found
 }
 
-fn of_kernel(automaton: &Automaton, kernel: &Kernel) -> Hindrance {
+fn of_kernel(automaton: &Automaton, transition: &Transition) -> Hindrance {
     let mut found = None;
-    Effect::walk(&kernel.effects, &mut |effect| {
+    Effect::walk(&transition.effects, &mut |effect| {
         let hindrance = match effect {
             Effect::While { span, .. } => Hindrance {
                 reason:
@@ -67,7 +67,7 @@ fn of_kernel(automaton: &Automaton, kernel: &Kernel) -> Hindrance {
         found.get_or_insert(hindrance);
     });
     found.unwrap_or_else(|| Hindrance {
-        reason: "the trip count of a circle of firings depends on data, not on counters".to_owned(),
+        reason: "the trip count of a cycle of firings depends on data, not on counters".to_owned(),
         span: None,
     })
 }
@@ -78,9 +78,9 @@ mod tests {
     use crate::control::{ControlState, Step};
 
     fn automaton(effects: Vec<Effect>) -> Automaton {
-        let kernel = Kernel { effects, consumes: vec![16], produces: Vec::new() };
+        let transition = Transition { effects, consumes: vec![16], produces: Vec::new() };
         let state = ControlState {
-            step: Step::Go { kernel, target: 0 },
+            step: Step::Go { transition, target: 0 },
             loops: Vec::new(),
             description: String::new(),
             fsm: Vec::new(),
@@ -96,8 +96,8 @@ mod tests {
         let condition = automaton.graph.bit(true);
         let span = Span::default();
         let effect = Effect::While { before: Vec::new(), condition, body: Vec::new(), span };
-        if let Step::Go { kernel, .. } = &mut automaton.states[0].step {
-            kernel.effects.push(effect);
+        if let Step::Go { transition, .. } = &mut automaton.states[0].step {
+            transition.effects.push(effect);
         }
         let found = hindrances(&automaton);
         assert!(matches!(found.as_slice(), [one] if one.span == Some(span) && one.reason.contains("unrolled")));
@@ -107,8 +107,8 @@ mod tests {
     fn what_only_counts_is_not_told_of_single_tokens() {
         let mut automaton = automaton(Vec::new());
         assert_eq!(hindrances(&automaton).len(), 1);
-        if let Step::Go { kernel, .. } = &mut automaton.states[0].step {
-            kernel.consumes = vec![1];
+        if let Step::Go { transition, .. } = &mut automaton.states[0].step {
+            transition.consumes = vec![1];
         }
         assert!(hindrances(&automaton).is_empty());
     }

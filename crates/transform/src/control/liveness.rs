@@ -1,4 +1,4 @@
-//! Which variables an actor may still read, for each state of its FSM.
+//! Liveness of variables over the states of an FSM. Which variables an actor may still read, for each state of its FSM.
 //!
 //! What nobody reads before it is written again tells nothing: a state of the automaton neither knows nor keeps it.
 //! Example: `last`, which a message ends with, is dead until the next message sets it, so that it does not matter
@@ -103,10 +103,10 @@ impl Flow<'_> {
     }
 
     /// What may run any number of times.
-    fn repeated(&self, live: &mut Live, pass: impl Fn(&mut Live)) {
+    fn repeated(&self, live: &mut Live, iteration: impl Fn(&mut Live)) {
         loop {
             let mut before = live.clone();
-            pass(&mut before);
+            iteration(&mut before);
             let n = live.len();
             live.extend(before);
             if live.len() == n {

@@ -1,32 +1,32 @@
-//! Circles of kernels as loops without decisions.
+//! Loop recognition: cycles of transitions become counted loops. Cycles of transitions as loops without decisions.
 //!
-//! A circle is taken as often as its decisions come out the same way. Where they compare counters with what no pass
-//! changes, how often that is can be computed beforehand, and what is left is a [`Loop`]: no test inside. Example: while
-//! `left >= 16` is decided, 16 tokens are read and written and `left` becomes `left - 16`, there are
-//! `(left - 15 - 1) / 16 + 1` passes.
+//! A cycle is taken as often as its decisions come out the same way. Where they compare counters with what no iteration
+//! changes, how often that is can be computed beforehand, and what is left is a [`Loop`]: no test inside. Example:
+//! while `left >= 16` is decided, 16 tokens are read and written and `left` becomes `left - 16`, there are `(left - 15
+//! - 1) / 16 + 1` iterations.
 //!
-//! The circle's kernels are put together: what one stores the next one finds there. A circle may be cut open in any of
-//! its states; the best one is where least goes from pass to pass.
+//! The cycle's transitions are put together: what one stores the next one finds there. A cycle may be cut open in any
+//! of its states; the best one is where least goes from iteration to iteration.
 
 use super::automaton::{Automaton, CountedLoop, Trips};
-use super::rounds::merged;
+use super::compose_transitions::{Element, Together, Way, deciding, is_straight, ways};
+use super::counted_paths::merged;
 use super::schedule::token_width;
-use super::together::{Element, Together, Way, deciding, is_straight, ways};
 use crate::kernel::graph::mask;
-use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Kernel, Loop, NodeId, ObjectId, Op};
+use crate::kernel::{Carried, Carry, Counter, Effect, Graph, Loop, NodeId, ObjectId, Op, Transition};
 use headrace_ir::Network;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// States of a circle that can be left in more than one way.
+/// States of a cycle that can be left in more than one way.
 const DECISIONS: usize = 12;
 
 /// Steps of a walk from a state.
 const STEPS: usize = 2_000;
 
-/// Nodes that are gone through on the way round circles, over all of them.
+/// Nodes that are gone through on the way round cycles, over all of them.
 const WORK: usize = 2_000_000;
 
-/// Circles that are looked at for each state.
+/// Cycles that are looked at for each state.
 const CIRCLES: usize = 16;
 
 /// Finds the loops of all states.
@@ -41,24 +41,24 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             out
         })
         .collect();
-    // Each circle once, by its smallest state; those that move most first, as long as it is worth while.
+    // Each cycle once, by its smallest state; those that move most first, as long as it is worth while.
     let (mut open, mut idle) = (Vec::new(), Vec::new());
     for first in 0..all.len() {
-        let circles = circles(&all, first);
-        open.extend(circles.moving);
-        idle.extend(circles.idle);
+        let cycles = cycles(&all, first);
+        open.extend(cycles.moving);
+        idle.extend(cycles.idle);
     }
-    open.sort_by_cached_key(|circle| std::cmp::Reverse(tokens(circle)));
+    open.sort_by_cached_key(|cycle| std::cmp::Reverse(tokens(cycle)));
     let mut work = 0;
-    // Of each circle where it is cut open, and the loop that it becomes there: where that is best.
+    // Of each cycle where it is cut open, and the loop that it becomes there: where that is best.
     let mut found: Vec<Vec<(usize, CountedLoop)>> = Vec::new();
-    for circle in &open {
+    for cycle in &open {
         if work > WORK {
             break;
         }
         let mut cuts: Vec<(usize, CountedLoop)> = Vec::new();
-        for (cut, (head, _)) in circle.iter().enumerate() {
-            let closed = closed(automaton, network, &mut graph, &turned(circle, cut), Some(*head), &mut work);
+        for (cut, (head, _)) in cycle.iter().enumerate() {
+            let closed = closed(automaton, network, &mut graph, &turned(cycle, cut), Some(*head), &mut work);
             cuts.extend(closed.map(|counted| (cut, counted)));
         }
         if let Some(best) = cuts.iter().map(|(_, counted)| weight(counted)).min() {
@@ -66,25 +66,25 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
         }
         found.push(cuts);
     }
-    // Circles that do the same with data become one loop.
+    // Cycles that do the same with data become one loop.
     let mut swallowed: FxHashSet<usize> = FxHashSet::default();
     let mut loops: Vec<Vec<CountedLoop>> = vec![Vec::new(); all.len()];
     for (number, mut cuts) in found.into_iter().enumerate() {
         if cuts.is_empty() || swallowed.contains(&number) {
             continue;
         }
-        let circle = &open[number];
+        let cycle = &open[number];
         let merged = cuts.iter().find_map(|&(cut, _)| {
-            let head = circle[cut].0;
-            let through = |other: &Circle| other.iter().position(|(state, _)| *state == head);
+            let head = cycle[cut].0;
+            let through = |other: &Cycle| other.iter().position(|(state, _)| *state == head);
             let others: Vec<(usize, Vec<&Way>)> = (0..open.len())
-                .filter(|&other| other != number && tokens(&open[other]) == tokens(circle))
+                .filter(|&other| other != number && tokens(&open[other]) == tokens(cycle))
                 .filter_map(|other| through(&open[other]).map(|cut| (other, turned(&open[other], cut))))
                 .take(CIRCLES)
                 .collect();
-            let inner = turned(circle, cut);
+            let inner = turned(cycle, cut);
             let (numbers, mut others): (Vec<usize>, Vec<Vec<&Way>>) = others.into_iter().unzip();
-            // What moves no token and comes back, and then the circle, is a longer circle through its state.
+            // What moves no token and comes back, and then the cycle, is a longer cycle through its state.
             let idle = idle.iter().filter_map(|idle| through(idle).map(|cut| turned(idle, cut)));
             others.extend(idle.take(CIRCLES).map(|idle| [idle, inner.clone()].concat()));
             if others.is_empty() || work > WORK {
@@ -95,7 +95,7 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
             Some((cut, counted))
         });
         let (cut, counted) = merged.unwrap_or_else(|| cuts.swap_remove(0));
-        loops[circle[cut].0].push(counted);
+        loops[cycle[cut].0].push(counted);
     }
     for (state, mut loops) in automaton.states.iter_mut().zip(loops) {
         loops.sort_by_key(|counted| {
@@ -106,25 +106,25 @@ pub(crate) fn find(automaton: &mut Automaton, network: &Network) {
     }
 }
 
-/// The ways of a circle that is cut open before one of them.
-fn turned<'a>(circle: &Circle<'a>, cut: usize) -> Vec<&'a Way<'a>> {
-    (0..circle.len()).map(|at| circle[(cut + at) % circle.len()].1).collect()
+/// The ways of a cycle that is cut open before one of them.
+fn turned<'a>(cycle: &Cycle<'a>, cut: usize) -> Vec<&'a Way<'a>> {
+    (0..cycle.len()).map(|at| cycle[(cut + at) % cycle.len()].1).collect()
 }
 
-/// Stores and tokens of a kernel that need nothing of the rest of it, as a loop of which one pass does what they do.
-/// `None` for effects of other kinds, for elements at places that are not known, and for ports that the rest of the kernel
-/// writes too.
-pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: &[Effect]) -> Option<Loop> {
-    let mut produces = vec![0; kernel.produces.len()];
+/// Stores and tokens of a transition that need nothing of the rest of it, as a loop of which one iteration does what
+/// they do. `None` for effects of other kinds, for elements at places that are not known, and for ports that the rest
+/// of the transition writes too.
+pub fn once(automaton: &Automaton, network: &Network, transition: &Transition, effects: &[Effect]) -> Option<Loop> {
+    let mut produces = vec![0; transition.produces.len()];
     for effect in effects {
         if let Effect::Output { port, .. } = effect {
             produces[*port as usize] += 1;
         }
     }
-    if produces.iter().zip(&kernel.produces).any(|(&own, &all)| own != 0 && own != all) {
+    if produces.iter().zip(&transition.produces).any(|(&own, &all)| own != 0 && own != all) {
         return None;
     }
-    // The graph of the automaton is large, and of many kernels somebody asks.
+    // The graph of the automaton is large, and of many transitions somebody asks.
     let (mut graph, new) = copied(&automaton.graph, effects.iter().flat_map(Effect::uses).collect());
     let effects = effects.iter().map(|effect| match *effect {
         Effect::Output { port, offset, value } => Some(Effect::Output { port, offset, value: new[&value] }),
@@ -134,18 +134,18 @@ pub fn once(automaton: &Automaton, network: &Network, kernel: &Kernel, effects: 
         _ => None,
     });
     let effects = effects.collect::<Option<Vec<Effect>>>()?;
-    let mut consumes = vec![0; kernel.consumes.len()];
+    let mut consumes = vec![0; transition.consumes.len()];
     for id in new.keys() {
         if let Op::Input { port, .. } = automaton.graph.op(*id) {
-            consumes[*port as usize] = kernel.consumes[*port as usize];
+            consumes[*port as usize] = transition.consumes[*port as usize];
         }
     }
-    let part = Kernel { effects, consumes, produces };
-    let way = Way { decisions: Vec::new(), kernel: &part, target: 0 };
+    let part = Transition { effects, consumes, produces };
+    let way = Way { decisions: Vec::new(), transition: &part, target: 0 };
     closed(automaton, network, &mut graph, &[&way], None, &mut 0).map(|counted| counted.body)
 }
 
-/// What goes from pass to pass, the worst first.
+/// What goes from iteration to iteration, the worst first.
 fn weight(counted: &CountedLoop) -> (usize, usize, usize) {
     let carried = &counted.body.carried;
     let n = |wanted: fn(&Carry) -> bool| carried.iter().filter(|carried| wanted(&carried.carry)).count();
@@ -153,35 +153,35 @@ fn weight(counted: &CountedLoop) -> (usize, usize, usize) {
 }
 
 /// States, and the way that leaves each.
-type Circle<'a> = Vec<(usize, &'a Way<'a>)>;
+type Cycle<'a> = Vec<(usize, &'a Way<'a>)>;
 
-/// How many tokens a circle moves.
-fn tokens(circle: &Circle) -> u64 {
-    circle.iter().flat_map(|(_, way)| way.kernel.consumes.iter().chain(&way.kernel.produces)).sum()
+/// How many tokens a cycle moves.
+fn tokens(cycle: &Cycle) -> u64 {
+    cycle.iter().flat_map(|(_, way)| way.transition.consumes.iter().chain(&way.transition.produces)).sum()
 }
 
-/// Circles through a state and larger ones.
+/// Cycles through a state and larger ones.
 #[derive(Default)]
-struct Circles<'a> {
-    moving: Vec<Circle<'a>>,
+struct Cycles<'a> {
+    moving: Vec<Cycle<'a>>,
     /// Those that move no token.
-    idle: Vec<Circle<'a>>,
+    idle: Vec<Cycle<'a>>,
 }
 
-fn circles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Circles<'a> {
-    let found = Circles::default();
+fn cycles<'a>(all: &'a [Vec<Way<'a>>], first: usize) -> Cycles<'a> {
+    let found = Cycles::default();
     let mut walk = Walk { all, first, path: Vec::new(), on_path: FxHashSet::default(), found, steps: 0 };
     walk.go_on(first, 0);
     walk.found
 }
 
-/// A walk round circles.
+/// A walk round cycles.
 struct Walk<'a> {
     all: &'a [Vec<Way<'a>>],
     first: usize,
-    path: Circle<'a>,
+    path: Cycle<'a>,
     on_path: FxHashSet<usize>,
-    found: Circles<'a>,
+    found: Cycles<'a>,
     steps: usize,
 }
 
@@ -207,19 +207,19 @@ impl Walk<'_> {
     }
 }
 
-/// A circle as a loop, if its decisions can be counted; `head` is the state in which it is cut open.
+/// A cycle as a loop, if its decisions can be counted; `head` is the state in which it is cut open.
 fn closed(
     automaton: &Automaton,
     network: &Network,
     graph: &mut Graph,
-    circle: &[&Way],
+    cycle: &[&Way],
     head: Option<usize>,
     work: &mut usize,
 ) -> Option<CountedLoop> {
-    // Most circles are refused by what decides, which is little beside what they compute.
-    let deciding = deciding(graph, circle);
+    // Most cycles are refused by what decides, which is little beside what they compute.
+    let deciding = deciding(graph, cycle);
     let mut turn = |only: Option<&FxHashSet<ObjectId>>| {
-        let mut together = Together::of(network, graph, circle, only, work)?;
+        let mut together = Together::of(network, graph, cycle, only, work)?;
         if let Some(head) = head {
             together.drop_dead(automaton, graph, head);
         }
@@ -227,10 +227,10 @@ fn closed(
     };
     turn(Some(&deciding))?;
     let (turn, together) = turn(None)?;
-    Some(turn.packed(automaton, network, graph, &together, circle.len()))
+    Some(turn.packed(automaton, network, graph, &together, cycle.len()))
 }
 
-/// How a circle goes on, in nodes of the graph that it was found in.
+/// How a cycle goes on, in nodes of the graph that it was found in.
 pub(super) struct Turn {
     pub carried: Vec<Carried>,
     pub counters: Vec<Counter>,
@@ -241,7 +241,7 @@ impl Turn {
     /// `None` if its decisions cannot be counted.
     pub fn of(graph: &mut Graph, together: &Together) -> Option<Turn> {
         let Together { stores, outputs, conditions, .. } = together;
-        // What a pass changes.
+        // What an iteration changes.
         let mut carried: Vec<Carried> = Vec::new();
         for (&(object, index), &next) in stores {
             let at = graph.number(index as u128, 32);
@@ -252,7 +252,7 @@ impl Turn {
         let changed: FxHashSet<Element> = carried.iter().map(|carried| (carried.object, carried.index)).collect();
         let roots: Vec<NodeId> =
             outputs.iter().map(|output| output.2).chain(carried.iter().map(|carried| carried.next)).collect();
-        // Nodes that passes change, or what they change.
+        // Nodes that iterations change, or what they change.
         let mut changing: FxHashSet<NodeId> = FxHashSet::default();
         for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
             let own = is_changed(graph, id, &changed);
@@ -260,7 +260,7 @@ impl Turn {
                 changing.insert(id);
             }
         }
-        // An element at a place that is not known must be one that no pass changes.
+        // An element at a place that is not known must be one that no iteration changes.
         for id in graph.reachable(roots.iter().copied().chain(conditions.iter().map(|condition| condition.0))) {
             if let Op::Entry { object, index } = graph.op(id)
                 && graph.constant(*index).is_none()
@@ -296,7 +296,7 @@ impl Turn {
         network: &Network,
         graph: &Graph,
         together: &Together,
-        kernels: usize,
+        transitions: usize,
     ) -> CountedLoop {
         let Turn { carried, counters, trips } = self;
         let mut roots: Vec<NodeId> = together.outputs.iter().map(|output| output.2).collect();
@@ -316,7 +316,7 @@ impl Turn {
             graph: own,
         };
         let trips = trips.into_iter().map(|trip| trip.with(of)).collect();
-        CountedLoop { body, trips, kernels, rounds: None }
+        CountedLoop { body, trips, transitions, rounds: None }
     }
 }
 
@@ -391,7 +391,7 @@ fn counting(graph: &mut Graph, carried: &[Carried], at: usize) -> Option<(NodeId
     by_itself(graph, one.next).map(|step| (entry, step, 0))
 }
 
-/// Bounds on the number of passes; `None` when a decision does not follow from counters.
+/// Bounds on the number of iterations; `None` when a decision does not follow from counters.
 fn trips(
     graph: &mut Graph,
     together: &Together,
@@ -410,7 +410,7 @@ fn trips(
         } else if let Some(trip) = counted(graph, condition, holds, carried, counters) {
             trip
         } else {
-            // Whatever it is before the first pass, a pass makes it come out this way.
+            // Whatever it is before the first iteration, an iteration makes it come out this way.
             let after = together.after(graph, condition)?;
             if graph.constant(after) != Some(u128::from(holds)) {
                 return None;
@@ -475,7 +475,8 @@ fn counted(
     if graph.width(counter.start) != width {
         return None;
     }
-    // base - d is more than the limit as long as base is more than both together; the other way round d may be too much.
+    // base - d is more than the limit as long as base is more than both together; the other way round d may be too
+    // much.
     let limit = match offset {
         0 => limit,
         _ if above && offset > mask(width) / 2 => limit.checked_add(mask(width).checked_sub(offset)? + 1)?,

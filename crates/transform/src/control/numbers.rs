@@ -1,4 +1,4 @@
-//! Integers of expressions: their nodes, and what is known of them.
+//! Symbolic integers. Integers of expressions: their nodes, and what is known of them.
 
 use crate::kernel::NodeId;
 use headrace_ir::BinaryOp;
@@ -10,7 +10,7 @@ pub(crate) struct Number {
     /// Bounds if the node holds the integer exactly: unsigned where the lower bound is not negative, else as two's
     /// complement.
     pub range: Option<(i128, i128)>,
-    /// Without bounds: the node holds it all the same, an unsigned number of as many bits as kernels have.
+    /// Without bounds: the node holds it all the same, an unsigned number of as many bits as transitions have.
     pub whole: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Places: what a root and indices lead to.
+//! L-values. Places: what a root and indices lead to.
 
 use super::NotFused;
-use super::execute::{Frame, LocalValue, State, Walk};
 use super::expression::{Part, bits_of_value};
-use super::lists::{List, ListId};
 use super::numbers::bits_of;
+use super::symbolic_execution::{Frame, LocalValue, State, Walk};
+use super::symbolic_store::{List, ListId};
 use crate::kernel::graph::MAX_BITS;
 use crate::kernel::{Effect, NodeId, Table, TableId};
 use headrace_ir::{LocalId, Place, Root, Scalar, Type, Value};
@@ -89,8 +89,8 @@ impl Walk<'_, '_> {
         Ok((part.list, at.map_err(|index| (index, whole)), length, ty.element))
     }
 
-    /// Where a place begins in a list of `whole` elements, if what its indices count from lies at `start`; a node where an
-    /// index is not known.
+    /// Where a place begins in a list of `whole` elements, if what its indices count from lies at `start`; a node where
+    /// an index is not known.
     fn position(
         &mut self,
         state: &mut State,
@@ -176,7 +176,7 @@ impl Walk<'_, '_> {
     ) -> Result<(NodeId, Scalar), NotFused> {
         let width = ty.element.width();
         if width > MAX_BITS || width == 0 || matches!(ty.element, Scalar::Real(_)) {
-            return Err(NotFused::new("a constant is of a type that kernels do not have", place.span));
+            return Err(NotFused::new("a constant is of a type that transitions do not have", place.span));
         }
         if !ty.is_list() {
             let value = bits_of_value(value);

@@ -1,13 +1,13 @@
 //! Residues: objects whose elements are limbs of a number of which only the residue modulo another counts.
 //!
-//! A loop may be a linear recurrence modulo `m` ([`modular_recurrence`]). Who computes it in another way ends with the same
-//! residue, but not with the same limbs: `x` and `x + m`, and limbs with and without a carry, are the same number. That is
-//! allowed where nobody sees a difference, which is tried here: each loop, each kernel and each decision of the automaton that
-//! reads the object is given pairs of states that are congruent; what they make of both must be equal, except for the object
-//! itself, which must be congruent again. What neither depends on the state nor on the factor of the recurrence has any value
-//! that its form allows, the same for both.
+//! A loop may be a linear recurrence modulo `m` ([`modular_recurrence`]). Who computes it in another way ends with the
+//! same residue, but not with the same limbs: `x` and `x + m`, and limbs with and without a carry, are the same number.
+//! That is allowed where nobody sees a difference, which is tried here: each loop, each transition and each decision of
+//! the automaton that reads the object is given pairs of states that are congruent; what they make of both must be
+//! equal, except for the object itself, which must be congruent again. What neither depends on the state nor on the
+//! factor of the recurrence has any value that its form allows, the same for both.
 //!
-//! Requires: no kernel reads or writes the object at places that are not known. Establishes: [`Object::residue`].
+//! Requires: no transition reads or writes the object at places that are not known. Establishes: [`Object::residue`].
 //!
 //! [`Object::residue`]: crate::kernel::Object::residue
 
@@ -118,7 +118,8 @@ impl Candidate {
     }
 }
 
-/// The largest value that each element of an object can have; `None` where it is read or written at places that are not known.
+/// The largest value that each element of an object can have; `None` where it is read or written at places that are not
+/// known.
 fn largest(automaton: &Automaton, id: ObjectId) -> Option<Vec<u128>> {
     let at = id.0 as usize;
     let length = automaton.objects.get(at)?.length;
@@ -190,7 +191,7 @@ struct Reader {
 struct Tried<'a> {
     candidate: &'a Candidate,
     most: &'a [u128],
-    /// Those of the automaton's graph: many kernels do the same with an object.
+    /// Those of the automaton's graph: many transitions do the same with an object.
     done: FxHashSet<Reader>,
 }
 
@@ -205,11 +206,11 @@ impl Tried<'_> {
                 self.step(graph, dependence, otherwise)
             }
             Step::Wait(awaited) => awaited.iter().try_for_each(|one| self.step(graph, dependence, &one.step)),
-            Step::Go { kernel, .. } => {
-                let reader = self.reader(dependence, graph, &kernel.effects)?;
+            Step::Go { transition, .. } => {
+                let reader = self.reader(dependence, graph, &transition.effects)?;
                 self.on_automaton(graph, dependence, reader)
             }
-            Step::End | Step::Leave => Some(()),
+            Step::End | Step::Deoptimize => Some(()),
         }
     }
 

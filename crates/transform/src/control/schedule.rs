@@ -1,11 +1,11 @@
-//! Which firing comes next: the one that somebody waits for.
+//! Demand-driven scheduling of firings. Which firing comes next: the one that somebody waits for.
 //!
-//! Firing on demand keeps FIFOs as empty as the network allows: an actor fires when its tokens are needed for an output of
-//! the network, or by an actor from which no output can be reached. Input is read only when nothing can be done without
-//! it. In a determinate network any order gives the same streams, so this one may be chosen.
+//! Firing on demand keeps FIFOs as empty as the network allows: an actor fires when its tokens are needed for an output
+//! of the network, or by an actor from which no output can be reached. Input is read only when nothing can be done
+//! without it. In a determinate network any order gives the same streams, so this one may be chosen.
 
 use super::NotFused;
-use super::execute::{Frame, State, Walk};
+use super::symbolic_execution::{Frame, State, Walk};
 use super::wiring::Wiring;
 use crate::kernel::{Effect, NodeId};
 use headrace_ir::{Action, Endpoint, Expr, ExprKind, InstanceId, LocalId, OutputValue, Place, Root, Scalar, Test};
@@ -22,7 +22,7 @@ pub(crate) enum Progress {
     Input { port: usize, tokens: usize },
     /// It depends on a condition that is not known.
     Fork(NodeId),
-    /// It is long, and a kernel that it could fire in has not begun with it.
+    /// It is long, and a transition that it could fire in has not begun with it.
     Long,
 }
 
@@ -38,9 +38,10 @@ pub(crate) struct Scheduler<'a, 'n, 'g> {
     pub reading: Option<(usize, usize)>,
     /// Whether only what decides may fire, because what asks for it waits for input.
     ahead: bool,
-    /// Which actions that are long have fired in this kernel, as instance and action; none: nothing has fired. Such actions
-    /// come first in a kernel and once, and others after them only if they take their tokens, so that what takes long is
-    /// the same in kernels of many states: what others take would be known from what this kernel did.
+    /// Which actions that are long have fired in this transition, as instance and action; none: nothing has fired. Such
+    /// actions come first in a transition and once, and others after them only if they take their tokens, so that what
+    /// takes long is the same in transitions of many states: what others take would be known from what this transition
+    /// did.
     pub long: Option<Vec<(usize, usize)>>,
 }
 
@@ -53,7 +54,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     ///
     /// # Errors
     ///
-    /// What cannot be in a kernel.
+    /// What cannot be in a transition.
     pub fn step(&mut self, state: &mut State, wanted: &mut Vec<(usize, usize)>) -> Result<Progress, NotFused> {
         wanted.clear();
         let mut fork = None;
@@ -70,8 +71,8 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
                 Progress::Blocked => {}
             }
         }
-        // What nobody waits for and nobody notices is done before anything has to be decided or read, so that tokens that
-        // are only dropped do not pile up.
+        // What nobody waits for and nobody notices is done before anything has to be decided or read, so that tokens
+        // that are only dropped do not pile up.
         for instance in 0..self.wiring.inputs.len() {
             if self.fire_silently(state, instance)? {
                 return Ok(Progress::Fired);
@@ -260,8 +261,8 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         Ok(Attempt::Result(Progress::Fired))
     }
 
-    /// What a guard says by the tokens that are there: other tokens may never come where it does not hold, as those of a
-    /// string that another token says is not there. `None` where it holds so far.
+    /// What a guard says by the tokens that are there: other tokens may never come where it does not hold, as those of
+    /// a string that another token says is not there. `None` where it holds so far.
     fn decided(&mut self, state: &mut State, instance: usize, action: &Action) -> Result<Option<Attempt>, NotFused> {
         let Action { guard, consumes, .. } = action;
         if !guard.before.is_empty() {
@@ -291,12 +292,14 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         Ok(None)
     }
 
-    /// Makes sure that an action has its tokens and room for what it makes: `None` when it has, else what came of asking.
+    /// Makes sure that an action has its tokens and room for what it makes: `None` when it has, else what came of
+    /// asking.
     ///
-    /// Input of the network comes first: to read it nothing need have fired, so that the kernel that begins with it also
-    /// uses it, and nothing that was made for it waits from one kernel to the next. But before it is read all is decided
-    /// that can be without it: else a kernel would end at a decision with the input in a FIFO, and the first block of a
-    /// message be a kernel of its own and not a pass like all others. Input that is late is read when nothing else is missing.
+    /// Input of the network comes first: to read it nothing need have fired, so that the transition that begins with it
+    /// also uses it, and nothing that was made for it waits from one transition to the next. But before it is read all
+    /// is decided that can be without it: else a transition would end at a decision with the input in a FIFO, and the
+    /// first block of a message be a transition of its own and not an iteration like all others. Input that is late is
+    /// read when nothing else is missing.
     fn prepare(
         &mut self,
         state: &mut State,
@@ -427,9 +430,9 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
         }
     }
 
-    /// Has the reader of a FIFO fire before the FIFO holds more tokens, if it can: what came of it, or `None` when it cannot and
-    /// there is room, or nobody can take tokens now. FIFOs stay short this way, and states few: tokens that come one by one are
-    /// not a state for each number of them.
+    /// Has the reader of a FIFO fire before the FIFO holds more tokens, if it can: what came of it, or `None` when it
+    /// cannot and there is room, or nobody can take tokens now. FIFOs stay short this way, and states few: tokens that
+    /// come one by one are not a state for each number of them.
     fn make_room(&mut self, state: &mut State, connection: usize, tokens: u64) -> Result<Option<Progress>, NotFused> {
         let Endpoint::Instance(reader, _) = self.walk.network.connections[connection].target else { return Ok(None) };
         let there = state.queues[connection].len() as u64;
@@ -447,7 +450,7 @@ impl<'a, 'n, 'g> Scheduler<'a, 'n, 'g> {
     fn read_input(&mut self, state: &mut State, port: usize, tokens: usize) -> Result<(), NotFused> {
         let ty = self.walk.network.inputs[port].ty;
         let width = token_width(ty).ok_or_else(|| {
-            NotFused::new("a port is of a type that kernels do not have", self.walk.network.inputs[port].span)
+            NotFused::new("a port is of a type that transitions do not have", self.walk.network.inputs[port].span)
         })?;
         for _ in 0..tokens {
             let offset = state.consumed[port] as i64;
@@ -579,7 +582,7 @@ enum Attempt {
     Result(Progress),
 }
 
-/// Bits of a token, if kernels have it.
+/// Bits of a token, if transitions have it.
 pub(crate) fn token_width(ty: Scalar) -> Option<u32> {
     match ty {
         Scalar::Bool => Some(1),

@@ -1,6 +1,7 @@
-//! Which connections of a network go where, and what its actions are like: what scheduling asks again and again.
+//! Connectivity of networks and classification of actions. Which connections of a network go where, and what its
+//! actions are like: what scheduling asks again and again.
 
-use super::repetition::weight;
+use super::source_loops::weight;
 use headrace_analysis::control::ControlSlice;
 use headrace_ir::{Action, Actor, Endpoint, InstanceId, Network};
 use rustc_hash::FxHashSet;
@@ -75,7 +76,7 @@ impl Wiring {
         };
         let decide = (0..n).map(|at| actor(at).actions.iter().map(|action| decides(at, action)).collect()).collect();
         wiring.decide = decide;
-        // What feeds an end is asked by it; a circle without one has to be asked itself.
+        // What feeds an end is asked by it; a cycle without one has to be asked itself.
         let reach = upstream(&feeders, &wiring.roots);
         wiring.roots.extend((0..n).filter(|at| !reach.contains(at)));
         // Those that most others work for come first: what ends a message, as a tag does, then sets the order in which

@@ -1,4 +1,4 @@
-//! Chains of an operation whose operands may be combined in any order.
+//! Flattening of associative operator chains. Chains of an operation whose operands may be combined in any order.
 
 use crate::kernel::{Graph, NodeId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,13 +1,13 @@
-//! Loop distribution (loop fission): one loop becomes two, one whose passes are independent of each other and one with all
-//! loop-carried dependences.
+//! Loop distribution (loop fission): one loop becomes two, one whose iterations are independent of each other and one
+//! with all loop-carried dependences.
 //!
-//! The first makes all tokens; the second has what goes on from pass to pass, and reads tokens that the first has made instead
-//! of making them again. Example: a stream cipher, and the authenticator of what it enciphers. The first can then run in any
-//! of the ways that independent passes have.
+//! The first makes all tokens; the second has what goes on from iteration to iteration, and reads tokens that the first
+//! has made instead of making them again. Example: a stream cipher, and the authenticator of what it enciphers. The
+//! first can then run in any of the ways that independent iterations have.
 //!
-//! Requires: nothing that the first needs goes on from pass to pass but by counters and delays, and the second needs none of
-//! these. Establishes: [`Loop::is_independent`] of the first; the second has no output ports, and as many input ports more as
-//! the loop has output ports: on them come the tokens of these.
+//! Requires: nothing that the first needs goes on from iteration to iteration but by counters and delays, and the
+//! second needs none of these. Establishes: [`Loop::is_independent`] of the first; the second has no output ports, and
+//! as many input ports more as the loop has output ports: on them come the tokens of these.
 
 use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,14 +20,14 @@ const MOST_NODES: usize = 20_000;
 pub struct Distributed {
     /// What makes the tokens.
     pub independent: Loop,
-    /// What goes on from pass to pass.
+    /// What goes on from iteration to iteration.
     pub serial: Loop,
-    /// Whether that reads tokens which the first makes, and not those of the input. It then runs behind it, else before it:
-    /// either order is right where output takes the place of input. A loop that needs both is not distributed.
+    /// Whether that reads tokens which the first makes, and not those of the input. It then runs behind it, else before
+    /// it: either order is right where output takes the place of input. A loop that needs both is not distributed.
     pub reads_output: bool,
 }
 
-/// Distributes a loop, if it makes tokens without what goes on from pass to pass.
+/// Distributes a loop, if it makes tokens without what goes on from iteration to iteration.
 pub fn distribute(body: &Loop) -> Option<Distributed> {
     if body.graph.len() > MOST_NODES || body.is_independent() || body.outputs.is_empty() {
         return None;
@@ -96,7 +96,8 @@ pub fn distribute(body: &Loop) -> Option<Distributed> {
     Some(Distributed { independent: independent.with_own_counters(), serial, reads_output: !read.is_empty() })
 }
 
-/// Values that tokens hold which the loop makes: the tokens of each, port and offset, the one with the lowest bits first.
+/// Values that tokens hold which the loop makes: the tokens of each, port and offset, the one with the lowest bits
+/// first.
 #[derive(Default)]
 struct Made(FxHashMap<NodeId, Vec<(usize, usize)>>);
 
@@ -168,7 +169,7 @@ mod tests {
         Both,
     }
 
-    /// Eight bytes a pass: each XOR a counter, and three times the sum, and all of them, goes on.
+    /// Eight bytes an iteration: each XOR a counter, and three times the sum, and all of them, goes on.
     fn masked_and_summed(of: Sum) -> Loop {
         let mut graph = Graph::new();
         let objects = vec![

@@ -1,27 +1,27 @@
 //! Passes on kernels and what they need to know about them, one file each.
 
+pub mod batch_byte_lookups;
 pub mod byte_layers;
-pub mod byte_tables;
-pub mod bytes_together;
+pub mod canonicalize_loop;
 mod chains;
-pub mod copied_last;
+pub mod coalesce_token_loads;
+pub mod distribute_recurrence;
 pub mod distribution;
-pub mod late_terms_last;
+pub mod extract_reductions;
+pub mod factor_rotations;
+mod latency_bound;
 pub mod linear;
+pub mod majority_cse;
 pub mod modular_recurrence;
-pub mod nested_rotations;
-pub mod outer_complements;
-pub mod rolled_rounds;
+pub mod peel_first_iteration;
+pub mod reassociate_by_arrival;
+pub mod reroll_loops;
 pub mod select_instructions;
-pub mod settled_passes;
-pub mod several_passes;
-pub mod shape;
-pub mod shared_majorities;
 pub mod shift_registers;
-pub mod split_passes;
-pub mod split_recurrence;
-pub mod split_sums;
+pub mod sink_complements;
+pub mod sink_copies;
+pub mod split_iteration;
+pub mod tabulate;
 #[cfg(test)]
-mod trial;
-mod waiting;
-pub mod words_of_tokens;
+mod test_loops;
+pub mod unroll_and_interleave;

@@ -8,16 +8,16 @@
 //!
 //! and limbs of another width may serve. Example: an authenticator that evaluates a polynomial in a prime field.
 //!
-//! Nothing depends on how the arithmetic was written. What the loop computes is asked of the loop itself: if `x` and `r` are
-//! limbs of so many bits, then `step(x, …) - step(y, …) - (x - y) rᵏ` are multiples of `m` for all `x` and `y`, and the
-//! greatest common divisor of some of them is `m`; for another width it is 1. With `x` = 0 the loop then says what it adds. The
-//! whole is compared with the loop on random limbs and on those of which all bits are 0 or 1.
+//! Nothing depends on how the arithmetic was written. What the loop computes is asked of the loop itself: if `x` and
+//! `r` are limbs of so many bits, then `step(x, …) - step(y, …) - (x - y) rᵏ` are multiples of `m` for all `x` and `y`,
+//! and the greatest common divisor of some of them is `m`; for another width it is 1. With `x` = 0 the loop then says
+//! what it adds. The whole is compared with the loop on random limbs and on those of which all bits are 0 or 1.
 //!
-//! The loop and the recurrence agree modulo `m`, not in their limbs: [`Residue`] of the object is what allows one to stand for
-//! the other.
+//! The loop and the recurrence agree modulo `m`, not in their limbs: [`Residue`] of the object is what allows one to
+//! stand for the other.
 //!
-//! Requires: all that goes on from pass to pass is one object, besides counters and delays of others; all `a` are bytes of one
-//! port. Establishes: nothing, the loop stays as it is.
+//! Requires: all that goes on from iteration to iteration is one object, besides counters and delays of others; all `a`
+//! are bytes of one port. Establishes: nothing, the loop stays as it is.
 
 use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::evidence::splitmix64;
@@ -43,18 +43,18 @@ const PAIRS: u64 = 24;
 /// Draws on which the recurrence is compared with the loop.
 pub const DRAWS: u64 = 48;
 
-/// `x := (x + a) · r`, for each block `a` of a pass.
+/// `x := (x + a) · r`, for each block `a` of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModularRecurrence {
     /// What `x` is: limbs, the least significant first.
     pub state: ObjectId,
-    /// What `r` is: limbs of the same width, which no pass changes.
+    /// What `r` is: limbs of the same width, which no iteration changes.
     pub factor: ObjectId,
     /// The modulus and the width of the limbs.
     pub residue: Residue,
     /// The input port of the blocks.
     pub port: usize,
-    /// Blocks of a pass.
+    /// Blocks of an iteration.
     pub blocks: u64,
     /// What each block has beyond its bytes, which are a little-endian number; less than the modulus.
     pub beyond: BigUint,
@@ -152,7 +152,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The limbs after a pass.
+    /// The limbs after an iteration.
     fn step(&self, x: &[u128], r: &[u128], tokens: &[u128]) -> Vec<u128> {
         let mut world = World {
             inputs: vec![Vec::new(); self.body.consumes.len()],
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use crate::kernel::{Graph, Object};
 
-    /// Three limbs of 44 bits modulo 2^132 - 20, a block a pass.
+    /// Three limbs of 44 bits modulo 2^132 - 20, a block an iteration.
     fn evaluates(beyond: u128) -> Loop {
         let mut graph = Graph::new();
         let [limb, fold, beyond] = [mask(44), 20, beyond].map(|value| graph.number(value, 128));

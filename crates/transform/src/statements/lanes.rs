@@ -1,5 +1,6 @@
-//! Passes of a loop side by side: what differs from one to the other is put into slots before, so that what is done with it
-//! is the same for all, and what comes out is taken from slots behind.
+//! Partial vectorisation: gathers into lanes, then vector arithmetic. Iterations of a loop side by side: what differs
+//! from one to the other is put into slots before, so that what is done with it is the same for all, and what comes out
+//! is taken from slots behind.
 //!
 //! ```text
 //! out[64 * p ..] := f(kept + p, in[64 * p ..]) ^ in[64 * p + 4 ..]
@@ -8,20 +9,23 @@
 //!         for each p: out[64 * p ..] := slot 2 ^ in[64 * p + 4 ..]
 //! ```
 //!
-//! Tokens that are only added to what comes out, as those of stream ciphers are, come in at the end: they need no slots.
+//! Tokens that are only added to what comes out, as those of stream ciphers are, come in at the end: they need no
+//! slots.
 //!
-//! Worth while where most of a pass is arithmetic that vectors have, and little of it is needed for what goes on to the next.
+//! Worth while where most of an iteration is arithmetic that vectors have, and little of it is needed for what goes on
+//! to the next.
 
-use super::glue::glue;
-use super::passes::Passes;
+use super::carried_scalars::Iterations;
+use super::join_loads::join_loads;
 use crate::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Operations for each slot from which on passes are worth running side by side: what a slot costs is about as much.
+/// Operations for each slot from which on iterations are worth running side by side: what a slot costs is about as
+/// much.
 const WORTH: usize = 6;
 
-/// How much of a pass may be needed for what goes on to the next: one in so many operations.
+/// How much of an iteration may be needed for what goes on to the next: one in so many operations.
 const UPDATES: usize = 8;
 
 /// Bytes of a word.
@@ -32,7 +36,7 @@ const WORD: u64 = 4;
 pub enum Filled {
     /// With so many tokens from this one on.
     Tokens(Tokens),
-    /// With a word of what is kept: which of [`Passes::kept`], and which word.
+    /// With a word of what is kept: which of [`Iterations::kept`], and which word.
     Kept(usize, usize),
 }
 
@@ -41,7 +45,7 @@ pub enum Filled {
 pub struct Tokens {
     /// The port.
     pub port: u32,
-    /// The first of them, in the pass.
+    /// The first of them, in the iteration.
     pub first: u64,
     /// How many: 1, or 4 bytes.
     pub n: u64,
@@ -69,16 +73,16 @@ pub struct Taken {
     pub plus: Option<Tokens>,
 }
 
-/// Passes side by side.
+/// Iterations side by side.
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    /// The passes one after the other, whose effects on what is kept go before.
-    pub passes: Passes,
-    /// What is done for each pass with what is kept, in the graph of the passes.
+    /// The iterations one after the other, whose effects on what is kept go before.
+    pub iterations: Iterations,
+    /// What is done for each iteration with what is kept, in the graph of the iterations.
     pub updates: Vec<Effect>,
     /// Values from slots.
     pub graph: Graph,
-    /// The objects of the passes, and the slots behind them.
+    /// The objects of the iterations, and the slots behind them.
     pub objects: Vec<Object>,
     /// Slots of 32 bits and of 64.
     pub slots: [Slots; 2],
@@ -87,17 +91,17 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The passes of a loop side by side, if they can run so and it is worth while.
+    /// The iterations of a loop side by side, if they can run so and it is worth while.
     pub fn of(body: &Loop) -> Option<Lanes> {
         if !body.is_independent() {
             return None;
         }
-        let passes = Passes::of(body);
-        let first_kept = passes.first_kept();
+        let iterations = Iterations::of(body);
+        let first_kept = iterations.first_kept();
         let is_kept = |object: ObjectId| (object.0 as usize) >= first_kept;
         let mut outputs: Vec<(u32, u64, NodeId)> = Vec::new();
         let mut updates = Vec::new();
-        for effect in &passes.effects {
+        for effect in &iterations.effects {
             match *effect {
                 Effect::Output { port, offset, value } => outputs.push((port, offset, value)),
                 Effect::Store { object, .. } if is_kept(object) => updates.push(effect.clone()),
@@ -105,8 +109,8 @@ impl Lanes {
             }
         }
         let roots: Vec<NodeId> = outputs.iter().map(|output| output.2).collect();
-        let mut taking = Taking::new(&passes, body);
-        let order = passes.graph.reachable(roots);
+        let mut taking = Taking::new(&iterations, body);
+        let order = iterations.graph.reachable(roots);
         taking.find_words(&order);
         let mut known: FxHashMap<NodeId, NodeId> = FxHashMap::default();
         for &id in &order {
@@ -125,16 +129,16 @@ impl Lanes {
         let n_slots = filled.len() + filled_wide.len() + own.len() + wide.len();
         let slots = |at: u32, filled, taken| Slots { object: ObjectId(first_slots + at), filled, taken };
         let slots = [slots(0, filled, own), slots(1, filled_wide, wide)];
-        let mut objects = passes.objects.clone();
+        let mut objects = iterations.objects.clone();
         for (own, width) in slots.iter().zip([32, 64]) {
             let length = own.filled.len() + own.taken.len();
             objects.push(Object { name: format!("slots_{width}"), width, length, persistent: true, residue: None });
         }
-        let (done, for_next) = (n_operations(&graph, &effects), n_operations(&passes.graph, &updates));
+        let (done, for_next) = (n_operations(&graph, &effects), n_operations(&iterations.graph, &updates));
         if done < WORTH * n_slots || for_next * UPDATES > done {
             return None;
         }
-        Some(Lanes { updates, graph, objects, slots, effects, passes })
+        Some(Lanes { updates, graph, objects, slots, effects, iterations })
     }
 }
 
@@ -144,9 +148,9 @@ fn n_operations(graph: &Graph, effects: &[Effect]) -> usize {
     all.into_iter().filter(|&id| graph.op(id).operands().iter().next().is_some()).count()
 }
 
-/// A pass whose inputs become slots.
+/// An iteration whose inputs become slots.
 struct Taking<'a> {
-    passes: &'a Passes,
+    iterations: &'a Iterations,
     body: &'a Loop,
     graph: Graph,
     /// The number of the object of the slots of 32 bits; those of 64 are next.
@@ -157,12 +161,12 @@ struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    fn new(passes: &'a Passes, body: &'a Loop) -> Self {
+    fn new(iterations: &'a Iterations, body: &'a Loop) -> Self {
         Taking {
-            passes,
+            iterations,
             body,
-            graph: Graph::with_tables_of(&passes.graph),
-            first_slots: passes.objects.len() as u32,
+            graph: Graph::with_tables_of(&iterations.graph),
+            first_slots: iterations.objects.len() as u32,
             filled: [Vec::new(), Vec::new()],
             words: FxHashMap::default(),
         }
@@ -228,7 +232,7 @@ impl<'a> Taking<'a> {
 
     /// Finds bytes that are read as words of four, and in which order.
     fn find_words(&mut self, order: &[NodeId]) {
-        let graph = &self.passes.graph;
+        let graph = &self.iterations.graph;
         let token = |id: NodeId| match *graph.op(id) {
             Op::Input { port, offset } if graph.width(id) == 8 => Some((port, u64::try_from(offset).ok()?)),
             _ => None,
@@ -279,8 +283,8 @@ impl<'a> Taking<'a> {
     }
 
     fn node(&mut self, id: NodeId, known: &FxHashMap<NodeId, NodeId>) -> Option<NodeId> {
-        let passes = self.passes;
-        let (op, width) = (passes.graph.op(id), passes.graph.width(id));
+        let iterations = self.iterations;
+        let (op, width) = (iterations.graph.op(id), iterations.graph.width(id));
         match op {
             Op::Input { port, offset } => {
                 let offset = u64::try_from(*offset).ok()?;
@@ -297,8 +301,8 @@ impl<'a> Taking<'a> {
             }
             Op::Entry { object, index } => {
                 // What is read at places that differ from lane to lane has no vector.
-                let index = passes.graph.constant(*index)?;
-                match (object.0 as usize).checked_sub(passes.first_kept()) {
+                let index = iterations.graph.constant(*index)?;
+                match (object.0 as usize).checked_sub(iterations.first_kept()) {
                     Some(kept) => self.slot(Filled::Kept(kept, index as usize), width),
                     None => {
                         let index = self.graph.number(index, 64);
@@ -310,7 +314,7 @@ impl<'a> Taking<'a> {
             Op::Loaded(_) | Op::Instruction { .. } => None,
             Op::Concat(parts) => {
                 let parts: Vec<NodeId> = parts.iter().map(|part| known[part]).collect();
-                Some(glue(&mut self.graph, &parts))
+                Some(join_loads(&mut self.graph, &parts))
             }
             _ => {
                 let operands: Vec<NodeId> = op.operands().iter().map(|operand| known[operand]).collect();
@@ -365,9 +369,9 @@ fn put(graph: &mut Graph, made: &[Made], first_slots: u32, n_filled: [usize; 2])
 /// Bytes as a word in the order in which they are one already, if there is one.
 fn whole(graph: &mut Graph, bytes: &[(u32, u64, NodeId)]) -> (bool, NodeId) {
     let mut parts: Vec<NodeId> = bytes.iter().map(|byte| byte.2).collect();
-    let big = glue(graph, &parts);
+    let big = join_loads(graph, &parts);
     parts.reverse();
-    let little = glue(graph, &parts);
+    let little = join_loads(graph, &parts);
     let is_whole = |id: NodeId| !matches!(graph.op(id), Op::Concat(_));
     if !is_whole(big) && is_whole(little) { (false, little) } else { (true, big) }
 }

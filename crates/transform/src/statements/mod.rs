@@ -1,38 +1,39 @@
-//! Kernels and passes as statements in order, for printers of any language.
+//! Instruction order and storage of values, for printers of any language. Transitions and iterations as statements in
+//! order, for printers of any language.
 //!
-//! What is settled here needs no knowledge of a language: which values get variables and where, what is read before it is
-//! written over, which bytes go together as words, and what passes keep in variables from one to the next.
+//! What is settled here needs no knowledge of a language: which values get variables and where, what is read before it
+//! is written over, which bytes go together as words, and what iterations keep in variables from one to the next.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
-//! | `apart` | kernels as parts that do not need each other |
-//! | `early` | tokens that are put out as soon as can be |
-//! | `pieces` | what a node reads: loads of several bytes, shifted and masked values, byte swaps |
-//! | `place` | where in a list of effects a node gets its variable |
+//! | `independent_components` | transitions as parts that do not need each other |
+//! | `outputs_early` | tokens that are put out as soon as can be |
+//! | `bit_moves` | what a node reads: loads of several bytes, shifted and masked values, byte swaps |
+//! | `code_motion` | where in a list of effects a node gets its variable |
 //! | `order` | a list of effects as statements |
-//! | `late` | values right before what needs them first |
-//! | `glue` | values that lie together, as one |
-//! | `passes` | what passes of a loop keep from one to the next, and the effects of one |
-//! | `lanes` | passes side by side |
+//! | `sink_for_pressure` | values right before what needs them first |
+//! | `join_loads` | values that lie together, as one |
+//! | `carried_scalars` | what iterations of a loop keep from one to the next, and the effects of one |
+//! | `lanes` | iterations side by side |
 
-mod apart;
-mod early;
-mod glue;
+mod bit_moves;
+mod carried_scalars;
+mod code_motion;
+mod independent_components;
+mod join_loads;
 mod lanes;
-mod late;
 mod order;
-mod passes;
-mod pieces;
-mod place;
+mod outputs_early;
+mod sink_for_pressure;
 
-pub use apart::apart;
-pub use early::outputs_early;
-pub use glue::glue;
+pub use bit_moves::{Outside, Piece, Place};
+pub use carried_scalars::{Iterations, Kept};
+pub use code_motion::Write;
+pub use independent_components::independent_components;
+pub use join_loads::join_loads;
 pub use lanes::{Filled, Lanes, Slots, Taken, Tokens};
 pub use order::{Order, Ordered, Statement, ordered};
-pub use passes::{Kept, Passes};
-pub use pieces::{Outside, Piece, Place};
-pub use place::Write;
+pub use outputs_early::outputs_early;
 
 use crate::kernel::{NodeId, ObjectId};
 

@@ -1,22 +1,22 @@
-//! A list of effects as statements.
+//! Linearisation of effects. A list of effects as statements.
 //!
 //! A value that is read more than once gets a variable, others stand where they are read. What an element held at the
-//! beginning is read before anything is stored to its object; where no such place exists (an index that is loaded later),
-//! the object is copied first.
+//! beginning is read before anything is stored to its object; where no such place exists (an index that is loaded
+//! later), the object is copied first.
 
 use super::Together;
-use super::late::late;
-use super::pieces::{Outside, Place};
-use super::place::{Block, Plan, Point, Scopes, Step, Write};
+use super::bit_moves::{Outside, Place};
+use super::code_motion::{Block, Plan, Point, Scopes, Step, Write};
+use super::sink_for_pressure::late;
 use crate::kernel::{Effect, NodeId, ObjectId, Op};
 use headrace_source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A statement. Each [`Statement::Define`] before it, in its block or one around it, says what has a variable there, until
-/// [`Statement::Forget`]; a value that has one is read from it, any other where it is needed.
+/// A statement. Each [`Statement::Define`] before it, in its block or one around it, says what has a variable there,
+/// until [`Statement::Forget`]; a value that has one is read from it, any other where it is needed.
 #[derive(Clone, Debug)]
 pub enum Statement {
-    /// A list of this kernel alone, of zeros.
+    /// A list of this transition alone, of zeros.
     List(ObjectId),
     /// What an object holds, to be read from this copy.
     Copy(ObjectId),
@@ -186,8 +186,8 @@ impl<'a, N: Together + ?Sized> Orderer<'a, N> {
         }
     }
 
-    /// What stands above the first statement: lists of this kernel, copies, and variables of loads that are read outside of
-    /// their scope.
+    /// What stands above the first statement: lists of this transition, copies, and variables of loads that are read
+    /// outside of their scope.
     fn declare(&mut self, block: &Block) {
         let mut local = Vec::new();
         let mut loads = Vec::new();

@@ -1,7 +1,7 @@
-//! The control automaton of a network as text: what passes and targets start from.
+//! The control automaton of a network as text: what iterations and targets start from.
 //!
-//! Of an operation of the library it is the one that typical messages lead through; of any other network, which has none, all
-//! that it may come to is explored.
+//! Of an operation of the library it is the one that typical messages lead through; of any other network, which has
+//! none, all that it may come to is explored.
 
 use crate::failure::{Failure, Outcome};
 use headrace_ir::Network;

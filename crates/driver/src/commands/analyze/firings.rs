@@ -1,8 +1,8 @@
 //! Whether a network stops where its model does: what a model checker found, run on the interpreter.
 //!
-//! A file has a line for each step of the model, as projects of the target `promela` write it. The messages and tokens that
-//! come in there come in here; strings, which have no values in the model, are arbitrary, several times. A network whose
-//! result does not depend on the order of firings does the same in any order, so only others are run in several.
+//! A file has a line for each step of the model, as projects of the target `promela` write it. The messages and tokens
+//! that come in there come in here; strings, which have no values in the model, are arbitrary, several times. A network
+//! whose result does not depend on the order of firings does the same in any order, so only others are run in several.
 
 use crate::commands::Context;
 use crate::failure::{Failure, Outcome, Status};
@@ -62,7 +62,7 @@ fn parse(path: &Path, text: &str) -> Outcome<Found> {
             "undelivered" => found.undelivered.push(rest.to_owned()),
             "fire" => *found.firings.entry(rest.to_owned()).or_default() += 1,
             "find" => found.n_choices += 1,
-            "initialise" | "end" | "rest" | "left" | "room" | "wait" | "circle" | "" => {}
+            "initialise" | "end" | "rest" | "left" | "room" | "wait" | "cycle" | "" => {}
             _ => return Err(wrong()),
         }
     }
@@ -108,9 +108,9 @@ fn tokens(network: &Network, environment: &Environment, found: &Found, seed: u64
     Ok(streams)
 }
 
-/// Instances that wait for each other in a circle: the largest set of which each lacks tokens for some action, and for each
-/// such action those that another of the set would make.
-fn circle(network: &Network, report: &Report) -> Vec<usize> {
+/// Instances that wait for each other in a cycle: the largest set of which each lacks tokens for some action, and for
+/// each such action those that another of the set would make.
+fn cycle(network: &Network, report: &Report) -> Vec<usize> {
     let mut there: BTreeMap<&str, u64> = BTreeMap::new();
     for left in &report.leftovers {
         there.insert(&left.target, left.tokens);
@@ -201,9 +201,9 @@ fn run(network: &Arc<Network>, streams: &[Vec<u8>], found: &Found, fifo_tokens: 
     for wait in report.waits.iter().filter(|wait| matches!(wait.blocked, Blocked::Room { .. })) {
         reasons.push(format!("{}.{} waits for room", wait.instance, wait.action));
     }
-    let names: Vec<&str> = circle(network, &report).into_iter().map(|at| network.instances[at].name.as_str()).collect();
+    let names: Vec<&str> = cycle(network, &report).into_iter().map(|at| network.instances[at].name.as_str()).collect();
     if !names.is_empty() {
-        reasons.push(format!("in a circle wait for tokens: {}", names.join(", ")));
+        reasons.push(format!("in a cycle wait for tokens: {}", names.join(", ")));
     }
     let mut firings = BTreeMap::new();
     for (instance, counts) in network.instances.iter().zip(engine.firings()) {

@@ -1,11 +1,11 @@
-//! How the loops of an operation are printed in C: the ways to run each, where they run, and how each was shown to do what the
-//! loop means.
+//! How the loops of an operation are printed in C: the ways to run each, where they run, and how each was shown to do
+//! what the loop means.
 
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::SourceMap;
 use headrace_targets::automata::{Hindrance, NotFused, automaton_of_operation, hindrances};
-use headrace_targets::c::{Options, PrintedLoop, PrintedWay, emit_with};
+use headrace_targets::c::{Options, PrintedLoop, PrintedVariant, emit_with};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ fn tokens(counts: &[u64], ports: &[headrace_ir::Port]) -> Vec<String> {
     used.map(|(count, port)| format!("{count} {}", port.name)).collect()
 }
 
-fn ways(text: &mut String, said: &str, ways: &[PrintedWay]) {
+fn ways(text: &mut String, said: &str, ways: &[PrintedVariant]) {
     for way in ways {
         let needs = if way.features.is_empty() { "everywhere".to_owned() } else { way.features.join(" ") };
         let _ = writeln!(text, "    {said}{}: {needs}", way.name);
@@ -65,7 +65,8 @@ pub fn text(network: &Network, sources: &SourceMap, found: &Found) -> String {
     for one in &found.loops {
         let (takes, gives) = (tokens(&one.consumes, &network.inputs), tokens(&one.produces, &network.outputs));
         let order = if one.is_independent { "in any order" } else { "one after the other" };
-        let _ = writeln!(text, "  loop {}, passes {order}: {} ==> {}", one.number, takes.join(", "), gives.join(", "));
+        let _ =
+            writeln!(text, "  loop {}, iterations {order}: {} ==> {}", one.number, takes.join(", "), gives.join(", "));
         ways(&mut text, "", &one.ways);
         ways(&mut text, "many messages, ", &one.many);
     }
@@ -79,7 +80,7 @@ pub fn text(network: &Network, sources: &SourceMap, found: &Found) -> String {
 
 /// The same for programs: the loops, and why there are no others.
 pub fn json(network: &Network, sources: &SourceMap, found: &Found) -> (Value, Value) {
-    let of_way = |way: &PrintedWay| {
+    let of_way = |way: &PrintedVariant| {
         let evidence: Vec<Value> = way
             .evidence
             .iter()

@@ -1,8 +1,8 @@
-//! What several toolchains need of the same operations is printed once: control automata for all of them, files for those of
-//! one target.
+//! What several toolchains need of the same operations is printed once: control automata for all of them, files for
+//! those of one target.
 
 use headrace_targets::automata::Automata;
-use headrace_targets::once::Once;
+use headrace_targets::memo::Memo;
 use headrace_targets::project::Files;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub(super) type Outcome = Result<Arc<Files>, String>;
 pub(super) struct Shared {
     pub(super) automata: Automata,
     /// By the name of the target.
-    pub(super) files: Once<&'static str, Outcome>,
+    pub(super) files: Memo<&'static str, Outcome>,
 }
 
 /// Subjects that are kept: more than are under way at a time.

@@ -1,9 +1,10 @@
-//! Which ways of running loops are left out where the text would be too long for compilers: those first that gain least for
-//! their length, so that a network becomes a little slower with its length and is not given up as a whole.
+//! Code-size budget: variants are dropped, the least profitable first, until the text fits. Which ways of running loops
+//! are left out where the text would be too long for compilers: those first that gain least for their length, so that a
+//! network becomes a little slower with its length and is not given up as a whole.
 
 use super::loops::{Loops, PrintedUnit};
 
-/// What kernels take that run one after another, for each cycle of the slowest way of running them as a loop.
+/// What transitions take that run one after another, for each cycle of the slowest way of running them as a loop.
 const APART: f64 = 2.0;
 
 /// What a gain for many messages counts, for one message 1: those come one at a time more often.
@@ -19,7 +20,7 @@ enum Way {
 }
 
 impl PrintedUnit<'_> {
-    /// Tokens that a pass moves.
+    /// Tokens that an iteration moves.
     fn tokens(&self) -> u64 {
         let body = &self.unit.body;
         body.consumes.iter().chain(&body.produces).map(|port| port.0).sum()
@@ -28,11 +29,11 @@ impl PrintedUnit<'_> {
     /// What could be left out, each with its bytes and the part of the time that it saves.
     fn optional(&self) -> Vec<(Way, usize, f64)> {
         let gain = |own: f64, next: f64| 1.0 - (own / next.max(f64::MIN_POSITIVE)).min(1.0);
-        let cycles: Vec<f64> = self.versions.iter().map(|version| version.function.cycles).collect();
-        let ones = self.versions.iter().enumerate().filter(|(_, version)| !version.supported.is_empty());
-        let ones = ones.map(|(at, version)| {
+        let cycles: Vec<f64> = self.variants.iter().map(|variant| variant.function.cycles).collect();
+        let ones = self.variants.iter().enumerate().filter(|(_, variant)| !variant.supported.is_empty());
+        let ones = ones.map(|(at, variant)| {
             let next = cycles.get(at + 1).copied().unwrap_or(APART * cycles[at]);
-            (Way::One(at), version.function.text.len(), gain(cycles[at], next))
+            (Way::One(at), variant.function.text.len(), gain(cycles[at], next))
         });
         let each: Vec<f64> = self.ways.ways.iter().map(|way| way.cycles_for(way.lanes) / way.lanes as f64).collect();
         let many = self.ways.ways.iter().enumerate().map(|(at, way)| {
@@ -45,7 +46,7 @@ impl PrintedUnit<'_> {
     /// Leaves one out.
     fn drop_way(&mut self, way: Way) {
         let function = match way {
-            Way::One(at) => self.versions.remove(at).function,
+            Way::One(at) => self.variants.remove(at).function,
             Way::Many(at) => self.ways.ways.remove(at).function,
         };
         self.dropped.extend(function.support);

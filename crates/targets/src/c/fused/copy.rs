@@ -1,4 +1,5 @@
-//! Contexts as copies of others. Between calls windows lie on the buffers of their own context, so that they are moved along.
+//! Relocation of contexts: pointers into a context are rebased when it is copied. Contexts as copies of others. Between
+//! calls windows lie on the buffers of their own context, so that they are moved along.
 
 use super::Writer;
 use std::fmt::Write as _;

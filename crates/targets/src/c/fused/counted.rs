@@ -1,17 +1,18 @@
-//! How many passes a loop runs, and what becomes of the counters that say so.
+//! Trip counts of loops, and induction variables after them. How many iterations a loop runs, and what becomes of the
+//! counters that say so.
 
 use super::Writer;
 use super::ports::{literal, streams};
 use crate::c::kernel::{element_type, statements};
-use headrace_transform::control::{CountedLoop, Next, Round, Rounds, Trips};
+use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Effect, Graph, NodeId, ObjectId};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What is written for a number of passes that is not known before.
+/// What is written for a number of iterations that is not known before.
 pub(super) struct Room {
-    /// Counts them: `passes`, in a block that is open.
+    /// Counts them: `iterations`, in a block that is open.
     pub text: String,
     /// Arguments of who runs them: the context, and where tokens are and go.
     pub arguments: String,
@@ -52,7 +53,7 @@ impl Writer<'_> {
         let (stop, alone) = match many.filter(|_| counted.rounds.is_none()) {
             Some(code) => (
                 format!(
-                    "            if (passes > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_passes = passes;\n                s->state = {state};\n                goto full;\n            }}\n"
+                    "            if (iterations > 1 && s->many == 1) {{\n                s->many_loop = {code};\n                s->many_iterations = iterations;\n                s->state = {state};\n                goto full;\n            }}\n"
                 ),
                 "                s->many = s->many != 0;\n",
             ),
@@ -60,7 +61,7 @@ impl Writer<'_> {
         };
         let _ = write!(
             text,
-            "{stop}            if (passes > {fewest} && {prefix}_loop_{number}_divided({arguments}, passes)) {{\n{takes}{alone}"
+            "{stop}            if (iterations > {fewest} && {prefix}_loop_{number}_divided({arguments}, iterations)) {{\n{takes}{alone}"
         );
         if let Some(last) = last {
             let _ = write!(
@@ -73,15 +74,18 @@ impl Writer<'_> {
         text
     }
 
-    /// Counts the passes that tokens, room and the run allow, where one takes and makes so many tokens of each port.
+    /// Counts the iterations that tokens, room and the run allow, where one takes and makes so many tokens of each
+    /// port.
     pub(super) fn room(&self, consumes: &[u64], produces: &[u64]) -> Room {
         // Whole messages have no limit.
         let (most, spent) = match self.whole {
             Some(_) => ("SIZE_MAX", ""),
-            None => ("budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX", "                budget -= passes - 1;\n"),
+            None => {
+                ("budget < SIZE_MAX ? (size_t)budget + 1u : SIZE_MAX", "                budget -= iterations - 1;\n")
+            }
         };
         let mut text = format!(
-            "        {{\n            size_t passes = {most}, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n"
+            "        {{\n            size_t iterations = {most}, bound;\n            bool met;\n            (void)bound;\n            (void)met;\n"
         );
         let (mut arguments, mut takes) = (String::from("s"), String::new());
         for (n, port) in consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
@@ -89,13 +93,13 @@ impl Writer<'_> {
             let window = self.window(&format!("in_{name}"));
             let _ = write!(
                 text,
-                "            (void){};\n            passes = {window}_there / {n} < passes ? {window}_there / {n} : passes;\n",
+                "            (void){};\n            iterations = {window}_there / {n} < iterations ? {window}_there / {n} : iterations;\n",
                 self.there(name, *n)
             );
             let _ = write!(arguments, ", {window}");
             let _ = write!(
                 takes,
-                "                {window} += passes * {n};\n                {window}_there -= passes * {n};\n"
+                "                {window} += iterations * {n};\n                {window}_there -= iterations * {n};\n"
             );
         }
         for (n, port) in produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0) {
@@ -112,28 +116,29 @@ impl Writer<'_> {
             };
             let _ = write!(
                 text,
-                "            {ty} *const to_{name} = {};\n            bound = {bound};\n            bound /= {n};\n            passes = bound < passes ? bound : passes;\n",
+                "            {ty} *const to_{name} = {};\n            bound = {bound};\n            bound /= {n};\n            iterations = bound < iterations ? bound : iterations;\n",
                 self.place_for(name, *n)
             );
             let _ = write!(arguments, ", to_{name}");
-            let made = self.made(name, &format!("to_{name}"), &format!("passes * {n}"));
+            let made = self.made(name, &format!("to_{name}"), &format!("iterations * {n}"));
             let _ = writeln!(takes, "                {made}");
         }
         takes.push_str(spent);
         Room { text, arguments, takes }
     }
 
-    /// Makes `passes` no more than counters allow.
+    /// Makes `iterations` no more than counters allow.
     pub(super) fn bounds(&self, graph: &Graph, tables: String, trips: &[Trips]) -> String {
         let counting = Counting { writer: self, graph, tables };
-        trips.iter().map(|trip| counting.bound(trip, "passes")).collect()
+        trips.iter().map(|trip| counting.bound(trip, "iterations")).collect()
     }
 
-    /// Makes `passes` those that the ways allow, and has their counters go on.
-    fn rounds(&self, rounds: &Rounds) -> String {
+    /// Makes `iterations` those that the ways allow, and has their counters go on.
+    fn rounds(&self, rounds: &CountedPaths) -> String {
         let counting = Counting { writer: self, graph: &rounds.graph, tables: format!("{}_rounds_table", self.prefix) };
-        let mut text =
-            String::from("            size_t left = passes, before;\n            do {\n            size_t times;\n");
+        let mut text = String::from(
+            "            size_t left = iterations, before;\n            do {\n            size_t times;\n",
+        );
         for (number, way) in rounds.ways.iter().enumerate() {
             text.push_str(&counting.round(way));
             // Only what another way does makes the first one possible again.
@@ -149,13 +154,13 @@ impl Writer<'_> {
                 "            bool ends;\n            {{\n            size_t times;\n            before = left;\n{way}            ends = left != before;\n            }}\n"
             );
         }
-        text.push_str("            passes -= left;\n");
+        text.push_str("            iterations -= left;\n");
         self.rounds_in_registers(rounds, text)
     }
 
-    /// The statements of rounds with what they count in local variables, which are stored behind them: what one way stores and
-    /// the next loads takes longer than all that is counted.
-    fn rounds_in_registers(&self, rounds: &Rounds, statements: String) -> String {
+    /// The statements of rounds with what they count in local variables, which are stored behind them: what one way
+    /// stores and the next loads takes longer than all that is counted.
+    fn rounds_in_registers(&self, rounds: &CountedPaths, statements: String) -> String {
         let ways = rounds.ways.iter().chain(rounds.last.iter().map(|last| &last.way));
         let counted: BTreeSet<ObjectId> = ways.flat_map(|way| way.updates.iter().map(|update| update.object)).collect();
         let (mut before, mut text, mut behind) = (String::new(), statements, String::new());
@@ -221,11 +226,11 @@ impl Counting<'_> {
     }
 
     /// Takes a way as often as it can be taken.
-    fn round(&self, way: &Round) -> String {
-        let most = if way.once { "1".to_owned() } else { format!("left / {}", way.passes) };
-        let mut text = match way.passes {
+    fn round(&self, way: &CountedPath) -> String {
+        let most = if way.once { "1".to_owned() } else { format!("left / {}", way.iterations) };
+        let mut text = match way.iterations {
             1 => format!("            times = {};\n", if way.once { "left != 0" } else { "left" }),
-            passes => format!("            times = left < {passes} ? 0 : {most};\n"),
+            iterations => format!("            times = left < {iterations} ? 0 : {most};\n"),
         };
         way.trips.iter().for_each(|trip| text.push_str(&self.bound(trip, "times")));
         text.push_str("            if (times != 0) {\n");
@@ -253,7 +258,7 @@ impl Counting<'_> {
                 );
             }
         }
-        let _ = write!(text, "            left -= times * {};\n            }}\n", way.passes);
+        let _ = write!(text, "            left -= times * {};\n            }}\n", way.iterations);
         text
     }
 }

@@ -1,11 +1,12 @@
-//! Identical code folding: functions that are equal up to what their objects are called are one, in a network, in a project,
-//! and in a program of several.
+//! Identical code folding: functions that are equal up to what their objects are called are one, in a network, in a
+//! project, and in a program of several.
 //!
-//! Parts of networks that were written once and stand in several places have kernels and loops of the same text, but for the
-//! names of objects and of the network. So such functions do not get the context but `struct NAME_on`, a pointer for each
-//! field that they touch, and are called after their text: `hr_same_` and a number that is computed from it, and from what they
-//! call: projects that other versions wrote may be linked into the same program. Linkers keep one of those of the same name (weak
-//! symbols, hidden from whoever links the whole); where there are none, each file has its own.
+//! Parts of networks that were written once and stand in several places have transitions and loops of the same text,
+//! but for the names of objects and of the network. So such functions do not get the context but `struct NAME_on`, a
+//! pointer for each field that they touch, and are called after their text: `hr_same_` and a number that is computed
+//! from it, and from what they call: projects that other variants wrote may be linked into the same program. Linkers
+//! keep one of those of the same name (weak symbols, hidden from whoever links the whole); where there are none, each
+//! file has its own.
 
 use super::{Writer, object_type};
 use crate::c::kernel::{Names, element_type, prelude, tables};
@@ -104,8 +105,8 @@ fn hash(before: u128, text: &str) -> u128 {
     text.bytes().fold(before, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(prime))
 }
 
-/// A number for a text that no other text has, as 32 digits. What texts call that is not in them is what this version prints
-/// above them.
+/// A number for a text that no other text has, as 32 digits. What texts call that is not in them is what this variant
+/// prints above them.
 fn number(text: &str) -> String {
     static VERSION: LazyLock<u128> = LazyLock::new(|| {
         let start: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -115,8 +116,8 @@ fn number(text: &str) -> String {
 }
 
 impl Writer<'_> {
-    /// A text for contexts of any type; `None` where it does more with its context than to touch some fields. `shaped`: it works
-    /// on a shape already, which is defined in it.
+    /// A text for contexts of any type; `None` where it does more with its context than to touch some fields. `shaped`:
+    /// it works on a shape already, which is defined in it.
     pub(super) fn folded(&self, group: &Group, shaped: bool) -> Option<Folded> {
         let Group { base, entry, text } = *group;
         let mut fields: Vec<&str> = Vec::new();
@@ -127,8 +128,8 @@ impl Writer<'_> {
         let mut kept: FxHashMap<&str, usize> = FxHashMap::default();
         let (mut inputs, mut outputs): (FxHashMap<&str, usize>, FxHashMap<&str, usize>) = Default::default();
         let mut words = parts(text).peekable();
-        // Where the body of each function begins, and the fields that it touches: loaded once, because what is stored to bytes
-        // could be stored to where the pointers lie.
+        // Where the body of each function begins, and the fields that it touches: loaded once, because what is stored
+        // to bytes could be stored to where the pointers lie.
         let mut functions: Vec<(usize, BTreeSet<usize>)> = Vec::new();
         let mut is_head = false;
         // The two parts before a word.
@@ -241,8 +242,8 @@ impl Writer<'_> {
         })
     }
 
-    /// The same text with those of its functions folded that are long and called by others of it, with what they call. All
-    /// names begin with `base`.
+    /// The same text with those of its functions folded that are long and called by others of it, with what they call.
+    /// All names begin with `base`.
     pub(super) fn folded_inside(&self, base: &str, text: &str, known: &mut BTreeSet<String>) -> String {
         let all = functions(text);
         let calls = |one: &str, name: &str| one.contains(&format!("{name}("));
@@ -301,7 +302,7 @@ impl Writer<'_> {
         Some(format!("const {}", element_type(port.ty.width())))
     }
 
-    /// The name of a table of the network's kernels that follows from what it holds, and its definition under it.
+    /// The name of a table of the network's transitions that follows from what it holds, and its definition under it.
     fn named_table(&self, table: TableId) -> (String, String) {
         let mut graph = Graph::with_tables_of(&self.automaton.graph);
         let index = graph.input(0, 0, 32);

@@ -1,18 +1,18 @@
-//! Kernels of bytes as layers of registers.
+//! Superword-level parallelism over bytes, in straight-line transitions. Transitions of bytes as layers of registers.
 
 use super::Writer;
-use super::kernels::Faster;
+use super::outlined_transitions::Faster;
 use crate::c::kernel::{self, LoopNames, Machine, Strategy};
 use headrace_transform::control::once;
-use headrace_transform::kernel::{Effect, Kernel};
+use headrace_transform::kernel::{Effect, Transition};
 
-/// Values of a kernel from which on it is looked at.
+/// Values of a transition from which on it is looked at.
 const FEWEST_NODES: usize = 64;
 
 impl Writer<'_> {
-    /// Effects of a kernel as layers of bytes, if those are faster than plain statements.
-    pub(super) fn layered(&self, kernel: &Kernel, effects: &[Effect], name: &str) -> Option<Faster> {
-        let body = once(self.automaton, self.network, kernel, effects)?;
+    /// Effects of a transition as layers of bytes, if those are faster than plain statements.
+    pub(super) fn layered(&self, transition: &Transition, effects: &[Effect], name: &str) -> Option<Faster> {
+        let body = once(self.automaton, self.network, transition, effects)?;
         if body.graph.len() < FEWEST_NODES {
             return None;
         }
@@ -21,12 +21,12 @@ impl Writer<'_> {
         let names = LoopNames { function: &function, state: &state, names: &tables };
         let machine = Machine::named("avx512gfni")?;
         let printed = kernel::print_loop(&body, machine, Strategy::Layers, &names).ok()?;
-        if printed.cycles >= kernel::passes(&body, &names).cycles {
+        if printed.cycles >= kernel::sequential(&body, &names).cycles {
             return None;
         }
         Some(Faster {
             supported: machine.supported(),
-            call: self.one_pass(&function, &body, &[], &[]),
+            call: self.one_iteration(&function, &body, &[], &[]),
             function: printed.with_evidence(),
             support: printed.support,
         })

@@ -1,11 +1,12 @@
-//! Functions that run passes of loops: one for each level of a machine that does them in another way, and one that chooses
-//! when it is called.
+//! Function multiversioning: variants of a loop for each feature set, and their run-time dispatch. Functions that run
+//! iterations of loops: one for each level of a machine that does them in another way, and one that chooses when it is
+//! called.
 
-use super::divided::Divided;
-use super::kernels::{ARM, X86};
-use super::many::{ManyLoop, ManyLoops, ManyWays};
-use super::shapes::{Unit, Units};
-use super::taken;
+use super::distributed_loops;
+use super::merge_functions::{Unit, Units};
+use super::multi_buffer::{ManyLoop, ManyLoops, ManyWays};
+use super::outlined_transitions::{ARM, X86};
+use super::parallel_for::Divided;
 use super::{KernelNames, Writer};
 use crate::c::kernel::{
     self, Blocks, CFunction, Items, LoopNames, MOST_TEXT, Machine, Names, ON_TRIAL, Renamed, Strategy,
@@ -13,23 +14,24 @@ use crate::c::kernel::{
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
-use headrace_transform::passes::copied_last::copied_last;
+use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
+use headrace_transform::passes::extract_reductions::extract_reductions;
 use headrace_transform::passes::select_instructions::{Choice, SelectedLoop, select_in_loop};
-use headrace_transform::passes::split_recurrence::split_recurrence;
-use headrace_transform::passes::split_sums::split_sums;
+use headrace_transform::passes::sink_copies::sink_copies;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-/// Loops of an automaton that are printed for machines, those that move most first; the others run pass after pass.
+/// Loops of an automaton that are printed for machines, those that move most first; the others run iteration after
+/// iteration.
 const TUNED: usize = 4;
 
 /// Nodes of a loop that instructions are looked for in, and that is printed for vectors.
 pub(super) const MOST_NODES: usize = 20_000;
 
-/// Bytes of text of passes in plain C that stand beside faster ones: without them kernels run one after another, and what
-/// goes on between those does not count beside what is so long.
+/// Bytes of text of iterations in plain C that stand beside faster ones: without them transitions run one after
+/// another, and what goes on between those does not count beside what is so long.
 const MOST_PLAIN_TEXT: usize = 60_000;
 
 /// Features of what runs on every machine.
@@ -67,7 +69,7 @@ pub(super) struct PrintedUnit<'a> {
     /// What they run.
     pub unit: Unit<'a>,
     /// For one message, the fastest first, and one that always works last, if there is one.
-    pub versions: Vec<Version>,
+    pub variants: Vec<Variant>,
     /// For one message on AArch64, where it is better than what always works.
     pub arm: Option<CFunction>,
     /// For many.
@@ -79,15 +81,15 @@ pub(super) struct PrintedUnit<'a> {
 impl PrintedUnit<'_> {
     /// All of them.
     pub fn functions(&self) -> impl Iterator<Item = &CFunction> {
-        let versions = self.versions.iter().map(|version| &version.function);
-        versions.chain(self.ways.ways.iter().map(|way| &way.function))
+        let variants = self.variants.iter().map(|variant| &variant.function);
+        variants.chain(self.ways.ways.iter().map(|way| &way.function))
     }
 
     /// What functions for one message use and nobody else, not even `others`: it is called after them.
     fn own_support(&self, others: &BTreeSet<String>) -> Vec<&String> {
         let of_many: Vec<&String> = self.ways.ways.iter().flat_map(|way| &way.function.support).collect();
         let mut own: Vec<&String> = Vec::new();
-        for support in self.versions.iter().flat_map(|version| &version.function.support) {
+        for support in self.variants.iter().flat_map(|variant| &variant.function.support) {
             let is_own = support.contains(&self.unit.base) && !others.contains(support) && !of_many.contains(&support);
             if is_own && !own.contains(&support) {
                 own.push(support);
@@ -97,13 +99,13 @@ impl PrintedUnit<'_> {
     }
 }
 
-/// A way of running the passes of a loop.
-pub(super) struct Version {
+/// A way of running the iterations of a loop.
+pub(super) struct Variant {
     pub function: CFunction,
     /// When it can be called, as a condition of C; empty: always.
     pub supported: String,
-    /// From how many passes on it is worth while.
-    pub least_passes: u64,
+    /// From how many iterations on it is worth while.
+    pub least_iterations: u64,
 }
 
 /// What the instructions of machines mean, read once.
@@ -137,35 +139,36 @@ impl<'a> Outside<'a> {
     }
 }
 
-/// Ways to run a loop that some machines have, in no order; `all`: also those that are estimated to be slower than others.
-pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
-    if let Some(split) = copied_last(body) {
-        return taken::copied(&split, all, outside);
+/// Ways to run a loop that some machines have, in no order; `all`: also those that are estimated to be slower than
+/// others.
+pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
+    if let Some(split) = sink_copies(body) {
+        return distributed_loops::copied(&split, all, outside);
     }
     let base = outside.base;
-    let mut versions = Vec::new();
+    let mut variants = Vec::new();
     let layers = with_layers(body, outside);
     // Of what is very long only tables can become something of a size that is worth printing.
     if body.graph.len() > MOST_NODES {
-        versions.extend(with_tables(body, outside).into_iter().chain(layers));
-        return versions;
+        variants.extend(with_tables(body, outside).into_iter().chain(layers));
+        return variants;
     }
     for (_, blocks) in blocks(body, &[512, 128], outside) {
         let supported = kernel::supported(&blocks.features);
-        versions.push(Version { supported, function: blocks.function, least_passes: 0 });
+        variants.push(Variant { supported, function: blocks.function, least_iterations: 0 });
     }
-    if let Some(split) = split_recurrence(body) {
-        versions.extend(taken::recurrence(&split, outside));
+    if let Some(split) = distribute_recurrence(body) {
+        variants.extend(distributed_loops::recurrence(&split, outside));
     }
-    if let Some(split) = split_sums(body) {
-        versions.extend(taken::sums(&split, outside));
+    if let Some(split) = extract_reductions(body) {
+        variants.extend(distributed_loops::sums(&split, outside));
     }
-    versions.extend(with_tables(body, outside));
+    variants.extend(with_tables(body, outside));
     if let Some(machine) = Machine::named("avx512gfni")
         && let Ok(tabulated) = kernel::tabulated_lanes(body, machine, &outside.named(&format!("{base}_table_lanes")))
     {
-        let TabulatedFunction { function, least_passes } = tabulated;
-        versions.push(Version { function, supported: machine.supported(), least_passes });
+        let TabulatedFunction { function, least_iterations } = tabulated;
+        variants.push(Variant { function, supported: machine.supported(), least_iterations });
     }
     for machine in ["avx512", "avx2"].into_iter().filter_map(Machine::named) {
         let mut print = |strategy: Option<Strategy>| {
@@ -177,7 +180,7 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
                 None => Some(kernel::print_best(body, machine, &named).1),
             };
             let supported = machine.supported();
-            versions.extend(printed.map(|function| Version { function, supported, least_passes: 0 }));
+            variants.extend(printed.map(|function| Variant { function, supported, least_iterations: 0 }));
         };
         match all {
             true => Strategy::ALL.iter().for_each(|&strategy| print(Some(strategy))),
@@ -185,26 +188,26 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Version> {
         }
     }
     // What permutes and maps bytes of registers has the instructions of the others, too.
-    let is_best = |layers: &Version| versions.iter().all(|other| layers.function.cycles < other.function.cycles);
-    versions.extend(layers.filter(|layers| all || is_best(layers)));
-    versions
+    let is_best = |layers: &Variant| variants.iter().all(|other| layers.function.cycles < other.function.cycles);
+    variants.extend(layers.filter(|layers| all || is_best(layers)));
+    variants
 }
 
-/// A loop as layers of bytes. Where passes do not need each other, lanes of passes do as well.
-fn with_layers(body: &Loop, outside: Outside) -> Option<Version> {
+/// A loop as layers of bytes. Where iterations do not need each other, lanes of iterations do as well.
+fn with_layers(body: &Loop, outside: Outside) -> Option<Variant> {
     if body.is_independent() {
         return None;
     }
     let (function, machine) = (format!("{}_layers", outside.base), Machine::named("avx512gfni")?);
     let function = kernel::print_loop(body, machine, Strategy::Layers, &outside.named(&function)).ok()?;
-    Some(Version { function, supported: machine.supported(), least_passes: 0 })
+    Some(Variant { function, supported: machine.supported(), least_iterations: 0 })
 }
 
 /// A loop with tables, where it gains from them.
-fn with_tables(body: &Loop, outside: Outside) -> Option<Version> {
+fn with_tables(body: &Loop, outside: Outside) -> Option<Variant> {
     let named = format!("{}_tables", outside.base);
-    let TabulatedFunction { function, least_passes } = kernel::tabulated(body, &outside.named(&named)).ok()?;
-    Some(Version { function, supported: kernel::supported(NOTHING), least_passes })
+    let TabulatedFunction { function, least_iterations } = kernel::tabulated(body, &outside.named(&named)).ok()?;
+    Some(Variant { function, supported: kernel::supported(NOTHING), least_iterations })
 }
 
 /// A loop with instructions that work on blocks, for registers of so many bits.
@@ -239,17 +242,17 @@ pub(super) fn blocks_with_held(
     widths.iter().copied().filter_map(print).collect()
 }
 
-/// Puts what trials say in the place of estimates. What cannot be tried here keeps its estimate, as far off as that of the
-/// plain passes is; where not even those can be tried, all do.
-fn tune(trials: &dyn Trials, body: &Loop, versions: &mut [Version], plain: &mut CFunction) {
+/// Puts what trials say in the place of estimates. What cannot be tried here keeps its estimate, as far off as that of
+/// the plain iterations is; where not even those can be tried, all do.
+fn tune(trials: &dyn Trials, body: &Loop, variants: &mut [Variant], plain: &mut CFunction) {
     let outside = Outside { base: "f", state: ON_TRIAL.state, names: ON_TRIAL.names };
-    let Some(took) = trials.run(&trial(body, &kernel::passes(body, &ON_TRIAL), "1")) else { return };
+    let Some(took) = trials.run(&trial(body, &kernel::sequential(body, &ON_TRIAL), "1")) else { return };
     let error = took / plain.cycles.max(f64::MIN_POSITIVE);
     plain.cycles = took;
     // The same ways in the same order.
-    for (version, alone) in versions.iter_mut().zip(ways(body, true, outside)) {
+    for (variant, alone) in variants.iter_mut().zip(ways(body, true, outside)) {
         let took = trials.run(&trial(body, &alone.function, &alone.supported));
-        version.function.cycles = took.unwrap_or(version.function.cycles * error);
+        variant.function.cycles = took.unwrap_or(variant.function.cycles * error);
     }
 }
 
@@ -263,8 +266,8 @@ impl Writer<'_> {
         let mut printed = Vec::new();
         for (at, unit) in units.into_iter().enumerate() {
             let is_tuned = at < TUNED;
-            let versions = self.versions(&unit, is_tuned);
-            let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
+            let variants = self.variants(&unit, is_tuned);
+            let cycles = variants.iter().map(|variant| variant.function.cycles).fold(f64::INFINITY, f64::min);
             let short = unit.body.graph.len() <= MOST_NODES;
             let ways = match self.many && is_tuned && short {
                 true => self.many_ways(&unit, cycles),
@@ -277,7 +280,7 @@ impl Writer<'_> {
                 }
             }
             let arm = if is_tuned { self.on_arm(&unit) } else { None };
-            printed.push(PrintedUnit { unit, versions, arm, ways, dropped: Vec::new() });
+            printed.push(PrintedUnit { unit, variants, arm, ways, dropped: Vec::new() });
         }
         for &(number, other) in &same {
             many.of_loop[number] = many.of_loop[other];
@@ -287,8 +290,9 @@ impl Writer<'_> {
         loops
     }
 
-    /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, passes)`, pointers for the ports that it uses, which says
-    /// whether this machine can. `others` is what functions of others need and found here before some were dropped.
+    /// A function for each loop: `bool PREFIX_loop_N(s, in…, out…, iterations)`, pointers for the ports that it uses,
+    /// which says whether this machine can. `others` is what functions of others need and found here before some were
+    /// dropped.
     pub(super) fn loops_text(&self, loops: &Loops, others: &BTreeSet<String>) -> String {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut text = String::from(X86);
@@ -312,11 +316,11 @@ impl Writer<'_> {
         }
         let mut chains = Vec::new();
         let mut known = BTreeSet::new();
-        for (PrintedUnit { unit, versions, arm, .. }, own) in loops.units.iter().zip(&own) {
-            text.push_str(&self.dispatched(unit, versions, arm.as_ref(), own, &mut known));
-            let cycles = versions.iter().map(|version| version.function.cycles).fold(f64::INFINITY, f64::min);
-            let always = versions.last().is_some_and(|version| version.supported.is_empty());
-            let n_ways = versions.len();
+        for (PrintedUnit { unit, variants, arm, .. }, own) in loops.units.iter().zip(&own) {
+            text.push_str(&self.dispatched(unit, variants, arm.as_ref(), own, &mut known));
+            let cycles = variants.iter().map(|variant| variant.function.cycles).fold(f64::INFINITY, f64::min);
+            let always = variants.last().is_some_and(|variant| variant.supported.is_empty());
+            let n_ways = variants.len();
             for &number in &unit.members {
                 text.push_str(&self.framed(unit, number, loops.bodies[number]));
                 let chooses = unit.base.clone();
@@ -342,7 +346,7 @@ impl Writer<'_> {
         text
     }
 
-    /// The best way to run a loop in vectors of AArch64, if that is better than pass after pass.
+    /// The best way to run a loop in vectors of AArch64, if that is better thiteration after iteration.
     fn on_arm(&self, unit: &Unit) -> Option<CFunction> {
         let (base, body) = (&unit.base, unit.body.as_ref());
         if body.graph.len() > MOST_NODES {
@@ -351,10 +355,10 @@ impl Writer<'_> {
         let (name, names) = (format!("{base}_neon"), self.loop_names(format!("{base}_table")));
         let named = LoopNames { function: &name, state: &unit.state, names: &names };
         let (strategy, function) = kernel::print_best(body, &kernel::NEON, &named);
-        (strategy != Strategy::Passes).then_some(function)
+        (strategy != Strategy::Sequential).then_some(function)
     }
 
-    /// The ways to run a loop for many messages at once: only where the passes of one need each other.
+    /// The ways to run a loop for many messages at once: only where the iterations of one need each other.
     fn many_ways(&self, unit: &Unit, alone: f64) -> ManyWays {
         let body = unit.body.as_ref();
         if body.is_independent() {
@@ -373,39 +377,40 @@ impl Writer<'_> {
     /// A text that is equal for loops that do the same.
     pub(super) fn key(&self, body: &Loop) -> String {
         let names = self.loop_names("same".to_owned());
-        kernel::passes(body, &LoopNames { function: "same", state: self.prefix, names: &names }).text
+        kernel::sequential(body, &LoopNames { function: "same", state: self.prefix, names: &names }).text
     }
 
     pub(super) fn loop_names(&self, tables: String) -> KernelNames<'_> {
         KernelNames { network: self.network, places: self.places, tables, above: None, asked: Vec::new() }
     }
 
-    /// The ways to run a loop, the fastest first, and last one that always works unless it is very long: there may be none.
-    fn versions(&self, unit: &Unit, is_tuned: bool) -> Vec<Version> {
+    /// The ways to run a loop, the fastest first, and last one that always works unless it is very long: there may be
+    /// none.
+    fn variants(&self, unit: &Unit, is_tuned: bool) -> Vec<Variant> {
         let (base, body) = (&unit.base, unit.body.as_ref());
         let names = self.loop_names(format!("{base}_table"));
         let outside = Outside { base, state: &unit.state, names: &names };
         let trials = self.trials.filter(|_| is_tuned);
-        let mut versions = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
-        let mut plain = kernel::passes(body, &outside.named(&format!("{base}_plain")));
+        let mut variants = if is_tuned { ways(body, trials.is_some(), outside) } else { Vec::new() };
+        let mut plain = kernel::sequential(body, &outside.named(&format!("{base}_plain")));
         if let Some(trials) = trials {
-            tune(trials, body, &mut versions, &mut plain);
+            tune(trials, body, &mut variants, &mut plain);
         }
-        versions.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
+        variants.sort_by(|a, b| a.function.cycles.total_cmp(&b.function.cycles));
         // What needs nothing of the machine makes slower ones needless, and of those that need the same one is enough.
-        let needs_nothing = |version: &Version| version.supported == kernel::supported(NOTHING);
-        let n = versions.iter().position(needs_nothing).map_or(versions.len(), |at| at + 1);
-        versions.truncate(n);
+        let needs_nothing = |variant: &Variant| variant.supported == kernel::supported(NOTHING);
+        let n = variants.iter().position(needs_nothing).map_or(variants.len(), |at| at + 1);
+        variants.truncate(n);
         let mut conditions = FxHashSet::default();
-        versions.retain(|version| conditions.insert((version.supported.clone(), version.least_passes)));
-        versions.retain(|version| version.function.cycles < plain.cycles && version.function.text.len() <= MOST_TEXT);
-        // Rounds have counted by the time that the loop is called.
+        variants.retain(|variant| conditions.insert((variant.supported.clone(), variant.least_iterations)));
+        variants.retain(|variant| variant.function.cycles < plain.cycles && variant.function.text.len() <= MOST_TEXT);
+        // CountedPaths have counted by the time that the loop is called.
         let always = self.automaton.states.iter().flat_map(|state| &state.loops).any(|one| one.rounds.is_some());
-        let most = if versions.is_empty() { MOST_TEXT } else { MOST_PLAIN_TEXT };
+        let most = if variants.is_empty() { MOST_TEXT } else { MOST_PLAIN_TEXT };
         if always || plain.text.len() <= most {
-            versions.push(Version { function: plain, supported: String::new(), least_passes: 0 });
+            variants.push(Variant { function: plain, supported: String::new(), least_iterations: 0 });
         }
-        versions
+        variants
     }
 
     /// A loop with instructions that work on blocks, in wide registers and narrow ones.
@@ -414,9 +419,9 @@ impl Writer<'_> {
         blocks(body, widths, Outside { base, state: &state, names: &names })
     }
 
-    /// A pass that multiplies, with instructions for it.
+    /// An iteration that multiplies, with instructions for it.
     pub(super) fn product(&self, body: &Loop, base: &str) -> Option<(CFunction, BTreeSet<String>)> {
-        let split = split_recurrence(body)?;
+        let split = distribute_recurrence(body)?;
         let function = &format!("{base}_product");
         let state = format!("struct {}", self.prefix);
         let names = self.loop_names(String::new());

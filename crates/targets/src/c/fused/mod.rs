@@ -1,63 +1,64 @@
-//! A network as its control automaton: kernels instead of firings, and the network with its scheduler behind it for what
-//! the automaton leaves.
+//! Code generation for control automata. A network as its control automaton: transitions instead of firings, and the
+//! network with its scheduler behind it for what the automaton leaves.
 //!
 //! The context holds the state of the automaton, tokens that wait at the boundary, and the network as
 //! [`super::network`] prints it. Tokens of byte ports can also be taken from and put to the memory of the caller
-//! (`headrace_network.stream`). When the automaton comes to something that nobody explored, the network is given the state
-//! and goes on from there; of an automaton that is complete there is no network, and nothing in the context for it.
+//! (`headrace_network.stream`). When the automaton comes to something that nobody explored, the network is given the
+//! state and goes on from there; of an automaton that is complete there is no network, and nothing in the context for
+//! it.
 //!
 //! | file | what is printed there |
 //! | --- | --- |
-//! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a kernel sees |
-//! | `states` | the automaton: decisions and kernels |
+//! | `ports` | tokens at the boundary: buffers, the caller's memory, which of them a transition sees |
+//! | `states` | the automaton: decisions and transitions |
 //! | `steps` | which states stand in which function, and which share their text |
-//! | `stops` | where a run may stop and begin |
-//! | `kernels` | long kernels as functions, which states share |
-//! | `selected` | kernels with instructions |
-//! | `staged` | kernels of which a part is with instructions |
-//! | `layered` | kernels of bytes in wide registers |
+//! | `suspension_points` | where a run may stop and begin |
+//! | `outlined_transitions` | long transitions as functions, which states share |
+//! | `single_iteration_loops` | transitions with instructions |
+//! | `partial_selection` | transitions of which a part is with instructions |
+//! | `layered` | transitions of bytes in wide registers |
 //! | `loops` | what is repeated |
-//! | `shapes` | loops of like parts of a network as one |
+//! | `merge_functions` | loops of like parts of a network as one |
 //! | `folded` | functions of the same text as one, in all networks of a program |
 //! | `budget` | ways of running loops that are left out of a text that is too long |
-//! | `taken` | loops taken apart into some that instructions serve |
+//! | `distributed_loops` | loops taken apart into some that instructions serve |
 //! | `counted` | how often it is |
-//! | `repeated` | kernels that change lists at places which they compute, pass after pass |
-//! | `divided` | loops that several threads run |
-//! | `elsewhere` | loops that a device runs |
-//! | `ahead` | loops that other threads run before it is their turn |
-//! | `many` | loops of many messages at once |
+//! | `lists_in_registers` | transitions that change lists at places which they compute, iteration after iteration |
+//! | `parallel_for` | loops that several threads run |
+//! | `offload` | loops that a device runs |
+//! | `speculative_threads` | loops that other threads run before it is their turn |
+//! | `multi_buffer` | loops of many messages at once |
 //! | `report` | what was printed for loops, for readers |
-//! | `whole` | whole messages, with the boundary in registers |
-//! | `leave` | the state of the automaton as that of the network |
-//! | `behind` | which of both runs |
+//! | `one_shot` | whole messages, with the boundary in registers |
+//! | `deoptimize` | the state of the automaton as that of the network |
+//! | `tiers` | which of both runs |
 
-mod ahead;
-mod behind;
 mod budget;
 mod copy;
 mod counted;
-mod divided;
-mod elsewhere;
+mod deoptimize;
+mod distributed_loops;
 mod folded;
-mod kernels;
 mod layered;
-mod leave;
+mod lists_in_registers;
 mod loops;
-mod many;
+mod merge_functions;
+mod multi_buffer;
+mod offload;
+mod one_shot;
+mod outlined_transitions;
+mod parallel_for;
+mod partial_selection;
 mod ports;
-mod repeated;
 mod report;
-mod selected;
-mod shapes;
-mod staged;
+mod single_iteration_loops;
+mod speculative_threads;
 mod states;
 mod steps;
-mod stops;
-mod taken;
-mod whole;
+mod suspension_points;
+mod tiers;
 
-pub use report::{PrintedLoop, PrintedWay};
+pub use report::{PrintedLoop, PrintedVariant};
 
 use super::kernel::{self, Names};
 use super::network::PrintedNetwork;
@@ -66,7 +67,7 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
-use headrace_transform::passes::rolled_rounds::{Aim, Rolled, rolled_rounds};
+use headrace_transform::passes::reroll_loops::{Aim, Rolled, reroll_loops};
 use headrace_transform::passes::shift_registers::shift_registers;
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
@@ -92,7 +93,8 @@ const TYPICAL: usize = 450;
 /// A port number that stands for a value which the printer asks for, numbered by the offset.
 const ASKED: u32 = u32::MAX;
 
-/// Values of kernels that nothing reads, and functions of ports that no state uses, are left to the compiler to drop.
+/// Values of transitions that nothing reads, and functions of ports that no state uses, are left to the compiler to
+/// drop.
 const UNUSED: &str = "\
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored \"-Wunused-function\"
@@ -141,9 +143,9 @@ pub fn fitting(automaton: Automaton) -> Option<Automaton> {
     automaton.typical(TYPICAL, MOST_EFFECTS)
 }
 
-/// Prints a network with as much of its automaton as makes a text that is short enough for compilers; `None` where that is
-/// nothing. What is missing then is least valuable: ways of running loops first, and then states that few samples come
-/// through.
+/// Prints a network with as much of its automaton as makes a text that is short enough for compilers; `None` where that
+/// is nothing. What is missing then is least valuable: ways of running loops first, and then states that few samples
+/// come through.
 pub fn print_short(
     network: &Network,
     automaton: &Automaton,
@@ -169,13 +171,13 @@ pub fn print_short(
     None
 }
 
-/// Tokens for FIFOs of a network that only goes on where its automaton leaves it, where no burst is longer: it is seldom
-/// needed and not fast, and contexts should be small. A network that is determinate does the same with any FIFOs that take
-/// its bursts twice.
+/// Tokens for FIFOs of a network that only goes on where its automaton leaves it, where no burst is longer: it is
+/// seldom needed and not fast, and contexts should be small. A network that is determinate does the same with any FIFOs
+/// that take its bursts twice.
 const BEHIND_TOKENS: u32 = 4;
 
-/// A network with FIFOs for what goes on where its automaton leaves it: of states that may be left, tokens are put into FIFOs
-/// from their first place on.
+/// A network with FIFOs for what goes on where its automaton leaves it: of states that may be left, tokens are put into
+/// FIFOs from their first place on.
 fn behind(network: &Network, automaton: &Automaton, options: &Options) -> Network {
     let mut behind = network.clone();
     let left: Vec<_> = automaton.states.iter().filter(|state| state.step.leaves()).collect();
@@ -223,7 +225,7 @@ fn print(
         short: &short,
     };
     let (mut declarations, mut definitions) = match &scheduled {
-        Some(scheduled) => (scheduled.declarations.clone(), format!("{COLD}{}", behind::cold(&scheduled.definitions))),
+        Some(scheduled) => (scheduled.declarations.clone(), format!("{COLD}{}", tiers::cold(&scheduled.definitions))),
         None => (String::new(), COLD.to_owned()),
     };
     declarations.push_str(&writer.context());
@@ -236,10 +238,10 @@ fn print(
     if loops.has_kernels() {
         let _ = write!(definitions, "extern const struct headrace_kernels {prefix}_kernels;\n\n");
     }
-    let PrintedStates { kernels, states, whole, found } = writer.states(&loops);
+    let PrintedStates { transitions, states, whole, found } = writer.states(&loops);
     let functions = writer.functions(&loops.many, !whole.is_empty());
     let mut text = writer.loops_text(&loops, &found);
-    let after = [kernels, states, whole, functions].concat();
+    let after = [transitions, states, whole, functions].concat();
     let length = definitions.len() + text.len() + after.len();
     if length > options.most_text {
         loops.shorten(length - options.most_text);
@@ -263,7 +265,7 @@ fn print(
 struct Writer<'a> {
     network: &'a Network,
     automaton: &'a Automaton,
-    /// Which kernels are better short than fast.
+    /// Which transitions are better short than fast.
     brevity: &'a Brevity<'a>,
     prefix: &'a str,
     /// The network with its scheduler; `None`: the automaton is complete.
@@ -279,7 +281,7 @@ struct Writer<'a> {
     device: bool,
     /// Whether loops are printed for many messages at once.
     many: bool,
-    /// Whether kernels that do not come again are short, not fast.
+    /// Whether transitions that do not come again are short, not fast.
     brief: bool,
     /// Short statements of effects: many states have the same.
     short: &'a RefCell<FxHashMap<Vec<Effect>, Option<String>>>,
@@ -294,7 +296,7 @@ struct Behind<'a> {
     fields: &'a super::network::Fields,
 }
 
-/// Names in the kernels of an automaton and in its loops.
+/// Names in the transitions of an automaton and in its loops.
 struct KernelNames<'a> {
     network: &'a Network,
     places: &'a RefCell<PlaceTable>,
@@ -367,7 +369,7 @@ impl Writer<'_> {
         kernel::statements(&self.automaton.graph, &self.automaton.objects, &effects, &names, depth)
     }
 
-    /// The effects of a kernel that leads from a state to another as statements.
+    /// The effects of a transition that leads from a state to another as statements.
     fn kernel_statements(&self, effects: &[Effect], (from, to): (usize, usize), depth: usize) -> String {
         if self.brief
             && !self.comes_again(from, to)
@@ -389,14 +391,14 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether kernels lead back from a state to the one before it: at once, or by one other.
+    /// Whether transitions lead back from a state to the one before it: at once, or by one other.
     fn comes_again(&self, from: usize, to: usize) -> bool {
         let mut found = from == to;
-        self.automaton.states[to].step.kernels(&mut |_, target| found |= target == from);
+        self.automaton.states[to].step.transitions(&mut |_, target| found |= target == from);
         found
     }
 
-    /// The effects of a kernel as statements that are short, not fast, where that makes a difference.
+    /// The effects of a transition as statements that are short, not fast, where that makes a difference.
     fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<String> {
         let Automaton { graph, objects, .. } = self.automaton;
         if let Some(known) = self.short.borrow().get(effects) {
@@ -408,8 +410,8 @@ impl Writer<'_> {
         // What goes on far is shorter in registers now and then.
         let aims = [Aim::Brevity, Aim::Registers { n_indexed: objects.len() }];
         let texts = aims.into_iter().filter_map(|aim| {
-            let Rolled { graph, objects, effects, .. } = rolled_rounds(graph, objects, moved, aim)?;
-            // Rounds may have tables that kernels do not have.
+            let Rolled { graph, objects, effects, .. } = reroll_loops(graph, objects, moved, aim)?;
+            // CountedPaths may have tables that transitions do not have.
             let names = KernelNames { above: Some(above.clone()), ..self.names(Vec::new()) };
             let tables = kernel::tables_but(&graph, &Effect::roots(&effects), &names, &above);
             Some(tables + &kernel::statements(&graph, &objects, &effects, &names, depth))
@@ -421,10 +423,10 @@ impl Writer<'_> {
 
     /// Whether something may stop a run: an error, or what the scheduler runs.
     fn has_control(&self) -> bool {
-        self.behind.is_some() || self.automaton.states.iter().any(|state| stops::may_trap(&state.step))
+        self.behind.is_some() || self.automaton.states.iter().any(|state| suspension_points::may_trap(&state.step))
     }
 
-    /// Tables of all kernels; loops have their own.
+    /// Tables of all transitions; loops have their own.
     fn tables(&self) -> String {
         let mut roots = Vec::new();
         for state in &self.automaton.states {
@@ -483,7 +485,7 @@ fn collect_roots(step: &Step, roots: &mut Vec<headrace_transform::kernel::NodeId
             collect_roots(otherwise, roots);
         }
         Step::Wait(awaited) => awaited.iter().for_each(|awaited| collect_roots(&awaited.step, roots)),
-        Step::Go { kernel, .. } => roots.extend(Effect::roots(&kernel.effects)),
-        Step::End | Step::Leave => {}
+        Step::Go { transition, .. } => roots.extend(Effect::roots(&transition.effects)),
+        Step::End | Step::Deoptimize => {}
     }
 }

@@ -1,10 +1,10 @@
-//! Tokens at the boundary.
+//! Buffering at the boundary: ring buffers, and windows on the memory of the caller. Tokens at the boundary.
 //!
-//! What a kernel sees of an input port is a window: in the buffer of the context, or in the memory of the caller while
-//! `stream` runs. Tokens in the buffer come first; when it is empty the window moves to the caller's memory. Output goes to
-//! the caller's memory as long as nothing waits in the buffer before it.
+//! What a transition sees of an input port is a window: in the buffer of the context, or in the memory of the caller
+//! while `stream` runs. Tokens in the buffer come first; when it is empty the window moves to the caller's memory.
+//! Output goes to the caller's memory as long as nothing waits in the buffer before it.
 
-use super::many::ManyLoops;
+use super::multi_buffer::ManyLoops;
 use super::{Behind, Writer};
 use crate::c::kernel::element_type;
 use headrace_ir::Port;
@@ -87,8 +87,8 @@ impl Writer<'_> {
         ports.iter().map(named).zip(sizes).map(|((ty, name), size)| (ty, name, size)).collect()
     }
 
-    /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the message
-    /// itself fills. The memory of the caller is that of one port of each direction.
+    /// Windows first, then buffers: all that a message touches of a context lies in a few lines of the cache, which the
+    /// message itself fills. The memory of the caller is that of one port of each direction.
     pub(super) fn port_fields(&self) -> String {
         let (mut text, mut behind) = (String::new(), String::new());
         if self.network.inputs.iter().any(streams) {
@@ -326,7 +326,7 @@ static inline void {prefix}_made_{name}(struct {prefix} *s, const {ty} *at, size
     s->helpers = NULL;
     s->many = 0;
     s->many_loop = 0;
-    s->many_passes = 0;
+    s->many_iterations = 0;
 {init}}}
 
 static void {prefix}_any_help(void *context, const struct headrace_helpers *helpers) {{

@@ -1,14 +1,15 @@
-//! The automaton as switches in loops: each case is a state.
+//! Code generation for states: decision trees as branches, states as cases of a switch. The automaton as switches in
+//! loops: each case is a state.
 
 use super::Writer;
-use super::kernels::{KernelFunctions, is_long};
+use super::lists_in_registers::RepeatedFunctions;
 use super::loops::Loops;
-use super::repeated::RepeatedFunctions;
-use super::stops::Stops;
+use super::outlined_transitions::{KernelFunctions, is_long};
+use super::suspension_points::Stops;
 use crate::c::kernel::element_type;
 use headrace_transform::control::{Awaited, Step};
-use headrace_transform::kernel::{Effect, Kernel};
-use headrace_transform::statements::{apart, outputs_early};
+use headrace_transform::kernel::{Effect, Transition};
+use headrace_transform::statements::{independent_components, outputs_early};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -35,9 +36,9 @@ impl Place {
 
 /// The automaton as text.
 pub(super) struct PrintedStates {
-    /// Functions of kernels.
-    pub kernels: String,
-    /// Functions of states, which come after those of kernels.
+    /// Functions of transitions.
+    pub transitions: String,
+    /// Functions of states, which come after those of transitions.
     pub states: String,
     /// The function for whole messages, which comes last.
     pub whole: String,
@@ -46,8 +47,8 @@ pub(super) struct PrintedStates {
 }
 
 impl Writer<'_> {
-    /// The function that goes from state to state until input or room is missing, and before it those for so many states
-    /// each, and the function for whole messages, which may be empty.
+    /// The function that goes from state to state until input or room is missing, and before it those for so many
+    /// states each, and the function for whole messages, which may be empty.
     pub(super) fn states(&self, loops: &Loops) -> PrintedStates {
         let mut functions = KernelFunctions::below(loops.support());
         let mut n_loops = 0;
@@ -88,8 +89,8 @@ impl Writer<'_> {
         let text = self.steps(&blocks, &hot, &mut places);
         let whole =
             trip.map_or_else(String::new, |trip| self.whole_states(trip, &repeated, &mut functions, &mut repeating));
-        let kernels = functions.text + &repeating.text;
-        PrintedStates { kernels, states: text, whole, found: functions.found }
+        let transitions = functions.text + &repeating.text;
+        PrintedStates { transitions, states: text, whole, found: functions.found }
     }
 
     pub(super) fn step(
@@ -105,7 +106,8 @@ impl Writer<'_> {
         match step {
             Step::Branch { before: more, condition, then, otherwise } => {
                 let all: Vec<Effect> = before.iter().chain(more).cloned().collect();
-                // A port of the network that passes its tokens on at once does so with the kernel, which asks for room.
+                // A port of the network that passes its tokens on at once does so with the transition, which asks for
+                // room.
                 let is_output = |effect: &Effect| matches!(effect, Effect::Output { .. });
                 let needed: Vec<Effect> = all.iter().filter(|effect| !is_output(effect)).cloned().collect();
                 let _ = writeln!(text, "{pad}bool c{depth};\n{pad}{{");
@@ -126,13 +128,13 @@ impl Writer<'_> {
                 }
                 place.stop(text, "dry");
             }
-            Step::Go { kernel, target } => self.kernel(kernel, place, *target, before, functions, text),
+            Step::Go { transition, target } => self.transition(transition, place, *target, before, functions, text),
             Step::End => {
                 place.stop(text, "dry");
             }
             // Whoever finds the state goes on from there.
-            Step::Leave if self.whole.is_some() => place.stop(text, "full"),
-            Step::Leave => place.stop(text, "leave"),
+            Step::Deoptimize if self.whole.is_some() => place.stop(text, "full"),
+            Step::Deoptimize => place.stop(text, "leave"),
         }
     }
 
@@ -177,9 +179,9 @@ impl Writer<'_> {
         }
     }
 
-    fn kernel(
+    fn transition(
         &self,
-        kernel: &Kernel,
+        transition: &Transition,
         place: Place,
         target: usize,
         before: &[Effect],
@@ -189,7 +191,7 @@ impl Writer<'_> {
         let depth = place.depth;
         let way = (place.state, target);
         let pad = "    ".repeat(depth);
-        let produces = kernel.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
+        let produces = transition.produces.iter().zip(&self.network.outputs).filter(|(n, _)| **n > 0);
         for (n, port) in produces.clone() {
             let (ty, name) = (element_type(port.ty.width()), &port.name);
             let _ = writeln!(
@@ -200,15 +202,15 @@ impl Writer<'_> {
             place.inside().stop(text, "full");
             let _ = writeln!(text, "{pad}}}");
         }
-        let all: Vec<Effect> = before.iter().chain(&kernel.effects).cloned().collect();
+        let all: Vec<Effect> = before.iter().chain(&transition.effects).cloned().collect();
         let all = outputs_early(&self.automaton.graph, &all);
         let _ = writeln!(text, "{pad}{{");
         let inside = "    ".repeat(depth + 1);
         let objects = &self.automaton.objects;
-        let mut parts = apart(&self.automaton.graph, objects, &all);
+        let mut parts = independent_components(&self.automaton.graph, objects, &all);
         if parts.len() > 1 {
             let statements = self.kernel_statements(&all, way, depth);
-            if functions.is_whole(self, &statements, || self.layered(kernel, &all, "whole").is_some()) {
+            if functions.is_whole(self, &statements, || self.layered(transition, &all, "whole").is_some()) {
                 parts = vec![all];
             }
         }
@@ -232,8 +234,8 @@ impl Writer<'_> {
                 });
                 found
             };
-            let ports: Vec<usize> = (0..kernel.produces.len()).filter(|&port| writes(port)).collect();
-            let faster = |functions: &mut KernelFunctions, name: &str| self.faster(kernel, &part, name, functions);
+            let ports: Vec<usize> = (0..transition.produces.len()).filter(|&port| writes(port)).collect();
+            let faster = |functions: &mut KernelFunctions, name: &str| self.faster(transition, &part, name, functions);
             // Where the machine has something faster the statements are for others, which need not have them in full.
             let short = || {
                 let writer = self.in_context();
@@ -244,7 +246,7 @@ impl Writer<'_> {
             text.push_str(&functions.placed(self, statements, &ports, &inside, faster, short));
         }
         let _ = writeln!(text, "{pad}}}");
-        for (n, port) in kernel.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
+        for (n, port) in transition.consumes.iter().zip(&self.network.inputs).filter(|(n, _)| **n > 0) {
             let name = &port.name;
             let window = self.window(&format!("in_{name}"));
             let _ = writeln!(text, "{pad}{window} += {n};\n{pad}{window}_there -= {n};");

@@ -1,12 +1,14 @@
-//! Code layout: which states stand in which function, after how often they are met, and tail merging among those that are not.
+//! Code layout: which states stand in which function, after how often they are met, and tail merging among those that
+//! are not.
 //!
-//! States that typical messages come through often are code of their own, one after the other. The others are many, one for
-//! each number of bytes that may wait somewhere, and do the same as others in large part, but for where they go on. So what
-//! has the same text stands once, and a table says for each state where it leads to; and it is made small, not fast.
+//! States that typical messages come through often are code of their own, one after the other. The others are many, one
+//! for each number of bytes that may wait somewhere, and do the same as others in large part, but for where they go on.
+//! So what has the same text stands once, and a table says for each state where it leads to; and it is made small, not
+//! fast.
 
 use super::Writer;
-use super::kernels::with_own_names;
-use super::stops::Stops;
+use super::outlined_transitions::with_own_names;
+use super::suspension_points::Stops;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -52,7 +54,8 @@ struct Alike {
 }
 
 impl Writer<'_> {
-    /// Which states typical messages come through often: those of whole messages, those with loops, and those of many parts.
+    /// Which states typical messages come through often: those of whole messages, those with loops, and those of many
+    /// parts.
     pub(super) fn often(&self, whole: Option<&BTreeSet<usize>>) -> Vec<bool> {
         let states = &self.automaton.states;
         let mut met = vec![0; states.len()];
@@ -115,7 +118,7 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "/* Goes on until input or room is missing, or so many kernels have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch ({prefix}_function[s->state]) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
+            "/* Goes on until input or room is missing, or so many transitions have run. */\nstatic uint32_t {prefix}_steps(struct {prefix} *s, uint64_t *max_kernels) {{\n    uint32_t status;\n    do {{\n        switch ({prefix}_function[s->state]) {{\n{chosen}        default:\n            return HEADRACE_IDLE;\n        }}\n    }} while (status == HR_OTHER);\n    return status;\n}}\n\n"
         );
         text
     }

@@ -1,10 +1,11 @@
-//! The values of a loop bit by bit: a circuit whose inputs are bits of words, of counters and of what no pass changes.
+//! Bit blasting: the values of a loop become Boolean circuits. The values of a loop bit by bit: a circuit whose inputs
+//! are bits of words, of counters and of what no iteration changes.
 //!
 //! Moving bits costs nothing here. Tables become circuits. Large ones that occur often stay outside: their outputs are
 //! inputs of the circuit, what they read are outputs of it, and they are printed as functions.
 
-use super::agreement::proved;
-use super::words::{Unsuited, WordLoop};
+use super::translation_validation::proved;
+use super::words::{NotApplicable, WordLoop};
 use headrace_boolean::basis::Basis;
 use headrace_boolean::circuit::lookup_tables::cover;
 use headrace_boolean::circuit::simplify::simplify;
@@ -18,9 +19,9 @@ use std::collections::BTreeMap;
 /// What an input of the circuit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A bit of a word of [`WordLoop`]: tokens, counters, the flag of the first pass.
+    /// A bit of a word of [`WordLoop`]: tokens, counters, the flag of the first iteration.
     Word { port: u32, word: i64, bit: u32 },
-    /// A bit of a node that is the same in all passes.
+    /// A bit of a node that is the same in all iterations.
     Constant { node: NodeId, bit: u32 },
     /// An output of a table that stays outside.
     Table { call: usize, bit: u32 },
@@ -45,10 +46,10 @@ impl Part {
     }
 
     /// A circuit from the open bits to an element.
-    fn circuit(&self, graph: &Graph, basis: &Basis) -> Result<Circuit, Unsuited> {
+    fn circuit(&self, graph: &Graph, basis: &Basis) -> Result<Circuit, NotApplicable> {
         let table = graph.table(TableId(self.table));
         let open: Vec<usize> = self.open().collect();
-        let too_large = || Unsuited("a table is too large for a circuit".into());
+        let too_large = || NotApplicable("a table is too large for a circuit".into());
         if open.len() > 8 || table.width > 64 {
             return Err(too_large());
         }
@@ -127,7 +128,7 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Where calls are a part of what is printed, and copy what they pass.
+    /// Where calls are a part of what is printed, and copy what they iteration.
     pub const CALLED: Outside = Outside { total: 7000, gates: 40 };
     /// Where calls are all that is printed.
     pub const ROLLED: Outside = Outside { total: 1000, gates: 8 };
@@ -161,8 +162,8 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Operations that take too many gates, elements at places that differ from pass to pass.
-    pub fn new(words: &WordLoop, values: &[NodeId], ternary: bool, outside: Outside) -> Result<Bits, Unsuited> {
+    /// Operations that take too many gates, elements at places that differ from iteration to iteration.
+    pub fn new(words: &WordLoop, values: &[NodeId], ternary: bool, outside: Outside) -> Result<Bits, NotApplicable> {
         let basis = basis(ternary);
         let graph = &words.graph;
         let order: Vec<NodeId> =
@@ -369,16 +370,16 @@ impl Builder<'_> {
         }
     }
 
-    fn spend(&mut self, gates: u32) -> Result<(), Unsuited> {
+    fn spend(&mut self, gates: u32) -> Result<(), NotApplicable> {
         self.arithmetic += gates;
         if self.arithmetic > LARGEST_ARITHMETIC {
-            return Err(Unsuited("arithmetic takes too many gates".into()));
+            return Err(NotApplicable("arithmetic takes too many gates".into()));
         }
         Ok(())
     }
 
     /// Sum with a carry that comes in; the carry that goes out.
-    fn sum(&mut self, a: &[Bit], b: &[Bit], carry: Bit) -> Result<(Vec<Bit>, Bit), Unsuited> {
+    fn sum(&mut self, a: &[Bit], b: &[Bit], carry: Bit) -> Result<(Vec<Bit>, Bit), NotApplicable> {
         let before = self.circuit.gates().len();
         let mut carry = carry;
         let mut bits = Vec::with_capacity(a.len());
@@ -393,13 +394,13 @@ impl Builder<'_> {
     }
 
     /// Whether the first is less, as unsigned numbers: no carry comes out of the difference.
-    fn less(&mut self, a: &[Bit], b: &[Bit]) -> Result<Bit, Unsuited> {
+    fn less(&mut self, a: &[Bit], b: &[Bit]) -> Result<Bit, NotApplicable> {
         let inverted: Vec<Bit> = b.iter().map(|&bit| self.not(bit)).collect();
         let (_, carry) = self.sum(a, &inverted, Bit::Known(true))?;
         Ok(self.not(carry))
     }
 
-    fn node(&mut self, id: NodeId) -> Result<Vec<Bit>, Unsuited> {
+    fn node(&mut self, id: NodeId) -> Result<Vec<Bit>, NotApplicable> {
         let graph = &self.words.graph;
         let width = graph.width(id) as usize;
         let op = graph.op(id);
@@ -493,12 +494,14 @@ impl Builder<'_> {
                 self.append(&circuit, &inputs)
             }
             Op::Entry { .. } => {
-                return Err(Unsuited("elements are read at places that differ from pass to pass".into()));
+                return Err(NotApplicable(
+                    "elements are read at places that differ from iteration to iteration".into(),
+                ));
             }
-            Op::Divide(..) | Op::Remainder(..) => return Err(Unsuited("division takes too many gates".into())),
-            Op::LookupBytes(..) => return Err(Unsuited("bytes are looked up one by one".into())),
+            Op::Divide(..) | Op::Remainder(..) => return Err(NotApplicable("division takes too many gates".into())),
+            Op::LookupBytes(..) => return Err(NotApplicable("bytes are looked up one by one".into())),
             Op::Const(_) | Op::Input { .. } | Op::Loaded(_) | Op::Instruction { .. } => {
-                return Err(Unsuited("a node has no form in bits".into()));
+                return Err(NotApplicable("a node has no form in bits".into()));
             }
         })
     }

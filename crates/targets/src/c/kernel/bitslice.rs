@@ -1,17 +1,18 @@
-//! A loop with one bit of a vector for each pass: every bit of every value is a vector.
+//! Bitslicing: one vector register for each bit position, one lane bit for each iteration. A loop with one bit of a
+//! vector for each iteration: every bit of every value is a vector.
 //!
-//! As many passes as a vector has bits run at once. Rows of 64-bit words are taken apart as for lanes, then blocks of 64 by
-//! 64 bits are transposed in every lane; pass `k * n_lanes + j` is bit `k` of lane `j`. What is mixed into
-//! an output word as it came in is mixed in after the way back, and need not be transposed at all.
+//! As many iterations as a vector has bits run at once. Rows of 64-bit words are taken apart as for lanes, then blocks
+//! of 64 by 64 bits are transposed in every lane; iteration `k * n_lanes + j` is bit `k` of lane `j`. What is mixed
+//! into an output word as it came in is mixed in after the way back, and need not be transposed at all.
 
-use super::agreement::{bits_agree, of_circuits};
 use super::bits::{Bits, Outside, Source};
-use super::frame::{CFunction, LoopNames, frame};
 use super::lanes::{constants, mixed_into};
+use super::loop_frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
-use super::rolled::{Rolled, place_of_word};
+use super::outlined_circuit::{Rolled, place_of_word};
+use super::translation_validation::{bits_agree, of_circuits};
 use super::vectors::{Mixed, behind, gate_text, load_words, store_words, transposition, vector_support};
-use super::words::{Late, Layout, Unsuited, WordLoop};
+use super::words::{Late, Layout, NotApplicable, WordLoop};
 use headrace_boolean::circuit::registers::for_registers;
 use headrace_boolean::circuit::{Circuit, Gate, Signal};
 use headrace_transform::kernel::{Loop, NodeId, Op};
@@ -19,16 +20,16 @@ use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
 
 const LANE: u32 = 64;
-/// Cycles that a gate is taken for, and a word of all passes on its way in or out.
+/// Cycles that a gate is taken for, and a word of all iterations on its way in or out.
 const GATE: f64 = 0.6;
 const TRANSPOSED_WORD: f64 = 450.0;
 
-/// Prints a loop with one bit for each pass.
+/// Prints a loop with one bit for each iteration.
 ///
 /// # Errors
 ///
 /// Why it cannot be.
-pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
     let words = WordLoop::new(body, LANE)?.held()?;
     let late: Vec<Late> = words.written.iter().map(|one| Late::new(&words, one.2)).collect();
     let values: Vec<NodeId> = late.iter().map(|one| one.value).collect();
@@ -41,7 +42,7 @@ pub fn bitslice(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFu
         }
     };
     if !bits_agree(&words, &values, &bits) {
-        return Err(Unsuited("a circuit computes something else than the words".into()));
+        return Err(NotApplicable("a circuit computes something else than the words".into()));
     }
     let rolled = rolled.as_ref();
     Printer { words: &words, machine, names, bits: &bits, rolled, late: &late, slots: FxHashMap::default() }.function()
@@ -54,7 +55,7 @@ pub(super) struct Printer<'a> {
     pub bits: &'a Bits,
     rolled: Option<&'a Rolled>,
     late: &'a [Late],
-    /// Where the masks of a node that no pass changes begin.
+    /// Where the masks of a node that no iteration changes begin.
     pub slots: FxHashMap<NodeId, usize>,
 }
 
@@ -67,7 +68,7 @@ impl Printer<'_> {
         format!("HR_ALL_{}x{LANE}({text})", self.machine.vector_bits)
     }
 
-    fn function(mut self) -> Result<CFunction, Unsuited> {
+    fn function(mut self) -> Result<CFunction, NotApplicable> {
         let bits = self.machine.vector_bits;
         let mut support = Vec::new();
         if self.machine.ternary {
@@ -140,7 +141,7 @@ impl Printer<'_> {
         gate_text(gate, self.machine, LANE, name)
     }
 
-    /// A mask for each bit of what no pass changes.
+    /// A mask for each bit of what no iteration changes.
     fn masks(&mut self, once: &mut String) {
         let mut needed: Vec<NodeId> = Vec::new();
         for source in &self.bits.sources {
@@ -220,7 +221,7 @@ impl Printer<'_> {
         layout.bytes() * u64::from(self.machine.vector_bits / LANE)
     }
 
-    /// Tokens, counters and the flag of the first pass, bit by bit.
+    /// Tokens, counters and the flag of the first iteration, bit by bit.
     fn read(&self, once: &mut String, group: &mut String) {
         let bits = self.machine.vector_bits;
         let v = self.v();
@@ -264,7 +265,7 @@ impl Printer<'_> {
             let n_lanes = u64::from(bits / LANE);
             let most = u128::from(bits - 1).wrapping_mul(counter.step);
             let low = (128 - most.leading_zeros()).min(width);
-            // Bits of what is added in each pass of a group.
+            // Bits of what is added in each iteration of a group.
             let _ = writeln!(once, "  static const {v} p{n}_[] = {{");
             for bit in 0..low {
                 let lanes = (0..n_lanes).map(|j| {
@@ -283,7 +284,7 @@ impl Printer<'_> {
             };
             let (word, places) = (self.all("(uint64_t)(c >> (b & 64))"), self.all("b & 63"));
             let lanes: Vec<String> = (0..n_lanes).map(|lane| lane.to_string()).collect();
-            // The bits of the first pass as words, then what each pass adds.
+            // The bits of the first iteration as words, then what each iteration adds.
             let _ = writeln!(
                 group,
                 "    {{\n      u128 c = c{n}_;\n      uint64_t b_[{}];\n      \

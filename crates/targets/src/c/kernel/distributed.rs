@@ -1,21 +1,22 @@
-//! Loop distribution in C: a loop as two, one over iterations that are independent of each other and one over what is carried.
+//! Loop distribution in C: a loop as two, one over iterations that are independent of each other and one over what is
+//! carried.
 //!
 //! ```text
 //! f_first(s, in0, out0, n);   f_rest(s, in0, out0, n);
 //! ```
 //!
-//! strip by strip, so many passes at a time that their tokens stay in the first-level cache.
+//! strip by strip, so many iterations at a time that their tokens stay in the first-level cache.
 
-use super::frame::{CFunction, LoopNames, head};
+use super::loop_frame::{CFunction, LoopNames, head};
 use super::machine::Machine;
 use super::modular::modular;
-use super::passes::passes;
+use super::sequential::sequential;
 use super::strategy::print_best;
-use super::words::Unsuited;
+use super::words::NotApplicable;
 use headrace_transform::kernel::{Evidence, Loop};
+use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
 use headrace_transform::passes::distribution::distribute;
-use headrace_transform::passes::split_recurrence::split_recurrence;
-use headrace_transform::passes::split_sums::split_sums;
+use headrace_transform::passes::extract_reductions::extract_reductions;
 use std::fmt::Write as _;
 
 /// Bytes of tokens that both loops go over before the next ones: half of most first-level caches.
@@ -35,18 +36,21 @@ const EVIDENCE: &[Evidence] = &[Evidence::Test {
 /// # Errors
 ///
 /// Where a loop cannot be distributed.
-pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
-    let parts = distribute(body).ok_or_else(|| Unsuited("tokens need what goes on from pass to pass".into()))?;
+pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
+    let parts =
+        distribute(body).ok_or_else(|| NotApplicable("tokens need what goes on from iteration to iteration".into()))?;
     if parts.independent.needed().len() < FEWEST_NODES {
-        return Err(Unsuited("what need not wait is short".into()));
+        return Err(NotApplicable("what need not wait is short".into()));
     }
-    if split_recurrence(body).is_some() || split_sums(body).is_some() {
-        return Err(Unsuited("what goes on from pass to pass need not be computed pass after pass".into()));
+    if distribute_recurrence(body).is_some() || extract_reductions(body).is_some() {
+        return Err(NotApplicable(
+            "what goes on from iteration to iteration need not be computed iteration after iteration".into(),
+        ));
     }
     let (first_name, rest_name) = (format!("{}_first", names.function), format!("{}_rest", names.function));
     let (_, ahead) = print_best(&parts.independent, machine, &LoopNames { function: &first_name, ..*names });
     let rest_names = LoopNames { function: &rest_name, ..*names };
-    let rest = modular(&parts.serial, machine, &rest_names).unwrap_or_else(|_| passes(&parts.serial, &rest_names));
+    let rest = modular(&parts.serial, machine, &rest_names).unwrap_or_else(|_| sequential(&parts.serial, &rest_names));
     let mut text = format!("{}\n{}\n", ahead.text, rest.text);
     text.push_str(&head(body, Some(machine), names));
     let of_ports = |ports: &[(u64, u32)], letter: &str| -> String {
@@ -66,7 +70,7 @@ pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<
     let most = (CHUNK / (bytes(&body.consumes) + bytes(&body.produces)).max(1)).max(1);
     let _ = writeln!(
         text,
-        "  while (passes != 0) {{\n    const size_t n_ = passes < {most} ? passes : {most};\n    {}\n    {}\n    passes -= n_;",
+        "  while (iterations != 0) {{\n    const size_t n_ = iterations < {most} ? iterations : {most};\n    {}\n    {}\n    iterations -= n_;",
         in_order[0], in_order[1]
     );
     for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {

@@ -1,10 +1,10 @@
-//! One node as a C expression.
+//! Expression printing. One node as a C expression.
 //!
-//! Values are computed in `uint32_t`, `uint64_t` or `u128`, the smallest that holds the width. A printed value is *clean*
-//! when the bits above its width are zero; what is not is masked where somebody needs it clean, and only there.
+//! Values are computed in `uint32_t`, `uint64_t` or `u128`, the smallest that holds the width. A printed value is
+//! *clean* when the bits above its width are zero; what is not is masked where somebody needs it clean, and only there.
 //!
-//! What computes with `u128` is printed as calls (`hr_add128`, …): the prelude makes operators of them where the compiler has
-//! integers of that size, and functions on two halves where it has none.
+//! What computes with `u128` is printed as calls (`hr_add128`, …): the prelude makes operators of them where the
+//! compiler has integers of that size, and functions on two halves where it has none.
 
 use super::Outside;
 use headrace_transform::kernel::graph::mask;

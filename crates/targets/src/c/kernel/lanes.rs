@@ -1,38 +1,38 @@
-//! A loop with one lane of a vector for each pass.
+//! Loop vectorisation: one lane for each iteration. A loop with one lane of a vector for each iteration.
 //!
-//! Every value that differs from pass to pass is a vector of lanes as wide as the widest of them. Words that a group of
-//! passes reads lie pass after pass; they become one vector for each word by taking even and odd ones apart, as often as
-//! the number of words halves. Vector types of gcc and clang are used, and instructions by name where compilers do not find
-//! them.
+//! Every value that differs from iteration to iteration is a vector of lanes as wide as the widest of them. Words that
+//! a group of iterations reads lie iteration after iteration; they become one vector for each word by taking even and
+//! odd ones apart, as often as the number of words halves. Vector types of gcc and clang are used, and instructions by
+//! name where compilers do not find them.
 
-mod kept;
+mod interleave;
+mod list_schedule;
 mod look_ups;
-mod many;
+mod multi_buffer;
 mod operations;
-mod order;
+mod optimization_barriers;
 mod rotations;
-mod rows_of_many;
+mod rows_of_messages;
 mod shuffled;
 mod ternary;
-mod together;
 
-pub(super) use many::many_lanes;
+pub(super) use multi_buffer::many_lanes;
 
+use self::interleave::{OVERLAP, TOGETHER};
 use self::ternary::Ternary;
-use self::together::{OVERLAP, TOGETHER};
-use super::agreement::LANES;
 use super::expression::{Expressions, literal, word_type};
-use super::frame::{CFunction, LoopNames, frame};
+use super::loop_frame::{CFunction, LoopNames, frame};
 use super::machine::Machine;
 use super::rows::Rows;
+use super::translation_validation::LANES;
 use super::vectors::{Mixed, behind, lie_together, load_words, store_words, vector_support};
-use super::words::{Late, Layout, Unsuited, WordLoop};
+use super::words::{Late, Layout, NotApplicable, WordLoop};
 use super::{Names, Outside};
 use headrace_boolean::nibble_tables::NibbleTables;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, Op, TableId};
-use headrace_transform::passes::bytes_together::bytes_together;
-use headrace_transform::passes::several_passes::several_passes_that_count;
+use headrace_transform::passes::batch_byte_lookups::batch_byte_lookups;
+use headrace_transform::passes::unroll_and_interleave::unroll_and_interleave_counted;
 use headrace_transform::statements::Piece;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
@@ -42,24 +42,24 @@ const VECTOR_OPERATION: f64 = 0.5;
 const PERMUTATION: f64 = 1.0;
 const BYTE_PERMUTATION: f64 = 6.0;
 
-/// Prints a loop with one lane for each pass.
+/// Prints a loop with one lane for each iteration.
 ///
 /// # Errors
 ///
 /// Why it cannot be.
-pub fn lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+pub fn lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
     lanes_after(body, machine, names, "")
 }
 
-/// The same, with statements before the first pass.
+/// The same, with statements before the first iteration.
 pub(super) fn lanes_after(
     body: &Loop,
     machine: &Machine,
     names: &LoopNames,
     before: &str,
-) -> Result<CFunction, Unsuited> {
-    let mut reason = Unsuited("no width of lanes is enough".into());
-    let together = if machine.chooses_bytes() { bytes_together(body) } else { None };
+) -> Result<CFunction, NotApplicable> {
+    let mut reason = NotApplicable("no width of lanes is enough".into());
+    let together = if machine.chooses_bytes() { batch_byte_lookups(body) } else { None };
     let body = together.as_ref().unwrap_or(body);
     for bits in [8, 16, 32, 64] {
         match WordLoop::new(body, bits) {
@@ -71,15 +71,15 @@ pub(super) fn lanes_after(
     Err(reason)
 }
 
-/// Prints a loop, two passes in every lane where one would wait for itself.
-fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str) -> Result<CFunction, Unsuited> {
+/// Prints a loop, two iterations in every lane where one would wait for itself.
+fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str) -> Result<CFunction, NotApplicable> {
     let one = Printer::new(words, machine, names);
     if !one.waits() {
         return one.function(before);
     }
-    let Some(two) = several_passes_that_count(words.body, TOGETHER) else { return one.function(before) };
+    let Some(two) = unroll_and_interleave_counted(words.body, TOGETHER) else { return one.function(before) };
     let two = WordLoop::with_order(&two, words.bits, words.big)?.held_of(Some((words.body, TOGETHER)))?;
-    // What lies before the first pass has room for one pass only.
+    // What lies before the first iteration has room for one iteration only.
     let before_first = two.read().iter().any(|&(port, _)| port == two.first_port());
     let together =
         two.inputs.iter().chain(&two.outputs).all(|layout| layout.tokens == 0 || lie_together(layout, words.bits));
@@ -90,7 +90,7 @@ fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str)
     printer.function(before).or_else(|_| one.function(before))
 }
 
-/// Whether all that differs from pass to pass fits in a lane.
+/// Whether all that differs from iteration to iteration fits in a lane.
 fn fits(words: &WordLoop) -> bool {
     let read = words.read();
     let is_read = |counter: usize| read.iter().any(|one| one.0 == words.counter_port(counter));
@@ -101,12 +101,12 @@ fn fits(words: &WordLoop) -> bool {
         })
 }
 
-/// The variable of a word that is read; negative ones belong to the pass before.
+/// The variable of a word that is read; negative ones belong to the iteration before.
 fn word_name(port: u32, word: i64) -> String {
     if word < 0 { format!("y{port}_{}_", -word) } else { format!("x{port}_{word}_") }
 }
 
-/// Scalar statements for what no pass changes, as far as `needed` asks for it.
+/// Scalar statements for what no iteration changes, as far as `needed` asks for it.
 pub(super) fn constants(
     graph: &Graph,
     objects: &[headrace_transform::kernel::Object],
@@ -147,8 +147,8 @@ pub(super) fn constants(
     (text, values)
 }
 
-/// The input port whose words of the same pass are mixed into all words of an output port, each into the one at its
-/// place: they need not be taken apart, and rows are mixed as they lie in memory.
+/// The input port whose words of the same iteration are mixed into all words of an output port, each into the one at
+/// its place: they need not be taken apart, and rows are mixed as they lie in memory.
 pub(super) fn mixed_into(words: &WordLoop, port: usize) -> Option<u32> {
     let layout = &words.outputs[port];
     let mut from = None;
@@ -167,7 +167,7 @@ pub(super) fn mixed_into(words: &WordLoop, port: usize) -> Option<u32> {
 
 struct Printer<'a> {
     words: &'a WordLoop<'a>,
-    /// The loop that is called for, of which `words` may do several passes at once.
+    /// The loop that is called for, of which `words` may do several iterations at once.
     frame: &'a WordLoop<'a>,
     machine: &'a Machine,
     names: &'a LoopNames<'a>,
@@ -186,7 +186,8 @@ struct Printer<'a> {
     text: String,
     /// Sums, and numbers that are added, that compilers take as they are.
     kept: FxHashSet<NodeId>,
-    /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was written.
+    /// Whether a value is computed when it is first needed, so that few are held at a time, and not where it was
+    /// written.
     is_deep: bool,
 }
 
@@ -269,11 +270,11 @@ impl<'a> Printer<'a> {
         self.text.push('\n');
     }
 
-    fn function(mut self, before: &str) -> Result<CFunction, Unsuited> {
+    fn function(mut self, before: &str) -> Result<CFunction, NotApplicable> {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
         let n_together = self.together();
-        let group_passes = bits / lane * n_together;
+        let group_iterations = bits / lane * n_together;
         let mut once = self.unchanged(before);
         self.read(&mut once);
         self.compute()?;
@@ -285,16 +286,16 @@ impl<'a> Printer<'a> {
             let text = store_words(layout, bits, lane, &behind(&to), mixed.as_ref(), &name, "    ");
             self.text.push_str(&text);
         }
-        let text = frame(self.frame, self.machine, self.names, group_passes, &once, &self.text);
+        let text = frame(self.frame, self.machine, self.names, group_iterations, &once, &self.text);
         let nodes = self.reachable().into_iter().filter(|id| words.varying.contains(id));
         let rows = words.inputs.iter().chain(&words.outputs);
         let overlap = if n_together > 1 { OVERLAP } else { 1.0 };
-        let cycles = self.cycles(rows, nodes) / f64::from(group_passes) * overlap;
+        let cycles = self.cycles(rows, nodes) / f64::from(group_iterations) * overlap;
         let name = self.names.function.to_owned();
         Ok(CFunction { name, support: self.support, text, cycles, evidence: LANES.to_vec() })
     }
 
-    /// Statements for what vectors and tokens need of what no pass changes, behind those of tables.
+    /// Statements for what vectors and tokens need of what no iteration changes, behind those of tables.
     fn unchanged(&mut self, before: &str) -> String {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
@@ -319,8 +320,8 @@ impl<'a> Printer<'a> {
         once
     }
 
-    /// A vector for each value that differs from pass to pass.
-    fn compute(&mut self) -> Result<(), Unsuited> {
+    /// A vector for each value that differs from iteration to iteration.
+    fn compute(&mut self) -> Result<(), NotApplicable> {
         let words = self.words;
         let order = match self.together() {
             1 if self.is_deep => self.depth_first(),
@@ -355,7 +356,7 @@ impl<'a> Printer<'a> {
             self.vectors.insert(id, name);
         }
         if self.together() > 1
-            && let Some(ordered) = order::by_longest_way(&self.text[begin..])
+            && let Some(ordered) = list_schedule::by_longest_way(&self.text[begin..])
         {
             self.text.replace_range(begin.., &ordered);
         }
@@ -413,7 +414,7 @@ impl<'a> Printer<'a> {
         moved + computed
     }
 
-    /// Tokens, counters and the flag of the first pass.
+    /// Tokens, counters and the flag of the first iteration.
     fn read(&mut self, once: &mut String) {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let words = self.words;
@@ -455,10 +456,10 @@ impl<'a> Printer<'a> {
         let counter = &self.words.body.counters[n];
         let width = self.words.body.graph.width(counter.start);
         let port = self.words.counter_port(n);
-        // Later passes of a lane have counters behind those of the first.
+        // Later iterations of a lane have counters behind those of the first.
         let in_frame = &self.frame.body.counters;
-        let (n, pass) = (n % in_frame.len(), (n / in_frame.len()) as u128);
-        let later = pass.wrapping_mul(in_frame[n].step) & mask(lane);
+        let (n, iteration) = (n % in_frame.len(), (n / in_frame.len()) as u128);
+        let later = iteration.wrapping_mul(in_frame[n].step) & mask(lane);
         let v = self.v();
         for word in 0..=most {
             let name = word_name(port, word);
@@ -467,7 +468,7 @@ impl<'a> Printer<'a> {
             let text = if word == 0 {
                 let steps = literal(counter.step, if lane == 64 { 64 } else { 32 });
                 let steps = format!("{base} + HR_STEPS_{bits}x{lane}({steps})");
-                if pass == 0 { steps } else { format!("{steps} + {}", self.number(later)) }
+                if iteration == 0 { steps } else { format!("{steps} + {}", self.number(later)) }
             } else {
                 let below = word_name(port, word - 1);
                 let base_below = if word == 1 {

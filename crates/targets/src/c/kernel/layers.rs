@@ -1,11 +1,13 @@
-//! A pass as registers of 64 bytes, one pass after the other.
+//! Vectorisation within an iteration: a state of bytes in one 512-bit register. An iteration as registers of 64 bytes,
+//! one iteration after the other.
 //!
-//! What [`byte_layers`] finds is printed layer by layer. A table of 256 bytes lies in four registers, from which bytes are
-//! chosen, so no address depends on a value; permutations are one instruction each, and so is a linear map of all bytes.
+//! What [`byte_layers`] finds is printed layer by layer. A table of 256 bytes lies in four registers, from which bytes
+//! are chosen, so no address depends on a value; permutations are one instruction each, and so is a linear map of all
+//! bytes.
 
-use super::frame::{CFunction, LoopNames, counter_bounds, counter_ends, head};
+use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, head};
 use super::machine::Machine;
-use super::words::Unsuited;
+use super::words::NotApplicable;
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_boolean::matrix::BitMatrix;
 use headrace_transform::kernel::evidence::{DRAWS, PASSES};
@@ -28,7 +30,7 @@ const AT_ONCE: f64 = 1.5;
 /// What layers are held to.
 const EVIDENCE: &[Evidence] = &[
     Evidence::Exhaustive { what: "functions of bytes", cases: 256 },
-    Evidence::Trial { what: "layers against the loop", passes: DRAWS * PASSES },
+    Evidence::Trial { what: "layers against the loop", iterations: DRAWS * PASSES },
     Evidence::Test { what: "layers", test: "crates/targets/tests/kernel_loops.rs layers_do_what_loops_mean" },
 ];
 
@@ -36,18 +38,19 @@ const EVIDENCE: &[Evidence] = &[
 ///
 /// # Errors
 ///
-/// Why it cannot be: the loop is none of bytes or only moves and adds them, or the machine cannot permute and map bytes.
-pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+/// Why it cannot be: the loop is none of bytes or only moves and adds them, or the machine cannot permute and map
+/// bytes.
+pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
     if !machine.byte_permute || !machine.affine || machine.vector_bits != 8 * LANES as u32 {
-        return Err(Unsuited("bytes of a register are not permuted and mapped".into()));
+        return Err(NotApplicable("bytes of a register are not permuted and mapped".into()));
     }
-    let found = byte_layers(body).ok_or_else(|| Unsuited("a pass is not made of layers of bytes".into()))?;
+    let found = byte_layers(body).ok_or_else(|| NotApplicable("an iteration is not made of layers of bytes".into()))?;
     if !layers_agree(body, &found) {
-        return Err(Unsuited("layers say something else than the loop".into()));
+        return Err(NotApplicable("layers say something else than the loop".into()));
     }
     let computes = |term: &Term| term.table.is_some() || term.map != IDENTITY;
     if !found.layers.iter().any(|layer| matches!(layer, Layer::Sum { terms, .. } if terms.iter().any(computes))) {
-        return Err(Unsuited("bytes are only moved and added: words do as well".into()));
+        return Err(NotApplicable("bytes are only moved and added: words do as well".into()));
     }
     let mut printer = Printer {
         found: &found,
@@ -67,7 +70,7 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
         let ones = ones(written.order.len());
         match written.place {
             Place::Tokens { port, first } => {
-                // Before anything has its next value: it may be one from the pass before.
+                // Before anything has its next value: it may be one from the iteration before.
                 let _ = writeln!(
                     printer.text,
                     "    _mm512_mask_storeu_epi8((uint8_t *)out{port} + {first}, {ones}, {value});"
@@ -85,13 +88,13 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     }
     let depth = registers.iter().map(|register| register.depth).max().unwrap_or(0);
     let cycles = f64::from(depth).max(f64::from(printer.n_instructions) / AT_ONCE);
-    let Printer { once, text: pass, .. } = printer;
+    let Printer { once, text: iteration, .. } = printer;
     let mut text = head(body, Some(machine), names);
-    text.push_str("  if (passes == 0) return;\n");
+    text.push_str("  if (iterations == 0) return;\n");
     text.push_str(&counter_bounds(body, names.names));
     text.push_str(&once);
     text.push_str(&loads);
-    let _ = write!(text, "  while (passes-- != 0) {{\n{pass}{next}");
+    let _ = write!(text, "  while (iterations-- != 0) {{\n{iteration}{next}");
     for (port, &(tokens, _)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
         let _ = writeln!(text, "    in{port} += {tokens};");
     }
@@ -138,7 +141,7 @@ struct Printer<'a> {
     found: &'a ByteLayers,
     /// What stands before the loop.
     once: String,
-    /// A pass.
+    /// An iteration.
     text: String,
     /// Registers with constants, by their bytes.
     constants: BTreeMap<Vec<u8>, String>,

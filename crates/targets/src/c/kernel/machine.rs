@@ -1,4 +1,5 @@
-//! What a CPU can do, as far as loops are printed differently for it.
+//! Machine descriptions: feature sets and what they offer. What a CPU can do, as far as loops are printed differently
+//! for it.
 
 /// A level of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

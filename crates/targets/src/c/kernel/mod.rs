@@ -1,98 +1,98 @@
-//! Kernels printed as C.
+//! Code generation for transitions and loops, in C. Kernels printed as C.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
 //! | `expression` | one node as a C expression |
 //! | `scalar` | a list of effects as statements |
 //! | `machine` | what a CPU can do |
-//! | `words` | a loop whose passes run side by side, in machine words |
-//! | `frame` | groups of passes, what remains, and what goes on to the next call |
-//! | `vectors` | vector types; one vector for each word of many passes, from memory and back |
-//! | `layers` | a pass of bytes as layers of registers |
-//! | `lanes` | one lane of a vector for each pass |
-//! | `agreement` | words, circuits and tables of a loop, tried against it |
+//! | `words` | a loop whose iterations run side by side, in machine words |
+//! | `loop_frame` | groups of iterations, what remains, and what goes on to the next call |
+//! | `vectors` | vector types; one vector for each word of many iterations, from memory and back |
+//! | `layers` | an iteration of bytes as layers of registers |
+//! | `lanes` | one lane of a vector for each iteration |
+//! | `translation_validation` | words, circuits and tables of a loop, tried against it |
 //! | `bits` | a loop as a circuit |
-//! | `formulas` | tables in a circuit that were written as formulas |
-//! | `sums` | sums between the tables of a circuit, as calls |
-//! | `merged` | calls that feed only a sum, as one with it |
-//! | `calls` | parts of a circuit that become calls |
-//! | `rolled` | a circuit as calls of the functions that occur in it again and again |
-//! | `called` | such calls, and what they call |
-//! | `bitslice` | one bit of a vector for each pass |
-//! | `passes` | pass after pass |
-//! | `rows` | words of passes that lie side by side, taken apart and put together by permutations |
-//! | `split` | pieces of passes, as passes of their own |
+//! | `outlined_functions` | tables in a circuit that were written as formulas |
+//! | `linear_subcircuits` | sums between the tables of a circuit, as calls |
+//! | `fused_subcircuits` | calls that feed only a sum, as one with it |
+//! | `subcircuits` | parts of a circuit that become calls |
+//! | `outlined_circuit` | a circuit as calls of the functions that occur in it again and again |
+//! | `print_outlined` | such calls, and what they call |
+//! | `bitslice` | one bit of a vector for each iteration |
+//! | `sequential` | iteration after iteration |
+//! | `rows` | words of iterations that lie side by side, taken apart and put together by permutations |
+//! | `split_iteration` | pieces of iterations, as iterations of their own |
 //! | `distributed` | a loop as two, of which one need not wait |
-//! | `tabulated` | several passes side by side, with tables of what depends on single bytes |
+//! | `tabulated` | several iterations side by side, with tables of what depends on single bytes |
 //! | `strategy` | which way to print a loop |
-//! | `trial` | how long a printed loop takes on this processor |
-//! | `blocks` | registers of 128 bits, several passes in wide ones |
+//! | `autotune` | how long a printed loop takes on this processor |
+//! | `blocks` | registers of 128 bits, several iterations in wide ones |
 //! | `modular` | a linear recurrence modulo a number, with powers in lanes |
 //! | `recurrence` | a product recurrence over blocks, with powers and carry-less multiplications |
-//! | `split_sums` | sums over passes beside what is left of a loop without them |
-//! | `copied` | elements that become what others are, after all passes |
-//! | `many` | passes that need each other, for many messages at once |
+//! | `extract_reductions` | sums over iterations beside what is left of a loop without them |
+//! | `sink_copies` | elements that become what others are, after all iterations |
+//! | `multi_buffer` | iterations that need each other, for many messages at once |
 //! | `renamed` | names of a loop that is made of another |
-//! | `skipped` | what passes leave that are not run here |
-//! | `items` | one work item of a device for each pass |
+//! | `advance_counters` | what iterations leave that are not run here |
+//! | `work_items` | one work item of a device for each iteration |
 //! | `prelude` | what the printed text expects above it |
 
-mod agreement;
+mod advance_counters;
+mod autotune;
 mod bits;
 mod bitslice;
 mod blocks;
-mod called;
-mod calls;
-mod copied;
 mod distributed;
 mod expression;
-mod formulas;
-mod frame;
-mod items;
+mod extract_reductions;
+mod fused_subcircuits;
 mod lanes;
 mod layers;
+mod linear_subcircuits;
+mod loop_frame;
 mod machine;
-mod many;
-mod merged;
 mod modular;
-mod passes;
+mod multi_buffer;
+mod outlined_circuit;
+mod outlined_functions;
 mod prelude;
 mod prelude_wide;
+mod print_outlined;
 mod recurrence;
 mod renamed;
-mod rolled;
 mod rows;
 mod scalar;
-mod skipped;
-mod split;
-mod split_sums;
+mod sequential;
+mod sink_copies;
+mod split_iteration;
 mod strategy;
-mod sums;
+mod subcircuits;
 mod tabulated;
-mod trial;
+mod translation_validation;
 mod vectors;
 mod words;
+mod work_items;
 
+pub use advance_counters::{skipped, touched};
+pub use autotune::{Alone, ON_TRIAL, Trials, trial};
 pub use bitslice::bitslice;
 pub use blocks::{Blocks, blocks, blocks_with_held};
-pub use copied::with_copies;
-pub use frame::{CFunction, LoopNames};
-pub use items::{ItemPort, Items, items};
+pub use extract_reductions::with_sums;
 pub use lanes::lanes;
+pub use loop_frame::{CFunction, LoopNames};
 pub use machine::{MACHINES, Machine, NEON, supported};
-pub use many::{Many, many};
-pub use passes::passes;
+pub use multi_buffer::{Many, many};
 pub use prelude::{arithmetic, prelude};
 pub use recurrence::{product_once, recurrence};
 pub use renamed::Renamed;
 pub(super) use scalar::used_tables;
 pub use scalar::{element_type, statements, tables, tables_but};
-pub use skipped::{skipped, touched};
-pub use split_sums::with_sums;
+pub use sequential::sequential;
+pub use sink_copies::with_copies;
 pub use strategy::{MOST_TEXT, Strategy, print_best, print_loop};
 pub use tabulated::{TabulatedFunction, tabulated, tabulated_lanes};
-pub use trial::{Alone, ON_TRIAL, Trials, trial};
-pub use words::Unsuited;
+pub use words::NotApplicable;
+pub use work_items::{ItemPort, Items, items};
 
 use headrace_source::Span;
 use headrace_transform::kernel::{NodeId, Object, ObjectId, TableId};
@@ -118,8 +118,8 @@ pub trait Names {
         None
     }
 
-    /// An element of an object that lives from kernel to kernel: an expression that can be assigned to. Elements have the
-    /// type [`element_type`] and lie one beside the other.
+    /// An element of an object that lives from kernel to kernel: an expression that can be assigned to. Elements have
+    /// the type [`element_type`] and lie one beside the other.
     fn element(&self, object: &Object, index: &str) -> String;
 
     /// The same where there is a shorter way to an element than by its number.

@@ -1,19 +1,19 @@
-//! A linear recurrence `x := (x + a) · r mod m` over blocks that lie in memory, evaluated with powers of `r` in the lanes of a
-//! vector.
+//! A linear recurrence `x := (x + a) · r mod m` over blocks that lie in memory, evaluated with powers of `r` in the
+//! lanes of a vector.
 //!
 //! ```text
 //! x' = (…((x + a0) rⁿ + an) rⁿ + …) rⁿ  +  (…(a1 rⁿ + an+1) rⁿ + …) rⁿ⁻¹  +  …  +  (…(an-1 rⁿ + …) r
 //! ```
 //!
-//! Each lane goes over every n-th block and multiplies by `rⁿ`, in the end by what is its own; then the lanes are added. Numbers
-//! are taken apart into limbs that suit the multiplier: three of 44 bits where it has 64 by 64 bits or 52 by 52 bits with sums,
-//! five of 26 bits for products of 32 bits. Limbs are not fully carried in between. Groups that are not full begin with lanes
-//! that stay 0. Nothing but the number of blocks decides what is done.
+//! Each lane goes over every n-th block and multiplies by `rⁿ`, in the end by what is its own; then the lanes are
+//! added. Numbers are taken apart into limbs that suit the multiplier: three of 44 bits where it has 64 by 64 bits or
+//! 52 by 52 bits with sums, five of 26 bits for products of 32 bits. Limbs are not fully carried in between. Groups
+//! that are not full begin with lanes that stay 0. Nothing but the number of blocks decides what is done.
 
-use super::frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends, head, last_pass};
+use super::loop_frame::{CFunction, LoopNames, counter_bounds, counter_ends, delay_ends, head, last_iteration};
 use super::machine::Machine;
 use super::scalar::element_type;
-use super::words::Unsuited;
+use super::words::NotApplicable;
 use headrace_transform::kernel::{Carried, Carry, Evidence, Loop, ObjectId};
 use headrace_transform::passes::modular_recurrence::{DRAWS, ModularRecurrence, modular_recurrence};
 use num_bigint::BigUint;
@@ -30,7 +30,7 @@ const LEAST_BLOCKS: u64 = 12;
 
 /// What the printed functions are held to.
 const EVIDENCE: &[Evidence] = &[
-    Evidence::Trial { what: "the recurrence against the loop, modulo its modulus", passes: DRAWS },
+    Evidence::Trial { what: "the recurrence against the loop, modulo its modulus", iterations: DRAWS },
     Evidence::Identity { what: "((x + a) r + b) r = (x + a) r r + b r" },
     Evidence::Test {
         what: "recurrences with powers",
@@ -43,14 +43,15 @@ const EVIDENCE: &[Evidence] = &[
 /// # Errors
 ///
 /// Why it cannot be: the loop is something else, somebody sees its limbs, or no limbs suit its modulus.
-pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
     let residue = |one: &Carried| body.objects[one.object.0 as usize].residue;
     if !body.carried.iter().any(|one| residue(one).is_some()) {
-        return Err(Unsuited("nothing in it is a residue".into()));
+        return Err(NotApplicable("nothing in it is a residue".into()));
     }
-    let recurrence = modular_recurrence(body).ok_or_else(|| Unsuited("it is no recurrence modulo a number".into()))?;
+    let recurrence =
+        modular_recurrence(body).ok_or_else(|| NotApplicable("it is no recurrence modulo a number".into()))?;
     if body.objects[recurrence.state.0 as usize].residue != Some(recurrence.residue) {
-        return Err(Unsuited("its limbs are seen".into()));
+        return Err(NotApplicable("its limbs are seen".into()));
     }
     let limbs = Limbs::of(&recurrence)?;
     let (lanes, cycles) = match machine.vector_bits {
@@ -63,12 +64,13 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     let (from, to) = (limbs.taken(n), limbs.given(n));
     let mut support = vec![limbs.arithmetic(), limbs.serial(), from.text, to.text];
     let mut text = head(body, Some(machine), names);
-    text.push_str("  if (passes == 0) return;\n");
+    text.push_str("  if (iterations == 0) return;\n");
     if body.carried.iter().any(|one| one.carry == Carry::Delay) {
-        text.push_str(&last_pass(body));
+        text.push_str(&last_iteration(body));
     }
     text.push_str(&counter_bounds(body, names.names));
-    let _ = writeln!(text, "  uint64_t e_[{n}], x_[3], r_[3];\n  const size_t n_ = passes * {};", recurrence.blocks);
+    let _ =
+        writeln!(text, "  uint64_t e_[{n}], x_[3], r_[3];\n  const size_t n_ = iterations * {};", recurrence.blocks);
     let element = |object: ObjectId, at: usize| names.names.element(&body.objects[object.0 as usize], &at.to_string());
     for (object, limbs) in [(recurrence.state, "x_"), (recurrence.factor, "r_")] {
         for at in 0..n {
@@ -119,12 +121,12 @@ struct Limbs {
 }
 
 impl Limbs {
-    fn of(recurrence: &ModularRecurrence) -> Result<Limbs, Unsuited> {
+    fn of(recurrence: &ModularRecurrence) -> Result<Limbs, NotApplicable> {
         let residue = recurrence.residue;
         let (bits, less) = (residue.bits, residue.less);
         // A block is less than the modulus, and three limbs hold it.
         if !(129..=3 * WIDE_LIMB).contains(&bits) || less << (3 * WIDE_LIMB - bits) >= 256 {
-            return Err(Unsuited("no limbs suit its modulus".into()));
+            return Err(NotApplicable("no limbs suit its modulus".into()));
         }
         // What is added may be written in hexadecimal digits, but names had better be short.
         let digits = format!("{}_{bits}_{less}_{:x}", residue.limb_bits, recurrence.beyond);
@@ -495,8 +497,8 @@ static inline void {name}_carry(uint64_t x[3])
     }
 }
 
-/// A vector of 64-bit lanes times a small number, as sums of shifts: products of whole lanes take long. `bits` is the width of
-/// the vector.
+/// A vector of 64-bit lanes times a small number, as sums of shifts: products of whole lanes take long. `bits` is the
+/// width of the vector.
 fn times(value: &str, factor: u32, bits: u32) -> String {
     let terms = (0..u32::BITS).filter(|bit| factor >> bit & 1 == 1).map(|bit| match bit {
         0 => value.to_owned(),

@@ -1,9 +1,9 @@
-//! What printed kernels expect above them.
+//! Run-time support text of printed loops. What printed kernels expect above them.
 
 use super::prelude_wide::wide;
 
-/// Loads and stores of several bytes, operations whose meaning C leaves open for some operands, and what computes with 128
-/// bits.
+/// Loads and stores of several bytes, operations whose meaning C leaves open for some operands, and what computes with
+/// 128 bits.
 pub fn prelude() -> String {
     let mut text = String::from(HEAD);
     for bits in [16, 32, 64] {
@@ -38,7 +38,7 @@ const HEAD: &str = "\
 #define HR_HOLD(x) ((void)(x))
 #endif
 
-/* Of passes with many statements: they are not put side by side by compilers, which would take minutes for it. */
+/* Of iterations with many statements: they are not put side by side by compilers, which would take minutes for it. */
 #if defined(__clang__)
 #define HR_ONE_BY_ONE _Pragma(\"clang loop vectorize(disable) interleave(disable)\")
 #define HR_SCALAR

@@ -1,27 +1,28 @@
-//! A product recurrence `x := (x ^ a) ∘ h` over blocks that lie in memory, with carry-less multiplications.
+//! Parallel evaluation of GF(2) product recurrences, by powers of the multiplier. A product recurrence `x := (x ^ a) ∘
+//! h` over blocks that lie in memory, with carry-less multiplications.
 //!
 //! ```text
 //! x' = (x ^ a1) ∘ h^n  ^  a2 ∘ h^(n-1)  ^ … ^  an ∘ h
 //! ```
 //!
-//! The products on the right do not need each other. Each part of a wide register has its block and its power; what comes
-//! of them is added before it is reduced, once for all of a group. A group that is not full begins with blocks of zeros, which
-//! add nothing, so that what is left needs no other code. How one product is computed and that it is the right one, is settled
-//! and proved by [`carryless`].
+//! The products on the right do not need each other. Each part of a wide register has its block and its power; what
+//! comes of them is added before it is reduced, once for all of a group. A group that is not full begins with blocks of
+//! zeros, which add nothing, so that what is left needs no other code. How one product is computed and that it is the
+//! right one, is settled and proved by [`carryless`].
 
-use super::frame::{CFunction, LoopNames};
+use super::loop_frame::{CFunction, LoopNames};
 use super::scalar::element_type;
-use super::words::Unsuited;
+use super::words::NotApplicable;
 use headrace_boolean::bilinear::carryless::{self, Half, Op, Plan, Prices, Program};
 use headrace_transform::kernel::{Evidence, Loop};
-use headrace_transform::passes::split_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
+use headrace_transform::passes::distribute_recurrence::{Added, ElementByte, Recurrence, SplitLoop, Tokens};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Registers of a group.
 const REGISTERS: usize = 8;
 
-/// Passes of the first loop before the recurrence goes over their blocks: these stay in a near cache.
+/// Iterations of the first loop before the recurrence goes over their blocks: these stay in a near cache.
 const PASSES: usize = 1024;
 
 /// Bytes of a block.
@@ -149,7 +150,8 @@ fn program(program: &Program, inputs: &[String], registers: Registers, prefix: &
     program.outputs().iter().map(|&at| names[at].clone()).collect()
 }
 
-/// Prints a loop that was taken apart: `first` runs its independent part. The recurrence uses registers of `bits`, 128 or 512.
+/// Prints a loop that was taken apart: `first` runs its independent part. The recurrence uses registers of `bits`, 128
+/// or 512.
 ///
 /// # Errors
 ///
@@ -159,15 +161,15 @@ pub fn recurrence(
     first: &CFunction,
     bits: u32,
     names: &LoopNames,
-) -> Result<(CFunction, BTreeSet<String>), Unsuited> {
+) -> Result<(CFunction, BTreeSet<String>), NotApplicable> {
     let body = &split.independent;
     let Added::Tokens(tokens) = split.recurrence.added else {
-        return Err(Unsuited("what is added is the same in each pass".into()));
+        return Err(NotApplicable("what is added is the same in each iteration".into()));
     };
     let ports = if tokens.is_output { &body.produces } else { &body.consumes };
     let whole = ports.get(tokens.port).is_some_and(|port| port.0 == BYTES) && tokens.first == 0;
     if !whole {
-        return Err(Unsuited("a pass has more than the blocks of its recurrence".into()));
+        return Err(NotApplicable("an iteration has more than the blocks of its recurrence".into()));
     }
     let plan = plan(&split.recurrence, bits)?;
     let function = names.function;
@@ -179,7 +181,7 @@ pub fn recurrence(
     }
     text.push_str(&group(&plan, bits, function, &attribute));
     text.push_str(&blocks(&split.recurrence, body, &plan, bits, names, &attribute));
-    text.push_str(&passes(split, tokens, first, names));
+    text.push_str(&iterations(split, tokens, first, names));
     let mut supports = first.support.clone();
     for bits in BTreeSet::from([128, bits]) {
         supports.push(support(bits));
@@ -202,15 +204,15 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 /// How the product of a recurrence is computed in registers of `bits`.
-fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, Unsuited> {
+fn plan(recurrence: &Recurrence, bits: u32) -> Result<Plan, NotApplicable> {
     let reverse_bits = if bits == 128 { 5.0 } else { 1.0 };
     let reductions = 128.0 / (REGISTERS as f64 * f64::from(bits));
     let prices = Prices { reverse_bits, reductions, ..Prices::default() };
     let plan = carryless::best_plan(&recurrence.product, &prices, true)
-        .ok_or_else(|| Unsuited("no plan computes the product of a recurrence".into()))?;
+        .ok_or_else(|| NotApplicable("no plan computes the product of a recurrence".into()))?;
     let orders = plan.product.orders;
     if orders.x != orders.y || orders.y != orders.out {
-        return Err(Unsuited("a product whose factors are not ordered alike has no powers".into()));
+        return Err(NotApplicable("a product whose factors are not ordered alike has no powers".into()));
     }
     Ok(plan)
 }
@@ -220,18 +222,18 @@ fn attribute(features: &BTreeSet<String>) -> String {
     format!("__attribute__((target(\"{}\")))", target.join(","))
 }
 
-/// Prints a recurrence that is gone through once, with what is added in memory, as a function `NAME(s, passes)`.
+/// Prints a recurrence that is gone through once, with what is added in memory, as a function `NAME(s, iterations)`.
 ///
 /// # Errors
 ///
 /// Why it cannot be: there is more in the loop, or a product that no plan computes.
-pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, BTreeSet<String>), Unsuited> {
+pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, BTreeSet<String>), NotApplicable> {
     let (body, recurrence) = (&split.independent, &split.recurrence);
     let Added::Elements(added) = &recurrence.added else {
-        return Err(Unsuited("what is added are tokens".into()));
+        return Err(NotApplicable("what is added are tokens".into()));
     };
     if !body.carried.is_empty() || !body.outputs.is_empty() {
-        return Err(Unsuited("a pass has more than its recurrence".into()));
+        return Err(NotApplicable("an iteration has more than its recurrence".into()));
     }
     let plan = plan(recurrence, 128)?;
     let function = names.function;
@@ -240,7 +242,7 @@ pub fn product_once(split: &SplitLoop, names: &LoopNames) -> Result<(CFunction, 
     let mut text = product(&plan, Registers { bits: 128, turns_bits: false }, function, &attribute);
     let _ = writeln!(
         text,
-        "{attribute} static void {function}({} *s, size_t passes)\n{{\n  uint8_t x_[16];\n  (void)passes;",
+        "{attribute} static void {function}({} *s, size_t iterations)\n{{\n  uint8_t x_[16];\n  (void)iterations;",
         names.state
     );
     let [x, a, h] = [&recurrence.state, added, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
@@ -311,7 +313,7 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
         "{attribute} static inline __attribute__((always_inline)) __m128i {function}_group(__m128i x, const uint8_t *in, HR_CL_V{bits} (*keys)[{n_keys}], size_t n)\n{{\n"
     );
     let wide = Registers { bits, turns_bits: bits != 128 };
-    let pass = |at: &str, is_last: bool, text: &mut String| {
+    let iteration = |at: &str, is_last: bool, text: &mut String| {
         let _ = writeln!(text, "  {{ HR_CL_V{bits} x_ = HR_CL_LOAD{bits}(in + {} * {at});", bits / 8);
         if is_last {
             let _ = writeln!(text, "  x_ = HR_CL_XOR{bits}(x_, HR_CL_FIRST{bits}(x));");
@@ -328,8 +330,8 @@ fn group(plan: &Plan, bits: u32, function: &str, attribute: &str) -> String {
     }
     // What comes of the group before is added last, so that the processor need not wait for it.
     text.push_str("  for (size_t i = 1; i < n; i++)\n");
-    pass("i", false, &mut text);
-    pass("0", true, &mut text);
+    iteration("i", false, &mut text);
+    iteration("0", true, &mut text);
     for sum in 0..n_sums {
         let _ = writeln!(text, "  const __m128i whole{sum} = HR_CL_FOLDED{bits}(sum{sum});");
     }
@@ -346,7 +348,7 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     let whole = REGISTERS * parts;
     let n_keys = plan.prepare_y.outputs().len();
     let mut text = format!(
-        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t passes)\n{{\n  uint8_t x_[16];\n",
+        "{attribute} static void {function}_recurrence({} *s, const uint8_t *in, size_t iterations)\n{{\n  uint8_t x_[16];\n",
         names.state
     );
     let [x, h] = [&recurrence.state, &recurrence.factor].map(|bytes| loaded(body, bytes, names));
@@ -377,7 +379,7 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     let _ = writeln!(
         text,
         // Each step makes as many as there are, so that few products wait for one another.
-        "  const size_t n_ = passes / {parts} + 1 < {REGISTERS} ? passes / {parts} + 1 : {REGISTERS};\n  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
+        "  const size_t n_ = iterations / {parts} + 1 < {REGISTERS} ? iterations / {parts} + 1 : {REGISTERS};\n  powers[{last}] = power;\n  __m128i stride = power{parts};\n  for (size_t have = 1; have < n_; have *= 2) {{\n    const HR_CL_V{bits} strides = HR_CL_ALL{bits}(stride);\n    for (size_t i = have; i < 2 * have && i < n_; i++)\n      powers[{last} - i] = {function}_product{bits}(powers[{last} + have - i], strides);\n    stride = {function}_product128(stride, stride);\n  }}\n  for (size_t i = {REGISTERS} - n_; i < {REGISTERS}; i++) {{",
         last = REGISTERS - 1
     );
     let registers = Registers { bits, turns_bits: bits != 128 };
@@ -387,20 +389,20 @@ fn blocks(recurrence: &Recurrence, body: &Loop, plan: &Plan, bits: u32, names: &
     }
     let _ = writeln!(
         text,
-        "  }}\n  for (; passes >= {whole}; passes -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
+        "  }}\n  for (; iterations >= {whole}; iterations -= {whole}, in += {})\n    x = {function}_group(x, in, keys, {REGISTERS});",
         16 * whole
     );
     let _ = writeln!(
         text,
-        "  if (passes) {{\n    const size_t n = (passes + {parts} - 1) / {parts}, zeros = n * {parts} - passes;\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * passes);\n    _mm_storeu_si128((__m128i *)x_, x);\n    for (size_t i = 0; i < 16; i++) rest[16 * zeros + i] ^= x_[i];\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}\n  _mm_storeu_si128((__m128i *)x_, x);"
+        "  if (iterations) {{\n    const size_t n = (iterations + {parts} - 1) / {parts}, zeros = n * {parts} - iterations;\n    memset(rest, 0, 16 * zeros);\n    memcpy(rest + 16 * zeros, in, 16 * iterations);\n    _mm_storeu_si128((__m128i *)x_, x);\n    for (size_t i = 0; i < 16; i++) rest[16 * zeros + i] ^= x_[i];\n    x = {function}_group(_mm_setzero_si128(), rest, keys + {REGISTERS} - n, n);\n  }}\n  _mm_storeu_si128((__m128i *)x_, x);"
     );
     store_state(body, recurrence, names, &mut text);
     text.push_str("}\n\n");
     text
 }
 
-/// The function that runs both parts, so many passes at a time.
-fn passes(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopNames) -> String {
+/// The function that runs both parts, so many iterations at a time.
+fn iterations(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopNames) -> String {
     let body = &split.independent;
     let mut text = format!("static void {}({} *s", names.function, names.state);
     let mut arguments = String::from("s");
@@ -415,7 +417,7 @@ fn passes(split: &SplitLoop, tokens: Tokens, first: &CFunction, names: &LoopName
     let read = format!("{}{}", if tokens.is_output { "out" } else { "in" }, tokens.port);
     let _ = write!(
         text,
-        ", size_t passes)\n{{\n  while (passes) {{\n    const size_t n = passes < {PASSES} ? passes : {PASSES};\n    {}({arguments}, n);\n    {}_recurrence(s, {read}, n);\n    passes -= n;{next}\n  }}\n}}\n",
+        ", size_t iterations)\n{{\n  while (iterations) {{\n    const size_t n = iterations < {PASSES} ? iterations : {PASSES};\n    {}({arguments}, n);\n    {}_recurrence(s, {read}, n);\n    iterations -= n;{next}\n  }}\n}}\n",
         first.name, names.function
     );
     text

@@ -1,4 +1,5 @@
-//! Names of a loop that a pass has made of another: its tables are others, and some objects may be local to its function.
+//! Renaming of tables and objects. Names of a loop that a pass has made of another: its tables are others, and some
+//! objects may be local to its function.
 
 use super::Names;
 use headrace_source::Span;

@@ -1,8 +1,9 @@
-//! Rows of words that lie pass after pass, as one vector for each word, and back, where a row is not a power of two words:
-//! each vector is chosen from those that lie one after the other, two at a time.
+//! Matrix transposition by permutations, for rows that are no power of two. Rows of words that lie iteration after
+//! iteration, as one vector for each word, and back, where a row is not a power of two words: each vector is chosen
+//! from those that lie one after the other, two at a time.
 //!
-//! Example: rows of three bytes, four lanes. The first vector of bytes is 0, 3, 6 and 9 of the twelve: 0 and 3 are in the
-//! first vector in memory, 6 in the second, 9 in the third.
+//! Example: rows of three bytes, four lanes. The first vector of bytes is 0, 3, 6 and 9 of the twelve: 0 and 3 are in
+//! the first vector in memory, 6 in the second, 9 in the third.
 
 use super::words::Layout;
 use std::fmt::Write as _;
@@ -63,8 +64,8 @@ impl Rows {
 
     fn word_units(&self, word: usize) -> Vec<Unit> {
         let unit = |at: usize| {
-            let (pass, inside) = (at / self.word, word * self.word + at % self.word);
-            let from = pass * self.row + inside;
+            let (iteration, inside) = (at / self.word, word * self.word + at % self.word);
+            let from = iteration * self.row + inside;
             (inside < self.row).then_some((from / self.vector, from % self.vector))
         };
         (0..self.vector).map(unit).collect()
@@ -73,8 +74,8 @@ impl Rows {
     fn stream_units(&self, stream: usize) -> Vec<Unit> {
         let unit = |at: usize| {
             let from = stream * self.vector + at;
-            let (pass, inside) = (from / self.row, from % self.row);
-            (pass < self.n_lanes).then_some((inside / self.word, pass * self.word + inside % self.word))
+            let (iteration, inside) = (from / self.row, from % self.row);
+            (iteration < self.n_lanes).then_some((inside / self.word, iteration * self.word + inside % self.word))
         };
         (0..self.vector).map(unit).collect()
     }

@@ -1,4 +1,5 @@
-//! A list of effects as statements of C, in the order that [`headrace_transform::statements`] settles.
+//! Scalar code generation. A list of effects as statements of C, in the order that [`headrace_transform::statements`]
+//! settles.
 
 use super::expression::{Expressions, copy_name, literal, loaded_name, word, word_type};
 use super::{Names, Outside};
@@ -82,7 +83,8 @@ pub fn statements(graph: &Graph, objects: &[Object], effects: &[Effect], names: 
     statements_in_order(graph, objects, effects, names, depth, false)
 }
 
-/// The same; `by_number`: what tokens and elements need is computed in the order of the graph, not for one after the other.
+/// The same; `by_number`: what tokens and elements need is computed in the order of the graph, not for one after the
+/// other.
 pub(super) fn statements_in_order(
     graph: &Graph,
     objects: &[Object],

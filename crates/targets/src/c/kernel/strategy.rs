@@ -1,38 +1,38 @@
-//! Which way to print a loop.
+//! Strategy selection for a loop, by estimated cost. Which way to print a loop.
 
 use super::bitslice::bitslice;
 use super::distributed::distributed;
-use super::frame::{CFunction, LoopNames};
 use super::lanes::lanes;
 use super::layers::layers;
+use super::loop_frame::{CFunction, LoopNames};
 use super::machine::Machine;
 use super::modular::modular;
-use super::passes::passes;
-use super::split::split;
+use super::sequential::sequential;
+use super::split_iteration::split;
 use super::tabulated::{tables_in_registers, tabulated, tabulated_lanes};
-use super::words::Unsuited;
+use super::words::NotApplicable;
 use headrace_transform::kernel::Loop;
 
 /// A way to print a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// Pass after pass, as scalar statements: always possible, and the same on every machine.
-    Passes,
-    /// One lane of a vector for each pass.
+    /// Iteration after iteration, as scalar statements: always possible, and the same on every machine.
+    Sequential,
+    /// One lane of a vector for each iteration.
     Lanes,
-    /// One bit of a vector for each pass.
+    /// One bit of a vector for each iteration.
     Bits,
-    /// Pieces of passes, in the best of the other ways.
+    /// Pieces of iterations, in the best of the other ways.
     Pieces,
-    /// What need not wait in the best of the other ways, and then what goes on from pass to pass.
+    /// What need not wait in the best of the other ways, and then what goes on from iteration to iteration.
     Distributed,
-    /// Several passes side by side as scalar statements, with tables of what depends on single bytes.
+    /// Several iterations side by side as scalar statements, with tables of what depends on single bytes.
     Tables,
-    /// One lane of a vector for each pass, with tables that are filled first.
+    /// One lane of a vector for each iteration, with tables that are filled first.
     TableLanes,
-    /// One lane of a vector for each pass, with long functions of bytes as tables that lie in registers.
+    /// One lane of a vector for each iteration, with long functions of bytes as tables that lie in registers.
     Registers,
-    /// Pass after pass, its bytes side by side in registers.
+    /// Iteration after iteration, its bytes side by side in registers.
     Layers,
     /// A linear recurrence modulo a number, with powers.
     Modular,
@@ -41,7 +41,7 @@ pub enum Strategy {
 impl Strategy {
     /// All of them.
     pub const ALL: &[Strategy] = &[
-        Strategy::Passes,
+        Strategy::Sequential,
         Strategy::Lanes,
         Strategy::Bits,
         Strategy::Pieces,
@@ -56,7 +56,7 @@ impl Strategy {
     /// What reports and command lines call it.
     pub fn name(self) -> &'static str {
         match self {
-            Strategy::Passes => "passes",
+            Strategy::Sequential => "sequential",
             Strategy::Lanes => "lanes",
             Strategy::Bits => "bits",
             Strategy::Pieces => "pieces",
@@ -80,9 +80,9 @@ pub fn print_loop(
     machine: &Machine,
     strategy: Strategy,
     names: &LoopNames,
-) -> Result<CFunction, Unsuited> {
+) -> Result<CFunction, NotApplicable> {
     match strategy {
-        Strategy::Passes => Ok(passes(body, names)),
+        Strategy::Sequential => Ok(sequential(body, names)),
         Strategy::Lanes => lanes(body, machine, names),
         Strategy::Bits => bitslice(body, machine, names),
         Strategy::Pieces => split(body, machine, names),
@@ -98,7 +98,8 @@ pub fn print_loop(
 /// Bytes of text of a function: larger ones do not fit the instruction cache, and take compilers long.
 pub const MOST_TEXT: usize = 450_000;
 
-/// Prints a loop in the way that is estimated to take the fewest cycles on a machine, among those that are not too long.
+/// Prints a loop in the way that is estimated to take the fewest cycles on a machine, among those that are not too
+/// long.
 pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
     let mut best = print_whole(body, machine, names);
     for strategy in [Strategy::Pieces, Strategy::Distributed] {
@@ -111,9 +112,9 @@ pub fn print_best(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strateg
     best
 }
 
-/// The same, but passes are not taken apart.
+/// The same, but iterations are not taken apart.
 pub(super) fn print_whole(body: &Loop, machine: &Machine, names: &LoopNames) -> (Strategy, CFunction) {
-    let mut best = (Strategy::Passes, passes(body, names));
+    let mut best = (Strategy::Sequential, sequential(body, names));
     for strategy in [Strategy::Lanes, Strategy::Bits, Strategy::Registers, Strategy::Modular] {
         if let Ok(function) = print_loop(body, machine, strategy, names)
             && is_better(&function, &best.1)

@@ -1,30 +1,30 @@
-//! A loop with tables of what depends on single bytes, some of them filled when it begins, and passes that need not wait for
-//! each other side by side.
+//! Tabulated loops: T-tables, filled when the loop begins. A loop with tables of what depends on single bytes, some of
+//! them filled when it begins, and iterations that need not wait for each other side by side.
 
-use super::agreement::{TABLES, tables_agree};
-use super::frame::{CFunction, LoopNames, head};
 use super::lanes::{lanes, lanes_after};
+use super::loop_frame::{CFunction, LoopNames, head};
 use super::machine::Machine;
-use super::passes::{passes, passes_block};
 use super::renamed::Renamed;
 use super::scalar::{element_type, statements, tables};
-use super::words::Unsuited;
+use super::sequential::{iterations_block, sequential};
+use super::translation_validation::{TABLES, tables_agree};
+use super::words::NotApplicable;
 use headrace_transform::kernel::evidence::agree;
 use headrace_transform::kernel::{Effect, Loop, Object};
-use headrace_transform::passes::byte_tables::{
-    Built, Tabulated, affine_bytes, built_tables, byte_tables, tables_of_spread_bits,
+use headrace_transform::passes::tabulate::{
+    Built, Tabulated, affine_bytes, built_tables, tables_of_spread_bits, tabulate,
 };
-use headrace_transform::passes::several_passes::several_passes;
+use headrace_transform::passes::unroll_and_interleave::unroll_and_interleave;
 use std::fmt::Write as _;
 
-/// Bits of tokens of the passes that stand side by side, and most passes.
+/// Bits of tokens of the iterations that stand side by side, and most iterations.
 const BITS_TOGETHER: u64 = 256;
-const MOST_PASSES: u64 = 4;
+const MOST_ITERATIONS: u64 = 4;
 
-/// Nodes of a pass of which several stand side by side.
+/// Nodes of an iteration of which several stand side by side.
 const MOST_NODES: usize = 2000;
 
-/// How much faster passes are side by side: two of them, and more.
+/// How much faster iterations are side by side: two of them, and more.
 const OVERLAP: f64 = 0.7;
 const MORE_OVERLAP: f64 = 0.4;
 
@@ -35,8 +35,8 @@ const BESIDE: f64 = 0.7;
 pub struct TabulatedFunction {
     /// The function.
     pub function: CFunction,
-    /// As many passes are worth filling the tables; 0 where there are none to fill.
-    pub least_passes: u64,
+    /// As many iterations are worth filling the tables; 0 where there are none to fill.
+    pub least_iterations: u64,
 }
 
 /// Prints a loop with tables.
@@ -44,10 +44,10 @@ pub struct TabulatedFunction {
 /// # Errors
 ///
 /// Where nothing is gained.
-pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Unsuited> {
-    let found = byte_tables(body);
+pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, NotApplicable> {
+    let found = tabulate(body);
     if found.is_none() && !body.is_independent() {
-        return Err(Unsuited("passes need each other, and nothing depends on single bytes".into()));
+        return Err(NotApplicable("iterations need each other, and nothing depends on single bytes".into()));
     }
     let tabulated = found.unwrap_or_else(|| Tabulated { body: body.clone(), built: Vec::new() });
     tables_agree(body, &tabulated)?;
@@ -61,27 +61,27 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
     text.push_str(&head(body, None, names));
     text.push_str(&fillings(&tabulated, &inside));
     let bits: u64 = body.consumes.iter().map(|&(tokens, width)| tokens * u64::from(width)).sum();
-    let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_PASSES);
-    let (one, cycles) = passes_block(body, &inside, &format!("passes % {n}"), false);
+    let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_ITERATIONS);
+    let (one, cycles) = iterations_block(body, &inside, &format!("iterations % {n}"), false);
     let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
-    let together = if side_by_side { several_passes(body, n) } else { None };
+    let together = if side_by_side { unroll_and_interleave(body, n) } else { None };
     let together = together.filter(|several| agree(body, several, n, &|_, _| 0, &|_| {}));
     let cycles = match together {
         Some(several) => {
-            let (block, _) = passes_block(&several, &inside, &format!("passes / {n}"), true);
+            let (block, _) = iterations_block(&several, &inside, &format!("iterations / {n}"), true);
             let _ = writeln!(text, "  {{\n{block}  }}\n  {{\n{one}  }}\n}}");
             cycles * if n > 2 { MORE_OVERLAP } else { OVERLAP }
         }
         None => {
-            let (block, _) = passes_block(body, &inside, "passes", false);
+            let (block, _) = iterations_block(body, &inside, "iterations", false);
             let _ = writeln!(text, "{block}}}");
             cycles
         }
     };
     let name = names.function.to_owned();
-    let function = CFunction { name, support: Vec::new(), text, cycles, evidence: passes(outer, names).evidence };
+    let function = CFunction { name, support: Vec::new(), text, cycles, evidence: sequential(outer, names).evidence };
     let function = function.shown_by(TABLES.iter().cloned());
-    Ok(TabulatedFunction { function, least_passes: least_passes(&tabulated) })
+    Ok(TabulatedFunction { function, least_iterations: least_iterations(&tabulated) })
 }
 
 /// Prints a loop with tables that are filled when it begins and read by many lanes at once.
@@ -89,10 +89,10 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, Un
 /// # Errors
 ///
 /// Where there are none, or lanes cannot be.
-pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<TabulatedFunction, Unsuited> {
+pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<TabulatedFunction, NotApplicable> {
     let affine = if machine.affine { affine_bytes(body) } else { None };
     let tabulated = built_tables(affine.as_ref().unwrap_or(body))
-        .ok_or_else(|| Unsuited("nothing depends on single bytes and what stays".into()))?;
+        .ok_or_else(|| NotApplicable("nothing depends on single bytes and what stays".into()))?;
     tables_agree(body, &tabulated)?;
     let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
     let inside = renamed(names, own);
@@ -101,7 +101,7 @@ pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Res
     let function = lanes_after(&tabulated.body, machine, &outside, &before)?;
     let text = format!("{}{}", constant_tables(&tabulated, &inside), function.text);
     let function = CFunction { text, ..function }.shown_by(TABLES.iter().cloned());
-    Ok(TabulatedFunction { function, least_passes: least_passes(&tabulated) })
+    Ok(TabulatedFunction { function, least_iterations: least_iterations(&tabulated) })
 }
 
 /// Prints a loop whose long functions of single bytes are tables that lie in registers: no address depends on an index.
@@ -109,11 +109,15 @@ pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Res
 /// # Errors
 ///
 /// Where there are none, the machine cannot choose from so many registers, or lanes cannot be.
-pub(super) fn tables_in_registers(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, Unsuited> {
+pub(super) fn tables_in_registers(
+    body: &Loop,
+    machine: &Machine,
+    names: &LoopNames,
+) -> Result<CFunction, NotApplicable> {
     if !machine.chooses_bytes() {
-        return Err(Unsuited("no bytes are chosen from several registers".into()));
+        return Err(NotApplicable("no bytes are chosen from several registers".into()));
     }
-    let found = tables_of_spread_bits(body).ok_or_else(|| Unsuited("no long functions of single bytes".into()))?;
+    let found = tables_of_spread_bits(body).ok_or_else(|| NotApplicable("no long functions of single bytes".into()))?;
     let tabulated = Tabulated { body: found, built: Vec::new() };
     tables_agree(body, &tabulated)?;
     let inside = renamed(names, &[]);
@@ -122,7 +126,7 @@ pub(super) fn tables_in_registers(body: &Loop, machine: &Machine, names: &LoopNa
     Ok(CFunction { text, cycles: function.cycles * BESIDE, ..function }.shown_by(TABLES.iter().cloned()))
 }
 
-fn least_passes(tabulated: &Tabulated) -> u64 {
+fn least_iterations(tabulated: &Tabulated) -> u64 {
     let length = |built: &Built| tabulated.body.objects[built.object.0 as usize].length as u64;
     tabulated.built.iter().map(length).sum::<u64>() / 16
 }

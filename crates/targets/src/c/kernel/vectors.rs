@@ -1,6 +1,7 @@
-//! Rows of words, as they lie in memory pass after pass, and vectors that hold one word of many passes.
+//! Vector loads and stores with strides: deinterleaving and interleaving. Rows of words, as they lie in memory
+//! iteration after iteration, and vectors that hold one word of many iterations.
 //!
-//! Even and odd words are taken apart as often as the number of words of a pass halves.
+//! Even and odd words are taken apart as often as the number of words of an iteration halves.
 
 use super::machine::Machine;
 use super::rows::Rows;
@@ -37,8 +38,9 @@ pub(super) fn lie_together(layout: &Layout, lane: u32) -> bool {
     layout.bytes() == n_words * u64::from(lane / 8) && n_words.is_power_of_two() && n_words <= 64
 }
 
-/// Statements that make one vector for each word from rows of words, pass after pass: `from` gives a pointer to the byte
-/// at a place, `name` the variable of a word. Rows that do not [`lie_together`] are read from the pointer to the first byte.
+/// Statements that make one vector for each word from rows of words, iteration after iteration: `from` gives a pointer
+/// to the byte at a place, `name` the variable of a word. Rows that do not [`lie_together`] are read from the pointer
+/// to the first byte.
 pub(super) fn load_words(
     layout: &Layout,
     bits: u32,

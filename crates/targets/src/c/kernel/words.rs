@@ -1,30 +1,31 @@
-//! A loop whose passes run side by side, as values of whole machine words.
+//! Loops over machine words: tokens are coalesced to words, iterations are independent. A loop whose iterations run
+//! side by side, as values of whole machine words.
 //!
-//! Tokens lie in memory one beside the other, so that what a pass reads is a row of words, whatever tokens are in them. Here
-//! each token becomes bits of such a word, what a pass writes becomes words too, and what goes from pass to pass becomes
-//! something that every pass has at once: bits of a counter, or the words of the pass before. In the graph of
-//! the result, [`Op::Input`] means:
+//! Tokens lie in memory one beside the other, so that what an iteration reads is a row of words, whatever tokens are in
+//! them. Here each token becomes bits of such a word, what an iteration writes becomes words too, and what goes from
+//! iteration to iteration becomes something that every iteration has at once: bits of a counter, or the words of the
+//! iteration before. In the graph of the result, [`Op::Input`] means:
 //!
 //! | port | offset | is |
 //! | --- | --- | --- |
-//! | of the loop | word; negative ones belong to the pass before | bits of tokens |
-//! | `n_ports` + counter | word, the least significant first | the counter at the beginning of the pass |
-//! | `n_ports` + number of counters | 0 | one bit: the pass is the first of the call |
+//! | of the loop | word; negative ones belong to the iteration before | bits of tokens |
+//! | `n_ports` + counter | word, the least significant first | the counter at the beginning of the iteration |
+//! | `n_ports` + number of counters | 0 | one bit: the iteration is the first of the call |
 
-use super::agreement::words_agree;
 use super::scalar::element_type;
+use super::translation_validation::words_agree;
 use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
-use headrace_transform::statements::glue;
+use headrace_transform::statements::join_loads;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a loop cannot be printed in some way, for readers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsuited(pub String);
+pub struct NotApplicable(pub String);
 
-/// How the tokens of a pass lie in memory.
+/// How the tokens of an iteration lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Tokens of a pass.
+    /// Tokens of an iteration.
     pub tokens: u64,
     /// Bits of a token.
     pub width: u32,
@@ -44,12 +45,12 @@ impl Layout {
         Layout { tokens, width, token_bytes }
     }
 
-    /// Bytes of a pass.
+    /// Bytes of an iteration.
     pub fn bytes(&self) -> u64 {
         self.tokens * u64::from(self.token_bytes)
     }
 
-    /// Words of a pass; the last may lack bytes.
+    /// Words of an iteration; the last may lack bytes.
     pub fn words(&self, word_bits: u32) -> u64 {
         self.bytes().div_ceil(u64::from(word_bits / 8))
     }
@@ -65,7 +66,7 @@ pub(super) struct WordLoop<'a> {
     pub outputs: Vec<Layout>,
     /// Port, word and value of what is written; words that are not there are zero.
     pub written: Vec<(u32, u64, NodeId)>,
-    /// Nodes that differ from pass to pass.
+    /// Nodes that differ from iteration to iteration.
     pub varying: FxHashSet<NodeId>,
     /// Whether the first of the bytes that a word is read from are its most significant ones.
     pub big: bool,
@@ -74,21 +75,21 @@ pub(super) struct WordLoop<'a> {
 impl<'a> WordLoop<'a> {
     /// # Errors
     ///
-    /// Passes that need each other, tokens wider than a word, tokens of passes before.
-    pub fn new(body: &'a Loop, bits: u32) -> Result<WordLoop<'a>, Unsuited> {
+    /// Iterations that need each other, tokens wider than a word, tokens of iterations before.
+    pub fn new(body: &'a Loop, bits: u32) -> Result<WordLoop<'a>, NotApplicable> {
         WordLoop::with_order(body, bits, false)
     }
 
     /// The same, but `big`: words of ports of bytes are read with the first byte as the most significant one.
-    pub fn with_order(body: &'a Loop, bits: u32, big: bool) -> Result<WordLoop<'a>, Unsuited> {
+    pub fn with_order(body: &'a Loop, bits: u32, big: bool) -> Result<WordLoop<'a>, NotApplicable> {
         if !body.is_independent() {
-            return Err(Unsuited("passes need each other".into()));
+            return Err(NotApplicable("iterations need each other".into()));
         }
         let layouts = |ports: &[(u64, u32)]| ports.iter().map(|&port| Layout::new(port)).collect::<Vec<_>>();
         let (inputs, outputs) = (layouts(&body.consumes), layouts(&body.produces));
         let used = inputs.iter().chain(&outputs).filter(|layout| layout.tokens > 0);
         if used.into_iter().any(|layout| layout.token_bytes * 8 > bits) {
-            return Err(Unsuited("tokens are wider than words".into()));
+            return Err(NotApplicable("tokens are wider than words".into()));
         }
         let mut importer = Importer {
             body,
@@ -117,7 +118,7 @@ impl<'a> WordLoop<'a> {
                         None => graph.number(0, layout.token_bytes * 8),
                     })
                     .collect();
-                written.push((port as u32, word, glue(&mut graph, &parts)));
+                written.push((port as u32, word, join_loads(&mut graph, &parts)));
             }
         }
         let roots: Vec<NodeId> = written.iter().map(|one| one.2).collect();
@@ -136,17 +137,21 @@ impl<'a> WordLoop<'a> {
     /// # Errors
     ///
     /// It means something else.
-    pub fn held(self) -> Result<WordLoop<'a>, Unsuited> {
+    pub fn held(self) -> Result<WordLoop<'a>, NotApplicable> {
         self.held_of(None)
     }
 
-    /// The same, where a pass is several of another loop that count for themselves.
+    /// The same, where an iteration is several of another loop that count for themselves.
     ///
     /// # Errors
     ///
     /// It means something else.
-    pub fn held_of(self, of: Option<(&Loop, u64)>) -> Result<WordLoop<'a>, Unsuited> {
-        if words_agree(&self, of) { Ok(self) } else { Err(Unsuited("words are something else than the loop".into())) }
+    pub fn held_of(self, of: Option<(&Loop, u64)>) -> Result<WordLoop<'a>, NotApplicable> {
+        if words_agree(&self, of) {
+            Ok(self)
+        } else {
+            Err(NotApplicable("words are something else than the loop".into()))
+        }
     }
 
     /// The port of a counter.
@@ -154,7 +159,7 @@ impl<'a> WordLoop<'a> {
         (self.inputs.len() + counter) as u32
     }
 
-    /// The port of the flag of the first pass.
+    /// The port of the flag of the first iteration.
     pub fn first_port(&self) -> u32 {
         self.counter_port(self.body.counters.len())
     }
@@ -190,21 +195,21 @@ struct Importer<'a> {
     graph: Graph,
     carried: FxHashMap<(ObjectId, usize), &'a Carry>,
     next: FxHashMap<(ObjectId, usize), NodeId>,
-    /// New nodes by old ones: of a pass, and of the pass before.
+    /// New nodes by old ones: of an iteration, and of the iteration before.
     known: [FxHashMap<NodeId, NodeId>; 2],
 }
 
 impl Importer<'_> {
-    fn import(&mut self, root: NodeId, before: bool) -> Result<NodeId, Unsuited> {
+    fn import(&mut self, root: NodeId, before: bool) -> Result<NodeId, NotApplicable> {
         let known = &self.known[usize::from(before)];
         for id in self.body.graph.reachable_but([root], |id| known.contains_key(&id)) {
             let new = self.node(id, before)?;
             self.known[usize::from(before)].insert(id, new);
         }
-        self.known[usize::from(before)].get(&root).copied().ok_or_else(|| Unsuited("a node is missing".into()))
+        self.known[usize::from(before)].get(&root).copied().ok_or_else(|| NotApplicable("a node is missing".into()))
     }
 
-    fn node(&mut self, id: NodeId, before: bool) -> Result<NodeId, Unsuited> {
+    fn node(&mut self, id: NodeId, before: bool) -> Result<NodeId, NotApplicable> {
         let body = self.body;
         let (op, width) = (body.graph.op(id), body.graph.width(id));
         match op {
@@ -212,7 +217,7 @@ impl Importer<'_> {
                 let layout = self.inputs[*port as usize];
                 let offset = u64::try_from(*offset).ok().filter(|&offset| offset < layout.tokens);
                 let Some(offset) = offset else {
-                    return Err(Unsuited("a pass reads tokens of other passes".into()));
+                    return Err(NotApplicable("an iteration reads tokens of other iterations".into()));
                 };
                 let bit = offset * u64::from(layout.token_bytes) * 8;
                 let word = (bit / u64::from(self.bits)) as i64;
@@ -228,8 +233,8 @@ impl Importer<'_> {
                         return self.carried(id, *object, index as usize, carry, before);
                     }
                 } else if body.carried.iter().any(|one| one.object == *object) {
-                    return Err(Unsuited(
-                        "a pass reads a list that passes change, at a place that is not known".into(),
+                    return Err(NotApplicable(
+                        "an iteration reads a list that iterations change, at a place that is not known".into(),
                     ));
                 }
                 let index = self.known[usize::from(before)][index];
@@ -237,9 +242,9 @@ impl Importer<'_> {
             }
             Op::Concat(parts) => {
                 let parts: Vec<NodeId> = parts.iter().map(|part| self.known[usize::from(before)][part]).collect();
-                Ok(glue(&mut self.graph, &parts))
+                Ok(join_loads(&mut self.graph, &parts))
             }
-            Op::Loaded(_) => Err(Unsuited("a pass reads a list that it writes".into())),
+            Op::Loaded(_) => Err(NotApplicable("an iteration reads a list that it writes".into())),
             _ => {
                 let operands: Vec<NodeId> =
                     op.operands().iter().map(|operand| self.known[usize::from(before)][operand]).collect();
@@ -255,7 +260,7 @@ impl Importer<'_> {
         index: usize,
         carry: &Carry,
         before: bool,
-    ) -> Result<NodeId, Unsuited> {
+    ) -> Result<NodeId, NotApplicable> {
         let width = self.body.graph.width(id);
         match *carry {
             Carry::Counter { counter, lo } => {
@@ -278,8 +283,8 @@ impl Importer<'_> {
                 let entry = self.graph.entry(object, index, width);
                 Ok(self.graph.select(first, entry, next))
             }
-            Carry::Delay => Err(Unsuited("a value goes on for more than one pass".into())),
-            Carry::True => Err(Unsuited("passes need each other".into())),
+            Carry::Delay => Err(NotApplicable("a value goes on for more than one iteration".into())),
+            Carry::True => Err(NotApplicable("iterations need each other".into())),
         }
     }
 }
@@ -287,7 +292,7 @@ impl Importer<'_> {
 /// An output word: a value, and a word that is mixed into it as it lies in memory.
 pub(super) struct Late {
     pub value: NodeId,
-    /// Port and word, and what stands there in the first pass, if that is something else.
+    /// Port and word, and what stands there in the first iteration, if that is something else.
     pub mixed: Option<(u32, i64, Option<NodeId>)>,
 }
 

@@ -1,8 +1,8 @@
-//! Ready-to-build projects in C: what is printed for a network, with build files, a test and a README around it, and for a
-//! primitive of the library the interface that its users expect.
+//! Ready-to-build projects in C: what is printed for a network, with build files, a test and a README around it, and
+//! for a primitive of the library the interface that its users expect.
 //!
-//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of parameter sets in the functions that their
-//! shapes ask for, with a test on known answers (`shape` prints the interface, `answers` the test).
+//! [`of_network`] wraps one network. [`of_operations`] wraps the operations of parameter sets in the functions that
+//! their shapes ask for, with a test on known answers (`shape` prints the interface, `answers` the test).
 
 pub(crate) mod answers;
 mod answers_of_many;
@@ -15,7 +15,7 @@ mod small;
 use super::{Emission, Options, emit, emit_with};
 use crate::automata::{NotFused, automaton};
 use crate::project::on_all_processors;
-pub use crate::project::{Files, KnownAnswer, Recording, Told, is_supported};
+pub use crate::project::{Files, KnownAnswer, OnOperation, Recording, is_supported};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
@@ -81,13 +81,14 @@ pub fn of_operations(
     operations: &[(&OperationSpec, &Network)],
     answers: &[KnownAnswer],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     if let Some(fills) = &options.small {
-        return small::of_operations(name, title, operations, answers, options, fills.as_ref(), told);
+        return small::of_operations(name, title, operations, answers, options, fills.as_ref(), on_operation);
     }
     let name = identifier(name);
-    let Networks { mut files, on_device } = networks(operations, options, told, &network_prefix, &shape::source)?;
+    let Networks { mut files, on_device } =
+        networks(operations, options, on_operation, &network_prefix, &shape::source)?;
     files.extend(MESSAGES.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
     files.extend(options.device.iter().flat_map(|dialect| dialect.runtime()));
     let head = head(options);
@@ -123,7 +124,7 @@ pub(crate) struct Networks {
 pub(crate) fn networks(
     operations: &[(&OperationSpec, &Network)],
     options: &Options,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
     prefix: &(dyn Fn(&OperationSpec) -> String + Sync),
     behind: &dyn Fn(&OperationSpec, &Network) -> String,
 ) -> Result<Networks, Vec<Diagnostic>> {
@@ -139,7 +140,7 @@ pub(crate) fn networks(
             }
             _ => None,
         };
-        told(spec, refused);
+        on_operation(spec, refused);
         emission
     };
     let mut printed = Networks { files: Files::new(), on_device: Vec::new() };

@@ -1,15 +1,16 @@
 //! Projects in C for microcontrollers: the interface of an operation, in front of a network printed small.
 //!
-//! What `runtime/c/headrace_message.c` does for any operation is printed here for one, with nothing but what that one has: strings
-//! are handed to the network where they lie, all those of a call at once, and one run takes them. A run that leaves something is
-//! a mistake of the network or a FIFO that is too short, or there is no room for its output; where that can be known before, nothing has happened then.
+//! What `runtime/c/headrace_message.c` does for any operation is printed here for one, with nothing but what that one
+//! has: strings are handed to the network where they lie, all those of a call at once, and one run takes them. A run
+//! that leaves something is a mistake of the network or a FIFO that is too short, or there is no room for its output;
+//! where that can be known before, nothing has happened then.
 
 use super::shape::{self, Function, Parameter, keeps_length, parameters, prototype, streams, withholds};
 use super::{answers, build_files, head, identifier, in_source_folder, network_prefix, operation_prefix};
 use crate::c::small::{self, Fifo, Lies, Ports};
 use crate::c::{Options, PlaceTable, QUIET, RUNTIME, names};
 use crate::operation::{Lengths, Operation, STRINGS, methods, string_number};
-use crate::project::{Files, KnownAnswer, Told, on_all_processors};
+use crate::project::{Files, KnownAnswer, OnOperation, on_all_processors};
 use headrace_ir::{Endpoint, Network};
 use headrace_library::Role;
 use headrace_library::catalog::OperationSpec;
@@ -54,13 +55,13 @@ pub(super) fn of_operations(
     known: &[KnownAnswer],
     options: &Options,
     fills: &dyn small::Fills,
-    told: &Told<'_>,
+    on_operation: &OnOperation<'_>,
 ) -> Result<Files, Vec<Diagnostic>> {
     let name = identifier(name);
     let head = head(options);
     let emitted = |(spec, network): &(&OperationSpec, &Network)| {
         let found = fills.of_operation(spec, network);
-        told(spec, None);
+        on_operation(spec, None);
         found
     };
     let mut problems = Vec::new();
@@ -169,8 +170,8 @@ fn is_read_once(network: &Network, port: usize) -> bool {
     reads.count() <= 1
 }
 
-/// What a function does: as elsewhere, but that output needs its room before anything happens, and that what is read in more than
-/// one place cannot be overwritten.
+/// What a function does: as elsewhere, but that output needs its room before anything happens, and that what is read in
+/// more than one place cannot be overwritten.
 pub(super) fn describe(spec: &OperationSpec, network: &Network, function: Function, op: &str) -> String {
     let mut text = shape::describe(spec, function, op);
     let input = spec.input(Role::Input);

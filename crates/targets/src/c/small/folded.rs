@@ -1,5 +1,5 @@
-//! What small C repeats because that costs less than it saves: functions that become part of those that call them, and passes of
-//! loops that follow one another.
+//! What small C repeats because that costs less than it saves: functions that become part of those that call them, and
+//! iterations of loops that follow one another.
 
 use headrace_analysis::assigned;
 use headrace_ir::{Actor, Argument, Expr, ExprKind, Local, LocalKind, Place, Procedure, Root, Stmt, StmtKind};
@@ -10,8 +10,8 @@ const MOST_OPERATIONS: usize = 16;
 /// The most statements of a procedure that is worth repeating.
 const MOST_STATEMENTS: usize = 12;
 
-/// Whether a procedure becomes part of those that call it: a short expression, of which compilers see what it becomes once its
-/// arguments are known; or statements that say what they do by numbers in the calls only.
+/// Whether a procedure becomes part of those that call it: a short expression, of which compilers see what it becomes
+/// once its arguments are known; or statements that say what they do by numbers in the calls only.
 pub(in crate::c) fn is_folded(actor: &Actor, at: usize) -> bool {
     let procedure = &actor.procedures[at];
     match &procedure.result {
@@ -81,9 +81,9 @@ fn calls(statements: &[Stmt], visit: &mut dyn FnMut(usize, &[Argument])) {
     }
 }
 
-/// Passes of a loop that stand one after the other, given how many passes there are: where variables move round, which costs
-/// nothing in a row.
-pub(in crate::c) fn passes_in_a_row(locals: &[Local], passes: u64, body: &[Stmt]) -> u64 {
+/// Iterations of a loop that stand one after the other, given how many iterations there are: where variables move
+/// round, which costs nothing in a row.
+pub(in crate::c) fn iterations_in_a_row(locals: &[Local], iterations: u64, body: &[Stmt]) -> u64 {
     let is_scalar = |place: &Place| {
         let local = match place.root {
             Root::Local(local) => &locals[local.index()],
@@ -99,18 +99,19 @@ pub(in crate::c) fn passes_in_a_row(locals: &[Local], passes: u64, body: &[Stmt]
     };
     let moves = body.iter().filter(is_move).count();
     let straight = body.iter().all(|statement| matches!(statement.kind, StmtKind::Assign(..)));
-    if straight && moves >= 3 && passes.is_multiple_of(IN_A_ROW) { IN_A_ROW } else { 1 }
+    if straight && moves >= 3 && iterations.is_multiple_of(IN_A_ROW) { IN_A_ROW } else { 1 }
 }
 
-/// Passes in a row: with more, compilers run out of registers.
+/// Iterations in a row: with more, compilers run out of registers.
 const IN_A_ROW: u64 = 4;
 
-/// Whether compilers should have all passes of a loop in a row: few and short ones that shift integers of two words by the number
-/// of the pass, which is much more work where that is not known. `bits` says how many the elements of a variable have.
-pub(in crate::c) fn is_unrolled(variable: usize, passes: u64, body: &[Stmt], bits: &dyn Fn(Root) -> u32) -> bool {
+/// Whether compilers should have all iterations of a loop in a row: few and short ones that shift integers of two words
+/// by the number of the iteration, which is much more work where that is not known. `bits` says how many the elements
+/// of a variable have.
+pub(in crate::c) fn is_unrolled(variable: usize, iterations: u64, body: &[Stmt], bits: &dyn Fn(Root) -> u32) -> bool {
     let [Stmt { kind: StmtKind::Assign(place, value), .. }] = body else { return false };
     let grows = bits(place.root) > WORD_BITS && reads_wide(value, bits);
-    grows && passes <= 8 && operations(value) + place.indices.len() <= 8 && shifts_by(value, variable)
+    grows && iterations <= 8 && operations(value) + place.indices.len() <= 8 && shifts_by(value, variable)
 }
 
 /// Bits of a word of the machines that small programs are for.

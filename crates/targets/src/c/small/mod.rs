@@ -1,10 +1,10 @@
-//! Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop calls them until nothing
-//! fires any more.
+//! Networks as small C, for microcontrollers: each instance is a function that fires once, and a loop calls them until
+//! nothing fires any more.
 //!
-//! There is no automaton beside it and no ring: a FIFO is an array with a count, as long as it ever gets, and lies on the stack of
-//! the call where it is empty whenever the network rests. Strings that come in whole are read where the caller has them, and
-//! what comes out goes to where the caller wants it. Operations of one project share what is the same in their networks: actors,
-//! and, where their contexts are alike, the functions of instances.
+//! There is no automaton beside it and no ring: a FIFO is an array with a count, as long as it ever gets, and lies on
+//! the stack of the call where it is empty whenever the network rests. Strings that come in whole are read where the
+//! caller has them, and what comes out goes to where the caller wants it. Operations of one project share what is the
+//! same in their networks: actors, and, where their contexts are alike, the functions of instances.
 //!
 //! | file | what is settled there |
 //! | --- | --- |
@@ -63,8 +63,8 @@ pub trait Fills: std::fmt::Debug + Send + Sync {
 pub(crate) struct Ports {
     /// Input ports whose tokens are bytes that the caller has in one piece.
     pub(crate) strings: Vec<usize>,
-    /// One of them whose bytes are read before output goes where they lie, and how many bytes may come out beyond those that
-    /// a call gives: those that the network held back before.
+    /// One of them whose bytes are read before output goes where they lie, and how many bytes may come out beyond those
+    /// that a call gives: those that the network held back before.
     pub(crate) in_place: Option<(usize, u64)>,
     /// Output ports of which nobody wants the tokens.
     pub(crate) dropped: Vec<usize>,
@@ -163,8 +163,8 @@ pub(crate) fn print(
     PrintedSmall { declarations, definitions, members: printed }
 }
 
-/// The functions of actors that others call, and those; what several actors have word for word, as they do what they import, is
-/// there once.
+/// The functions of actors that others call, and those; what several actors have word for word, as they do what they
+/// import, is there once.
 fn shared_functions(texts: &[ActorText], fired: &str) -> String {
     let mut known: FxHashMap<String, String> = FxHashMap::default();
     let mut renamed: FxHashMap<String, String> = FxHashMap::default();
@@ -315,8 +315,8 @@ fn run(
         let _ = writeln!(out, "        again |= {};", calls[at]);
     }
     let counts = layout.fifos.iter().flat_map(|fifo| {
-        let passes = fifo.place() == Some(Place::Passing) || fifo.is_input_window();
-        passes.then(|| fifo.count()).into_iter().chain(fifo.window().map(|window| format!("{window}.n")))
+        let iterations = fifo.place() == Some(Place::Passing) || fifo.is_input_window();
+        iterations.then(|| fifo.count()).into_iter().chain(fifo.window().map(|window| format!("{window}.n")))
     });
     let empty: Vec<String> = counts.collect();
     let empty = if empty.is_empty() { "0".to_owned() } else { empty.join(" | ") };

@@ -1,4 +1,4 @@
-//! What layers mean, and whether that is what the loop means.
+//! Semantics of byte layers, and their validation. What layers mean, and whether that is what the loop means.
 
 use super::{ByteLayers, Layer, Place, apply};
 use crate::kernel::evaluate::{World, run_loop};
@@ -23,7 +23,7 @@ fn put_byte(list: &mut [u128], width: u32, at: usize, byte: u8) -> Option<()> {
     Some(())
 }
 
-/// Does what layers say of a pass; `None` where they speak of what is not there.
+/// Does what layers say of an iteration; `None` where they speak of what is not there.
 pub(super) fn run(found: &ByteLayers, body: &Loop, world: &mut World) -> Option<()> {
     let mut values: Vec<Vec<u8>> = Vec::new();
     for layer in &found.layers {

@@ -1,4 +1,4 @@
-//! Functions of a byte that are 0 for 0, each held once, and XOR sums of them.
+//! Hash-consing of byte functions. Functions of a byte that are 0 for 0, each held once, and XOR sums of them.
 
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -1,16 +1,17 @@
-//! Sees a pass as layers of bytes: registers of up to [`LANES`] bytes, each byte a sum of functions of bytes of others.
+//! Substitution-permutation layers: recognition of byte-wise structure. Sees an iteration as layers of bytes: registers
+//! of up to [`LANES`] bytes, each byte a sum of functions of bytes of others.
 //!
 //! ```text
 //! y[i] = c[i] ^ A(S(x[p(i)])) ^ B(S(x[q(i)])) ^ k[i]
 //! ```
 //!
-//! Substitution-permutation networks are such passes whatever words they are written in. Bytes whose sums have the same
-//! functions of the same layers belong to one layer. Functions are told apart into one that is not linear (S, which is
-//! looked up once for a whole register) and linear ones after it (A, B), so that permuted registers are added, mapped, and
-//! added again.
+//! Substitution-permutation networks are such iterations whatever words they are written in. Bytes whose sums have the
+//! same functions of the same layers belong to one layer. Functions are told apart into one that is not linear (S,
+//! which is looked up once for a whole register) and linear ones after it (A, B), so that permuted registers are added,
+//! mapped, and added again.
 //!
-//! Requires: all that goes on but counters are bytes of objects, or words of them. Establishes: layers in an order in which
-//! they can be computed, that say what the loop says, pass after pass.
+//! Requires: all that goes on but counters are bytes of objects, or words of them. Establishes: layers in an order in
+//! which they can be computed, that say what the loop says, iteration after iteration.
 
 mod agreement;
 mod functions;
@@ -30,7 +31,7 @@ pub const LANES: usize = 64;
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 200_000;
 
-/// Layers of a pass: more do not fit the instruction cache.
+/// Layers of an iteration: more do not fit the instruction cache.
 const MOST_LAYERS: usize = 400;
 
 /// Bytes of a layer, at least: below, words do as well.
@@ -48,7 +49,7 @@ pub type Order = Vec<Option<u8>>;
 /// What a layer is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// Bytes `first` and following of the tokens that a pass takes from a port.
+    /// Bytes `first` and following of the tokens that an iteration takes from a port.
     Tokens {
         /// The port.
         port: usize,
@@ -65,7 +66,7 @@ pub enum Layer {
         first: usize,
         /// How many.
         n: usize,
-        /// Whether passes change them.
+        /// Whether iterations change them.
         carried: bool,
     },
     /// A sum of other layers.
@@ -90,7 +91,7 @@ pub struct Term {
     pub map: Linear,
 }
 
-/// Bytes in memory that a pass writes.
+/// Bytes in memory that an iteration writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Where they come from.
@@ -104,29 +105,29 @@ pub struct Written {
 /// A place of bytes in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Tokens that a pass produces.
+    /// Tokens that an iteration produces.
     Tokens {
         /// The port.
         port: usize,
         /// The first byte.
         first: usize,
     },
-    /// The layer of this number, which is [`Layer::Elements`], in the next pass.
+    /// The layer of this number, which is [`Layer::Elements`], in the next iteration.
     Next(usize),
 }
 
-/// A pass in layers.
+/// An iteration in layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteLayers {
     /// The layers, each after those that it is made from.
     pub layers: Vec<Layer>,
     /// Functions of bytes that are not linear; all are 0 for 0.
     pub tables: Vec<[u8; VALUES]>,
-    /// What leaves the pass.
+    /// What leaves the iteration.
     pub written: Vec<Written>,
 }
 
-/// A pass in layers, if it can be seen so.
+/// An iteration in layers, if it can be seen so.
 pub fn byte_layers(body: &Loop) -> Option<ByteLayers> {
     if body.graph.len() > MOST_NODES {
         return None;
@@ -178,7 +179,8 @@ pub fn byte_layers(body: &Loop) -> Option<ByteLayers> {
     Some(packs.found)
 }
 
-/// Elements that go from pass to pass; tokens of the pass before do too where passes run one after the other.
+/// Elements that go from iteration to iteration; tokens of the iteration before do too where iterations run one after
+/// the other.
 fn chained_elements(body: &Loop) -> impl Iterator<Item = &Carried> {
     body.carried.iter().filter(|one| matches!(one.carry, Carry::True | Carry::Delay))
 }
@@ -222,7 +224,7 @@ impl<'a> Packs<'a> {
         Packs { body, sums, lanes: FxHashMap::default(), parts: FxHashMap::default(), found }
     }
 
-    /// A layer of bytes that go from pass to pass.
+    /// A layer of bytes that go from iteration to iteration.
     fn chain(&mut self, object: ObjectId, first: usize, n: usize) -> Option<()> {
         self.found.layers.push(Layer::Elements { object, first, n, carried: true });
         let layer = self.found.layers.len() - 1;
@@ -313,8 +315,8 @@ impl<'a> Packs<'a> {
         Some(())
     }
 
-    /// Puts bytes into lanes: those of what is added to them as it is, where there is such a thing, since that need not be
-    /// permuted; else in the order of the program, so that rounds that do the same have the same permutations.
+    /// Puts bytes into lanes: those of what is added to them as it is, where there is such a thing, since that need not
+    /// be permuted; else in the order of the program, so that rounds that do the same have the same permutations.
     fn put(&mut self, layer: usize, members: &mut [ByteId]) {
         members.sort_by_cached_key(|byte| (self.sums.first_seen(*byte), *byte));
         let mut plain: BTreeMap<Reverse<usize>, Vec<u8>> = BTreeMap::new();

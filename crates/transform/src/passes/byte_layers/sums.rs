@@ -1,8 +1,8 @@
-//! Values of a loop as sums of functions of single bytes.
+//! Decomposition into exclusive-or sums of byte functions. Values of a loop as sums of functions of single bytes.
 //!
-//! An operation that is linear is applied to each term. What else an operation on several bytes does cannot be said in a
-//! sum: such a value is a byte itself, whose sum is remembered, and what follows is said of that byte. So bytes come about
-//! where the loop has its substitutions.
+//! An operation that is linear is applied to each term. What else an operation on several bytes does cannot be said in
+//! a sum: such a value is a byte itself, whose sum is remembered, and what follows is said of that byte. So bytes come
+//! about where the loop has its substitutions.
 
 use super::functions::{ByteId, FunctionId, Functions, Sum, VALUES};
 use crate::kernel::evaluate::operation;
@@ -22,7 +22,7 @@ const MOST_DIMENSIONS: usize = 8;
 /// Where a byte comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Byte `at` of the tokens that a pass takes from a port.
+    /// Byte `at` of the tokens that an iteration takes from a port.
     Token { port: usize, at: usize },
     /// Byte `at` of an object.
     Element { object: ObjectId, at: usize },
@@ -294,7 +294,8 @@ impl<'a> Sums<'a> {
         Some(())
     }
 
-    /// The first node of eight bits with the terms of a byte, if there is one: the program computes bytes in some order.
+    /// The first node of eight bits with the terms of a byte, if there is one: the program computes bytes in some
+    /// order.
     pub fn first_seen(&self, byte: ByteId) -> Option<NodeId> {
         self.terms(byte).and_then(|terms| self.seen.get(terms)).copied()
     }

@@ -5,8 +5,8 @@ use crate::kernel::{Graph, Object, Table};
 
 const N: usize = 16;
 
-/// Bytes that go from pass to pass: a substitution of a sum with tokens, moved, doubled ones added to it, twice; what is
-/// written is also what goes on.
+/// Bytes that go from iteration to iteration: a substitution of a sum with tokens, moved, doubled ones added to it,
+/// twice; what is written is also what goes on.
 fn cipher(swapped: bool) -> Loop {
     let mut graph = Graph::new();
     let object = |name: &str| Object { name: name.into(), width: 8, length: N, persistent: true, residue: None };

@@ -1,4 +1,4 @@
-//! Exclusive ors of bits.
+//! Linear forms over GF(2). Exclusive ors of bits.
 
 use std::rc::Rc;
 

@@ -1,13 +1,14 @@
-//! Every bit as an exclusive or of bits that no exclusive or explains.
+//! Linear analysis over GF(2). Every bit as an exclusive or of bits that no exclusive or explains.
 //!
-//! What is linear over GF(2) is written in many ways: shifts and masks, conditional exclusive ors, products with constants
-//! that do it, tables that happen to be affine, tokens of one bit. [`Forms`] says of each bit of each node which *source*
-//! bits it is the exclusive or of. Sources are bits of tokens and objects, bits of nodes that are not linear, and bits of
-//! *atoms*: a table's non-linear function ([`spaces`]) of an index that is itself a list of forms. Two look-ups in different tables of one
-//! space at the same index are the same atom, so the merged and the plain writing of a cipher's round have the same forms.
+//! What is linear over GF(2) is written in many ways: shifts and masks, conditional exclusive ors, products with
+//! constants that do it, tables that happen to be affine, tokens of one bit. [`Forms`] says of each bit of each node
+//! which *source* bits it is the exclusive or of. Sources are bits of tokens and objects, bits of nodes that are not
+//! linear, and bits of *atoms*: a table's non-linear function ([`spaces`]) of an index that is itself a list of forms.
+//! Two look-ups in different tables of one space at the same index are the same atom, so the merged and the plain
+//! writing of a cipher's round have the same forms.
 //!
-//! Example: `(b << 1) ^ (if b >> 7 = 1 then 0x1b else 0)` on a byte b has the forms `b7, b0+b7, b1, b2+b7, b3+b7, b4, b5,
-//! b6` from the lowest bit on.
+//! Example: `(b << 1) ^ (if b >> 7 = 1 then 0x1b else 0)` on a byte b has the forms `b7, b0+b7, b1, b2+b7, b3+b7, b4,
+//! b5, b6` from the lowest bit on.
 //!
 //! A node with a form longer than [`MAX_TERMS`] is a source itself.
 

@@ -1,8 +1,9 @@
-//! Tables up to a linear map behind them.
+//! Affine equivalence of tables. Tables up to a linear map behind them.
 //!
-//! Tables of one *space* differ only by what linear map follows: an S-box and the tables that merge it with a linear layer
-//! are one non-linear function, `T(x) = M * R(x) + A * x + c`, where `R` has as many outputs of the first table
-//! met as there are independent ones modulo affine functions. [`TableForm`] finds M, A and c; here is what has been met.
+//! Tables of one *space* differ only by what linear map follows: an S-box and the tables that merge it with a linear
+//! layer are one non-linear function, `T(x) = M * R(x) + A * x + c`, where `R` has as many outputs of the first table
+//! met as there are independent ones modulo affine functions. [`TableForm`] finds M, A and c; here is what has been
+//! met.
 //!
 //! Example: AES's S-box and each of the four tables that merge it with a column of the mixing matrix have one `R` of 8
 //! functions; M is 8 x 8 for the one and 32 x 8 for the others, and A is 0.

@@ -1,4 +1,5 @@
-//! A loop with instructions, tried against the loop without: their descriptions say what they give.
+//! Validation of instruction selection. A loop with instructions, tried against the loop without: their descriptions
+//! say what they give.
 
 use super::Choice;
 use super::meaning::Operands;
@@ -10,7 +11,7 @@ use std::cell::RefCell;
 
 /// What both kinds of selection are held to.
 const TRIED: [Evidence; 2] = [
-    Evidence::Trial { what: "the loop with instructions against the loop", passes: DRAWS * PASSES },
+    Evidence::Trial { what: "the loop with instructions against the loop", iterations: DRAWS * PASSES },
     Evidence::Test {
         what: "descriptions of instructions against the processor",
         test: "crates/instructions/tests/machine.rs meanings_are_what_the_machine_does",

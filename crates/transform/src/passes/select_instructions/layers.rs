@@ -1,7 +1,8 @@
-//! Substitution layers: atoms that one instruction could compute together, and the results made of them.
+//! Instruction selection for substitution layers. Substitution layers: atoms that one instruction could compute
+//! together, and the results made of them.
 //!
-//! Atoms belong together if they enter the same result, or if what is made of them stands together again: the rounds of a
-//! cipher weave the bytes of a state into one layer each, and two ciphers beside each other stay apart.
+//! Atoms belong together if they enter the same result, or if what is made of them stands together again: the rounds of
+//! a cipher weave the bytes of a state into one layer each, and two ciphers beside each other stay apart.
 
 use super::meaning::{Block, LANE_BITS, Row};
 use crate::kernel::{Graph, NodeId, Op};

@@ -1,9 +1,10 @@
-//! Instructions of a machine in the place of what they mean.
+//! Instruction selection, by descriptions of what instructions mean. Instructions of a machine in the place of what
+//! they mean.
 //!
-//! An instruction is known by its meaning only ([`Meaning`], a graph made from its description). Kernel and meaning are
-//! brought to one normal form, bits as exclusive ors of sources and of a non-linear function of bytes
-//! ([`crate::passes::linear`]), and compared there: whether a round was written with an S-box and a matrix of bytes or with
-//! tables of words makes no difference.
+//! An instruction is known by its meaning only ([`Meaning`], a graph made from its description). Transition and meaning
+//! are brought to one normal form, bits as exclusive ors of sources and of a non-linear function of bytes
+//! ([`crate::passes::linear`]), and compared there: whether a round was written with an S-box and a matrix of bytes or
+//! with tables of words makes no difference.
 //!
 //! 1. [`layers`] groups the atoms of a kernel to layers, and the results made of each.
 //! 2. [`positions`] finds which lane of a register each byte has, for whole chains of layers.
@@ -99,8 +100,9 @@ struct Placed<'a> {
     added: usize,
 }
 
-/// Puts instructions in the place of what they mean, for all that the roots need; `None` where none was found. Roots come in
-/// the order in which they matter: where a value is needed in two ways, the first is the one that the instruction gives.
+/// Puts instructions in the place of what they mean, for all that the roots need; `None` where none was found. Roots
+/// come in the order in which they matter: where a value is needed in two ways, the first is the one that the
+/// instruction gives.
 pub fn select(graph: &Graph, roots: &[NodeId], choice: &Choice) -> Option<Selection> {
     let mut spaces = choice.spaces.clone();
     let forms = Forms::new(graph, roots.iter().copied(), &mut spaces);
@@ -226,8 +228,9 @@ pub struct SelectedLoop {
     pub evidence: Vec<Evidence>,
 }
 
-/// Puts instructions into a loop; `None` where none was found, or what was found does not mean what the loop does. What is carried from pass to pass matters first. `others` are
-/// further nodes of the loop's graph that somebody holds.
+/// Puts instructions into a loop; `None` where none was found, or what was found does not mean what the loop does. What
+/// is carried from iteration to iteration matters first. `others` are further nodes of the loop's graph that somebody
+/// holds.
 pub fn select_in_loop(body: &Loop, others: &[NodeId], choice: &Choice) -> Option<SelectedLoop> {
     found_in_loop(body, others, choice).filter(|found| agreement::loops_agree(body, &found.body, choice))
 }

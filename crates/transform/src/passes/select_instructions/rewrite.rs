@@ -1,10 +1,10 @@
-//! The graph anew, with one instruction for each layer that was placed.
+//! Graph rewriting with selected instructions. The graph anew, with one instruction for each layer that was placed.
 //!
 //! What of a result is not made of the layer's atoms is the *rest*. The rest of the result that matters most at a lane
-//! goes into the instruction as the operand that is added; other results at that lane are made from it with the difference of the
-//! rests. A register is packed from rests by what they are: tokens of one port make one `Concat`, elements of one object another, and a
-//! matrix that an instruction knows is that instruction. What cannot be packed so is computed as it was written, with the
-//! layer's functions put to 0.
+//! goes into the instruction as the operand that is added; other results at that lane are made from it with the
+//! difference of the rests. A register is packed from rests by what they are: tokens of one port make one `Concat`,
+//! elements of one object another, and a matrix that an instruction knows is that instruction. What cannot be packed so
+//! is computed as it was written, with the layer's functions put to 0.
 
 mod packing;
 

@@ -1,27 +1,29 @@
-//! A loop whose passes work on registers of 128 bits: one block of a cipher in each, several passes in a wide register.
+//! Vectorisation by blocks: 128-bit registers, several iterations in one wide register. A loop whose iterations work on
+//! registers of 128 bits: one block of a cipher in each, several iterations in a wide register.
 //!
-//! After instruction selection a block stays in one value from its tokens to its tokens. Passes that do not need each
-//! other stand beside each other in the parts of a wide register, and several registers are under way at once so that an
-//! instruction need not wait for the one before; passes that need each other go one by one. What no pass changes is computed
-//! once a call and held in registers.
+//! After instruction selection a block stays in one value from its tokens to its tokens. Iterations that do not need
+//! each other stand beside each other in the parts of a wide register, and several registers are under way at once so
+//! that an instruction need not wait for the one before; iterations that need each other go one by one. What no
+//! iteration changes is computed once a call and held in registers.
 //!
-//! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word overflows.
+//! Counters are added to as two words of 64 bits, and number by number in the rare group where the lower word
+//! overflows.
 
-mod before;
-mod end;
-mod held;
-mod many;
-mod once;
+mod epilogue;
+mod hoisted_registers;
+mod invariants;
+mod multi_buffer;
 mod plan;
+mod previous_iteration;
 mod support;
 
-pub(super) use many::many_blocks;
+pub(super) use multi_buffer::many_blocks;
 
-use self::before::read_delays;
+use self::previous_iteration::read_delays;
 use super::Names;
-use super::frame::{CFunction, LoopNames, counter_start};
+use super::loop_frame::{CFunction, LoopNames, counter_start};
 use super::scalar::element_type;
-use super::words::Unsuited;
+use super::words::NotApplicable;
 use headrace_instructions::Description;
 use headrace_transform::kernel::{Carry, Evidence, Loop, ObjectId};
 use plan::{BYTES, Block, Operand, Plan};
@@ -50,21 +52,27 @@ const TESTED: Evidence = Evidence::Test {
 /// Registers under way at once, the most first: the rest of a message takes the smaller ones.
 const GROUPS: &[usize] = &[8, 4, 2, 1];
 
-/// As many always are, if there are passes enough.
+/// As many always are, if there are iterations enough.
 const FEW: usize = 4;
 
-/// Prints a loop with registers of 128, 256 or 512 bits. [`headrace_transform::kernel::Op::Instruction`] holds positions in `descriptions`.
+/// Prints a loop with registers of 128, 256 or 512 bits. [`headrace_transform::kernel::Op::Instruction`] holds
+/// positions in `descriptions`.
 ///
 /// # Errors
 ///
 /// Why it cannot be: values that are no blocks, or an instruction without a form of this width.
-pub fn blocks(body: &Loop, descriptions: &[Description], bits: u32, names: &LoopNames) -> Result<Blocks, Unsuited> {
+pub fn blocks(
+    body: &Loop,
+    descriptions: &[Description],
+    bits: u32,
+    names: &LoopNames,
+) -> Result<Blocks, NotApplicable> {
     print(body, descriptions, bits, names, None)
 }
 
-/// The same for who calls it many times. What no pass and nobody between calls changes, who changes elements of `changed` only,
-/// is computed by `NAME_held(s, held)`, and the function takes that behind `s`: as many registers as [`Blocks::held`] says, if
-/// there are any.
+/// The same for who calls it many times. What no iteration and nobody between calls changes, who changes elements of
+/// `changed` only, is computed by `NAME_held(s, held)`, and the function takes that behind `s`: as many registers as
+/// [`Blocks::held`] says, if there are any.
 ///
 /// # Errors
 ///
@@ -75,7 +83,7 @@ pub fn blocks_with_held(
     bits: u32,
     names: &LoopNames,
     changed: &BTreeSet<ObjectId>,
-) -> Result<Blocks, Unsuited> {
+) -> Result<Blocks, NotApplicable> {
     print(body, descriptions, bits, names, Some(changed))
 }
 
@@ -85,17 +93,17 @@ fn print(
     bits: u32,
     names: &LoopNames,
     changed: Option<&BTreeSet<ObjectId>>,
-) -> Result<Blocks, Unsuited> {
+) -> Result<Blocks, NotApplicable> {
     let plan = Plan::new(body)?;
     let mut delayed = FxHashSet::default();
     if !read_delays(body).into_iter().all(|(port, offset, _)| delayed.insert((port, offset))) {
-        return Err(Unsuited("two elements hold the same token of the pass before".into()));
+        return Err(NotApplicable("two elements hold the same token of the iteration before".into()));
     }
     if plan.is_chained() && bits != 128 {
-        return Err(Unsuited("passes need each other".into()));
+        return Err(NotApplicable("iterations need each other".into()));
     }
     if plan.blocks.iter().any(|block| matches!(block, Block::Counter(n) if body.counters[*n].step >> 56 != 0)) {
-        return Err(Unsuited("the step of a counter is too large".into()));
+        return Err(NotApplicable("the step of a counter is too large".into()));
     }
     let mut printer = Printer::new(&plan, descriptions, bits, names);
     if let Some(changed) = changed {
@@ -111,8 +119,8 @@ fn print(
     Ok(Blocks { function, held: held.len(), features })
 }
 
-/// Cycles of a pass, roughly: two registers a cycle of 256 bits at most, or one after the other where passes need each
-/// other.
+/// Cycles of an iteration, roughly: two registers a cycle of 256 bits at most, or one after the other where iterations
+/// need each other.
 fn cycles(plan: &Plan, bits: u32) -> f64 {
     let live = plan.blocks.iter().zip(&plan.live).filter(|(_, live)| **live).map(|(block, _)| block);
     let work: f64 = live
@@ -141,7 +149,7 @@ fn base_features(bits: u32) -> BTreeSet<String> {
 enum Access {
     /// Whole registers.
     All,
-    /// The parts of registers for which there are passes.
+    /// The parts of registers for which there are iterations.
     First,
 }
 
@@ -152,8 +160,8 @@ struct Printer<'a> {
     names: &'a LoopNames<'a>,
     features: BTreeSet<String>,
     text: String,
-    /// Registers of [`Plan::blocks`] that no pass changes, and that differ from message to message where each turn belongs
-    /// to others.
+    /// Registers of [`Plan::blocks`] that no iteration changes, and that differ from message to message where each turn
+    /// belongs to others.
     own: FxHashSet<usize>,
     /// Whether each turn has messages of its own.
     many: bool,
@@ -177,11 +185,11 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn passes(&self) -> usize {
+    fn iterations(&self) -> usize {
         self.bits as usize / 128
     }
 
-    /// Whether a pass has instructions that have only an encoding from before AVX.
+    /// Whether an iteration has instructions that have only an encoding from before AVX.
     fn has_legacy(&self) -> bool {
         let is_legacy = |number: u32| {
             let forms = self.descriptions.get(number as usize).map(|description| description.forms.as_slice());
@@ -191,7 +199,7 @@ impl<'a> Printer<'a> {
         live.any(|(block, _)| matches!(block, Block::Instruction { description, .. } if is_legacy(*description)))
     }
 
-    /// What a pass begins with once its tokens are there.
+    /// What an iteration begins with once its tokens are there.
     fn cleared(&self) -> &'static str {
         if self.has_legacy() { "      HR_CLEAR_UPPER();\n" } else { "" }
     }
@@ -202,8 +210,8 @@ impl<'a> Printer<'a> {
         [support(self.bits)].into_iter().chain(clear_upper).collect()
     }
 
-    /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill the
-    /// queues of instructions that wait, and what else could begin beside them does not.
+    /// Registers that keep the machine busy while each waits for its result. More would not make it faster: they fill
+    /// the queues of instructions that wait, and what else could begin beside them does not.
     fn in_flight(&self) -> usize {
         // Registers of 512 bits go through in halves.
         let parts = f64::from(self.bits.max(256)) / 256.0;
@@ -218,7 +226,7 @@ impl<'a> Printer<'a> {
         most.max().unwrap_or(FEW).max(FEW).next_power_of_two()
     }
 
-    fn function(&mut self) -> Result<(), Unsuited> {
+    fn function(&mut self) -> Result<(), NotApplicable> {
         let body = self.plan.body;
         let chained = self.plan.is_chained();
         let before = self.plan.reads_before() && !self.behind();
@@ -242,10 +250,10 @@ impl<'a> Printer<'a> {
         for (port, &(tokens, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
             let _ = (tokens, write!(text, ", {} *restrict out{port}", element_type(width)));
         }
-        text.push_str(", size_t passes)\n{\n  if (passes == 0) return;\n");
+        text.push_str(", size_t iterations)\n{\n  if (iterations == 0) return;\n");
         text.push_str(&once);
         self.start(&mut text);
-        text.push_str("  while (passes) {\n");
+        text.push_str("  while (iterations) {\n");
         text.push_str(&inner);
         text.push_str("  }\n");
         self.end(&mut text)?;
@@ -254,15 +262,15 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Counters, chains, the last pass.
+    /// Counters, chains, the last iteration.
     fn start(&self, text: &mut String) {
         let (body, bits) = (self.plan.body, self.bits);
         for (n, counter) in body.counters.iter().enumerate() {
             text.push_str(&counter_start(body, n, self.names.names));
-            let _ = writeln!(text, "  const u128 end{n}_ = c{n}_ + (u128){}u * passes;", counter.step);
+            let _ = writeln!(text, "  const u128 end{n}_ = c{n}_ + (u128){}u * iterations;", counter.step);
             if self.counted(n) {
                 let mut steps = String::new();
-                for i in 0..self.passes() as u128 {
+                for i in 0..self.iterations() as u128 {
                     let _ = write!(steps, "{}u,0,", i * counter.step);
                 }
                 let _ = writeln!(text, "  static const uint64_t steps{n}_[] = {{{}}};", steps.trim_end_matches(','));
@@ -270,7 +278,7 @@ impl<'a> Printer<'a> {
                 let _ = writeln!(
                     text,
                     "  const u128 stride{n}_ = {}u; const HR_V{bits} next{n}_ = HR_ALL{bits}(&stride{n}_);",
-                    self.passes() as u128 * counter.step
+                    self.iterations() as u128 * counter.step
                 );
             }
         }
@@ -292,7 +300,7 @@ impl<'a> Printer<'a> {
             for (port, &(tokens, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
                 let _ = writeln!(
                     text,
-                    "  const {} *const last{port}_ = in{port} + (passes - 1) * {tokens};",
+                    "  const {} *const last{port}_ = in{port} + (iterations - 1) * {tokens};",
                     element_type(width)
                 );
             }
@@ -304,7 +312,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Words that the pass before the first one left, in a register of 128 bits.
+    /// Words that the iteration before the first one left, in a register of 128 bits.
     fn words(&self, k: usize) -> String {
         let places = self.plan.words[k].places.iter().rev();
         let elements: Vec<String> = places
@@ -322,16 +330,16 @@ impl<'a> Printer<'a> {
         live.any(|(block, _)| *block == Block::Counter(counter))
     }
 
-    /// A group of registers; the last kind also takes passes that do not fill a register, and those before which there are no
-    /// tokens in memory.
-    fn group(&mut self, group: usize, before: bool) -> Result<String, Unsuited> {
+    /// A group of registers; the last kind also takes iterations that do not fill a register, and those before which
+    /// there are no tokens in memory.
+    fn group(&mut self, group: usize, before: bool) -> Result<String, NotApplicable> {
         let body = self.plan.body;
-        let n_passes = group * self.passes();
+        let n_iterations = group * self.iterations();
         let chained = self.plan.is_chained();
         let mut text = String::new();
         let inputs: Vec<(usize, u64)> = ports(&body.consumes);
         let outputs: Vec<(usize, u64)> = ports(&body.produces);
-        let part = group == 1 && self.passes() > 1;
+        let part = group == 1 && self.iterations() > 1;
         let whole_blocks = inputs.iter().chain(&outputs).all(|(_, bytes)| *bytes as usize == BYTES);
         let access = match part && self.bits == 512 && !before && whole_blocks {
             true => Access::First,
@@ -340,20 +348,21 @@ impl<'a> Printer<'a> {
         let padded = access == Access::All && (part || before && group == 1);
         if group > 1 || chained && !before {
             let first = if before { " && !first_" } else { "" };
-            let _ = writeln!(text, "    while (passes >= {n_passes}{first}) {{");
+            let _ = writeln!(text, "    while (iterations >= {n_iterations}{first}) {{");
         } else {
-            text.push_str("    if (passes) {\n");
+            text.push_str("    if (iterations) {\n");
         }
         let mut from: Vec<String> = inputs.iter().map(|(port, _)| format!("in{port}")).collect();
         let mut to: Vec<String> = outputs.iter().map(|(port, _)| format!("out{port}")).collect();
         if padded {
-            let _ = writeln!(text, "      const size_t n_ = passes < {n_passes} ? passes : {n_passes};");
+            let _ =
+                writeln!(text, "      const size_t n_ = iterations < {n_iterations} ? iterations : {n_iterations};");
             let first = if before { " || first_" } else { "" };
             for (&(port, bytes), from) in inputs.iter().zip(&mut from) {
                 let extra = if before { bytes } else { 0 };
-                let _ = writeln!(text, "      uint8_t pad_in{port}_[{}];", bytes * n_passes as u64 + extra);
+                let _ = writeln!(text, "      uint8_t pad_in{port}_[{}];", bytes * n_iterations as u64 + extra);
                 let _ = writeln!(text, "      const uint8_t *i{port}_ = in{port};");
-                let _ = writeln!(text, "      if (n_ < {n_passes}{first}) {{");
+                let _ = writeln!(text, "      if (n_ < {n_iterations}{first}) {{");
                 let _ = writeln!(text, "        memset(pad_in{port}_, 0, sizeof pad_in{port}_);");
                 let _ = writeln!(text, "        memcpy(pad_in{port}_ + {extra}, in{port}, n_ * {bytes});");
                 if before {
@@ -367,15 +376,16 @@ impl<'a> Printer<'a> {
                 *from = format!("i{port}_");
             }
             for (&(port, bytes), to) in outputs.iter().zip(&mut to) {
-                let _ = writeln!(text, "      uint8_t pad_out{port}_[{}];", bytes * n_passes as u64);
-                let _ = writeln!(text, "      uint8_t *o{port}_ = n_ < {n_passes} ? pad_out{port}_ : out{port};");
+                let _ = writeln!(text, "      uint8_t pad_out{port}_[{}];", bytes * n_iterations as u64);
+                let _ = writeln!(text, "      uint8_t *o{port}_ = n_ < {n_iterations} ? pad_out{port}_ : out{port};");
                 *to = format!("o{port}_");
             }
         } else if access == Access::First {
-            let _ = writeln!(text, "      const size_t n_ = passes < {n_passes} ? passes : {n_passes};");
+            let _ =
+                writeln!(text, "      const size_t n_ = iterations < {n_iterations} ? iterations : {n_iterations};");
             text.push_str("      const __mmask8 first_ = HR_FIRST512(n_);\n");
         } else {
-            let _ = writeln!(text, "      const size_t n_ = {n_passes};");
+            let _ = writeln!(text, "      const size_t n_ = {n_iterations};");
         }
         let name_of = |ports: &[(usize, u64)], texts: &[String], port: u32| {
             ports.iter().position(|one| one.0 == port as usize).map_or(String::new(), |at| texts[at].clone())
@@ -400,11 +410,12 @@ impl<'a> Printer<'a> {
             let _ = writeln!(text, "      ahead{k}_ = {};", self.register(delay.next, group - 1));
         }
         if !self.plan.delays.is_empty() {
-            let _ = writeln!(text, "      last_ = (n_ - 1) % {};", self.passes());
+            let _ = writeln!(text, "      last_ = (n_ - 1) % {};", self.iterations());
         }
         if padded {
             for &(port, bytes) in &outputs {
-                let _ = writeln!(text, "      if (n_ < {n_passes}) memcpy(out{port}, pad_out{port}_, n_ * {bytes});");
+                let _ =
+                    writeln!(text, "      if (n_ < {n_iterations}) memcpy(out{port}, pad_out{port}_, n_ * {bytes});");
             }
         }
         for &(port, bytes) in &inputs {
@@ -422,7 +433,7 @@ impl<'a> Printer<'a> {
         if self.behind() {
             text.push_str("      behind_ = 255;\n");
         }
-        text.push_str("      passes -= n_;\n    }\n");
+        text.push_str("      iterations -= n_;\n    }\n");
         Ok(text)
     }
 
@@ -430,8 +441,8 @@ impl<'a> Printer<'a> {
         let bits = self.bits;
         for n in (0..self.plan.body.counters.len()).filter(|&n| self.counted(n)) {
             let step = self.plan.body.counters[n].step;
-            let n_passes = group * self.passes();
-            let most = step * n_passes as u128;
+            let n_iterations = group * self.iterations();
+            let most = step * n_iterations as u128;
             let registers: Vec<String> = (0..group).map(|i| format!("count{n}_{i}")).collect();
             let _ = writeln!(text, "      HR_V{bits} {};", registers.join(", "));
             let _ = writeln!(text, "      if ((uint64_t)c{n}_ <= UINT64_MAX - {most}u) {{");
@@ -443,13 +454,13 @@ impl<'a> Printer<'a> {
             for pair in registers.windows(2) {
                 let _ = writeln!(text, "        {} = HR_SUM64_{bits}({}, next{n}_);", pair[1], pair[0]);
             }
-            let _ = writeln!(text, "      }} else {{\n        u128 all_[{n_passes}];");
+            let _ = writeln!(text, "      }} else {{\n        u128 all_[{n_iterations}];");
             let _ = writeln!(
                 text,
-                "        for (unsigned i = 0; i < {n_passes}; i++) all_[i] = c{n}_ + (u128){step}u * i;"
+                "        for (unsigned i = 0; i < {n_iterations}; i++) all_[i] = c{n}_ + (u128){step}u * i;"
             );
             for (i, register) in registers.iter().enumerate() {
-                let _ = writeln!(text, "        {register} = HR_LOAD{bits}(all_ + {});", i * self.passes());
+                let _ = writeln!(text, "        {register} = HR_LOAD{bits}(all_ + {});", i * self.iterations());
             }
             text.push_str("      }\n");
         }
@@ -475,7 +486,7 @@ impl<'a> Printer<'a> {
         access: Access,
         text: &mut String,
         from: &dyn Fn(u32) -> String,
-    ) -> Result<(), Unsuited> {
+    ) -> Result<(), NotApplicable> {
         let bits = self.bits;
         let plan = self.plan;
         for (number, block) in plan.blocks.iter().enumerate().filter(|(number, _)| plan.live[*number]) {
@@ -503,7 +514,7 @@ impl<'a> Printer<'a> {
                     }
                     Block::Load { port, first } => {
                         let row = plan.body.consumes[*port as usize].0;
-                        let at = row as i64 * (turn * self.passes()) as i64 + first;
+                        let at = row as i64 * (turn * self.iterations()) as i64 + first;
                         let from = from(*port);
                         match row as usize == BYTES {
                             true if *first < 0 && turn == 0 && self.behind() => {
@@ -526,12 +537,11 @@ impl<'a> Printer<'a> {
                         let description = self
                             .descriptions
                             .get(*description as usize)
-                            .ok_or_else(|| Unsuited("an instruction has no description".into()))?;
-                        let form = description
-                            .forms
-                            .iter()
-                            .find(|form| form.bits == bits)
-                            .ok_or_else(|| Unsuited(format!("{} has no form of {bits} bits", description.name)))?;
+                            .ok_or_else(|| NotApplicable("an instruction has no description".into()))?;
+                        let form =
+                            description.forms.iter().find(|form| form.bits == bits).ok_or_else(|| {
+                                NotApplicable(format!("{} has no form of {bits} bits", description.name))
+                            })?;
                         let operands: Vec<String> = operands
                             .iter()
                             .map(|operand| match operand {
@@ -555,7 +565,7 @@ impl<'a> Printer<'a> {
         for &(port, first, block) in &self.plan.outputs {
             let row = self.plan.body.produces[port as usize].0;
             for turn in 0..group {
-                let at = row * (turn * self.passes()) as u64 + first;
+                let at = row * (turn * self.iterations()) as u64 + first;
                 let (to, value) = (to(port), self.register(block, turn));
                 let _ = match row as usize == BYTES {
                     true if access == Access::First => {
@@ -574,7 +584,7 @@ fn shuffle_name(bytes: &[Option<u8>; BYTES]) -> String {
     format!("order_{digits}")
 }
 
-/// Ports that take part, and their bytes of a pass.
+/// Ports that take part, and their bytes of an iteration.
 fn ports(ports: &[(u64, u32)]) -> Vec<(usize, u64)> {
     let used = ports.iter().enumerate().filter(|(_, port)| port.0 > 0);
     used.map(|(port, &(tokens, width))| {

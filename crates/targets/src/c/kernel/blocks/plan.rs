@@ -1,17 +1,18 @@
-//! What a pass does with registers of 128 bits.
+//! Register allocation of blocks: which 128-bit values an iteration computes, and from what. What an iteration does
+//! with registers of 128 bits.
 //!
-//! Bytes of a register come from tokens, from counters, from other registers and from what no pass changes. Where all stand in their
-//! places they are a load, a broadcast or that register; otherwise they are shuffled from each register they come from, and
-//! added.
+//! Bytes of a register come from tokens, from counters, from other registers and from what no iteration changes. Where
+//! all stand in their places they are a load, a broadcast or that register; otherwise they are shuffled from each
+//! register they come from, and added.
 
 mod glued;
 
-use super::super::words::Unsuited;
+use super::super::words::NotApplicable;
 use headrace_transform::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// Bytes of a register of a pass.
+/// Bytes of a register of an iteration.
 pub(super) const BYTES: usize = 16;
 
 /// Words of a register.
@@ -20,23 +21,23 @@ pub(super) const WORDS: usize = 4;
 /// Bits of a word.
 const WORD_BITS: u32 = 32;
 
-/// A register of a pass.
+/// A register of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Block {
-    /// Tokens of a port from this one on, which may belong to the pass before.
+    /// Tokens of a port from this one on, which may belong to the iteration before.
     Load {
         port: u32,
         first: i64,
     },
-    /// The same in every pass.
+    /// The same in every iteration.
     Invariant(NodeId),
-    /// The low 16 bytes of a counter at the beginning of the pass.
+    /// The low 16 bytes of a counter at the beginning of the iteration.
     Counter(usize),
-    /// What the pass before left, and this one needs for what it leaves: number in [`Plan::chains`].
+    /// What the iteration before left, and this one needs for what it leaves: number in [`Plan::chains`].
     Chain(usize),
-    /// Words that the pass before left: number in [`Plan::words`].
+    /// Words that the iteration before left: number in [`Plan::words`].
     Words(usize),
-    /// What the pass before left, which needs nothing of the one before it: number in [`Plan::delays`].
+    /// What the iteration before left, which needs nothing of the one before it: number in [`Plan::delays`].
     Delay(usize),
     /// Bytes of another register; `None` is 0.
     Shuffle {
@@ -62,28 +63,28 @@ pub(super) enum Operand {
     Immediate(u128),
 }
 
-/// Sixteen neighbouring elements that go from pass to pass.
+/// Sixteen neighbouring elements that go from iteration to iteration.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     pub object: ObjectId,
     pub first: usize,
-    /// What they hold at the end of a pass.
+    /// What they hold at the end of an iteration.
     pub next: usize,
 }
 
-/// Four words that go from pass to pass, wherever they lie; `None` is 0.
+/// Four words that go from iteration to iteration, wherever they lie; `None` is 0.
 #[derive(Clone, Debug)]
 pub(super) struct Words {
     pub places: [Option<(ObjectId, usize)>; WORDS],
-    /// What they are at the end of a pass.
+    /// What they are at the end of an iteration.
     pub next: usize,
 }
 
-/// Everything that a pass computes.
+/// Everything that an iteration computes.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub body: &'a Loop,
-    /// The graph of the loop, with nodes added that no pass changes.
+    /// The graph of the loop, with nodes added that no iteration changes.
     pub graph: Graph,
     /// Registers, those that others need first.
     pub blocks: Vec<Block>,
@@ -94,7 +95,7 @@ pub(super) struct Plan<'a> {
     pub delays: Vec<Chain>,
     /// Whether each register is needed.
     pub live: Vec<bool>,
-    /// Carried elements of which the next value can be computed before the pass before is done.
+    /// Carried elements of which the next value can be computed before the iteration before is done.
     ahead: FxHashSet<(ObjectId, usize)>,
     numbers: FxHashMap<Block, usize>,
     of_node: FxHashMap<NodeId, usize>,
@@ -106,7 +107,7 @@ impl<'a> Plan<'a> {
     /// # Errors
     ///
     /// What cannot be done with registers of 128 bits.
-    pub fn new(body: &'a Loop) -> Result<Plan<'a>, Unsuited> {
+    pub fn new(body: &'a Loop) -> Result<Plan<'a>, NotApplicable> {
         let carried: FxHashMap<(ObjectId, usize), usize> =
             body.carried.iter().enumerate().map(|(i, one)| ((one.object, one.index), i)).collect();
         let mut plan = Plan {
@@ -143,15 +144,15 @@ impl<'a> Plan<'a> {
         }
         for (port, &(n_tokens, width)) in body.produces.iter().enumerate() {
             if n_tokens > 0 && width != 8 {
-                return Err(Unsuited("tokens are not bytes".into()));
+                return Err(NotApplicable("tokens are not bytes".into()));
             }
             if !n_tokens.is_multiple_of(BYTES as u64) {
-                return Err(Unsuited("a pass does not give whole blocks".into()));
+                return Err(NotApplicable("an iteration does not give whole blocks".into()));
             }
             for first in (0..n_tokens).step_by(BYTES) {
                 let bytes = (0..BYTES as u64).map(|i| tokens.get(&(port as u32, first + i)).copied());
                 let bytes: Option<Vec<NodeId>> = bytes.collect();
-                let bytes = bytes.ok_or_else(|| Unsuited("a token is missing".into()))?;
+                let bytes = bytes.ok_or_else(|| NotApplicable("a token is missing".into()))?;
                 let block = plan.glued(&bytes.iter().map(|&node| (node, 0)).collect::<Vec<_>>())?;
                 plan.outputs.push((port as u32, first, block));
             }
@@ -196,8 +197,8 @@ impl<'a> Plan<'a> {
         self.live = live;
     }
 
-    /// What chains hold at the end of a pass; that may need further chains.
-    fn find_next(&mut self) -> Result<(), Unsuited> {
+    /// What chains hold at the end of an iteration; that may need further chains.
+    fn find_next(&mut self) -> Result<(), NotApplicable> {
         let (mut done, mut words_done) = (0, 0);
         loop {
             while words_done < self.words.len() {
@@ -210,7 +211,7 @@ impl<'a> Plan<'a> {
                 self.chains[done].next = self.next_of(object, first)?;
                 done += 1;
             }
-            // What only goes on, without being read in a pass.
+            // What only goes on, without being read in an iteration.
             let in_chain = |object: ObjectId, at: usize| {
                 (self.chains.iter().chain(&self.delays))
                     .any(|chain| chain.object == object && (chain.first..chain.first + BYTES).contains(&at))
@@ -223,11 +224,15 @@ impl<'a> Plan<'a> {
                 // Words are in the registers that the one needs in which they come out.
                 Some(one) if self.body.objects[one.object.0 as usize].width == WORD_BITS => {
                     let Op::Extract(register, _) = *self.graph.op(one.next) else {
-                        return Err(Unsuited("a word goes from pass to pass outside of registers".into()));
+                        return Err(NotApplicable(
+                            "a word goes from iteration to iteration outside of registers".into(),
+                        ));
                     };
                     self.block(register)?;
                     if words_done == self.words.len() {
-                        return Err(Unsuited("a word goes from pass to pass that no register holds".into()));
+                        return Err(NotApplicable(
+                            "a word goes from iteration to iteration that no register holds".into(),
+                        ));
                     }
                 }
                 Some(one) => {
@@ -240,7 +245,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The register of words that the pass before left, if these are such words or zeros.
+    /// The register of words that the iteration before left, if these are such words or zeros.
     fn words_kept(&mut self, parts: &[NodeId]) -> Option<usize> {
         let mut places = Vec::new();
         for &part in parts.iter().rev() {
@@ -268,7 +273,7 @@ impl<'a> Plan<'a> {
         Some(self.add(Block::Words(number)))
     }
 
-    fn next_words(&mut self, places: [Option<(ObjectId, usize)>; WORDS]) -> Result<usize, Unsuited> {
+    fn next_words(&mut self, places: [Option<(ObjectId, usize)>; WORDS]) -> Result<usize, NotApplicable> {
         let zero = self.graph.number(0, WORD_BITS);
         let words = places.map(|place| place.map_or(zero, |place| self.body.carried[self.carried[&place]].next));
         // What only goes on is there already.
@@ -280,15 +285,15 @@ impl<'a> Plan<'a> {
         self.glued(&bytes.collect::<Vec<_>>())
     }
 
-    /// The register of what the pass before left in sixteen elements.
-    fn kept(&mut self, object: ObjectId, first: usize) -> Result<usize, Unsuited> {
+    /// The register of what the iteration before left in sixteen elements.
+    fn kept(&mut self, object: ObjectId, first: usize) -> Result<usize, NotApplicable> {
         let whole = (first..first + BYTES).all(|at| {
             self.carried
                 .get(&(object, at))
                 .is_some_and(|&one| !matches!(self.body.carried[one].carry, Carry::Counter { .. }))
         });
         if !whole || self.body.objects[object.0 as usize].width != 8 {
-            return Err(Unsuited("what goes from pass to pass is not a block of bytes".into()));
+            return Err(NotApplicable("what goes from iteration to iteration is not a block of bytes".into()));
         }
         if (first..first + BYTES).all(|at| self.ahead.contains(&(object, at))) {
             if let Some(known) = self.delays.iter().position(|kept| kept.object == object && kept.first == first) {
@@ -306,7 +311,7 @@ impl<'a> Plan<'a> {
         Ok(self.add(Block::Chain(number)))
     }
 
-    fn next_of(&mut self, object: ObjectId, first: usize) -> Result<usize, Unsuited> {
+    fn next_of(&mut self, object: ObjectId, first: usize) -> Result<usize, NotApplicable> {
         let next: Vec<(NodeId, u32)> =
             (first..first + BYTES).map(|at| (self.body.carried[self.carried[&(object, at)]].next, 0)).collect();
         self.glued(&next)
@@ -322,7 +327,7 @@ impl<'a> Plan<'a> {
     }
 
     /// A node of 128 bits.
-    fn block(&mut self, id: NodeId) -> Result<usize, Unsuited> {
+    fn block(&mut self, id: NodeId) -> Result<usize, NotApplicable> {
         if let Some(&known) = self.of_node.get(&id) {
             return Ok(known);
         }
@@ -331,9 +336,9 @@ impl<'a> Plan<'a> {
         Ok(number)
     }
 
-    fn make(&mut self, id: NodeId) -> Result<usize, Unsuited> {
+    fn make(&mut self, id: NodeId) -> Result<usize, NotApplicable> {
         if self.graph.width(id) != 128 {
-            return Err(Unsuited("a value that differs from pass to pass is no block".into()));
+            return Err(NotApplicable("a value that differs from iteration to iteration is no block".into()));
         }
         if !self.varying.contains(&id) {
             return Ok(self.add(Block::Invariant(id)));
@@ -365,29 +370,29 @@ impl<'a> Plan<'a> {
                 for &part in parts.iter().rev() {
                     let width = self.graph.width(part);
                     if !width.is_multiple_of(8) {
-                        return Err(Unsuited("a block is put together from bits".into()));
+                        return Err(NotApplicable("a block is put together from bits".into()));
                     }
                     bytes.extend((0..width / 8).map(|i| (part, 8 * i)));
                 }
                 return self.glued(&bytes);
             }
-            other => return Err(Unsuited(format!("no register of bytes does this: {other:?}"))),
+            other => return Err(NotApplicable(format!("no register of bytes does this: {other:?}"))),
         };
         Ok(self.add(block))
     }
 
-    /// Whether passes need each other.
+    /// Whether iterations need each other.
     pub fn is_chained(&self) -> bool {
         !self.chains.is_empty() || !self.words.is_empty()
     }
 
-    /// Whether a pass reads tokens of the one before.
+    /// Whether an iteration reads tokens of the one before.
     pub fn reads_before(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::Load { first, .. } if *first < 0))
     }
 }
 
-/// Elements that are carried, are no counters, and do not need what is carried round a circle.
+/// Elements that are carried, are no counters, and do not need what is carried round a cycle.
 fn ahead(body: &Loop) -> FxHashSet<(ObjectId, usize)> {
     let counters: FxHashSet<(ObjectId, usize)> = body
         .carried

@@ -1,9 +1,9 @@
-//! Operations on registers by the names that printed loops on blocks use.
+//! Intrinsics behind portable names. Operations on registers by the names that printed loops on blocks use.
 
 use std::fmt::Write as _;
 
-/// What stands before instructions that have only an encoding from before AVX: compilers that may use AVX copy memory by whole
-/// registers, and leave the upper halves of these in use.
+/// What stands before instructions that have only an encoding from before AVX: compilers that may use AVX copy memory
+/// by whole registers, and leave the upper halves of these in use.
 pub(super) const CLEAR_UPPER: &str = "\
 #if defined(__AVX__)
 #define HR_CLEAR_UPPER() _mm256_zeroupper()

@@ -1,11 +1,11 @@
-//! Elements of tables for all lanes at once.
+//! Gathers from tables. Elements of tables for all lanes at once.
 
 use super::super::scalar::element_type;
-use super::super::words::Unsuited;
+use super::super::words::NotApplicable;
 use super::{Printer, VECTOR_OPERATION};
 use headrace_boolean::byte_permute::AffineByte;
 use headrace_transform::kernel::{NodeId, ObjectId, Op, TableId};
-use headrace_transform::passes::byte_tables::affine_of;
+use headrace_transform::passes::tabulate::affine_of;
 
 /// Cycles that elements of tables are taken for, one by one.
 const ELEMENT_GATHERED: f64 = 1.5;
@@ -55,11 +55,11 @@ impl Printer<'_> {
         length: usize,
         width: u32,
         (table, index): (Option<TableId>, NodeId),
-    ) -> Result<String, Unsuited> {
+    ) -> Result<String, NotApplicable> {
         let (bits, lane) = (self.machine.vector_bits, self.lane());
         let v = self.v();
         if self.words.graph.width(index) > lane {
-            return Err(Unsuited("an index is wider than a lane".into()));
+            return Err(NotApplicable("an index is wider than a lane".into()));
         }
         let at = self.vector(index);
         let stored = element_type(width);
@@ -114,7 +114,7 @@ impl Printer<'_> {
     }
 
     /// Elements of an object.
-    pub(super) fn entry(&mut self, object: ObjectId, index: NodeId) -> Result<String, Unsuited> {
+    pub(super) fn entry(&mut self, object: ObjectId, index: NodeId) -> Result<String, NotApplicable> {
         let kept = &self.words.body.objects[object.0 as usize];
         let first = self.names.names.element(kept, "0");
         let element = |i: &str| self.names.names.element(kept, i);

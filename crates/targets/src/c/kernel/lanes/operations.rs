@@ -1,7 +1,7 @@
-//! One operation on vectors: each lane computes for its pass.
+//! Legalisation of lane-wise operations. One operation on vectors: each lane computes for its iteration.
 
 use super::super::vectors::vector_support;
-use super::super::words::Unsuited;
+use super::super::words::NotApplicable;
 use super::Printer;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{NodeId, Op};
@@ -19,7 +19,7 @@ impl Printer<'_> {
         if width < self.lane() { format!("({text}) & {}", self.number(mask(width))) } else { text }
     }
 
-    pub(super) fn node(&mut self, id: NodeId) -> Result<String, Unsuited> {
+    pub(super) fn node(&mut self, id: NodeId) -> Result<String, NotApplicable> {
         let graph = &self.words.graph;
         let (width, lane) = (graph.width(id), self.lane());
         let v = self.v();
@@ -30,7 +30,7 @@ impl Printer<'_> {
         if !matches!(op, Op::Extract(..) | Op::Concat(_) | Op::Lookup(..) | Op::Entry { .. })
             && !op.operands().iter().all(narrow)
         {
-            return Err(Unsuited("an operand is wider than a lane".into()));
+            return Err(NotApplicable("an operand is wider than a lane".into()));
         }
         let top = |id: &NodeId| self.number(1 << (graph.width(*id) - 1));
         let bounded = |n: &NodeId| graph.bounds(*n).1 < u128::from(width);
@@ -86,9 +86,9 @@ impl Printer<'_> {
                 return self.elements(&|i| format!("{name}[{i}]"), &name, length, element, (Some(*table), *index));
             }
             Op::Entry { object, index } => return self.entry(*object, *index),
-            Op::Divide(..) | Op::Remainder(..) => return Err(Unsuited("vectors do not divide".into())),
+            Op::Divide(..) | Op::Remainder(..) => return Err(NotApplicable("vectors do not divide".into())),
             Op::Const(_) | Op::Input { .. } | Op::Loaded(_) | Op::Instruction { .. } => {
-                return Err(Unsuited("a node has no form in vectors".into()));
+                return Err(NotApplicable("a node has no form in vectors".into()));
             }
         })
     }
@@ -128,7 +128,7 @@ impl Printer<'_> {
         name
     }
 
-    pub(super) fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, Unsuited> {
+    pub(super) fn concat(&mut self, pieces: &[Piece], width: u32) -> Result<String, NotApplicable> {
         let lane = self.lane();
         if let [
             Piece::Moved { source, shift: up, mask: above },
@@ -154,7 +154,7 @@ impl Printer<'_> {
         for piece in pieces {
             texts.push(match *piece {
                 Piece::Const(value) => self.number(value),
-                Piece::Load { .. } => return Err(Unsuited("bytes in memory have no form in vectors".into())),
+                Piece::Load { .. } => return Err(NotApplicable("bytes in memory have no form in vectors".into())),
                 Piece::Swapped { source, lo, n_bits, at } => {
                     self.support(vector_support(self.machine.vector_bits, 8));
                     let inner =

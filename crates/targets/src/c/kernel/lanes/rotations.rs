@@ -1,4 +1,5 @@
-//! Rotations by amounts that differ from pass to pass, in the direction in which the amount is there.
+//! Variable rotations in lanes. Rotations by amounts that differ from iteration to iteration, in the direction in which
+//! the amount is there.
 
 use super::Printer;
 use headrace_transform::kernel::{NodeId, Op};
@@ -12,7 +13,8 @@ pub(super) enum Direction {
 }
 
 impl Printer<'_> {
-    /// Direction and amount of a rotation to the left by `n` of a value of so many bits: to the left by -x is to the right by x.
+    /// Direction and amount of a rotation to the left by `n` of a value of so many bits: to the left by -x is to the
+    /// right by x.
     pub(super) fn turn(&self, n: NodeId, width: u32) -> (Direction, NodeId) {
         let graph = &self.words.graph;
         match graph.op(n) {

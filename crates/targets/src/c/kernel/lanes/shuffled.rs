@@ -1,7 +1,8 @@
-//! Elements of tables of bytes by shuffles, each of which chooses from sixteen bytes: no address depends on an index.
+//! Table look-ups by byte shuffles. Elements of tables of bytes by shuffles, each of which chooses from sixteen bytes:
+//! no address depends on an index.
 //!
-//! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]). Any other table is one shuffle for every
-//! sixteen of its elements; the upper bits of an index choose between two of them, and so on.
+//! Inversion in GF(2⁸) between affine maps is a few shuffles ([`NibbleTables`]). Any other table is one shuffle for
+//! every sixteen of its elements; the upper bits of an index choose between two of them, and so on.
 
 use super::super::machine::Machine;
 use super::Printer;
@@ -140,8 +141,8 @@ fn of_nibbles(tables: &NibbleTables, machine: &Machine, name: &str) -> String {
     function(machine, name, "__m256i x", &lines, &value)
 }
 
-/// The function of AArch64 that chooses from any table of a length: from four registers at once, and what is not there stays
-/// as it is.
+/// The function of AArch64 that chooses from any table of a length: from four registers at once, and what is not there
+/// stays as it is.
 fn of_registers(length: usize, name: &str) -> String {
     let mut text = format!("HR_INLINED static inline uint8x16_t {name}(const uint8_t *table, uint8x16_t x)\n{{\n");
     let n = length / CHOICE;

@@ -1,8 +1,8 @@
-//! Bitwise operations of a loop in gates of three operands.
+//! Technology mapping to three-input gates. Bitwise operations of a loop in gates of three operands.
 //!
 //! They form a circuit on whole lanes: what other operations give goes in, what other operations need comes out. It is
-//! covered with as few gates as a search finds; compilers join two operations where one reads the other, but do not look
-//! for other ways to say the same.
+//! covered with as few gates as a search finds; compilers join two operations where one reads the other, but do not
+//! look for other ways to say the same.
 
 use super::super::vectors::gate_text;
 use super::Printer;

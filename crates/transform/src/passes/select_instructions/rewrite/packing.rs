@@ -1,4 +1,4 @@
-//! Lanes of values that are put together to one value.
+//! Lane packing. Lanes of values that are put together to one value.
 
 use super::super::meaning::{IDENTITY, LANE_BITS, Row, Shape};
 use super::{At, Lane, Order, Rewriter, order};
@@ -73,7 +73,7 @@ impl Rewriter<'_> {
         let bytes: Vec<NodeId> =
             constant.iter().rev().map(|&byte| self.new.number(u128::from(byte), LANE_BITS)).collect();
         terms.insert(0, self.new.concat(&bytes));
-        // What no pass changes is added first, so that it is added once, and what is known last is added last.
+        // What no iteration changes is added first, so that it is added once, and what is known last is added last.
         let mut registers: Vec<_> = registers.into_iter().collect();
         registers.sort_by_key(|((kind, _, _), _)| [1, 0, 2, 4, 3].get(*kind as usize).copied().unwrap_or(5));
         for (_, register) in registers {
@@ -121,8 +121,9 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Instructions for the matrices on sources that do not just stand in their lanes: a description, and what enters at each
-    /// lane of its operand. Rows that need a matrix which no instruction has are marked to be computed as they were written.
+    /// Instructions for the matrices on sources that do not just stand in their lanes: a description, and what enters
+    /// at each lane of its operand. Rows that need a matrix which no instruction has are marked to be computed as they
+    /// were written.
     pub(super) fn matrices(&self, rows: &[Option<Row>], as_written: &mut [bool]) -> Vec<(u32, Vec<Option<At>>)> {
         // For each source lane the rows that it enters.
         let mut columns: BTreeMap<Order, (At, BTreeMap<usize, u64>)> = BTreeMap::new();

@@ -23,7 +23,7 @@ pub enum Gather {
 }
 
 /// The values of a kernel, with sums added that it does not have.
-pub struct Kernel {
+pub struct Transition {
     /// The values.
     pub graph: Graph,
     /// Words that are put together, by their lowest bit.
@@ -36,9 +36,9 @@ pub struct Kernel {
     uses: FxHashMap<NodeId, usize>,
 }
 
-impl Kernel {
+impl Transition {
     /// Of what some roots need.
-    pub fn new(graph: &Graph, roots: &[NodeId]) -> Kernel {
+    pub fn new(graph: &Graph, roots: &[NodeId]) -> Transition {
         let mut by_lowest: FxHashMap<Bit, Vec<NodeId>> = FxHashMap::default();
         let mut known: FxHashMap<NodeId, Rc<[Bit]>> = FxHashMap::default();
         let mut sums: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
@@ -57,7 +57,14 @@ impl Kernel {
                 sums.entry(b).or_default().push(id);
             }
         }
-        Kernel { graph: graph.clone(), by_lowest, bits: RefCell::new(known), parts: FxHashMap::default(), sums, uses }
+        Transition {
+            graph: graph.clone(),
+            by_lowest,
+            bits: RefCell::new(known),
+            parts: FxHashMap::default(),
+            sums,
+            uses,
+        }
     }
 
     /// The bits of a node, the lowest first.
@@ -170,7 +177,7 @@ mod tests {
         // Three words that are added to each other turn by turn.
         let last = (0..80)
             .fold(words, |[a, b, c], _| [(b, c), (c, a), (a, b)].map(|(x, y)| graph.add(Op::Xor(x, y), WORD_BITS)))[0];
-        let kernel = Kernel::new(&graph, &[sum, last]);
+        let kernel = Transition::new(&graph, &[sum, last]);
         assert_eq!(kernel.flat(Gather::Xor, sum), words);
         assert_eq!(kernel.flat(Gather::Xor, last), [last]);
     }

@@ -1,13 +1,13 @@
-//! Where a pattern is in a kernel.
+//! Pattern matching on data-flow graphs. Where a pattern is in a kernel.
 //!
-//! Words of the result are compared with words of the kernel from the top down. Sums are compared as what they are sums of,
-//! whatever the brackets; bitwise functions of few words by their truth tables; moves of bits by where each bit comes from.
-//! A bare operand of a sum can be any part of it: such parts are left open ([`Equation`]) until all words are compared, and
-//! then every way to close them is listed.
+//! Words of the result are compared with words of the kernel from the top down. Sums are compared as what they are sums
+//! of, whatever the brackets; bitwise functions of few words by their truth tables; moves of bits by where each bit
+//! comes from. A bare operand of a sum can be any part of it: such parts are left open ([`Equation`]) until all words
+//! are compared, and then every way to close them is listed.
 
 use super::bits::Bit;
 use super::bitwise::{leaves, truth};
-use super::kernel::{Gather, Kernel};
+use super::kernel::{Gather, Transition};
 use super::pattern::{Bitwise, LANES, Moved, Pattern, WORD_BITS};
 use crate::kernel::{NodeId, Op};
 use rustc_hash::FxHashMap;
@@ -85,7 +85,7 @@ pub struct Matcher<'a> {
     /// The pattern.
     pub pattern: &'a Pattern,
     /// The kernel.
-    pub kernel: &'a Kernel,
+    pub kernel: &'a Transition,
 }
 
 impl Matcher<'_> {

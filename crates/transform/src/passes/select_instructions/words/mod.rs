@@ -1,14 +1,15 @@
-//! Instructions that work on words of 32 bits, four in a register.
+//! Superword instruction selection. Instructions that work on words of 32 bits, four in a register.
 //!
-//! What such an instruction means is a pattern ([`pattern`]): words of the result as sums, bitwise functions and moves of
-//! bits of words of the operands. [`matching`] finds patterns in a kernel whatever way it was written: brackets and order of
-//! sums, forms of bitwise functions and ways to rotate make no difference. [`registers`] starts from what goes from pass to
-//! pass and asks, register by register, for what it needs: where four words are the result of an instruction, its operands
-//! are asked for, down to tokens and to what the pass before left. The order of words in the registers that go from pass to
-//! pass follows from what the instructions need, and no word leaves them.
+//! What such an instruction means is a pattern ([`pattern`]): words of the result as sums, bitwise functions and moves
+//! of bits of words of the operands. [`matching`] finds patterns in a kernel whatever way it was written: brackets and
+//! order of sums, forms of bitwise functions and ways to rotate make no difference. [`registers`] starts from what goes
+//! from iteration to iteration and asks, register by register, for what it needs: where four words are the result of an
+//! instruction, its operands are asked for, down to tokens and to what the iteration before left. The order of words in
+//! the registers that go from iteration to iteration follows from what the instructions need, and no word leaves them.
 //!
-//! Before: `e = d + (h + s1(e) + ch(e, f, g) + k + w)` and `a = …`, twice. After: one [`crate::kernel::Op::Instruction`]
-//! whose operands are results of others like it, and a register of sums of words and constants.
+//! Before: `e = d + (h + s1(e) + ch(e, f, g) + k + w)` and `a = …`, twice. After: one
+//! [`crate::kernel::Op::Instruction`] whose operands are results of others like it, and a register of sums of words and
+//! constants.
 
 mod bits;
 mod bitwise;
@@ -22,12 +23,12 @@ pub use pattern::Pattern;
 use super::SelectedLoop;
 use super::agreement::of_words;
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
-use kernel::Kernel;
+use kernel::Transition;
 use pattern::{LANES, WORD_BITS};
 use registers::Registers;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Puts instructions into a loop whose passes hand words on; `None` where they do not do all that these words need.
+/// Puts instructions into a loop whose iterations hand words on; `None` where they do not do all that these words need.
 /// `others` are further nodes of the loop's graph that somebody holds; the names of instructions are those of `name`.
 pub fn select(
     body: &Loop,
@@ -53,7 +54,7 @@ pub fn select(
         .into_iter()
         .filter(|&id| body.graph.width(id) == WORD_BITS && matches!(body.graph.op(id), Op::Add(..) | Op::Xor(..)))
         .collect();
-    let mut registers = Registers::new(Kernel::new(&body.graph, &roots), patterns, &carried);
+    let mut registers = Registers::new(Transition::new(&body.graph, &roots), patterns, &carried);
     let top = registers.topmost(&words)?;
     registers.request(top)?;
     // Sums that are written come out in registers too, in the order in which they are.

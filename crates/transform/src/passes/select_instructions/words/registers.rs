@@ -1,13 +1,13 @@
-//! Registers for words that are asked for together.
+//! Superword packing: which words share a register. Registers for words that are asked for together.
 //!
-//! Whoever needs four words in a register asks for them; where an instruction gives them, its operands are asked for in turn,
-//! down to tokens and to what the pass before left. Of several ways the one is taken whose operands look most like
-//! registers that are there or can be made ([`Registers::price`]).
+//! Whoever needs four words in a register asks for them; where an instruction gives them, its operands are asked for in
+//! turn, down to tokens and to what the iteration before left. Of several ways the one is taken whose operands look
+//! most like registers that are there or can be made ([`Registers::price`]).
 
 mod prices;
 
 use super::bits::Bit;
-use super::kernel::{Gather, Kernel};
+use super::kernel::{Gather, Transition};
 use super::matching::{Found, Lanes, Matcher};
 use super::pattern::{LANES, Operand, Pattern, WORD_BITS};
 use crate::kernel::{NodeId, ObjectId, Op};
@@ -22,15 +22,15 @@ const MOST_COLUMNS: usize = 512;
 /// Bytes of a register.
 const BYTES: i64 = 16;
 
-/// Four words that go from pass to pass, or zeros.
+/// Four words that go from iteration to iteration, or zeros.
 pub type Chain = [Option<(ObjectId, usize)>; LANES];
 
 /// Registers of a kernel.
 pub struct Registers<'a> {
     /// The values; registers are nodes of 128 bits among them.
-    pub kernel: Kernel,
+    pub kernel: Transition,
     patterns: &'a [Pattern],
-    /// Words that must go from pass to pass in registers.
+    /// Words that must go from iteration to iteration in registers.
     carried: &'a FxHashSet<(ObjectId, usize)>,
     made: FxHashMap<Lanes, NodeId>,
     /// Registers that hold a word, and where.
@@ -65,7 +65,11 @@ fn n_known(lanes: &Lanes) -> usize {
 
 impl<'a> Registers<'a> {
     /// Of a kernel.
-    pub fn new(kernel: Kernel, patterns: &'a [Pattern], carried: &'a FxHashSet<(ObjectId, usize)>) -> Registers<'a> {
+    pub fn new(
+        kernel: Transition,
+        patterns: &'a [Pattern],
+        carried: &'a FxHashSet<(ObjectId, usize)>,
+    ) -> Registers<'a> {
         Registers {
             kernel,
             patterns,
@@ -224,7 +228,7 @@ impl<'a> Registers<'a> {
         self.carried.contains(&place).then_some(place)
     }
 
-    /// Words that the pass before left.
+    /// Words that the iteration before left.
     fn chain(&mut self, lanes: &Lanes) -> Option<NodeId> {
         let mut chain: Chain = [None; LANES];
         for (place, word) in chain.iter_mut().zip(lanes) {

@@ -1,6 +1,7 @@
-//! Registers that are put together of bytes, and sums of registers.
+//! Register assembly: inserts, blends and exclusive-or trees of 128-bit registers. Registers that are put together of
+//! bytes, and sums of registers.
 
-use super::super::super::words::Unsuited;
+use super::super::super::words::NotApplicable;
 use super::{BYTES, Block, Plan};
 use headrace_transform::kernel::{Carry, NodeId, ObjectId, Op};
 use rustc_hash::FxHashSet;
@@ -9,8 +10,8 @@ use std::collections::BTreeMap;
 /// Terms of a sum that is written out: sums of sums of sums have more terms than anybody waits for.
 const MOST_TERMS: usize = 4096;
 
-fn few(n: usize) -> Result<(), Unsuited> {
-    if n < MOST_TERMS { Ok(()) } else { Err(Unsuited("a sum has too many terms".into())) }
+fn few(n: usize) -> Result<(), NotApplicable> {
+    if n < MOST_TERMS { Ok(()) } else { Err(NotApplicable("a sum has too many terms".into())) }
 }
 
 /// Where a byte of a register comes from.
@@ -25,7 +26,7 @@ enum Byte {
 
 impl Plan<'_> {
     /// Sixteen bytes as a register.
-    pub(super) fn glued(&mut self, bytes: &[(NodeId, u32)]) -> Result<usize, Unsuited> {
+    pub(super) fn glued(&mut self, bytes: &[(NodeId, u32)]) -> Result<usize, NotApplicable> {
         // For each register that is read, which of its bytes go where.
         let mut sources: BTreeMap<(u32, usize), [Option<u8>; BYTES]> = BTreeMap::new();
         let mut invariant: [Vec<(NodeId, u32)>; BYTES] = Default::default();
@@ -76,7 +77,7 @@ impl Plan<'_> {
     }
 
     /// The registers of which a node is the exclusive or.
-    pub(super) fn added(&mut self, id: NodeId, registers: &mut Vec<usize>) -> Result<(), Unsuited> {
+    pub(super) fn added(&mut self, id: NodeId, registers: &mut Vec<usize>) -> Result<(), NotApplicable> {
         match *self.graph.op(id) {
             Op::Xor(a, b) if self.varying.contains(&id) => {
                 self.added(a, registers)?;
@@ -90,9 +91,9 @@ impl Plan<'_> {
         }
     }
 
-    /// The exclusive or of registers: first what is known first, last what the pass before leaves, so that a chain of passes
-    /// is as short as it can be.
-    pub(super) fn sum(&mut self, registers: Vec<usize>) -> Result<usize, Unsuited> {
+    /// The exclusive or of registers: first what is known first, last what the iteration before leaves, so that a chain
+    /// of iterations is as short as it can be.
+    pub(super) fn sum(&mut self, registers: Vec<usize>) -> Result<usize, NotApplicable> {
         let mut flat = Vec::new();
         let mut open = registers;
         while let Some(register) = open.pop() {
@@ -131,7 +132,7 @@ impl Plan<'_> {
     }
 
     /// The bytes of which eight bits of a node are the exclusive or.
-    fn terms(&self, node: NodeId, lo: u32, terms: &mut Vec<Byte>) -> Result<(), Unsuited> {
+    fn terms(&self, node: NodeId, lo: u32, terms: &mut Vec<Byte>) -> Result<(), NotApplicable> {
         if !self.varying.contains(&node) {
             terms.push(Byte::Invariant { node, lo });
             return few(terms.len());
@@ -147,9 +148,10 @@ impl Plan<'_> {
                 Byte::Token { port, at: offset }
             }
             Op::Entry { object, index } if width == 8 => {
-                let at = self.graph.constant(index).ok_or_else(|| Unsuited("an index is not known".into()))? as usize;
+                let at =
+                    self.graph.constant(index).ok_or_else(|| NotApplicable("an index is not known".into()))? as usize;
                 let one = self.carried.get(&(object, at)).map(|&one| &self.body.carried[one]);
-                let one = one.ok_or_else(|| Unsuited("an element is not carried".into()))?;
+                let one = one.ok_or_else(|| NotApplicable("an element is not carried".into()))?;
                 match one.carry {
                     Carry::Counter { counter, lo } if lo.is_multiple_of(8) && lo < 128 => {
                         Byte::Counter { counter, at: lo / 8 }
@@ -162,18 +164,18 @@ impl Plan<'_> {
                         _ => Byte::Element { object, at },
                     },
                     Carry::True => Byte::Element { object, at },
-                    Carry::Counter { .. } => return Err(Unsuited("a counter is not made of bytes".into())),
+                    Carry::Counter { .. } => return Err(NotApplicable("a counter is not made of bytes".into())),
                 }
             }
             _ if width == 128 && lo.is_multiple_of(8) => Byte::Register { node, at: lo / 8 },
-            _ => return Err(Unsuited("a byte is not taken from a block".into())),
+            _ => return Err(NotApplicable("a byte is not taken from a block".into())),
         };
         terms.push(byte);
         few(terms.len())
     }
 
     /// The register that holds a byte, and where in it.
-    fn register(&mut self, place: usize, byte: Byte, terms: &[(usize, Byte)]) -> Result<(usize, u8), Unsuited> {
+    fn register(&mut self, place: usize, byte: Byte, terms: &[(usize, Byte)]) -> Result<(usize, u8), NotApplicable> {
         match byte {
             Byte::Token { port, at } => {
                 let others = terms.iter().filter_map(|&(place, other)| match other {
@@ -189,7 +191,7 @@ impl Plan<'_> {
                 };
                 let first = if starts.len() <= 2 && fits(row) { row } else { at.div_euclid(16) * 16 };
                 if !fits(first) || first < -n_tokens {
-                    return Err(Unsuited("tokens are not in whole blocks".into()));
+                    return Err(NotApplicable("tokens are not in whole blocks".into()));
                 }
                 Ok((self.add(Block::Load { port, first }), (at - first) as u8))
             }
@@ -199,7 +201,7 @@ impl Plan<'_> {
             }
             Byte::Counter { counter, at } => Ok((self.add(Block::Counter(counter)), at as u8)),
             Byte::Register { node, at } => Ok((self.block(node)?, at as u8)),
-            Byte::Invariant { .. } => Err(Unsuited("a byte that no pass changes".into())),
+            Byte::Invariant { .. } => Err(NotApplicable("a byte that no iteration changes".into())),
         }
     }
 }

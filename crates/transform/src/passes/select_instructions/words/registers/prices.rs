@@ -1,4 +1,5 @@
-//! What words cost in a register: how much they look like a register that is there or can be made.
+//! Cost model of superword packing. What words cost in a register: how much they look like a register that is there or
+//! can be made.
 
 use super::super::kernel::Gather;
 use super::super::matching::{Lanes, Matcher};

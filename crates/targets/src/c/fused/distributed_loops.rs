@@ -1,0 +1,63 @@
+//! Distributed loops: what loop distribution has made independent is vectorised. Loops that were taken apart, with what
+//! is independent in them in wide registers.
+
+use super::loops::{Outside, Variant, blocks, blocks_with_held, ways};
+use crate::c::kernel::{self, CFunction, Machine};
+use headrace_transform::passes::distribute_recurrence::SplitLoop;
+use headrace_transform::passes::extract_reductions::Reductions;
+use headrace_transform::passes::sink_copies::SunkCopies;
+use std::collections::BTreeSet;
+
+/// A loop without what is copied after all iterations, in all ways.
+pub(super) fn copied(split: &SunkCopies, all: bool, outside: Outside) -> Vec<Variant> {
+    let base = format!("{}_kept", outside.base);
+    let print = |(at, variant): (usize, Variant)| {
+        let function = format!("{}_copied{at}", outside.base);
+        let function = kernel::with_copies(split, &variant.function, &outside.named(&function));
+        Variant { function, ..variant }
+    };
+    ways(&split.body, all, Outside { base: &base, ..outside }).into_iter().enumerate().map(print).collect()
+}
+
+/// A loop that was taken apart: what is independent of it, and what goes on.
+pub(super) fn recurrence(split: &SplitLoop, outside: Outside) -> Vec<Variant> {
+    let first = format!("{}_first", outside.base);
+    let mut parts: Vec<(u32, CFunction, BTreeSet<String>)> =
+        blocks(&split.independent, &[512, 128], Outside { base: &first, ..outside })
+            .into_iter()
+            .map(|(bits, blocks)| (bits, blocks.function, blocks.features))
+            .collect();
+    if parts.is_empty() {
+        let function = kernel::sequential(&split.independent, &outside.named(&first));
+        parts.extend([512, 128].map(|bits| {
+            let name = format!("{first}{bits}");
+            let text = function.text.replace(&first, &name);
+            (bits, CFunction { name, text, ..function.clone() }, BTreeSet::new())
+        }));
+    }
+    let print = |(bits, first, features): (u32, CFunction, BTreeSet<String>)| {
+        let function = format!("{}_split{bits}", outside.base);
+        let (function, more) = kernel::recurrence(split, &first, bits, &outside.named(&function)).ok()?;
+        let features: BTreeSet<String> = features.union(&more).cloned().collect();
+        Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
+    };
+    parts.into_iter().filter_map(print).collect()
+}
+
+/// A loop whose sums were taken out: what is independent of them in blocks, for machines that have instructions for it.
+pub(super) fn sums(split: &Reductions, outside: Outside) -> Vec<Variant> {
+    let first = format!("{}_first", outside.base);
+    let changed = split.running.iter().map(|running| running.sum.object).collect();
+    let outside_first = Outside { base: &first, ..outside };
+    let blocks = blocks_with_held(&split.independent, &[512, 128], outside_first, Some(&changed));
+    let print = |(bits, blocks): (u32, kernel::Blocks)| {
+        let machine = Machine::named(if bits == 512 { "avx512" } else { "v128" })?;
+        let function = format!("{}_sums{bits}", outside.base);
+        let function =
+            kernel::with_sums(split, &blocks.function, Some((bits, blocks.held)), machine, &outside.named(&function));
+        let mut features = blocks.features;
+        features.extend(machine.needs.iter().map(|&need| need.to_owned()));
+        Some(Variant { function, supported: kernel::supported(&features), least_iterations: 0 })
+    };
+    blocks.into_iter().filter_map(print).collect()
+}

@@ -1,0 +1,317 @@
+//! Function merging: loops that are isomorphic up to the objects they access share one body. Loops that one function
+//! runs, although they work on other objects: like parts of a network have like loops.
+//!
+//! What several loops share works on `struct PREFIX_shape_K`, a pointer for each object. A loop of its own has one that
+//! points to its objects in the context, and what goes on around it: counters and tokens that no iteration needs.
+
+use super::folded::{Folded, Group};
+use super::loops::Variant;
+use super::outlined_transitions::{ARM, X86, way};
+use super::{Writer, object_type};
+use crate::c::kernel::{self, CFunction, LoopNames, element_type};
+use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
+use headrace_transform::passes::canonicalize_loop::{Key, Shape, canonicalize_loop};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// What one function runs.
+pub(super) struct Unit<'a> {
+    /// Its name.
+    pub base: String,
+    /// The type that `s` points to there.
+    pub state: String,
+    /// What it does.
+    pub body: Cow<'a, Loop>,
+    /// The loops that it runs, by their numbers in the automaton.
+    pub members: Vec<usize>,
+    /// Where they keep what it works on, in the same order; none: it is the function of its only loop.
+    frames: Vec<Frame>,
+}
+
+/// What a loop is beside its shape.
+struct Frame {
+    objects: Vec<ObjectId>,
+    rest: Option<Loop>,
+}
+
+/// All that is printed for loops.
+pub(super) struct Units<'a> {
+    /// Those that move most first.
+    pub units: Vec<Unit<'a>>,
+    /// Loops that do the same on the same objects as another one, and which.
+    pub same: Vec<(usize, usize)>,
+}
+
+/// Pointers of a function of a loop: as further parameters and as arguments.
+fn parameters(body: &Loop) -> (String, String) {
+    let (mut parameters, mut arguments) = (String::new(), String::new());
+    for (at, (_, width)) in body.consumes.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+        let _ = write!(parameters, ", const {} *in{at}", element_type(*width));
+        let _ = write!(arguments, ", in{at}");
+    }
+    for (at, (_, width)) in body.produces.iter().enumerate().filter(|(_, port)| port.0 > 0) {
+        let _ = write!(parameters, ", {} *out{at}", element_type(*width));
+        let _ = write!(arguments, ", out{at}");
+    }
+    (parameters, arguments)
+}
+
+impl Unit<'_> {
+    /// Whether it works on `struct PREFIX_shape_K`.
+    pub fn is_shared(&self) -> bool {
+        !self.frames.is_empty()
+    }
+}
+
+impl Writer<'_> {
+    /// Loops that do the same are one, and those of the same shape are too.
+    pub(super) fn units<'a>(&self, bodies: &[&'a Loop]) -> Units<'a> {
+        let mut by_size: Vec<usize> = (0..bodies.len()).collect();
+        by_size.sort_by_key(|&at| {
+            let body = bodies[at];
+            let tokens: u64 = body.consumes.iter().chain(&body.produces).map(|port| port.0).sum();
+            std::cmp::Reverse(tokens)
+        });
+        let mut known: FxHashMap<String, usize> = FxHashMap::default();
+        let mut same = Vec::new();
+        let mut shapes: FxHashMap<Key, usize> = FxHashMap::default();
+        let mut all: Vec<Vec<(usize, Option<Shape>)>> = Vec::new();
+        for number in by_size {
+            let body = bodies[number];
+            if let Some(&other) = known.get(&self.key(body)) {
+                same.push((number, other));
+                continue;
+            }
+            known.insert(self.key(body), number);
+            let is_whole = |id: &ObjectId| self.automaton.object(*id).lives_on();
+            let own = canonicalize_loop(body).filter(|own| own.objects.iter().all(is_whole));
+            let next = all.len();
+            let at = match &own {
+                Some(own) => *shapes.entry(own.key.clone()).or_insert(next),
+                None => next,
+            };
+            if at == next {
+                all.push(Vec::new());
+            }
+            all[at].push((number, own));
+        }
+        let unit = |(at, alike): (usize, Vec<(usize, Option<Shape>)>)| {
+            let prefix = self.prefix;
+            let members: Vec<usize> = alike.iter().map(|(number, _)| *number).collect();
+            let mut core = None;
+            let mut frames = Vec::new();
+            for own in alike.into_iter().filter_map(|(_, own)| own).filter(|_| members.len() > 1) {
+                frames.push(Frame { objects: own.objects, rest: own.rest });
+                core.get_or_insert(own.core);
+            }
+            match core {
+                None => Unit {
+                    base: format!("{prefix}_loop_{}", members[0]),
+                    state: format!("struct {prefix}"),
+                    body: Cow::Borrowed(bodies[members[0]]),
+                    members,
+                    frames,
+                },
+                Some(core) => {
+                    let base = format!("{prefix}_shape_{at}");
+                    Unit { state: format!("const struct {base}"), base, body: Cow::Owned(core), members, frames }
+                }
+            }
+        };
+        Units { units: all.into_iter().enumerate().map(unit).collect(), same }
+    }
+
+    /// The shape of a context's objects, in braces.
+    pub(super) fn shape_of(&self, unit: &Unit, number: usize, context: &str) -> String {
+        let frame = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number);
+        let objects = frame.iter().flat_map(|(_, frame)| &frame.objects);
+        let fields: Vec<String> =
+            objects.map(|&object| format!("{context}->{}", self.automaton.object(object).name)).collect();
+        if fields.is_empty() { "{0}".to_owned() } else { format!("{{{}}}", fields.join(", ")) }
+    }
+
+    /// The call of what a loop leaves beside its shape, if there is something.
+    pub(super) fn rest_of(&self, unit: &Unit, number: usize, context: &str, pointers: &str) -> String {
+        let rest = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number);
+        match rest.and_then(|(_, frame)| frame.rest.as_ref()) {
+            None => String::new(),
+            Some(_) => format!("{}_loop_{number}_rest({context}{pointers}, iterations);\n", self.prefix),
+        }
+    }
+
+    /// The function of a loop that runs that of its shape.
+    pub(super) fn framed(&self, unit: &Unit, number: usize, body: &Loop) -> String {
+        let Some((_, frame)) = unit.members.iter().zip(&unit.frames).find(|(member, _)| **member == number) else {
+            return String::new();
+        };
+        let (prefix, shared) = (self.prefix, &unit.base);
+        let own = format!("{prefix}_loop_{number}");
+        let names = self.loop_names(format!("{own}_table"));
+        let delays = body.carried.iter().filter(|one| one.carry == Carry::Delay);
+        let delays: Vec<NodeId> = delays.map(|one| one.next).collect();
+        let mut text = kernel::tables(&body.graph, &delays, &names);
+        if let Some(rest) = &frame.rest {
+            let function = format!("{own}_rest");
+            let named = LoopNames { function: &function, state: &format!("struct {prefix}"), names: &names };
+            let _ = write!(
+                text,
+                "/* What iterations of loop {number} leave that none of them needs. */\n#ifdef __SIZEOF_INT128__\n{}#else\n{}#endif\n\n",
+                kernel::skipped(rest, &named),
+                kernel::sequential(rest, &named).text
+            );
+        }
+        let (parameters, arguments) = parameters(body);
+        let shape = self.shape_of(unit, number, "s");
+        let rest = self.rest_of(unit, number, "s", &arguments);
+        let rest = if rest.is_empty() { rest } else { format!("    {rest}") };
+        let _ = write!(
+            text,
+            "HR_APART static bool {own}(struct {prefix} *s{parameters}, size_t iterations) {{\n    const struct {shared} shape = {shape};\n    if (!{shared}(&shape{arguments}, iterations)) {{\n        return false;\n    }}\n{rest}    return true;\n}}\n\n"
+        );
+        text
+    }
+
+    /// The type that a shape works on.
+    fn shape_type(&self, unit: &Unit) -> String {
+        let mut text = format!("/* What loops of one shape work on. */\nstruct {} {{\n", unit.base);
+        for object in &unit.body.objects {
+            let _ = writeln!(text, "    {} *{};", object_type(object), object.name);
+        }
+        if unit.body.objects.is_empty() {
+            text.push_str("    uint8_t none; /* C has no empty structures */\n");
+        }
+        text + "};\n\n"
+    }
+
+    /// The functions, and the one that chooses among them, below what else stands `above` them for nobody else. `known`
+    /// has those that were printed for others of the same text.
+    pub(super) fn dispatched(
+        &self,
+        unit: &Unit,
+        variants: &[Variant],
+        arm: Option<&CFunction>,
+        above: &[&String],
+        known: &mut BTreeSet<String>,
+    ) -> String {
+        let own = &unit.base;
+        if !unit.is_shared() {
+            return self.choosing(unit, variants, arm, above, known);
+        }
+        let text = self.choosing(unit, variants, arm, above, known);
+        let Some(folded) = self.folded(&Group { base: own, entry: own, text: &text }, true) else { return text };
+        let Folded { name, text: shared, .. } = folded;
+        let text = if known.insert(name.clone()) { shared } else { String::new() };
+        format!("{text}#define {own}_way {name}_way\n#define {own} {name}\n\n")
+    }
+
+    /// The function of iterations that run everywhere. Where others stand beside it, it is for machines that few have,
+    /// and works on whatever it is given.
+    fn everywhere(&self, unit: &Unit, function: &CFunction, apart: &str, known: &mut BTreeSet<String>) -> String {
+        let (own, body) = (&unit.base, unit.body.as_ref());
+        let tables = kernel::tables(&body.graph, &body.roots(), &self.loop_names(format!("{own}_table")));
+        let head = format!("static void {}(", function.name);
+        let text = tables + &function.with_evidence().replacen(&head, &format!("HR_APART {head}"), 1);
+        let group = Group { base: own, entry: &function.name, text: &text };
+        let Some(folded) = self.folded(&group, false).filter(|_| !unit.is_shared()) else { return apart.to_owned() };
+        let Folded { name, entry, text: shared, on } = folded;
+        let text = if known.insert(name.clone()) { shared } else { String::new() };
+        let (parameters, arguments) = parameters(body);
+        format!(
+            "{text}static inline void {}({} *s{parameters}, size_t iterations) {{\n    const struct {name}_on on = {on};\n    {entry}(&on{arguments}, iterations);\n}}\n",
+            function.name, unit.state
+        )
+    }
+
+    fn choosing(
+        &self,
+        unit: &Unit,
+        variants: &[Variant],
+        arm: Option<&CFunction>,
+        above: &[&String],
+        known: &mut BTreeSet<String>,
+    ) -> String {
+        let (own, body, state) = (&unit.base, unit.body.as_ref(), &unit.state);
+        let names = self.loop_names(format!("{own}_table"));
+        let mut text = if unit.is_shared() { self.shape_type(unit) } else { String::new() };
+        text += &kernel::tables(&body.graph, &body.roots(), &names);
+        text.push_str(X86);
+        above.iter().for_each(|support| text.push_str(support));
+        let others: Vec<&Variant> = variants.iter().filter(|variant| !variant.supported.is_empty()).collect();
+        let last = variants.last().filter(|variant| variant.supported.is_empty());
+        // Apart from the function that chooses, whose own frame would otherwise be theirs.
+        let apart = |function: &CFunction| {
+            let head = format!("static void {}(", function.name);
+            function.with_evidence().replacen(&head, &format!("HR_APART {head}"), usize::from(!others.is_empty()))
+        };
+        for variant in &others {
+            let printed = apart(&variant.function);
+            text.push_str(&match unit.is_shared() {
+                true => printed,
+                false => self.folded_inside(own, &printed, known),
+            });
+            text.push('\n');
+        }
+        // What few iterations take is another way, where some are worth while for many only.
+        let least = others.iter().map(|variant| variant.least_iterations).max().unwrap_or(0);
+        let mut chosen = format!("{own}_way()");
+        if !others.is_empty() {
+            let supported: Vec<&str> = others.iter().map(|variant| variant.supported.as_str()).collect();
+            text.push_str(&way(own, &supported));
+        }
+        if least > 0 {
+            let supported = others.iter().map(|variant| match variant.least_iterations {
+                0 => variant.supported.as_str(),
+                _ => "0",
+            });
+            let supported: Vec<&str> = supported.collect();
+            text.push_str(&way(&format!("{own}_of_few"), &supported));
+            chosen = format!("iterations < {least} ? {own}_of_few_way() : {chosen}");
+        }
+        text.push_str("#endif\n");
+        if let Some(arm) = arm {
+            let _ = writeln!(text, "{ARM}{}#endif", arm.with_evidence());
+        }
+        text.push_str(&last.map_or(String::new(), |variant| {
+            self.everywhere(unit, &variant.function, &apart(&variant.function), known)
+        }));
+        let (parameters, arguments) = parameters(body);
+        let _ = write!(
+            text,
+            "\n{}static bool {own}({state} *s{parameters}, size_t iterations) {{\n{X86}",
+            if unit.is_shared() { "HR_APART " } else { "" }
+        );
+        if !others.is_empty() {
+            let _ = writeln!(text, "    switch ({chosen}) {{");
+            for (at, variant) in others.iter().enumerate() {
+                let name = &variant.function.name;
+                let _ = writeln!(
+                    text,
+                    "    case {}:\n        {name}(s{arguments}, iterations);\n        return true;",
+                    at + 1
+                );
+            }
+            text.push_str("    default:\n        break;\n    }\n");
+        }
+        text.push_str("#endif\n");
+        if let Some(arm) = arm {
+            let _ = write!(text, "{ARM}    {}(s{arguments}, iterations);\n    return true;\n#endif\n", arm.name);
+        }
+        match last {
+            Some(last) => {
+                let _ = write!(text, "    {}(s{arguments}, iterations);\n    return true;\n}}\n\n", last.function.name);
+            }
+            None => {
+                let unused: Vec<String> = arguments
+                    .split(", ")
+                    .skip(1)
+                    .chain(["s", "iterations"])
+                    .map(|name| format!("    (void){name};\n"))
+                    .collect();
+                let _ = write!(text, "{}    return false;\n}}\n\n", unused.concat());
+            }
+        }
+        text
+    }
+}

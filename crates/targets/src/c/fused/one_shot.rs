@@ -1,0 +1,237 @@
+//! One-shot messages: a specialised path with the boundary in registers. Whole messages.
+//!
+//! Most messages find a network at rest, with nothing in its buffers, and leave it in the same state, or in one of a
+//! few. Samples tell which these are and what messages come through. These states are printed once more, as a part of
+//! the function for whole messages: windows on ports are local variables there, strings are read where they lie, and
+//! what compilers know of a message - that its flag is false, that its size is one token - decides what can be decided.
+//! Nothing of the boundary is stored: stores that wait behind those of a long loop are what a short way between two
+//! loops costs most. What another way needs is left in the context as [`super::ports`] has it, for the automaton to go
+//! on.
+
+use super::Writer;
+use super::lists_in_registers::RepeatedFunctions;
+use super::outlined_transitions::KernelFunctions;
+use super::ports::streams;
+use super::states::Place;
+use super::suspension_points::Stops;
+use headrace_transform::control::{Automaton, Part, Repeated};
+use headrace_transform::kernel::Effect;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Ports of a direction that a message may be given to (`HEADRACE_PORTS`).
+const MOST_PORTS: usize = 16;
+
+/// States of whole messages that are printed.
+const MOST_STATES: usize = 48;
+
+/// States beside those of messages that leave what they find, for one that only leads there.
+const MOST_MORE: usize = 8;
+
+/// Bytes of C of them.
+const MOST_TEXT: usize = 120_000;
+
+/// A state is one that messages rest in where one of so many messages finds it, of those that find the one that most
+/// do.
+const RESTS: usize = 4;
+
+/// The states that most messages find and leave, and states that such messages come through, all of some messages; none
+/// that `avoided` names.
+fn round_trip(automaton: &Automaton, avoided: &[bool]) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+    let fits = |part: &&Part| part.states.iter().all(|&at| !avoided.get(at).is_some_and(|avoided| *avoided));
+    let all: Vec<&Part> = automaton.parts.iter().filter(|part| part.states.len() > 1).filter(fits).collect();
+    let mut found: BTreeMap<usize, usize> = BTreeMap::new();
+    for part in all.iter().filter(|part| part.from == part.to) {
+        *found.entry(part.from).or_default() += 1;
+    }
+    let most = found.values().max().copied()?;
+    let rests: BTreeSet<usize> = found.into_iter().filter(|(_, n)| n * RESTS >= most).map(|(at, _)| at).collect();
+    // What is left behind by one may be what another finds.
+    let goes = |part: &&&Part| rests.contains(&part.from) && rests.contains(&part.to);
+    let mut parts: Vec<&Part> = all.iter().filter(goes).copied().collect();
+    let mut states: BTreeSet<usize> = BTreeSet::new();
+    // Those that need the fewest more come first.
+    while let Some((at, n)) =
+        parts.iter().map(|part| part.states.difference(&states).count()).enumerate().min_by_key(|(_, n)| *n)
+    {
+        if states.len() + n > MOST_STATES {
+            break;
+        }
+        states.extend(&parts.swap_remove(at).states);
+    }
+    let mut rests: BTreeSet<usize> = rests.intersection(&states).copied().collect();
+    // What is given in pieces leaves other states, from which whole messages lead to those.
+    let leads = |part: &&Part| rests.contains(&part.to) && !rests.contains(&part.from);
+    let mut entries: Vec<&Part> = all.iter().filter(|part| leads(part)).copied().collect();
+    let more = |part: &Part, states: &BTreeSet<usize>| part.states.difference(states).count();
+    while let Some(at) = (0..entries.len()).min_by_key(|&at| more(entries[at], &states)) {
+        let entry = entries.swap_remove(at);
+        let n = more(entry, &states);
+        if n > MOST_MORE || states.len() + n > MOST_STATES {
+            break;
+        }
+        states.extend(&entry.states);
+        rests.insert(entry.from);
+    }
+    (!rests.is_empty()).then_some((rests, states))
+}
+
+impl Writer<'_> {
+    /// The same with windows in the context.
+    pub(super) fn in_context(&self) -> Self {
+        Self { whole: None, ..*self }
+    }
+
+    /// The states where whole messages begin and all that they come through, if those are printed.
+    pub(super) fn whole_trip(&self, stops: &Stops) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+        let few = self.network.inputs.len().max(self.network.outputs.len()) <= MOST_PORTS;
+        // What may be stopped by an error says where.
+        round_trip(self.automaton, &stops.traps).filter(|_| few)
+    }
+
+    /// Windows of local variables that functions find in the context.
+    pub(super) fn windows_kept(&self, effects: &[Effect], pad: &str) -> String {
+        let mut text = String::new();
+        for port in self.read_ports(effects, None) {
+            let name = &self.network.inputs[port as usize].name;
+            let _ = writeln!(text, "{pad}s->in_{name} = w_in_{name};");
+        }
+        text
+    }
+
+    /// `PREFIX_any_whole` for a trip, unless it would be too long.
+    pub(super) fn whole_states(
+        &self,
+        (rests_in, states): (BTreeSet<usize>, BTreeSet<usize>),
+        repeated: &[Vec<Repeated>],
+        functions: &mut KernelFunctions,
+        repeating: &mut RepeatedFunctions,
+    ) -> String {
+        let prefix = self.prefix;
+        let writer = Writer { whole: Some(&states), ..*self };
+        let mut text = String::new();
+        let mut n_loops = 0;
+        for (number, state) in self.automaton.states.iter().enumerate() {
+            if !states.contains(&number) {
+                n_loops += state.loops.len();
+                continue;
+            }
+            let _ = writeln!(text, "    at_{number}:");
+            for counted in &state.loops {
+                text.push_str(&writer.counted(counted, n_loops, number, None));
+                n_loops += 1;
+            }
+            for one in &repeated[number] {
+                text.push_str(&writer.repeated(one, number, repeating));
+            }
+            text.push_str("        {\n");
+            writer.step(&state.step, Place { state: number, depth: 3 }, &[], functions, &mut text);
+            text.push_str("        }\n");
+        }
+        if text.len() > MOST_TEXT {
+            return String::new();
+        }
+        let listed: Vec<String> = rests_in.iter().map(usize::to_string).collect();
+        let elsewhere: Vec<String> = rests_in.iter().map(|at| format!("s->state != {at}")).collect();
+        let elsewhere = match &elsewhere[..] {
+            [only] => only.clone(),
+            several => format!("({})", several.join(" && ")),
+        };
+        let goes: String = rests_in.iter().skip(1).fold(String::new(), |mut goes, at| {
+            let _ = writeln!(goes, "    if (s->state == {at}) {{\n        goto at_{at};\n    }}");
+            goes
+        });
+        let first = rests_in.first().copied().unwrap_or(0);
+        let listed = listed.join(" or ");
+        let left = if self.behind.is_some() { " || s->left != 0" } else { "" };
+        let (mut rests, mut begin, mut over, mut end) = (String::new(), String::new(), String::new(), String::new());
+        for (at, (ty, name, size)) in self.input_buffers().into_iter().enumerate() {
+            let _ = write!(rests, " || s->in_{name}_there != 0");
+            let _ = write!(
+                begin,
+                "    const {ty} *w_in_{name} = (const {ty} *)w->in[{at}];\n    size_t w_in_{name}_there = w->n_in[{at}];\n"
+            );
+            let _ = write!(over, "{}w_in_{name}_there", if at == 0 { "" } else { " | " });
+            let _ = write!(
+                end,
+                "    if (w->input == {at}) {{\n        w->n_in[{at}] = w_in_{name}_there;\n    }} else if (w_in_{name}_there > {size}) {{\n        s->in_{name} = w_in_{name};\n        s->in_{name}_there = w_in_{name}_there;\n    }} else if (w_in_{name}_there != 0) {{\n        (void){prefix}_append_{name}(s, (const unsigned char *)w_in_{name}, w_in_{name}_there);\n    }}\n"
+            );
+        }
+        for ((at, (ty, name, size)), port) in self.output_buffers().into_iter().enumerate().zip(&self.network.outputs) {
+            let _ = write!(rests, " || s->out_{name}_there != 0 || s->out_{name}_first != 0");
+            if !streams(port) {
+                let _ = write!(
+                    begin,
+                    "    {ty} *w_out_{name} = s->out_{name}_buffer;\n    size_t w_out_{name}_room = {size};\n"
+                );
+                let _ = writeln!(end, "    s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);");
+                continue;
+            }
+            let _ = write!(
+                begin,
+                "    {ty} *w_out_{name} = w->output == {at} ? w->out : s->out_{name}_buffer;\n    size_t w_out_{name}_room = w->output == {at} ? w->n_out : {size};\n"
+            );
+            let _ = write!(
+                end,
+                "    if (w->output == {at}) {{\n        w->n_out = w_out_{name}_room;\n    }} else {{\n        s->out_{name}_there = (uint32_t)({size} - w_out_{name}_room);\n    }}\n"
+            );
+        }
+        format!(
+            "/* A message for a network that rests in state {listed}, on the ways of most messages: a part of the function for whole
+   messages. */
+HR_PART uint32_t {prefix}_any_whole(void *context, struct headrace_windows *w) {{
+    struct {prefix} *const s = (struct {prefix} *)context;
+    uint32_t found;
+    if ({elsewhere}{left} || s->helpers != NULL{rests}) {{
+        return HEADRACE_WHOLE_NOT;
+    }}
+{begin}{goes}    goto at_{first};
+{text}full:
+    found = HEADRACE_WHOLE_ON;
+    goto end;
+dry:
+    found = ({over}) == 0 ? HEADRACE_WHOLE_DONE : HEADRACE_WHOLE_ON;
+end:
+{end}    return found;
+}}
+
+"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_leave_what_they_find_are_kept() {
+        let part = |states: &[usize]| Part {
+            from: states[0],
+            to: states[states.len() - 1],
+            states: states.iter().copied().collect(),
+        };
+        // The first message leaves another state, one finds nothing to do, and 7 is rarer than 5.
+        let mut parts = vec![part(&[0, 1, 5]), part(&[5]), part(&[5, 2, 5]), part(&[7, 8, 7]), part(&[5, 3, 5])];
+        parts.extend([5, 5, 5].map(|from| part(&[from, 2, from])));
+        // One may stop in the middle, and one comes through too many.
+        parts.extend([part(&[5, 4, 5]), Part { from: 5, to: 5, states: (5..5 + MOST_STATES).collect() }]);
+        let automaton = Automaton { parts, ..Automaton::default() };
+        let avoided = [false, false, false, false, true];
+        assert_eq!(round_trip(&automaton, &avoided), Some((BTreeSet::from([0, 5]), BTreeSet::from([0, 1, 2, 3, 5]))));
+        // Or one leads there.
+        let mut parts = automaton.parts.clone();
+        parts.push(part(&[6, 2, 5]));
+        let leading = Automaton { parts, ..Automaton::default() };
+        assert_eq!(
+            round_trip(&leading, &avoided),
+            Some((BTreeSet::from([0, 5, 6]), BTreeSet::from([0, 1, 2, 3, 5, 6])))
+        );
+        // Where 7 is found as often as that, messages may begin there, and go from one to the other.
+        let mut parts = automaton.parts;
+        parts.extend([part(&[7, 8, 7]), part(&[5, 6, 7])]);
+        let automaton = Automaton { parts, ..Automaton::default() };
+        let both = (BTreeSet::from([0, 5, 7]), BTreeSet::from([0, 1, 2, 3, 5, 6, 7, 8]));
+        assert_eq!(round_trip(&automaton, &avoided), Some(both));
+    }
+}

@@ -1,0 +1,225 @@
+//! Straight-line transitions turned into loops of trip count one, so that loop strategies serve them. Transitions as
+//! loops of one iteration, for what is printed for loops only: with instructions, and with tables in registers.
+
+use super::Writer;
+use super::loops::MOST_NODES;
+use super::outlined_transitions::{Faster, KernelFunctions};
+use crate::c::kernel::{self, CFunction, LoopNames, Machine, Strategy};
+use headrace_transform::control::once;
+use headrace_transform::kernel::{Carried, Carry, Effect, Loop, NodeId, ObjectId, Op, Transition};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Values of a transition from which on another way is looked for.
+pub(super) const FEWEST_NODES: usize = 200;
+
+/// Bytes of a register.
+const BYTES: usize = 16;
+
+/// The same loop of one iteration, in which elements that are only read go on unchanged: then they are words and blocks
+/// as those that iterations hand on are, and what is made of them need not be known before. `None` when there are none.
+fn holding(body: &Loop) -> Option<Loop> {
+    let mut body = body.clone();
+    let known: BTreeSet<(ObjectId, usize)> = body.carried.iter().map(|one| (one.object, one.index)).collect();
+    let mut read = BTreeSet::new();
+    for id in body.graph.reachable(body.roots()) {
+        let Op::Entry { object, index } = body.graph.op(id) else { continue };
+        let at = body.graph.constant(*index)? as usize;
+        let length = body.objects[object.0 as usize].length;
+        // Registers hold whole blocks of bytes.
+        let places = if body.graph.width(id) == 8 { at / BYTES * BYTES..(at / BYTES + 1) * BYTES } else { at..at + 1 };
+        read.extend(places.filter(|&place| place < length).map(|place| (*object, place)));
+    }
+    let before = body.carried.len();
+    for &(object, at) in read.difference(&known) {
+        let width = body.objects[object.0 as usize].width;
+        let index = body.graph.number(at as u128, 32);
+        let next = body.graph.entry(object, index, width);
+        body.carried.push(Carried { object, index: at, next, carry: Carry::True });
+    }
+    (body.carried.len() > before).then_some(body)
+}
+
+/// A loop of one iteration in which bytes that are stored side by side leave as tokens of more ports; and the object
+/// and the element with which each of these begins. `None` where that is not all that is stored, or is read too.
+fn stores_as_tokens(body: &Loop) -> Option<(Loop, Vec<(ObjectId, usize)>)> {
+    let mut objects: BTreeMap<ObjectId, Vec<(usize, NodeId)>> = BTreeMap::new();
+    for one in &body.carried {
+        objects.entry(one.object).or_default().push((one.index, one.next));
+    }
+    let is_read = |id: NodeId| matches!(body.graph.op(id), Op::Entry { object, .. } if objects.contains_key(object));
+    if objects.is_empty() || body.graph.reachable(body.roots()).into_iter().any(is_read) {
+        return None;
+    }
+    let mut turned = Loop { carried: Vec::new(), counters: Vec::new(), ..body.clone() };
+    let mut written = Vec::new();
+    for (object, mut stores) in objects {
+        stores.sort_unstable_by_key(|store| store.0);
+        let first = stores.first()?.0;
+        let in_a_row = stores.iter().enumerate().all(|(at, store)| store.0 == first + at);
+        if body.objects[object.0 as usize].width != 8 || !in_a_row {
+            return None;
+        }
+        let port = turned.produces.len() as u32;
+        turned.produces.push((stores.len() as u64, 8));
+        turned.outputs.extend(stores.iter().enumerate().map(|(at, store)| (port, at as u64, store.1)));
+        written.push((object, first));
+    }
+    Some((turned, written))
+}
+
+/// A loop of one iteration in which the bytes that are read of an object come as tokens of one more port, and the first
+/// of them: then they are what differs from iteration to iteration. `None` where they do not lie side by side.
+fn reads_as_tokens(body: &Loop, object: ObjectId) -> Option<(Loop, usize)> {
+    let order = body.needed();
+    let place = |id: NodeId| match body.graph.op(id) {
+        Op::Entry { object: read, index } if *read == object => {
+            Some(body.graph.constant(*index).and_then(|at| usize::try_from(at).ok()))
+        }
+        _ => None,
+    };
+    let places: BTreeSet<usize> = order.iter().filter_map(|&id| place(id)).collect::<Option<_>>()?;
+    let (&first, &last) = (places.first()?, places.last()?);
+    if last - first + 1 != places.len() || !body.carried.is_empty() {
+        return None;
+    }
+    let mut turned = body.clone();
+    let port = turned.consumes.len() as u32;
+    turned.consumes.push((places.len() as u64, 8));
+    let turned = turned.rebuilt(|graph, new, id| match place(id).flatten() {
+        Some(at) => Some(graph.input(port, (at - first) as i64, body.graph.width(id))),
+        None => graph.copy(&body.graph, id, new),
+    })?;
+    Some((turned, first))
+}
+
+/// Objects of bytes that a loop reads.
+fn bytes_read(body: &Loop) -> BTreeSet<ObjectId> {
+    let read = body.graph.reachable(body.roots()).into_iter().filter_map(|id| match body.graph.op(id) {
+        Op::Entry { object, .. } => Some(*object),
+        _ => None,
+    });
+    read.filter(|object| body.objects[object.0 as usize].width == 8).collect()
+}
+
+/// The function of a way, when it can be called, and the objects and first elements whose bytes it reads and writes.
+type Way = (CFunction, String, Vec<(ObjectId, usize)>, Vec<(ObjectId, usize)>);
+
+impl Writer<'_> {
+    /// Effects of a transition in other ways than as plain statements, the best first.
+    pub(super) fn faster(
+        &self,
+        transition: &Transition,
+        effects: &[Effect],
+        name: &str,
+        functions: &mut KernelFunctions,
+    ) -> Vec<Faster> {
+        let ways = self.as_loop(transition, effects, name, functions);
+        if !ways.is_empty() {
+            return ways;
+        }
+        let other =
+            self.layered(transition, effects, name).or_else(|| self.in_stages(transition, effects, name, functions));
+        other.into_iter().collect()
+    }
+
+    /// As a loop of one iteration.
+    fn as_loop(
+        &self,
+        transition: &Transition,
+        effects: &[Effect],
+        name: &str,
+        functions: &mut KernelFunctions,
+    ) -> Vec<Faster> {
+        let Some(body) = once(self.automaton, self.network, transition, effects) else { return Vec::new() };
+        if !(FEWEST_NODES..=MOST_NODES).contains(&body.graph.len()) || !functions.may_select() {
+            return Vec::new();
+        }
+        let (with_tokens, written) = match stores_as_tokens(&body) {
+            Some(turned) => turned,
+            None => (body.clone(), Vec::new()),
+        };
+        let other = |body: &Loop| {
+            let (_, blocks) = self.blocks(body, name, &[128]).pop()?;
+            Some((blocks.function, kernel::supported(&blocks.features)))
+        };
+        // What reads elements only differs from iteration to iteration where these go on.
+        let selected = other(&with_tokens)
+            .or_else(|| other(&holding(&with_tokens).filter(|_| !written.is_empty())?))
+            .map(|(function, supported)| (function, supported, Vec::new(), written.clone()));
+        let alone = || {
+            let product = self.product(&body, name);
+            let product = product.map(|(function, features)| (function, kernel::supported(&features)));
+            let (function, supported) = product.or_else(|| other(&holding(&body)?))?;
+            Some((function, supported, Vec::new(), Vec::new()))
+        };
+        let ways = match selected.or_else(alone) {
+            Some(way) => vec![way],
+            None => {
+                let in_registers = self.in_registers(&with_tokens, name).into_iter();
+                in_registers.map(|(function, when, read)| (function, when, vec![read], written.clone())).collect()
+            }
+        };
+        ways.into_iter().map(|way| self.called(&body, way)).collect()
+    }
+
+    /// A way with its call.
+    fn called(&self, body: &Loop, (function, supported, read, written): Way) -> Faster {
+        let places = |all: Vec<_>| all.into_iter().map(|place| self.place(place)).collect::<Vec<_>>();
+        let call = self.one_iteration(&function.name, body, &places(read), &places(written));
+        Faster { supported, call, function: function.with_evidence(), support: function.support }
+    }
+
+    /// An iteration whose long functions of the bytes of an object are tables in registers, for each machine that has
+    /// them: the function, when it can be called, and the object with the first element.
+    fn in_registers(&self, body: &Loop, name: &str) -> Vec<(CFunction, String, (ObjectId, usize))> {
+        let (state, tables) = (format!("struct {}", self.prefix), self.loop_names(String::new()));
+        let of_machine = |machine: &Machine| {
+            let function = format!("{name}_registers_{}", machine.name);
+            let names = LoopNames { function: &function, state: &state, names: &tables };
+            let plain = kernel::sequential(body, &names).cycles;
+            bytes_read(body).into_iter().find_map(|object| {
+                let (turned, first) = reads_as_tokens(body, object)?;
+                let printed = kernel::print_loop(&turned, machine, Strategy::Registers, &names).ok()?;
+                // All lanes for one iteration.
+                let cycles = printed.cycles * f64::from(machine.vector_bits / 8);
+                (cycles < plain).then(|| (printed, machine.supported(), (object, first)))
+            })
+        };
+        ["avx512", "avx2"].into_iter().filter_map(Machine::named).filter_map(of_machine).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_transform::kernel::{Graph, Object};
+
+    #[test]
+    fn what_reads_elements_and_stores_bytes_takes_words_and_gives_tokens() {
+        let object =
+            |name: &str, width: u32| Object { name: name.into(), width, length: 4, persistent: true, residue: None };
+        let (words, bytes) = (ObjectId(0), ObjectId(1));
+        let mut graph = Graph::new();
+        let first = graph.number(0, 32);
+        let word = graph.entry(words, first, 32);
+        let carried = (0..4).map(|at| {
+            let next = graph.extract(word, 8 * at, 8);
+            Carried { object: bytes, index: at as usize, next, carry: Carry::True }
+        });
+        let carried = carried.collect();
+        let body = Loop {
+            objects: vec![object("words", 32), object("bytes", 8)],
+            consumes: Vec::new(),
+            produces: Vec::new(),
+            outputs: Vec::new(),
+            carried,
+            counters: Vec::new(),
+            graph,
+        };
+        let (turned, written) = stores_as_tokens(&body).unwrap();
+        assert_eq!((written, &turned.produces[..]), (vec![(bytes, 0)], &[(4, 8)][..]));
+        let held = holding(&turned).unwrap();
+        assert_eq!(held.carried.iter().map(|one| (one.object, one.index)).collect::<Vec<_>>(), [(words, 0)]);
+        assert_eq!(held.outputs.len(), 4);
+    }
+}

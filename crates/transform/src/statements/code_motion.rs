@@ -1,0 +1,443 @@
+//! Code motion: the earliest point that dominates all uses. Where in a list of effects a node gets its local variable:
+//! at the first place from which all that read it can see it.
+
+use super::Together;
+use super::bit_moves::{Outside, Place};
+use crate::kernel::{Effect, NodeId, ObjectId, Op};
+use headrace_source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A step of a block: its scope and its position there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Point {
+    pub scope: usize,
+    pub step: usize,
+}
+
+/// Something that is written where it is known when the text is made.
+#[derive(Clone, Debug)]
+pub enum Write {
+    /// A token or an element.
+    One {
+        /// Where it goes.
+        place: Place,
+        /// Which token or element.
+        index: u64,
+        /// What.
+        value: NodeId,
+    },
+    /// Neighbouring bytes, which are those of a value from bit `lo` on.
+    Bytes {
+        /// Where they go.
+        place: Place,
+        /// The first of them.
+        first: u64,
+        /// How many.
+        n_bytes: u32,
+        /// The first is the most significant.
+        big: bool,
+        /// The value.
+        source: NodeId,
+        /// Its lowest bit that is written.
+        lo: u32,
+    },
+    /// Neighbouring elements, which are bytes that lie side by side from `at` on where nothing is written: in one
+    /// piece, so that who reads them in one piece finds them that way.
+    Copy {
+        /// Where they go.
+        place: Place,
+        /// The first of them.
+        first: u64,
+        /// How many.
+        n_bytes: usize,
+        /// Where they lie.
+        from: Place,
+        /// The first of them there.
+        at: i64,
+    },
+}
+
+impl Write {
+    /// The value that must be known, if any.
+    pub(super) fn source(&self) -> Option<NodeId> {
+        match self {
+            Write::One { value, .. } => Some(*value),
+            Write::Bytes { source, .. } => Some(*source),
+            Write::Copy { .. } => None,
+        }
+    }
+
+    /// Where it is written.
+    pub fn place(&self) -> Place {
+        match self {
+            Write::One { place, .. } | Write::Bytes { place, .. } | Write::Copy { place, .. } => *place,
+        }
+    }
+}
+
+/// Bytes that are at least so many are copied in one piece.
+const COPIED: usize = 4;
+
+/// What a block does, one after the other.
+#[derive(Debug)]
+pub(super) enum Step {
+    Load {
+        id: u32,
+        object: ObjectId,
+        index: NodeId,
+    },
+    /// In any order.
+    Writes(Vec<Write>),
+    Store {
+        object: ObjectId,
+        index: NodeId,
+        value: NodeId,
+    },
+    /// Again and again, until a `Leave` in it.
+    Loop(Block),
+    /// Leaves the loop where the condition is 0.
+    Leave(NodeId),
+    If(NodeId, Block, Block),
+    /// Ends the run where the condition is 0.
+    Check {
+        condition: NodeId,
+        index: NodeId,
+        length: usize,
+        span: Span,
+    },
+}
+
+/// Steps that share a scope of C.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub scope: usize,
+    pub steps: Vec<Step>,
+}
+
+impl Step {
+    pub fn uses(&self) -> Vec<NodeId> {
+        match self {
+            Step::Load { index, .. } => vec![*index],
+            Step::Writes(writes) => writes.iter().filter_map(Write::source).collect(),
+            Step::Store { index, value, .. } => vec![*index, *value],
+            Step::Loop(_) => Vec::new(),
+            Step::Leave(condition) | Step::If(condition, ..) => vec![*condition],
+            Step::Check { condition, index, .. } => vec![*condition, *index],
+        }
+    }
+
+    /// Objects that the step may write, and loads that it may do.
+    pub fn touches(&self) -> (FxHashSet<ObjectId>, Vec<u32>) {
+        let (mut stored, mut loads) = (FxHashSet::default(), Vec::new());
+        self.touch(&mut stored, &mut loads);
+        (stored, loads)
+    }
+
+    fn touch(&self, stored: &mut FxHashSet<ObjectId>, loads: &mut Vec<u32>) {
+        let mut inside = |block: &Block| block.steps.iter().for_each(|step| step.touch(stored, loads));
+        match self {
+            Step::Loop(block) => inside(block),
+            Step::If(_, then, otherwise) => {
+                inside(then);
+                inside(otherwise);
+            }
+            Step::Load { id, .. } => loads.push(*id),
+            Step::Store { object, .. } => {
+                stored.insert(*object);
+            }
+            Step::Writes(writes) => stored.extend(writes.iter().filter_map(|write| match write.place() {
+                Place::Object(object) => Some(object),
+                Place::Port(_) => None,
+            })),
+            Step::Leave(_) | Step::Check { .. } => {}
+        }
+    }
+}
+
+/// Blocks and the scopes around them.
+#[derive(Default)]
+pub(super) struct Scopes {
+    /// The step that each scope stands in; `None` for the outermost.
+    around: Vec<Option<Point>>,
+}
+
+impl Scopes {
+    /// Makes a block of effects that stands in a step.
+    pub fn block<N: Together + ?Sized>(
+        &mut self,
+        outside: &Outside<'_, N>,
+        effects: &[Effect],
+        around: Option<Point>,
+    ) -> Block {
+        let mut block = self.open(around);
+        self.add_steps(outside, effects, &mut block);
+        block
+    }
+
+    fn open(&mut self, around: Option<Point>) -> Block {
+        self.around.push(around);
+        Block { scope: self.around.len() - 1, steps: Vec::new() }
+    }
+
+    fn add_steps<N: Together + ?Sized>(&mut self, outside: &Outside<'_, N>, effects: &[Effect], block: &mut Block) {
+        let mut written: Vec<(Place, u64, NodeId)> = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Output { port, offset, value } => {
+                    written.push((Place::Port(*port), *offset, *value));
+                    continue;
+                }
+                Effect::Store { object, index, value } => {
+                    if let Some(index) = outside.graph.constant(*index) {
+                        written.push((Place::Object(*object), index as u64, *value));
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            flush(outside, &mut written, block);
+            let here = Some(Point { scope: block.scope, step: block.steps.len() });
+            let step = match effect {
+                Effect::Load { id, object, index } => Step::Load { id: *id, object: *object, index: *index },
+                Effect::Store { object, index, value } => Step::Store { object: *object, index: *index, value: *value },
+                Effect::While { before, condition, body, .. } => {
+                    let mut inner = self.open(here);
+                    self.add_steps(outside, before, &mut inner);
+                    inner.steps.push(Step::Leave(*condition));
+                    self.add_steps(outside, body, &mut inner);
+                    Step::Loop(inner)
+                }
+                Effect::If { condition, then, otherwise } => {
+                    let then = self.block(outside, then, here);
+                    Step::If(*condition, then, self.block(outside, otherwise, here))
+                }
+                Effect::Check { condition, index, length, span } => {
+                    Step::Check { condition: *condition, index: *index, length: *length, span: *span }
+                }
+                Effect::Output { .. } => continue,
+            };
+            block.steps.push(step);
+        }
+        flush(outside, &mut written, block);
+    }
+
+    /// The point of `scope` that a point stands in or is; `None` where it stands outside of that scope.
+    pub fn seen_from(&self, mut point: Point, scope: usize) -> Option<Point> {
+        while point.scope != scope {
+            point = self.around[point.scope]?;
+        }
+        Some(point)
+    }
+
+    fn depth(&self, scope: usize) -> usize {
+        std::iter::successors(self.around[scope], |point| self.around[point.scope]).count()
+    }
+
+    /// The latest point that comes before both or is one of them.
+    fn join(&self, mut a: Point, mut b: Point) -> Point {
+        while a.scope != b.scope {
+            let deeper = if self.depth(a.scope) >= self.depth(b.scope) { &mut a } else { &mut b };
+            match self.around[deeper.scope] {
+                Some(point) => *deeper = point,
+                None => break,
+            }
+        }
+        Point { scope: a.scope, step: a.step.min(b.step) }
+    }
+}
+
+/// Ends a run of writes: the last to each place counts, and neighbouring bytes of one value go together.
+fn flush<N: Together + ?Sized>(outside: &Outside<'_, N>, written: &mut Vec<(Place, u64, NodeId)>, block: &mut Block) {
+    if written.is_empty() {
+        return;
+    }
+    let mut run = std::mem::take(written);
+    let order = |place: Place| match place {
+        Place::Port(port) => (0, port),
+        Place::Object(object) => (1, object.0),
+    };
+    run.reverse();
+    run.sort_by_key(|&(place, index, _)| (order(place), index));
+    run.dedup_by_key(|write| (write.0, write.1));
+    let mut writes = Vec::new();
+    let mut rest = &run[..];
+    while let Some((&(place, index, value), after)) = rest.split_first() {
+        if let Some((n, write)) = copied(outside, rest).or_else(|| together(outside, rest)) {
+            rest = &rest[n..];
+            writes.push(write);
+        } else {
+            rest = after;
+            writes.push(Write::One { place, index, value });
+        }
+    }
+    block.steps.push(Step::Writes(writes));
+}
+
+fn copied<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+    let &(place, first, value) = run.first()?;
+    let Place::Object(object) = place else { return None };
+    let (from, at) = outside.byte(value)?;
+    let follows = |(i, &(other, index, value)): (usize, &(Place, u64, NodeId))| {
+        other == place && index == first + i as u64 && outside.byte(value) == Some((from, at + i as i64))
+    };
+    let n_bytes = run.iter().enumerate().take_while(|&pair| follows(pair)).count();
+    let whole = outside.objects[object.0 as usize].width == 8 && outside.lie_together(from, at, n_bytes as u32);
+    (n_bytes >= COPIED && whole).then_some((n_bytes, Write::Copy { place, first, n_bytes, from, at }))
+}
+
+fn together<N: Together + ?Sized>(outside: &Outside<'_, N>, run: &[(Place, u64, NodeId)]) -> Option<(usize, Write)> {
+    let graph = outside.graph;
+    let byte = |value: NodeId| match graph.op(value) {
+        Op::Extract(source, lo) if graph.width(value) == 8 => Some((*source, *lo)),
+        _ => None,
+    };
+    let &(place, first, value) = run.first()?;
+    let (source, lo) = byte(value)?;
+    if let Place::Object(object) = place {
+        let object = &outside.objects[object.0 as usize];
+        if object.width != 8 {
+            return None;
+        }
+    }
+    let follows = |step: i64| {
+        let same = |(i, &(other, index, value)): (usize, &(Place, u64, NodeId))| {
+            let at = i64::from(lo) + 8 * step * i as i64;
+            let next = byte(value).is_some_and(|(from, lo)| from == source && i64::from(lo) == at);
+            other == place && index == first + i as u64 && next
+        };
+        run.iter().enumerate().take_while(|&pair| same(pair)).count()
+    };
+    let (down, up) = (follows(-1), follows(1));
+    let (big, n) = (down >= up, down.max(up));
+    for size in [16_u32, 8, 4, 2] {
+        let lie_together = match place {
+            Place::Port(port) => outside.names.output_bytes(port, first, size),
+            Place::Object(_) => true,
+        };
+        if size as usize <= n && lie_together {
+            let lo = if big { lo + 8 - 8 * size } else { lo };
+            return Some((size as usize, Write::Bytes { place, first, n_bytes: size, big, source, lo }));
+        }
+    }
+    None
+}
+
+/// What is known of the nodes of a transition before it is printed.
+#[derive(Default)]
+pub(super) struct Plan {
+    /// Where each node is first needed.
+    pub points: FxHashMap<NodeId, Point>,
+    /// Nodes that get a variable.
+    pub locals: FxHashSet<NodeId>,
+    /// Nodes that depend on each load.
+    pub dependents: FxHashMap<u32, FxHashSet<NodeId>>,
+    /// Nodes that depend on some load.
+    pub changing: FxHashSet<NodeId>,
+    /// Nodes that are computed although it may turn out that nobody reads them.
+    pub early: FxHashSet<NodeId>,
+}
+
+/// More nodes than this are not printed as one expression.
+const LARGEST_EXPRESSION: u32 = 24;
+
+impl Plan {
+    pub fn new<N: Together + ?Sized>(outside: &Outside<'_, N>, scopes: &Scopes, block: &Block) -> Plan {
+        let graph = outside.graph;
+        let mut uses: Vec<(Point, NodeId)> = Vec::new();
+        collect(block, &mut uses);
+        let (stored, _) = block.steps.iter().map(Step::touches).fold(
+            (FxHashSet::default(), ()),
+            |(mut all, ()), (stored, _): (FxHashSet<ObjectId>, _)| {
+                all.extend(stored);
+                (all, ())
+            },
+        );
+        let mut plan = Plan::default();
+        let mut needed: FxHashMap<NodeId, u32> = FxHashMap::default();
+        let mut open: Vec<NodeId> = Vec::new();
+        let mut reads: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
+        for &(_, id) in &uses {
+            *needed.entry(id).or_default() += 1;
+            open.push(id);
+        }
+        while let Some(id) = open.pop() {
+            if reads.contains_key(&id) {
+                continue;
+            }
+            let read = outside.reads(id);
+            for &operand in &read {
+                *needed.entry(operand).or_default() += 1;
+                open.push(operand);
+            }
+            reads.insert(id, read);
+        }
+        let mut order: Vec<NodeId> = needed.keys().copied().collect();
+        order.sort_unstable();
+        // From operands to results: what depends on loads, how large expressions become.
+        let mut size: FxHashMap<NodeId, u32> = FxHashMap::default();
+        for &id in &order {
+            let mut total = 1;
+            let mut loads: FxHashSet<u32> = FxHashSet::default();
+            if let Op::Loaded(number) = graph.op(id) {
+                loads.insert(*number);
+            }
+            for operand in &reads[&id] {
+                total += if plan.locals.contains(operand) { 1 } else { size[operand] };
+                if plan.changing.contains(operand) {
+                    loads.extend(plan.dependents.iter().filter(|pair| pair.1.contains(operand)).map(|pair| *pair.0));
+                }
+            }
+            if !loads.is_empty() {
+                plan.changing.insert(id);
+            }
+            for number in loads {
+                plan.dependents.entry(number).or_default().insert(id);
+            }
+            let moves = match graph.op(id) {
+                Op::Const(_) | Op::Loaded(_) => false,
+                Op::Entry { object, .. } => {
+                    outside.objects[object.0 as usize].persistent && (needed[&id] > 1 || stored.contains(object))
+                }
+                _ => needed[&id] > 1 || total > LARGEST_EXPRESSION,
+            };
+            if moves {
+                plan.locals.insert(id);
+            }
+            size.insert(id, total);
+        }
+        // From results to operands: where they are needed first.
+        let mut wanted: FxHashMap<NodeId, Vec<(Point, bool)>> = FxHashMap::default();
+        for &(point, id) in &uses {
+            wanted.entry(id).or_default().push((point, false));
+        }
+        for &id in order.iter().rev() {
+            let wanted_here = wanted.remove(&id).unwrap_or_default();
+            let points = wanted_here.iter().map(|use_| use_.0);
+            let Some(point) = points.reduce(|a, b| scopes.join(a, b)) else { continue };
+            let certain = wanted_here.iter().any(|&(at, early)| at.scope == point.scope && !early);
+            plan.points.insert(id, point);
+            if !certain {
+                plan.early.insert(id);
+            }
+            for operand in &reads[&id] {
+                wanted.entry(*operand).or_default().push((point, !certain));
+            }
+        }
+        plan
+    }
+}
+
+fn collect(block: &Block, uses: &mut Vec<(Point, NodeId)>) {
+    for (step, what) in block.steps.iter().enumerate() {
+        let point = Point { scope: block.scope, step };
+        uses.extend(what.uses().into_iter().map(|id| (point, id)));
+        match what {
+            Step::Loop(inner) => collect(inner, uses),
+            Step::If(_, then, otherwise) => {
+                collect(then, uses);
+                collect(otherwise, uses);
+            }
+            _ => {}
+        }
+    }
+}

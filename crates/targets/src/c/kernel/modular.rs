@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each lane goes over every n-th block and multiplies by `rⁿ`, in the end by what is its own; then the lanes are
-//! added. Numbers are taken apart into limbs that suit the multiplier: three of 44 bits where it has 64 by 64 bits or
+//! added; with eight lanes two such sums are under way in turns. Numbers are taken apart into limbs that suit the multiplier: three of 44 bits where it has 64 by 64 bits or
 //! 52 by 52 bits with sums, five of 26 bits for products of 32 bits. Limbs are not fully carried in between. Groups
 //! that are not full begin with lanes that stay 0. Nothing but the number of blocks decides what is done.
 
@@ -275,7 +275,7 @@ static inline void {name}_carry(uint64_t x[3])
         let folded = times("c", self.less, 512);
         let fold = self.less << (3 * WIDE_LIMB - self.bits);
         let b = self.beyond(WIDE_LIMB, 3);
-        let (ones, top_ones, base) = (ones(WIDE_LIMB), ones(top), &self.name);
+        let (ones, top_ones) = (ones(WIDE_LIMB), ones(top));
         let mut products = String::new();
         for at in 0..3usize {
             let _ = writeln!(products, "  __m512i lo{at} = _mm512_setzero_si512(), hi{at} = _mm512_setzero_si512();");
@@ -305,48 +305,72 @@ static inline void {name}_carry(uint64_t x[3])
   x[0] = _mm512_and_si512(x[0], ones);
 }}
 
+/* Adds eight blocks, and what is added with each. */
+{attribute}static inline __attribute__((always_inline)) void {name}_add(__m512i x[3], const uint8_t *in, __m512i b0, __m512i b1, __m512i b2)
+{{
+  const __m512i ones = _mm512_set1_epi64({ones});
+  const __m512i a = _mm512_loadu_si512((const void *)in), c = _mm512_loadu_si512((const void *)(in + 64));
+  const __m512i low = _mm512_unpacklo_epi64(a, c), high = _mm512_unpackhi_epi64(a, c);
+  const __m512i middle = _mm512_or_si512(_mm512_srli_epi64(low, 44), _mm512_slli_epi64(high, 20));
+  x[0] = _mm512_add_epi64(_mm512_add_epi64(x[0], b0), _mm512_and_si512(low, ones));
+  x[1] = _mm512_add_epi64(_mm512_add_epi64(x[1], b1), _mm512_and_si512(middle, ones));
+  x[2] = _mm512_add_epi64(_mm512_add_epi64(x[2], b2), _mm512_srli_epi64(high, 24));
+}}
+
 {attribute}static void {name}(uint64_t x_[3], const uint64_t r_[3], const uint8_t *in, size_t n)
 {{
-  uint64_t p[8][3];
+  static const __mmask8 more[3] = {{0xaa, 0xcc, 0xf0}};
   uint8_t first[128] = {{0}};
-  __m512i x[3], r[3], s[3];
-  for (int l = 0; l < 3; l++) p[0][l] = r_[l];
-  for (int i = 1; i < 8; i++) {{
-    for (int l = 0; l < 3; l++) p[i][l] = p[(i - 1) / 2][l];
-    {base}_multiply(p[i], p[i / 2]);
+  __m512i x[3], y[3], p[3], r[3], s[3], rr[3], ss[3];
+  /* Lane i gets the power i + 1: of as many lanes as have theirs, the last one multiplies them all for as many more. */
+  for (int l = 0; l < 3; l++) p[l] = _mm512_set1_epi64((long long)r_[l]);
+  for (int i = 0; i < 3; i++) {{
+    for (int l = 0; l < 3; l++) {{
+      r[l] = _mm512_permutexvar_epi64(_mm512_set1_epi64((1 << i) - 1), p[l]);
+      s[l] = {folded_r};
+      x[l] = p[l];
+    }}
+    {name}_multiply(x, r, s);
+    for (int l = 0; l < 3; l++) p[l] = _mm512_mask_mov_epi64(p[l], more[i], x[l]);
   }}
   for (int l = 0; l < 3; l++) {{
-    r[l] = _mm512_set1_epi64((long long)p[7][l]);
-    s[l] = _mm512_set1_epi64((long long)(p[7][l] * {fold}));
+    rr[l] = r[l] = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), p[l]);
+    s[l] = {folded_r};
   }}
+  {name}_multiply(rr, r, s);
+  for (int l = 0; l < 3; l++) ss[l] = {folded_rr};
   /* Which block of a group a lane has. */
-  const __m512i block = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0), ones = _mm512_set1_epi64({ones});
+  const __m512i block = _mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0);
   const size_t absent = (8 - n % 8) % 8;
   const __m512i from = _mm512_set1_epi64((long long)absent);
   const __mmask8 begins = _mm512_cmpeq_epi64_mask(block, from), present = _mm512_cmpge_epi64_mask(block, from);
-  __m512i b0 = _mm512_maskz_set1_epi64(present, {b0}), b1 = _mm512_maskz_set1_epi64(present, {b1}), b2 = _mm512_maskz_set1_epi64(present, {b2});
-  for (int l = 0; l < 3; l++) x[l] = _mm512_maskz_set1_epi64(begins, (long long)x_[l]);
+  for (int l = 0; l < 3; l++) y[l] = _mm512_maskz_set1_epi64(begins, (long long)x_[l]);
   const uint8_t *at = in;
   if (absent) {{
     memcpy(first + 16 * absent, in, 128 - 16 * absent);
     at = first;
   }}
+  {name}_add(y, at, _mm512_maskz_set1_epi64(present, {b0}), _mm512_maskz_set1_epi64(present, {b1}), _mm512_maskz_set1_epi64(present, {b2}));
   in += 128 - 16 * absent;
-  for (size_t groups = (n + absent) / 8;;) {{
-    const __m512i a = _mm512_loadu_si512((const void *)at), c = _mm512_loadu_si512((const void *)(at + 64));
-    const __m512i low = _mm512_unpacklo_epi64(a, c), high = _mm512_unpackhi_epi64(a, c);
-    const __m512i middle = _mm512_or_si512(_mm512_srli_epi64(low, 44), _mm512_slli_epi64(high, 20));
-    x[0] = _mm512_add_epi64(_mm512_add_epi64(x[0], b0), _mm512_and_si512(low, ones));
-    x[1] = _mm512_add_epi64(_mm512_add_epi64(x[1], b1), _mm512_and_si512(middle, ones));
-    x[2] = _mm512_add_epi64(_mm512_add_epi64(x[2], b2), _mm512_srli_epi64(high, 24));
-    if (--groups == 0) break;
-    {name}_multiply(x, r, s);
-    b0 = _mm512_set1_epi64({b0}), b1 = _mm512_set1_epi64({b1}), b2 = _mm512_set1_epi64({b2});
-    at = in;
+  /* Groups in turns to x and to y, the last one to y: products of the one need not wait for those of the other. */
+  const __m512i b0 = _mm512_set1_epi64({b0}), b1 = _mm512_set1_epi64({b1}), b2 = _mm512_set1_epi64({b2});
+  size_t groups = (n + absent) / 8 - 1;
+  if (groups % 2 != 0) {{
+    for (int l = 0; l < 3; l++) x[l] = y[l], y[l] = _mm512_setzero_si512();
+    {name}_add(y, in, b0, b1, b2);
     in += 128;
+  }} else
+    for (int l = 0; l < 3; l++) x[l] = _mm512_setzero_si512();
+  for (groups /= 2; groups != 0; groups--, in += 256) {{
+    {name}_multiply(x, rr, ss);
+    {name}_multiply(y, rr, ss);
+    {name}_add(x, in, b0, b1, b2);
+    {name}_add(y, in + 128, b0, b1, b2);
   }}
+  {name}_multiply(x, r, s);
   for (int l = 0; l < 3; l++) {{
-    r[l] = _mm512_set_epi64((long long)p[0][l], (long long)p[4][l], (long long)p[1][l], (long long)p[5][l], (long long)p[2][l], (long long)p[6][l], (long long)p[3][l], (long long)p[7][l]);
+    x[l] = _mm512_add_epi64(x[l], y[l]);
+    r[l] = _mm512_permutexvar_epi64(_mm512_set_epi64(0, 4, 1, 5, 2, 6, 3, 7), p[l]);
     s[l] = {folded_r};
   }}
   {name}_multiply(x, r, s);
@@ -359,6 +383,7 @@ static inline void {name}_carry(uint64_t x[3])
             b1 = literal(b[1]),
             b2 = literal(b[2]),
             folded_r = times("r[l]", fold, 512),
+            folded_rr = times("rr[l]", fold, 512),
         );
         Printed { name, text }
     }

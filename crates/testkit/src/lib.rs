@@ -7,6 +7,7 @@
 //! Engines and generators are kept apart: `generate` knows the language and no engine, so what it writes
 //! judges all of them alike.
 
+pub mod automata;
 pub mod benchmark_source;
 pub mod corpus;
 pub mod differential;

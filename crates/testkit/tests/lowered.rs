@@ -18,16 +18,15 @@ use headrace_lowering::{Lanes, Options, lower, lower_fused};
 use headrace_program::{Module, verify};
 use headrace_source::SourceMap;
 use headrace_targets::automata::automaton_of_operation;
+use headrace_testkit::automata::{bits, parts, read_again};
 use headrace_testkit::differential::{Stopped, difference, interpreted, observe, program, storage};
 use headrace_testkit::generate::{Cuts, Knobs, Stream, generate};
 use headrace_testkit::lowered::LoweredEngine;
 use headrace_testkit::peers::library::Shipped;
 use headrace_testkit::rng::Rng;
-use headrace_transform::control::{Automaton, Limits, automaton_of};
+use headrace_transform::control::{Limits, automaton_of};
 use headrace_transform::kernel::execute::{Bounds, Ended, beginning, execute};
-use headrace_transform::kernel::text as automaton_text;
-use headrace_transform::kernel::verify::verify as verify_automaton;
-use num_bigint::{BigInt, Sign};
+use num_bigint::BigInt;
 use sidecar::{Seen, run};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,38 +87,19 @@ fn random_case(seed: u64) -> Result<(), String> {
 /// Transitions of an execution, at most.
 const MOST_TRANSITIONS: u64 = 20_000;
 
-/// The automaton that the text of another is read as.
-fn read_again(automaton: &Automaton) -> Result<Automaton, String> {
-    let printed = automaton_text::text(automaton);
-    let again = automaton_text::read(&printed).map_err(|wrong| format!("{wrong}\n{printed}"))?;
-    let problems = verify_automaton(&again);
-    match problems.is_empty() && automaton_text::text(&again) == printed {
-        true => Ok(again),
-        false => Err(format!("its automaton is another when it is read: {problems:?}\n{printed}")),
-    }
-}
-
 /// A random network as its automaton for the beginning of its input, or for all of it: the rest goes on in the
 /// scheduler. Gives whether there was one.
 fn random_automaton(seed: u64) -> Result<bool, String> {
     let case = generate(seed, &Knobs::default());
     let network = Arc::new(program::elaborate(&case, &Cuts::default()).map_err(|verdict| verdict.to_string())?);
     let mut rng = Rng::new(!seed);
-    let (n_parts, share) = (rng.range(1, 3) as usize, rng.range(1, 3) as usize);
     let streams = |port: &Port| {
         let stream = case.inputs.iter().find(|stream| stream.port == port.name);
         let tokens = stream.map_or(&[][..], |stream| &stream.tokens);
         tokens.iter().map(|token| bits(token, port.ty.width())).collect::<Vec<u128>>()
     };
     let inputs: Vec<Vec<u128>> = network.inputs.iter().map(streams).collect();
-    let part = |part: usize| -> Vec<Vec<u128>> {
-        let of = |tokens: &Vec<u128>| {
-            let n = tokens.len() * share / 3;
-            tokens[n * part / n_parts..n * (part + 1) / n_parts].to_vec()
-        };
-        inputs.iter().map(of).collect()
-    };
-    let sample = (0..n_parts).map(part).collect();
+    let sample = parts(&inputs, &mut rng);
     let limits = Limits { states: 300, nodes: 100_000, ..Limits::default() };
     let Ok(automaton) = automaton_of(&network, &[sample], &limits) else { return Ok(false) };
     let Ok(module) = lower_fused(&network, &automaton, &FUSED) else { return Ok(false) };
@@ -156,15 +136,6 @@ fn number(bits: u128, scalar: Scalar) -> BigInt {
         Scalar::Int(ty) if ty.signed && bits >> (ty.width - 1) & 1 == 1 => number - (BigInt::from(1) << ty.width),
         _ => number,
     }
-}
-
-/// The bits of a token.
-fn bits(token: &BigInt, width: u32) -> u128 {
-    let bytes = token.to_signed_bytes_le();
-    let fill = if token.sign() == Sign::Minus { 0xff } else { 0 };
-    let all: Vec<u8> = bytes.into_iter().chain(std::iter::repeat(fill)).take(16).collect();
-    let whole = all.iter().rev().fold(0, |whole, &byte| whole << 8 | u128::from(byte));
-    if width >= 128 { whole } else { whole & ((1 << width) - 1) }
 }
 
 #[test]

@@ -412,3 +412,9 @@ fn numbers_of_as_many_bits_as_kernels_have() {
 fn tokens_that_are_there_decide_before_others_are_waited_for() {
     check_own("MayHave", &[&[1, 0, 0, 1, 0], &[3, 200]]);
 }
+
+#[test]
+fn initialisers_that_change_no_state_fire_once() {
+    let automaton = check_own("Begins", &[&[1, 2, 250, 255]]);
+    assert_eq!(automaton.states.len(), 2);
+}

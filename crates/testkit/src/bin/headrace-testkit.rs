@@ -43,6 +43,11 @@ usage: headrace-testkit COMMAND
     --out DIR              shrinks what fails and writes it there
     --tries N              programs tried while shrinking one (default 400)
     --failures N           stops after so many (default 20)
+  automata [SET…] [OPTIONS]   control automata, printed and read again, on known answers of the library against what these say
+    --answers N            known answers of each operation (default: all)
+    --bytes N              the longest message (default 4096)
+    --random N             as many random networks against the interpreter, in the place of the library
+    --seed S               of the first one (default 0)
   sanitize [OPTIONS]       the same as differential --sanitize --cases 200
   peers [PRIMITIVE…] [OPTIONS]   every operation of the crypto library against independent implementations
     --messages N           random messages for each operation and variant (default 10000)
@@ -87,6 +92,7 @@ fn main() -> ExitCode {
             .and_then(|seed| write(Path::new(dir), &generate(seed, &Knobs::default()).texts(&Cuts::default()))),
         ["bench-source", dir] => write(Path::new(dir), &benchmark_source::actors(100, 1000, 1)),
         ["ir", rest @ ..] => Options::parse(rest).and_then(|options| options.ir()),
+        ["automata", rest @ ..] => automata(rest),
         ["sanitize", rest @ ..] => Options::parse(rest).and_then(|options| options.sanitized().differential()),
         ["names", "--on", targets] => names_on(targets),
         ["names", "--write", dir] => write_names(Path::new(dir)),
@@ -119,6 +125,83 @@ fn beside() -> PathBuf {
 /// Where a command finds itself when it runs in another folder.
 fn absolute(path: &str) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("{path}: {error}"))
+}
+
+fn automata(words: &[&str]) -> Result<ExitCode, String> {
+    let (mut sets, mut answers, mut bytes, mut random, mut seed) = (Vec::new(), usize::MAX, 4096, None, 0);
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        match word {
+            "--answers" => answers = number(value()?)?,
+            "--bytes" => bytes = number(value()?)?,
+            "--random" => random = Some(number::<u64>(value()?)?),
+            "--seed" => seed = number(value()?)?,
+            _ if word.starts_with('-') => return Err(format!("unknown option {word}\n{USAGE}")),
+            set => sets.push(set.to_owned()),
+        }
+    }
+    // The evaluator nests as values do.
+    let compare = move || match random {
+        Some(cases) => random_automata(seed, cases),
+        None => automata_of_the_library(&sets, bytes, answers),
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 29).spawn(compare).map_err(|error| error.to_string())?;
+    thread.join().map_err(|_| "the comparison ended by itself".to_owned())?
+}
+
+fn random_automata(seed: u64, cases: u64) -> Result<ExitCode, String> {
+    let (mut automata, mut failed) = (0, 0);
+    for seed in seed..seed.saturating_add(cases) {
+        match headrace_testkit::automata::random(seed) {
+            Ok(had_one) => automata += u64::from(had_one),
+            Err(why) => {
+                failed += 1;
+                println!("seed {seed}: {why}");
+            }
+        }
+    }
+    println!("{cases} networks, {automata} automata, {failed} failed");
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn automata_of_the_library(sets: &[String], bytes: usize, answers: usize) -> Result<ExitCode, String> {
+    let root = Path::new(".");
+    let shipped = peers::library::Shipped::read(root)?;
+    let known = |set: &String| shipped.library.operations().iter().any(|spec| spec.set == *set);
+    if let Some(set) = sets.iter().find(|set| !known(set)) {
+        return Err(format!("no parameter set is called `{set}`; `headrace list primitives` shows them"));
+    }
+    let (mut n, mut all, mut left, mut without, mut failed) = (0, 0, 0, 0, 0);
+    for spec in shipped.library.operations().iter().filter(|spec| sets.is_empty() || sets.contains(&spec.set)) {
+        match headrace_testkit::automata::operation(&shipped, root, spec, bytes, answers) {
+            Ok(Some(compared)) => {
+                println!(
+                    "{}: {} states, {} answers, left in {}",
+                    spec.full_name(),
+                    compared.states,
+                    compared.answers,
+                    compared.left
+                );
+                n += 1;
+                all += compared.answers;
+                left += compared.left;
+            }
+            Ok(None) => {
+                println!("{}: no automaton", spec.full_name());
+                without += 1;
+            }
+            Err(why) => {
+                println!("{}: FAILED: {why}", spec.full_name());
+                failed += 1;
+            }
+        }
+    }
+    println!(
+        "{n} automata the same when they are read again, {all} answers right, {left} of them with states that are left; \
+         {without} operations without automaton, {failed} failed"
+    );
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn survey(dir: &str, words: &[&str]) -> Result<ExitCode, String> {

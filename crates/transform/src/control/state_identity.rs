@@ -99,7 +99,10 @@ impl Explorer<'_> {
         let first = at == 0 && self.network.actors.iter().any(|actor| !actor.initializers.is_empty());
         let begin = if first { Begin::Initializers } else { Begin::Firing };
         self.trees.push(Tree::Unexplored(Box::new((state, begin, 0))));
-        self.keys.insert(key.clone(), at);
+        // Where initialisers fire first, a state that is the same but for that is another.
+        if !first {
+            self.keys.insert(key.clone(), at);
+        }
         self.order.push(key);
         at
     }

@@ -8,6 +8,7 @@ use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type}
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, NodeId, Transition};
 use headrace_transform::passes::factor_rotations::factor_rotations;
+use headrace_transform::passes::merge_truncated_sums::merge_truncated_sums;
 use headrace_transform::passes::reroll_loops::Rolled;
 use headrace_transform::passes::shift_registers::shift_registers;
 use headrace_transform::statements::{independent_components, outputs_early};
@@ -139,6 +140,11 @@ impl State<'_, '_, '_> {
         let nests = self.fused.nests_rotations;
         let nested = if nests { factor_rotations(values.graph, effects) } else { None };
         let (values, effects) = match &nested {
+            Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
+            None => (values, effects),
+        };
+        let merged = merge_truncated_sums(values.graph, effects);
+        let (values, effects) = match &merged {
             Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
             None => (values, effects),
         };

@@ -12,6 +12,7 @@ pub mod factor_rotations;
 mod latency_bound;
 pub mod linear;
 pub mod majority_cse;
+pub mod merge_truncated_sums;
 pub mod modular_recurrence;
 pub mod peel_first_iteration;
 pub mod reassociate_by_arrival;

@@ -67,6 +67,7 @@ use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step};
 use headrace_transform::kernel::{Effect, Object, TableId};
+use headrace_transform::passes::merge_truncated_sums::merge_truncated_sums;
 use headrace_transform::passes::reroll_loops::{Aim, Rolled, reroll_loops};
 use headrace_transform::passes::shift_registers::shift_registers;
 use rustc_hash::FxHashMap;
@@ -382,12 +383,17 @@ impl Writer<'_> {
                 let Rolled { graph, objects, effects, .. } = &*rolled;
                 kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
-            None => match shift_registers(&self.automaton.graph, effects) {
-                Some((graph, effects)) => {
-                    kernel::statements(&graph, &self.automaton.objects, &effects, &self.names(Vec::new()), depth)
+            None => {
+                let shifted = shift_registers(&self.automaton.graph, effects);
+                let (graph, moved) =
+                    shifted.as_ref().map_or((&self.automaton.graph, effects), |(graph, effects)| (graph, effects));
+                match merge_truncated_sums(graph, moved).or(shifted) {
+                    Some((graph, effects)) => {
+                        kernel::statements(&graph, &self.automaton.objects, &effects, &self.names(Vec::new()), depth)
+                    }
+                    None => self.statements(effects, Vec::new(), depth),
                 }
-                None => self.statements(effects, Vec::new(), depth),
-            },
+            }
         }
     }
 

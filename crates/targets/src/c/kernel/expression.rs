@@ -238,7 +238,7 @@ impl Expressions<'_> {
             Op::ShiftRightSigned(a, n) => self.shift("right_signed", *a, *n, width),
             Op::RotateLeft(a, n) => self.shift("rotate", *a, *n, width),
             Op::Extract(a, lo) => self.extract(*a, *lo, width),
-            Op::Concat(parts) => self.concat(&self.outside.pieces(parts), width),
+            Op::Concat(parts) => self.concat_parts(parts, width),
             Op::SignExtend(a) => {
                 let top = literal(1 << (self.width(*a) - 1), w);
                 let text = cast(&self.clean(*a), w);
@@ -442,6 +442,26 @@ impl Expressions<'_> {
         }
         result.clean = (if narrowed { kept & mask(w) } else { kept }) <= mask(width);
         result
+    }
+
+    /// Parts one above the other. What is put together of many parts in 128 bits is two words: compilers find words that are
+    /// read byte by byte, and the instructions that swap bytes, in those.
+    fn concat_parts(&self, parts: &[NodeId], width: u32) -> Text {
+        let pieces = self.outside.pieces(parts);
+        let mut below = 0;
+        let from_below = parts.iter().rev().position(|&part| {
+            below += self.width(part);
+            below >= 64
+        });
+        match from_below {
+            Some(last) if width > 64 && below == 64 && pieces.len() > 2 => {
+                let (high, low) = parts.split_at(parts.len() - 1 - last);
+                let word = |parts: &[NodeId], width| cast(&self.concat_parts(parts, width), 64);
+                let text = format!("hr_pair128({}, {})", word(high, width - 64), word(low, 64));
+                Text::atom(text, Some(128))
+            }
+            _ => self.concat(&pieces, width),
+        }
     }
 
     fn concat(&self, pieces: &[Piece], width: u32) -> Text {

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 report=$(mktemp)
-trap 'rm -f "$report"' EXIT
+aside=$(mktemp -d)
+trap 'rm -rf "$report" "$aside"' EXIT
 passed=0 failed=0 not_run=0
 start=$(date +%s)
 
@@ -31,9 +32,39 @@ step() { # step NAME COMMAND…
     echo
     echo "=== $name"
     began=$(date +%s)
+    status=0
+    "$@" || status=$?
+    ended "$name" "$status" $(($(date +%s) - began)) "$*"
+}
+
+# A step that runs beside those that follow: these leave processors idle. Its text comes when it is waited for, at the end.
+beside() { # beside NAME COMMAND…
+    beside_name=$1
+    shift
+    beside_command=$*
+    (
+        began=$(date +%s)
+        status=0
+        "$@" >"$aside/text" 2>&1 </dev/null || status=$?
+        echo "$status $(($(date +%s) - began))" >"$aside/end"
+    ) &
+    beside_process=$!
+}
+
+wait_beside() {
+    [ -n "${beside_process:-}" ] || return 0
+    wait "$beside_process"
+    read -r status took <"$aside/end" || status=1 took=0
+    echo
+    echo "=== $beside_name"
+    cat "$aside/text"
+    ended "$beside_name" "$status" "$took" "$beside_command"
+}
+
+ended() { # ended NAME STATUS SECONDS COMMAND
+    name=$1 took=$3
     counts=passed result=passed
-    "$@" || counts=failed result="FAILED; repeat with: $*"
-    took=$(($(date +%s) - began))
+    [ "$2" = 0 ] || counts=failed result="FAILED; repeat with: $4"
     budget=$(column 1 "$name")
     if [ -z "$budget" ]; then
         counts=failed result="$result; FAILED for want of a line in scripts/budgets.txt"
@@ -69,18 +100,19 @@ if $cargo fmt --version >/dev/null 2>&1; then
 else
     skip "formatted code" "no rustfmt"
 fi
-if $cargo clippy --version >/dev/null 2>&1; then
-    step "lints" $cargo clippy --locked --workspace --all-targets --profile checked -- -D warnings
-else
-    skip "lints" "no clippy"
-fi
-step "build" $cargo build --locked --workspace --profile checked
+# Tests are built with the rest: one build keeps more processors busy than two.
+step "build" $cargo test --locked --workspace --profile checked --no-run --quiet
 if command -v python3 >/dev/null 2>&1; then
     step "tests of the crates" env CARGO="$cargo" scripts/crate_tests.py checked
     step "hostile attempts" scripts/hostile.py "$headrace"
 else
     step "tests of the crates" $cargo test --locked --workspace --profile checked --quiet --no-fail-fast
     skip "hostile attempts" "no python3"
+fi
+if $cargo clippy --version >/dev/null 2>&1; then
+    beside "lints" $cargo clippy --locked --workspace --all-targets --profile checked -- -D warnings
+else
+    skip "lints" "no clippy"
 fi
 step "the library checks" "$headrace" -L . check ctl std
 step "the library is formatted" "$headrace" fmt --check ctl std
@@ -154,17 +186,17 @@ for row in json.load(sys.stdin):
     if row["details"]["known_answers"] and row["name"] == row["details"]["target"]:
         print(row["name"], "here" if row["here"] else row["about"].split(";")[-1])
 ')
-    while read -r target about <&3; do
+    while read -r language about <&3; do
         if [ "$about" != here ]; then
-            skip "projects and networks on target $target, a sample" "$about"
+            skip "projects and networks on target $language, a sample" "$about"
             continue
         fi
-        step "projects of target $target, a sample" target_answers "$target"
+        step "projects of target $language, a sample" target_answers "$language"
         # Of the others, tests of the crates have random networks.
-        if "$testkit" differential --on list | grep -qx "$target"; then
-            step "random networks on target $target, a sample" "$testkit" differential --on "$target" \
+        if "$testkit" differential --on list | grep -qx "$language"; then
+            step "random networks on target $language, a sample" "$testkit" differential --on "$language" \
                 --seed "${TARGET_SEED:-1}000" --batch 20 --cases 400 \
-                --seconds "$(seconds "random networks on target $target, a sample")"
+                --seconds "$(seconds "random networks on target $language, a sample")"
         fi
     done 3<<END
 $lines
@@ -228,6 +260,7 @@ step "differential" "$testkit" differential --cases "${DIFFERENTIAL_CASES:-1000}
 step "differential on threads" "$testkit" differential --threads --seed 2000000 --cases "${SANITIZED_CASES:-20}"
 step "differential under sanitizers" "$testkit" differential --sanitize --seed 1000000 --cases "${SANITIZED_CASES:-20}" --batch 5 \
     --seconds "$(seconds "differential under sanitizers")"
+wait_beside
 
 echo
 echo "=== summary"

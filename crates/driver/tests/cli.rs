@@ -544,7 +544,7 @@ fn a_cipher_in_the_words_of_its_paper_becomes_a_loop_and_what_does_not_says_why(
     let counted =
         "foreach int n in 0 .. 63 do z := z | (((t >> n) & 1) << if n = 63 then 63 else 16 * n mod 63 end); end";
     let said = loops(counted);
-    assert!(said.contains("passes in any order: 8 Input ==> 8 Output"), "{said}");
+    assert!(said.contains("iterations in any order: 8 Input ==> 8 Output"), "{said}");
     let words = ["-L", ".", "use", "p", "ecb-encrypt", "--key", "hex:00000000000000000000", "--in"];
     let output = headrace(folder.path(), &[&words[..], &["hex:0000000000000000", "--out", "hex:"]].concat(), b"");
     assert_eq!(stdout(&output).trim(), "5579c1387b228445", "{}", stderr(&output));

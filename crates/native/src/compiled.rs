@@ -1,10 +1,10 @@
 //! Compiled libraries: found in the cache, else made, loaded and kept.
 
 use crate::NativeError;
-use crate::cache::{Cache, LIBRARY, default_place};
 use crate::compiler::Compiler;
 use crate::library::Loaded;
-use crate::limits::Limits;
+use headrace_private::cache::{Cache, LIBRARY, default_place};
+use headrace_private::limits::Limits;
 use std::path::Path;
 
 /// A library, and why it was not kept for the next run if it was not.

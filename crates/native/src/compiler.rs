@@ -1,7 +1,7 @@
 //! The system's C compiler: which one it is, what decides what it makes, and how it is run.
 
 use crate::NativeError;
-use crate::limits::Limits;
+use headrace_private::limits::Limits;
 use headrace_private::processes::{self, ANSWERING, Ended};
 use headrace_private::{PrivateFolder, describe, places};
 use rustix::fs::{Access, access};

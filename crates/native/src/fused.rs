@@ -1,13 +1,13 @@
 //! Networks as their control automata: compiled once, found again by what their scheduler is printed as, and fed from the
 //! memory of whoever has the tokens.
 
-use crate::cache::UNFUSED;
 use crate::compiled::{self, Compiled, Job};
 use crate::compiler::Compiler;
 use crate::context::{Helpers, Memory, Network as Table, Stream};
 use crate::engine::{ALONE, Batch, NativeEngine, NativeError, Options, READ_TOKENS, missing, table};
 use crate::library::Loaded;
 use headrace_ir::Network;
+use headrace_private::cache::UNFUSED;
 use headrace_targets::c::{self, TrapPlace};
 use headrace_transform::control::Automaton;
 use std::cell::OnceCell;

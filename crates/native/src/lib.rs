@@ -5,7 +5,6 @@
 //! that a second run of the same network starts at once. Nothing is loaded from where another user could have put it:
 //! `headrace_private::trust` says what a folder must be like, and without one what is compiled is not kept.
 
-mod cache;
 mod compiled;
 mod compiler;
 mod context;
@@ -14,7 +13,6 @@ mod engine;
 mod fused;
 mod host;
 mod library;
-mod limits;
 mod shortcuts;
 mod supplied;
 mod trials;

@@ -7,13 +7,13 @@
 //! compiler, so its names have none.
 
 use crate::NativeError;
-use crate::cache::{Cache, Installed, LIBRARY, SHORTCUT, SPENT};
 use crate::compiled::{self, Compiled};
 use crate::compiler::Compiler;
 use crate::engine::{NativeEngine, Options};
 use crate::fused::{self, FusedName};
 use crate::library::Loaded;
 use headrace_ir::Network;
+use headrace_private::cache::{Cache, Installed, LIBRARY, SHORTCUT, SPENT};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -96,9 +96,9 @@ impl Shortcuts {
     pub fn install(&self, place: &Path, words: &[&str], fused: &FusedName, text: &str) -> Result<(), String> {
         let cache = self.cache.as_ref().ok_or("there is no cache to take it from")?;
         let library = cache.get(&fused.key, LIBRARY).ok_or("nothing is kept of what was compiled")?;
-        crate::cache::install(place, &fused.key, LIBRARY, &library)?;
+        headrace_private::cache::install(place, &fused.key, LIBRARY, &library)?;
         let entry = format!("{}\n{text}", fused.key);
-        crate::cache::install(place, &self.key(words, None), SHORTCUT, entry.as_bytes())
+        headrace_private::cache::install(place, &self.key(words, None), SHORTCUT, entry.as_bytes())
     }
 
     /// The name of what these words lead to.

@@ -1,10 +1,10 @@
 //! Programs on trial: compiled, run once, and what came of it remembered.
 
 use crate::NativeError;
-use crate::cache::{Cache, TRIAL, default_place};
 use crate::compiler::{Compiler, processor};
 use crate::library::Loaded;
-use crate::limits::Limits;
+use headrace_private::cache::{Cache, TRIAL, default_place};
+use headrace_private::limits::Limits;
 use headrace_targets::c::kernel::Trials;
 use std::path::{Path, PathBuf};
 

@@ -121,7 +121,7 @@ const RECORDED_BYTES: usize = 1 << 20;
 
 /// A run on the interpreter with arbitrary tokens, the same each time. None where the streams would not tell: when they
 /// may depend on the order of firings or on the outside, when nothing comes out, or when the run does not come to rest.
-fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
+pub(super) fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
     let is_real = |ty: Scalar| matches!(ty, Scalar::Real(_) | Scalar::String);
     if network.inputs.iter().chain(&network.outputs).any(|port| is_real(port.ty))
         || network.actors.iter().any(|actor| !actor.natives.is_empty())
@@ -170,7 +170,7 @@ fn record(network: &Network, fifo_tokens: u32) -> Option<Recording> {
 }
 
 /// The command that makes the files stands in their first line; where they go does not.
-fn options(arguments: &BuildArgs) -> Outcome<Options> {
+pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
     let mut words = vec!["headrace".to_owned(), env!("CARGO_PKG_VERSION").into(), "build".into()];
     words.extend(
         arguments
@@ -239,7 +239,7 @@ fn show_refused(context: &Context, made: Result<Files, Vec<headrace_source::Diag
     })
 }
 
-fn is_of_library(library: &Library, name: &str) -> bool {
+pub(super) fn is_of_library(library: &Library, name: &str) -> bool {
     let is_called =
         |manifest: &Manifest| manifest.primitive == name || manifest.sets.iter().any(|set| set.name == name);
     library.manifests().iter().any(is_called)
@@ -315,7 +315,7 @@ fn not_of_library(name: &str) -> Failure {
 }
 
 /// The parameter sets that are meant: one, several for a target that gathers them, or all that have a place in it.
-fn sets_of<'l>(library: &'l Library, names: &[String], target: &Target) -> Outcome<Vec<&'l str>> {
+pub(super) fn sets_of<'l>(library: &'l Library, names: &[String], target: &Target) -> Outcome<Vec<&'l str>> {
     let mut all: Vec<(&str, &str)> = Vec::new();
     for spec in library.operations() {
         if !all.contains(&(&spec.primitive, &spec.set)) {
@@ -489,7 +489,7 @@ fn keeps_scheduler(context: &Context, name: &str, refused: &NotFused) -> String 
 }
 
 /// The library's known answers for these operations: single messages.
-fn known_answers(
+pub(super) fn known_answers(
     context: &mut Context,
     library: &Library,
     operations: &[(&OperationSpec, Arc<Network>)],
@@ -520,14 +520,22 @@ fn known_answers(
 
 /// What the interpreter makes of typical messages: for operations of which nobody has published answers.
 fn recorded_answers(operation: usize, spec: &OperationSpec, network: &Network) -> Vec<KnownAnswer> {
-    let record = |message: Message| {
-        let engine = Interpreter::new(network.clone(), headrace_interp::Options::default()).ok()?;
-        let outcome = Running::new(spec, network, Box::new(engine)).perform(&message).ok()?;
-        let strings = match outcome {
-            Came::Accepted(strings) => Some(strings.into_iter().collect()),
-            Came::Rejected => None,
-        };
-        answer(operation, spec, &message, strings)
+    let messages = samples::messages(spec).into_iter();
+    messages.filter_map(|message| interpreted_answer(operation, spec, network, &message)).collect()
+}
+
+/// What the interpreter makes of a message, unless that is too long for the test of a project.
+pub(super) fn interpreted_answer(
+    operation: usize,
+    spec: &OperationSpec,
+    network: &Network,
+    message: &Message,
+) -> Option<KnownAnswer> {
+    let engine = Interpreter::new(network.clone(), headrace_interp::Options::default()).ok()?;
+    let outcome = Running::new(spec, network, Box::new(engine)).perform(message).ok()?;
+    let strings = match outcome {
+        Came::Accepted(strings) => Some(strings.into_iter().collect()),
+        Came::Rejected => None,
     };
-    samples::messages(spec).into_iter().filter_map(record).collect()
+    answer(operation, spec, message, strings)
 }

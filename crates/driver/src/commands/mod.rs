@@ -18,6 +18,7 @@ mod prepare;
 mod run;
 mod seal;
 mod summary;
+mod synth;
 mod test;
 mod use_primitive;
 
@@ -220,6 +221,7 @@ pub fn dispatch(cli: Cli) -> u8 {
         Command::Graph(arguments) => graph::graph(context, &arguments).map(|()| 0),
         Command::Analyze(arguments) => analyze::analyze(context, &arguments).map(|()| 0),
         Command::Bench(arguments) => bench::bench(context, &arguments).map(|()| 0),
+        Command::Synth(arguments) => synth::synth(context, &arguments).map(|()| 0),
         Command::Demo(arguments) => demo::demo(context, &arguments).map(|()| 0),
         Command::Doc(arguments) => doc::doc(context, &arguments).map(|()| 0),
         Command::Build(arguments) => build::build(context, &arguments).map(|()| 0),

@@ -21,6 +21,7 @@ use crate::failure::{Failure, Outcome, describe};
 use crate::output::{self, write_file};
 use headrace_bench::counts::{self, Counts};
 use headrace_bench::cycles;
+use headrace_bench::hardware;
 use headrace_bench::machine;
 use headrace_bench::page;
 use headrace_bench::results::{Machine, Ratio, Results, Row, Verdict};
@@ -185,6 +186,9 @@ fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String
     }
     if let Some(counts) = &results.counts {
         text.push_str(&format!("\n{}", counts::table(counts)));
+    }
+    if !results.cores.is_empty() {
+        text.push_str(&format!("\n{}", hardware::table(&results.cores)));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The cache of what was compiled: a folder that only the user can enter, with entries that carry their digests.
+//! The cache of what was compiled or synthesised: a folder that only the user can enter, with entries that carry their digests.
 //!
 //! An entry is a file `KEY.KIND`, its bytes followed by [`Trailer`]. It is read whole and held to its trailer before anything
 //! of it is used, so what a crash, a full disk or a hand has changed is made anew. It appears by renaming, after it and
@@ -8,7 +8,7 @@
 //! have more than [`Limits::most_bytes`].
 
 use crate::limits::Limits;
-use headrace_private::{forget, remove_when_interrupted, trust};
+use crate::{forget, remove_when_interrupted, trust};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::fs::{flock, fstat, futimens, openat, renameat, unlinkat};
 use rustix::io::Errno;
@@ -40,22 +40,25 @@ const LEFT_BEHIND: Duration = Duration::from_secs(600);
 const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 
 /// Kinds of entries, as their names end: libraries.
-pub(crate) const LIBRARY: &str = "so";
+pub const LIBRARY: &str = "so";
 
 /// That a network is not fused.
-pub(crate) const UNFUSED: &str = "unfused";
+pub const UNFUSED: &str = "unfused";
 
 /// What came of a trial.
-pub(crate) const TRIAL: &str = "trial";
+pub const TRIAL: &str = "trial";
 
 /// How an operation is started from what was compiled for it, without its network.
-pub(crate) const SHORTCUT: &str = "shortcut";
+pub const SHORTCUT: &str = "shortcut";
 
 /// What was spent on an operation for want of fused code.
-pub(crate) const SPENT: &str = "spent";
+pub const SPENT: &str = "spent";
+
+/// What came of a step of logic synthesis.
+pub const SYNTHESIS: &str = "synthesis";
 
 /// All kinds of entries.
-const KINDS: [&str; 5] = [LIBRARY, UNFUSED, TRIAL, SHORTCUT, SPENT];
+const KINDS: [&str; 6] = [LIBRARY, UNFUSED, TRIAL, SHORTCUT, SPENT, SYNTHESIS];
 
 /// What the names of locks end in.
 const LOCK: &str = "lock";
@@ -68,7 +71,7 @@ const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLO
 
 /// An open cache.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub struct Cache {
     folder: OwnedFd,
     path: PathBuf,
     limits: Limits,
@@ -76,7 +79,7 @@ pub(crate) struct Cache {
 
 /// The right to make an entry, as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
+pub struct Turn<'a> {
     cache: &'a Cache,
     name: String,
     _locked: OwnedFd,
@@ -96,7 +99,7 @@ impl Cache {
     /// # Errors
     ///
     /// Why it is not to be used: also where the limits keep nothing.
-    pub(crate) fn open(path: &Path, limits: Limits) -> Result<Self, String> {
+    pub fn open(path: &Path, limits: Limits) -> Result<Self, String> {
         if limits.most_bytes == 0 {
             return Err("HEADRACE_CACHE_BYTES is 0".into());
         }
@@ -105,7 +108,7 @@ impl Cache {
     }
 
     /// The bytes of an entry, if it is there and whole. What is there and is not whole is removed.
-    pub(crate) fn get(&self, key: &str, kind: &str) -> Option<Vec<u8>> {
+    pub fn get(&self, key: &str, kind: &str) -> Option<Vec<u8>> {
         let name = format!("{key}.{kind}");
         let found = match openat(&self.folder, &name, READ, Mode::empty()) {
             Ok(file) => whole(File::from(file), &name),
@@ -120,7 +123,7 @@ impl Cache {
 
     /// Keeps a number that may be lost: who adds to it holds its lock, and where somebody else does, what is added is forgotten.
     /// Nothing is waited for, and nothing is written to the disk before it is due there.
-    pub(crate) fn add(&self, key: &str, kind: &str, more: u64) {
+    pub fn add(&self, key: &str, kind: &str, more: u64) {
         let Some(_turn) = self.turn(key, Duration::ZERO) else { return };
         let sum = self.number(key, kind).saturating_add(more);
         // What is not kept is counted again the next time.
@@ -128,7 +131,7 @@ impl Cache {
     }
 
     /// A number that [`Cache::add`] keeps; 0 where there is none.
-    pub(crate) fn number(&self, key: &str, kind: &str) -> u64 {
+    pub fn number(&self, key: &str, kind: &str) -> u64 {
         let text = self.get(key, kind).and_then(|bytes| String::from_utf8(bytes).ok());
         text.and_then(|text| text.parse().ok()).unwrap_or(0)
     }
@@ -138,7 +141,7 @@ impl Cache {
     /// # Errors
     ///
     /// What the file system says; nothing is kept then.
-    pub(crate) fn put(&self, key: &str, kind: &str, bytes: &[u8]) -> Result<(), String> {
+    pub fn put(&self, key: &str, kind: &str, bytes: &[u8]) -> Result<(), String> {
         self.keep(key, kind, bytes, true)?;
         self.sweep();
         Ok(())
@@ -155,7 +158,7 @@ impl Cache {
             let _ = unlinkat(&self.folder, &new, AtFlags::empty());
         }
         forget(&self.path.join(&new));
-        kept.map_err(|error| format!("{}: {}", self.path.display(), headrace_private::describe(&error)))
+        kept.map_err(|error| format!("{}: {}", self.path.display(), crate::describe(&error)))
     }
 
     fn write(&self, new: &str, name: &str, bytes: &[u8], lasting: bool) -> io::Result<()> {
@@ -185,7 +188,7 @@ impl Cache {
 
     /// The right to make an entry, when those who make it already have ended or the time is over; then, and where there are no
     /// locks, `None`: several make it.
-    pub(crate) fn turn(&self, key: &str, limit: Duration) -> Option<Turn<'_>> {
+    pub fn turn(&self, key: &str, limit: Duration) -> Option<Turn<'_>> {
         let name = format!("{key}.{LOCK}");
         let began = Instant::now();
         let mut pause = Duration::from_millis(5);
@@ -258,7 +261,7 @@ impl Cache {
 /// # Errors
 ///
 /// What the file system says.
-pub(crate) fn install(place: &Path, key: &str, kind: &str, bytes: &[u8]) -> Result<(), String> {
+pub fn install(place: &Path, key: &str, kind: &str, bytes: &[u8]) -> Result<(), String> {
     let name = format!("{key}.{kind}");
     let write = || {
         let mut file =
@@ -271,7 +274,7 @@ pub(crate) fn install(place: &Path, key: &str, kind: &str, bytes: &[u8]) -> Resu
         file.as_file().sync_all()?;
         file.persist(place.join(&name)).map(drop).map_err(|error| error.error)
     };
-    write().map_err(|error: io::Error| format!("{}: {}", place.display(), headrace_private::describe(&error)))
+    write().map_err(|error: io::Error| format!("{}: {}", place.display(), crate::describe(&error)))
 }
 
 /// What was compiled when the command was installed: a folder with entries as those of the cache, which is only read.
@@ -279,13 +282,13 @@ pub(crate) fn install(place: &Path, key: &str, kind: &str, bytes: &[u8]) -> Resu
 /// Whoever could change an entry could change the command as well: the folder and all above it belong to root or the user, and
 /// so do its files, and nobody else may write to any of them.
 #[derive(Debug)]
-pub(crate) struct Installed {
+pub struct Installed {
     folder: OwnedFd,
 }
 
 impl Installed {
     /// Opens such a folder; `None` where there is none, or one that others could change.
-    pub(crate) fn open(path: &Path) -> Option<Self> {
+    pub fn open(path: &Path) -> Option<Self> {
         if !path.is_dir() {
             return None;
         }
@@ -293,7 +296,7 @@ impl Installed {
     }
 
     /// The bytes of an entry, if it is there and whole.
-    pub(crate) fn get(&self, key: &str, kind: &str) -> Option<Vec<u8>> {
+    pub fn get(&self, key: &str, kind: &str) -> Option<Vec<u8>> {
         let name = format!("{key}.{kind}");
         let file = File::from(openat(&self.folder, &name, READ, Mode::empty()).ok()?);
         if !trust::is_trusted_file(&fstat(&file).ok()?) {
@@ -344,7 +347,7 @@ fn content(file: File, name: &str) -> Option<Vec<u8>> {
 /// # Errors
 ///
 /// There is no place for one that is the user's.
-pub(crate) fn default_place() -> Result<PathBuf, String> {
+pub fn default_place() -> Result<PathBuf, String> {
     Ok(trust::user_cache()?.join("headrace"))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What the cache may hold, and what compiling may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Bytes of all entries together; 0: nothing is kept.
     pub most_bytes: u64,
     /// Time since an entry was used.
@@ -31,7 +31,7 @@ impl Limits {
     /// # Errors
     ///
     /// A variable that is no number.
-    pub(crate) fn of_environment() -> Result<Self, String> {
+    pub fn of_environment() -> Result<Self, String> {
         Self::of(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 

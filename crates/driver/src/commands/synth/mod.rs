@@ -1,0 +1,359 @@
+//! `headrace synth`: quality of results (QoR) of cores on FPGAs. Networks become Verilog, or somebody's Verilog is taken, and all
+//! of it goes through the same Yosys and nextpnr: what it takes of a device, how fast it can be clocked, how much it does.
+//!
+//! | file | what is there |
+//! | --- | --- |
+//! | `sources` | where Verilog comes from |
+//! | `tools` | where Yosys and nextpnr are |
+//! | `steps` | steps that are kept by their content; several at a time |
+//! | `flow` | read, map, place and route |
+//! | `simulation` | cycles of messages; netlists on known answers |
+
+mod flow;
+mod simulation;
+mod sources;
+mod steps;
+mod tools;
+
+use super::Context;
+use crate::cli::SynthArgs;
+use crate::failure::{Failure, Outcome};
+use crate::output::{self, write_file};
+use crate::progress::{Progress, Unit};
+use crate::project_folder::{self, Beside};
+use flow::{Flow, Mapped, Read};
+use headrace_bench::hardware::{self, Core, Cycles};
+use headrace_bench::machine;
+use headrace_bench::results::Results;
+use headrace_synthesis::device::{self, Device};
+use headrace_synthesis::models::models;
+use headrace_synthesis::script;
+use headrace_targets::project::Files;
+use simulation::{Simulated, Simulator};
+use sources::{Source, Timing};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use steps::{Steps, in_parallel};
+use tools::Tools;
+
+/// Measures cores, prints a table and writes results.
+pub fn synth(context: &mut Context, arguments: &SynthArgs) -> Outcome {
+    if arguments.install {
+        context.terminal.status("installing Yosys and nextpnr");
+        let place = tools::install();
+        context.terminal.status("");
+        context.terminal.say(&format!("Yosys and nextpnr are in {}", place?.display()));
+        if arguments.cores.is_empty() {
+            return Ok(());
+        }
+    }
+    let devices = devices(arguments)?;
+    let tools = Tools::find(&devices, arguments.seeds > 0)?;
+    if let Some(keep) = &arguments.keep {
+        project_folder::check(keep, Beside::Nothing)?;
+    }
+    let sources = sources::all(context, arguments)?;
+    let steps = Steps::new(Duration::from_secs(arguments.timeout.into()));
+    if let Some(why) = steps.not_kept() {
+        context.terminal.note(&format!("what is measured is not kept for the next time: {why}"));
+    }
+    let simulator = Simulator::find();
+    if simulator.is_none() {
+        let what = "there is no iverilog and no verilator on the path (apt-get install iverilog)";
+        if arguments.simulate {
+            return Err(Failure::missing(format!("{what}: --simulate needs one")));
+        }
+        if sources.iter().any(|source| source.test_bench().is_some()) {
+            context.terminal.note(&format!("cycles are not measured: {what}"));
+        }
+    }
+    let run = Run {
+        flow: Flow { steps: &steps, tools: &tools, allow_constant: arguments.allow_constant },
+        sources: &sources,
+        devices: &devices,
+        simulator: simulator.as_ref(),
+        jobs: arguments.jobs.map_or_else(processors, |jobs| jobs as usize),
+        seeds: arguments.seeds,
+        simulates: arguments.simulate,
+        keeps: arguments.keep.is_some(),
+    };
+    let (mut cores, kept) = run.all(context)?;
+    let command = command(arguments);
+    cores.iter_mut().for_each(|core| core.provenance.command.clone_from(&command));
+    for core in &cores {
+        tell(context, core);
+    }
+    output::print(hardware::table(&cores).as_bytes())?;
+    if let Some(path) = &arguments.json {
+        write_file(path, results(cores).to_json().as_bytes())?;
+    }
+    match &arguments.keep {
+        Some(folder) => project_folder::write(folder, &kept, Beside::Nothing),
+        None => Ok(()),
+    }
+}
+
+/// The devices that are named, each once, with what they need beside tools.
+fn devices(arguments: &SynthArgs) -> Outcome<Vec<&'static Device>> {
+    let mut devices: Vec<&'static Device> = Vec::new();
+    for name in &arguments.devices {
+        let found = device::named(name).ok_or_else(|| Failure::usage(format!("there is no device `{name}`")))?;
+        if devices.iter().all(|other| other.name != found.name) {
+            devices.push(found);
+        }
+        if let Some(library) = found.library.as_ref().filter(|library| !Path::new(library.path).exists()) {
+            return Err(Failure::missing(format!(
+                "{name} needs {}, which is not here (apt-get install {})",
+                library.path, library.package
+            )));
+        }
+    }
+    Ok(devices)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+/// The command as it would be typed again.
+fn command(arguments: &SynthArgs) -> String {
+    let quoted = |word: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
+        if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{word}'") }
+    };
+    let mut words: Vec<String> = vec!["headrace".into(), "synth".into()];
+    words.extend(arguments.cores.iter().map(|core| quoted(core)));
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [format!("--{name}"), quoted(&value)]));
+    };
+    arguments.operations.iter().for_each(|operation| option("operation", Some(operation.clone())));
+    option("variant", arguments.variant.clone());
+    arguments.parameters.iter().for_each(|parameter| option("set", Some(parameter.clone())));
+    option("fifo", (arguments.fifo != 512).then(|| arguments.fifo.to_string()));
+    option("device", Some(arguments.devices.join(",")));
+    option("seeds", Some(arguments.seeds.to_string()));
+    option("top", arguments.top.clone());
+    option("clock", arguments.clock.clone());
+    option("bits", arguments.bits.map(|bits| bits.to_string()));
+    option("cycles", arguments.cycles.map(|cycles| cycles.to_string()));
+    option("like", arguments.like.clone());
+    words.extend(arguments.simulate.then(|| "--simulate".to_owned()));
+    words.extend(arguments.allow_constant.then(|| "--allow-constant".to_owned()));
+    words.join(" ")
+}
+
+/// What a table has no place for.
+fn tell(context: &Context, core: &Core) {
+    let Core { primitive, operation, device, clock, cycles, .. } = core;
+    let name = format!("{primitive} {operation}").trim().to_owned();
+    if let Some(clock) = clock {
+        // Of the run that the median is of, or the first above it.
+        let at = (0..clock.fmax_mhz.len())
+            .min_by(|a, b| {
+                let far = |at: &usize| (clock.fmax_mhz[*at] - clock.median_mhz).abs();
+                far(a).total_cmp(&far(b))
+            })
+            .unwrap_or(0);
+        let critical = clock.critical.get(at).map_or("", String::as_str);
+        context.terminal.note(&format!("{name} on {device}: critical path from {critical}"));
+    }
+    if let Some(off) = cycles.as_ref().map(Cycles::off_by).filter(|off| *off > 0.5) {
+        context.terminal.note(&format!("{name}: messages are up to {off:.0} cycles off the line a + b·n"));
+    }
+}
+
+/// Results as `headrace bench` has them.
+fn results(cores: Vec<Core>) -> Results {
+    let mut machine = machine::describe(&[], Path::new("."));
+    machine.time = "the clock frequency that nextpnr reports, median of the seeds".into();
+    for core in &cores {
+        let Core { device, provenance, .. } = core;
+        let tools = provenance.tools.iter();
+        machine.versions.extend(tools.map(|(tool, version)| {
+            let name = if tool == "nextpnr" { format!("{tool} {device}") } else { tool.clone() };
+            (name, version.clone())
+        }));
+    }
+    Results { machine, cores, ..Results::default() }
+}
+
+/// Everything that is measured, and how.
+struct Run<'a> {
+    flow: Flow<'a>,
+    sources: &'a [Source],
+    devices: &'a [&'static Device],
+    simulator: Option<&'a Simulator>,
+    /// Steps at a time.
+    jobs: usize,
+    seeds: u32,
+    /// Whether netlists are simulated.
+    simulates: bool,
+    /// Whether what goes into steps is wanted.
+    keeps: bool,
+}
+
+impl Run<'_> {
+    /// Rows for all cores and devices, and what went into them as files.
+    fn all(&self, context: &Context) -> Outcome<(Vec<Core>, Files)> {
+        let places = |device: &Device| device.place.is_some();
+        let n_seeds = self.seeds as usize * self.devices.iter().filter(|device| places(device)).count();
+        let n_netlists =
+            if self.simulates { self.devices.iter().filter(|one| models(one).is_some()).count() } else { 0 };
+        let total = self.sources.len() * (2 + self.devices.len() + n_seeds + n_netlists);
+        let progress = Mutex::new((0, Progress::new(context.terminal, total as u64, Unit::Steps)));
+        let told = || {
+            let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.0 += 1;
+            let done = progress.0;
+            progress.1.tell(done);
+        };
+        let outcome = self.measure(&told);
+        progress.into_inner().unwrap_or_else(PoisonError::into_inner).1.finish();
+        outcome
+    }
+
+    fn measure(&self, told: &(impl Fn() + Sync)) -> Outcome<(Vec<Core>, Files)> {
+        let of = |source: &Source| format!("{}: ", source.name());
+        // Where a core is wrong, no time is spent on the others.
+        let reads: Vec<Read> = in_parallel(
+            self.sources,
+            self.jobs,
+            |source| self.flow.read(source).map_err(|why| of(source) + &why),
+            told,
+        )?;
+        let cores: Vec<(&Source, &Read)> = self.sources.iter().zip(&reads).collect();
+        let cycles = in_parallel(
+            &cores,
+            self.jobs,
+            |(source, read)| self.cycles(source, read).map_err(|why| of(source) + &why),
+            told,
+        )?;
+        let pairs: Vec<(usize, &'static Device)> =
+            (0..cores.len()).flat_map(|at| self.devices.iter().map(move |device| (at, *device))).collect();
+        let mapped: Vec<Mapped> = in_parallel(
+            &pairs,
+            self.jobs,
+            |(at, device)| {
+                let (source, read) = cores[*at];
+                self.flow.map(source, read, device).map_err(|why| format!("{}on {}: {why}", of(source), device.name))
+            },
+            told,
+        )?;
+        let seeds: Vec<(usize, u32)> = (0..pairs.len())
+            .filter(|at| pairs[*at].1.place.is_some())
+            .flat_map(|at| (1..=self.seeds).map(move |seed| (at, seed)))
+            .collect();
+        let placed = in_parallel(
+            &seeds,
+            self.jobs,
+            |(at, seed)| {
+                let (core, device) = pairs[*at];
+                let placed = self.flow.place(&mapped[*at], device, *seed);
+                placed.map_err(|why| format!("{}on {}, seed {seed}: {why}", of(cores[core].0), device.name))
+            },
+            told,
+        )?;
+        let mut by_pair: BTreeMap<usize, Vec<(u32, flow::Placed)>> = BTreeMap::new();
+        for ((at, seed), placed) in seeds.iter().zip(placed) {
+            by_pair.entry(*at).or_default().push((*seed, placed));
+        }
+        let with_models = |at: &usize| self.simulates && models(pairs[*at].1).is_some();
+        let netlists: Vec<usize> = (0..pairs.len()).filter(with_models).collect();
+        let verified = in_parallel(
+            &netlists,
+            self.jobs,
+            |at| {
+                let (core, device) = pairs[*at];
+                let (source, read) = cores[core];
+                let verified = self.verified(source, read, device, &mapped[*at]);
+                verified.map_err(|why| format!("{}on {}: {why}", of(source), device.name))
+            },
+            told,
+        )?;
+        let mut verified: BTreeMap<usize, String> = netlists.into_iter().zip(verified).collect();
+        let mut rows = Vec::new();
+        let mut kept = Files::new();
+        for (at, ((core, device), mapped)) in pairs.iter().zip(&mapped).enumerate() {
+            let (source, read) = cores[*core];
+            let placed = by_pair.remove(&at).unwrap_or_default();
+            let named = |why: String| Failure::wrong(format!("{}on {}: {why}", of(source), device.name));
+            let mut row = self.flow.figures(source, read, device, mapped, placed).map_err(named)?;
+            row.cycles.clone_from(&cycles[*core]);
+            row.netlist_verified = verified.remove(&at);
+            if let (Some(simulator), true) = (self.simulator, source.test_bench().is_some()) {
+                row.provenance.tools.insert("simulator".into(), simulator.version.clone());
+            }
+            rows.push(row);
+            if self.keeps {
+                self.keep(source, read, device, mapped, &mut kept).map_err(named)?;
+            }
+        }
+        Ok((rows, kept))
+    }
+
+    /// The cycles of messages, of a core whose answers are right.
+    fn cycles(&self, source: &Source, read: &Read) -> Result<Option<Cycles>, String> {
+        match (&source.timing, self.simulator) {
+            (Timing::Given { bits, cycles }, _) => Ok(Some(Cycles {
+                block_bits: *bits,
+                per_block: *cycles as f64,
+                source: "given on the command line".into(),
+                ..Cycles::default()
+            })),
+            (Timing::Measured(bench), Some(simulator)) => {
+                let simulated = bench.run(self.flow.steps, simulator, &read.top, &source.files)?;
+                right(&simulated, "the Verilog")?;
+                Ok(bench.cycles(&simulated, simulator))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What the mapped netlist of a core was held to.
+    fn verified(&self, source: &Source, read: &Read, device: &Device, mapped: &Mapped) -> Result<String, String> {
+        let (Some(bench), Some(simulator)) = (source.test_bench(), self.simulator) else {
+            return Err("--simulate: it has no bench; --like names an operation that has one".into());
+        };
+        let netlist = self.flow.mapped_verilog(read, mapped)?.into_bytes();
+        let models = models(device).unwrap_or_default().as_bytes().to_vec();
+        let verilog = [(script::files::MAPPED.to_owned(), netlist), ("cells.v".to_owned(), models)];
+        let simulated = bench.run(self.flow.steps, simulator, &read.top, &verilog)?;
+        right(&simulated, "the mapped netlist")?;
+        Ok(format!("{} messages, simulated by {}", simulated.passed, simulator.version))
+    }
+
+    /// Files with which everything can be done by hand.
+    fn keep(
+        &self,
+        source: &Source,
+        read: &Read,
+        device: &Device,
+        mapped: &Mapped,
+        files: &mut Files,
+    ) -> Result<(), String> {
+        let folder = format!("{}-{}/", source.folder(), device.name);
+        for (name, bytes) in source.all_files() {
+            files.insert(format!("{folder}{name}"), bytes.clone());
+        }
+        let texts = [
+            ("read.ys", script::read(&source.reading)),
+            ("map.ys", script::map(device)),
+            (script::files::INTERMEDIATE, read.intermediate.clone()),
+            (script::files::WRAPPER, self.flow.wrapper(source, read)?),
+            (script::files::NETLIST, mapped.netlist.clone()),
+        ];
+        files.extend(texts.into_iter().map(|(name, text)| (format!("{folder}{name}"), text.into_bytes())));
+        Ok(())
+    }
+}
+
+/// That all messages came out right.
+fn right(simulated: &Simulated, what: &str) -> Result<(), String> {
+    let Simulated { passed, failed, said, .. } = simulated;
+    if *failed > 0 || *passed == 0 {
+        return Err(format!("{what} gives wrong answers to {failed} of {} messages:\n  {said}", passed + failed));
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Simulation of cores in the bench of a project: how many cycles messages take, and that what comes out is right, of the Verilog
+//! and of what it was mapped to.
+
+use super::steps::{Steps, digest};
+use crate::failure::{Failure, Outcome};
+use headrace_bench::hardware::Cycles;
+use headrace_bench::machine::version_of;
+use headrace_targets::project::Files;
+use headrace_targets::toolchain;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A bench with the files that it reads.
+#[derive(Clone, Debug)]
+pub(super) struct TestBench {
+    /// The module that it tests, as its text says.
+    pub(super) dut: String,
+    /// The module that it is.
+    module: String,
+    /// Files by the path at which it looks for them; that of the bench itself is first.
+    files: Vec<(String, Vec<u8>)>,
+    /// Blocks of its messages, where they are known.
+    blocks: Vec<Option<u64>>,
+    /// Bits of a block.
+    block_bits: u64,
+    /// The Verilog that it tests is newer than of 2005.
+    pub(super) is_new_verilog: bool,
+}
+
+/// What a simulator is, and what it says of itself.
+#[derive(Clone, Debug)]
+pub(super) struct Simulator {
+    command: &'static str,
+    pub(super) version: String,
+}
+
+/// What a simulation gave.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Simulated {
+    /// Messages whose answers were right, and those whose were not.
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    /// Cycles by message, of those that passed.
+    cycles: Vec<(usize, u64)>,
+    /// What was said of those that failed.
+    pub(super) said: String,
+}
+
+impl Simulator {
+    /// Icarus, which has the shortest way from Verilog to a result; else Verilator.
+    pub(super) fn find() -> Option<Self> {
+        let mut all = ["iverilog", "verilator"].into_iter();
+        all.find_map(|command| Some(Simulator { command, version: version_of(command)? }))
+    }
+}
+
+impl TestBench {
+    /// The bench of a project in a folder of it, with the blocks of its messages.
+    pub(super) fn of_project(files: &Files, folder: &str, blocks: Vec<Option<u64>>, block_bits: u64) -> Option<Self> {
+        let place = format!("{folder}tb/");
+        let is_bench = |path: &&String| path.starts_with(&place) && path.ends_with("_tb.v");
+        let path = files.keys().find(is_bench)?;
+        let dut = path.strip_prefix(&place)?.strip_suffix("_tb.v")?.to_owned();
+        let tokens = files.iter().filter(|(path, _)| path.ends_with(".hex"));
+        let all = std::iter::once((path, &files[path])).chain(tokens);
+        Some(Self {
+            module: format!("{dut}_tb"),
+            dut,
+            files: all.map(|(path, bytes)| (path.clone(), bytes.clone())).collect(),
+            blocks,
+            block_bits,
+            is_new_verilog: false,
+        })
+    }
+
+    /// The bench in a folder of a project that was written, if it has one.
+    pub(super) fn of_folder(folder: &Path) -> Outcome<Option<Self>> {
+        let mut files = Files::new();
+        for inner in ["tb", "kat"] {
+            let Ok(listed) = std::fs::read_dir(folder.join(inner)) else { return Ok(None) };
+            for path in listed.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                let bytes = std::fs::read(&path).map_err(|error| Failure::io(path.display(), &error))?;
+                files.insert(format!("{inner}/{name}"), bytes);
+            }
+        }
+        let Some(mut bench) = Self::of_project(&files, "", Vec::new(), 0) else { return Ok(None) };
+        // The bench of an operation looks for its files below a folder of that name.
+        let text = String::from_utf8_lossy(&bench.files[0].1).into_owned();
+        let prefix = text.split("$readmemh(\"").nth(1).and_then(|rest| rest.split("kat/").next()).unwrap_or_default();
+        for (path, _) in &mut bench.files {
+            *path = format!("{prefix}{path}");
+        }
+        Ok(Some(bench))
+    }
+
+    /// Runs a core of this name in the bench, without stalls.
+    ///
+    /// # Errors
+    ///
+    /// What the simulator says.
+    pub(super) fn run(
+        &self,
+        steps: &Steps,
+        simulator: &Simulator,
+        top: &str,
+        verilog: &[(String, Vec<u8>)],
+    ) -> Result<Simulated, String> {
+        let mut files: Vec<(String, Vec<u8>)> = self.files.clone();
+        if let Some((_, text)) = files.first_mut() {
+            let [ours, theirs] = [self.dut.as_str(), top].map(|name| format!("\n  {name} dut ("));
+            *text = String::from_utf8_lossy(text).replacen(&ours, &theirs, 1).into_bytes();
+        }
+        let digests: Vec<(&str, String)> =
+            files.iter().chain(verilog).map(|(path, bytes)| (path.as_str(), digest(bytes))).collect();
+        let version = if self.is_new_verilog { "2012" } else { "2005" };
+        let mut parts = vec![simulator.version.as_str(), version];
+        parts.extend(digests.iter().flat_map(|(path, digest)| [*path, digest.as_str()]));
+        let (simulated, _) = steps.once("simulate", &parts, |bench| {
+            for (path, bytes) in files.iter().chain(verilog) {
+                bench.write(path, bytes)?;
+            }
+            let sources = files.iter().take(1).chain(verilog).map(|(path, _)| path.as_str());
+            let sources = sources.filter(|path| path.ends_with(".v") || path.ends_with(".sv"));
+            let said = if simulator.command == "iverilog" {
+                let dialect = format!("-g{version}");
+                let words = ["iverilog", &dialect, "-s", &self.module, "-o", "sim.vvp"];
+                bench.run(words.into_iter().chain(sources))?;
+                bench.run(["vvp", "-n", "sim.vvp", "+seed=1", "+stall=0"])?
+            } else {
+                let words = ["verilator", "--binary", "-j", "1", "-Wno-fatal", "-Wno-WIDTH", "-Wno-STMTDLY"];
+                let own = ["--top-module", &self.module, "--Mdir", "verilated", "-o", "sim"];
+                bench.run(words.into_iter().chain(own).chain(sources))?;
+                bench.run(["./verilated/sim", "+seed=1", "+stall=0"])?
+            };
+            read(&said.text)
+        })?;
+        Ok(simulated)
+    }
+
+    /// The cycles that messages took.
+    pub(super) fn cycles(&self, simulated: &Simulated, simulator: &Simulator) -> Option<Cycles> {
+        let known = simulated.cycles.iter();
+        let messages = known.filter_map(|(at, cycles)| Some(((*self.blocks.get(*at)?)?, *cycles)));
+        let source = format!("simulated by {}, without stalls", simulator.version);
+        Cycles::measured(self.block_bits, messages.collect(), source)
+    }
+}
+
+/// What a bench says at its end.
+fn read(said: &str) -> Result<Simulated, String> {
+    let cycles = said.lines().filter_map(|line| {
+        let (at, cycles) = line.strip_prefix("message ")?.split_once(": ")?;
+        Some((at.parse().ok()?, cycles.strip_suffix(" cycles")?.parse().ok()?))
+    });
+    let cycles: Vec<(usize, u64)> = cycles.collect();
+    let counts = toolchain::read(said);
+    let [counts] = counts.values().copied().collect::<Vec<_>>()[..] else {
+        return Err("the bench does not say how many messages passed".into());
+    };
+    let is_complaint =
+        |line: &&str| !line.ends_with(" cycles") && !line.starts_with("operation ") && !line.trim().is_empty();
+    let said: Vec<&str> = said.lines().filter(is_complaint).take(MOST_LINES).collect();
+    Ok(Simulated { passed: counts.passed, failed: counts.failed, cycles, said: said.join("\n  ") })
+}
+
+/// Lines of what a bench says of what is wrong.
+const MOST_LINES: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_bench_says_is_read() {
+        let said = "message 0: 40 cycles\nmessage 1: token 3 of Output is 00 and not 01\nmessage 2: 60 cycles\noperation encrypt: 2 passed, 1 failed\n";
+        let found = read(said).expect("it is complete");
+        assert_eq!((found.passed, found.failed, found.cycles.as_slice()), (2, 1, &[(0, 40), (2, 60)][..]));
+        assert_eq!(found.said, "message 1: token 3 of Output is 00 and not 01");
+        assert!(read("message 0: 40 cycles\n").is_err());
+    }
+}

@@ -1,0 +1,414 @@
+//! Where the Verilog of cores comes from: networks, operations of the library, and files and folders of anybody; and the bench
+//! that tells how many cycles messages take in each.
+
+use super::simulation::TestBench;
+use crate::cli::{BuildArgs, SynthArgs};
+use crate::commands::{Context, build};
+use crate::failure::{Failure, Outcome};
+use crate::reading::read_at_most;
+use headrace_ir::Network;
+use headrace_library::Role;
+use headrace_library::catalog::{Library, OperationSpec};
+use headrace_library::framing::Message;
+use headrace_library::samples;
+use headrace_synthesis::script::{Reading, is_plain};
+use headrace_targets::Target;
+use headrace_targets::project::{Files, KnownAnswer};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Verilog that is measured.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// What it is, as its row says.
+    pub(super) primitive: String,
+    pub(super) operation: String,
+    pub(super) variant: String,
+    pub(super) implementation: String,
+    /// The command that made it; empty for what a user has written.
+    pub(super) made_by: String,
+    /// Files that are read, by plain names.
+    pub(super) files: Vec<(String, Vec<u8>)>,
+    /// Files that these include.
+    pub(super) included: Vec<(String, Vec<u8>)>,
+    /// How they are read.
+    pub(super) reading: Reading,
+    /// The clock, where somebody says which it is.
+    pub(super) clock: Option<String>,
+    /// How many cycles messages take.
+    pub(super) timing: Timing,
+}
+
+/// How it is known how many cycles messages take.
+#[derive(Clone, Debug)]
+pub(super) enum Timing {
+    /// It is not.
+    Unknown,
+    /// The user says what a block takes.
+    Given { bits: u64, cycles: u64 },
+    /// It is measured.
+    Measured(TestBench),
+}
+
+impl Source {
+    /// What is read and what that includes.
+    pub(super) fn all_files(&self) -> impl Iterator<Item = &(String, Vec<u8>)> {
+        self.files.iter().chain(&self.included)
+    }
+
+    /// What messages call it.
+    pub(super) fn name(&self) -> String {
+        let names = [&self.primitive, &self.operation, &self.variant].map(String::as_str);
+        names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A name for its folder.
+    pub(super) fn folder(&self) -> String {
+        let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+        self.name().chars().map(fits).collect::<String>().trim_matches(['-', '.']).to_owned()
+    }
+
+    /// Where its cycles are measured.
+    pub(super) fn test_bench(&self) -> Option<&TestBench> {
+        match &self.timing {
+            Timing::Measured(bench) => Some(bench),
+            Timing::Unknown | Timing::Given { .. } => None,
+        }
+    }
+}
+
+/// Everything that is named on the command line, in its order.
+pub(super) fn all(context: &mut Context, arguments: &SynthArgs) -> Outcome<Vec<Source>> {
+    let library = context.library()?;
+    let mut sources = Vec::new();
+    for name in &arguments.cores {
+        if build::is_of_library(&library, name) {
+            sources.extend(of_set(context, &library, name, arguments)?);
+        } else if is_verilog(Path::new(name)) {
+            sources.push(of_path(context, &library, Path::new(name), arguments)?);
+        } else {
+            sources.push(of_network(context, name, arguments)?);
+        }
+    }
+    Ok(sources)
+}
+
+/// The target whose projects are measured.
+fn target() -> Outcome<&'static Target> {
+    let found = headrace_targets::ALL.iter().find(|target| target.name == "verilog");
+    found.ok_or_else(|| Failure::wrong("there is no target `verilog`"))
+}
+
+/// What `headrace build` would have been told.
+fn build_arguments(arguments: &SynthArgs, name: &str, operation: Option<&str>) -> BuildArgs {
+    let is_operation = operation.is_some();
+    BuildArgs {
+        networks: vec![name.to_owned()],
+        target: "verilog".into(),
+        output: None,
+        parameters: if is_operation { Vec::new() } else { arguments.parameters.clone() },
+        fifo: arguments.fifo,
+        variant: arguments.variant.clone().filter(|_| is_operation),
+        operations: operation.map(str::to_owned).into_iter().collect(),
+        prefix: None,
+        name: None,
+        unfused: false,
+        small: false,
+        main: false,
+        tune: false,
+        force: false,
+    }
+}
+
+/// The operations of a parameter set.
+fn of_set(context: &mut Context, library: &Library, name: &str, arguments: &SynthArgs) -> Outcome<Vec<Source>> {
+    if !arguments.parameters.is_empty() {
+        return Err(Failure::usage(
+            "--set is for networks and Verilog; parameter sets of the library have their values",
+        ));
+    }
+    let target = target()?;
+    let mut sources = Vec::new();
+    for set in build::sets_of(library, &[name.to_owned()], target)? {
+        let all: Vec<&OperationSpec> = library.operations().iter().filter(|spec| spec.set == set).collect();
+        let wanted =
+            |spec: &&&OperationSpec| arguments.operations.is_empty() || arguments.operations.contains(&spec.name);
+        let meant: Vec<&OperationSpec> =
+            all.iter().filter(wanted).copied().filter(|spec| !(target.offers)(spec).is_empty()).collect();
+        if meant.is_empty() {
+            let known: Vec<&str> = all.iter().map(|spec| spec.name.as_str()).collect();
+            return Err(Failure::usage(format!(
+                "`{set}` has no operation `{}` with an interface; there are {}",
+                arguments.operations.join("`, `"),
+                known.join(", ")
+            )));
+        }
+        for spec in meant {
+            sources.push(of_operation(context, library, spec, arguments)?);
+        }
+    }
+    Ok(sources)
+}
+
+/// An operation of the library, with known answers and messages of several lengths in its bench.
+fn of_operation(
+    context: &mut Context,
+    library: &Library,
+    spec: &OperationSpec,
+    arguments: &SynthArgs,
+) -> Outcome<Source> {
+    let target = target()?;
+    let variant = spec.variant(arguments.variant.as_deref()).ok_or_else(|| {
+        let known: Vec<&str> = spec.variants.iter().map(|variant| variant.name.as_str()).collect();
+        Failure::usage(format!("`{}` has no such variant; there are {}", spec.full_name(), known.join(", ")))
+    })?;
+    let network = context.elaborate(&variant.network.to_string(), &[])?;
+    let mut answers = build::known_answers(context, library, &[(spec, network.clone())])?;
+    let is_short = |answer: &KnownAnswer| {
+        let strings = answer.strings.values().chain(answer.expected.iter().flat_map(|expected| expected.values()));
+        strings.map(Vec::len).sum::<usize>() <= MOST_KNOWN_BYTES
+    };
+    answers.retain(|answer| is_short(answer) && (target.holds)(spec, &network, answer));
+    answers.truncate(MOST_KNOWN);
+    let mut blocks = vec![None; answers.len()];
+    let block_bytes = block_bytes(spec);
+    for (n, message) in measured_messages(spec, block_bytes) {
+        let answer = build::interpreted_answer(0, spec, &network, &message);
+        if let Some(answer) = answer.filter(|answer| (target.holds)(spec, &network, answer)) {
+            answers.push(answer);
+            blocks.push(Some(n));
+        }
+    }
+    let built = build::options(&build_arguments(arguments, &spec.set, Some(&spec.name)))?;
+    let title = format!("{}, {}", spec.title, spec.set);
+    let made = (target.of_operations)(&spec.set, &title, &[(spec, &network)], &answers, &built, &|_, _| {});
+    let files = made.map_err(|problems| {
+        context.show(&problems);
+        Failure::said()
+    })?;
+    let bits = block_bytes.map_or_else(|| word_bits(spec, &network), |bytes| 8 * bytes);
+    let bench = TestBench::of_project(&files, &format!("{}/", spec.name), blocks, bits);
+    Ok(Source {
+        primitive: spec.set.clone(),
+        operation: spec.name.clone(),
+        variant: variant.name.clone(),
+        implementation: "headrace".into(),
+        made_by: built.command,
+        ..of_project(&files, &format!("{}/", spec.name), bench)
+    })
+}
+
+/// Known answers that the bench of a core holds, and their bytes.
+const MOST_KNOWN: usize = 6;
+const MOST_KNOWN_BYTES: usize = 512;
+
+/// Blocks of messages whose cycles are measured.
+const BLOCKS: [u64; 4] = [1, 3, 7, 15];
+
+/// Bytes of a block where an operation has none of its own.
+const USUAL_BLOCK: u64 = 64;
+
+/// Bytes of what an operation takes at once; none for one that has no input.
+fn block_bytes(spec: &OperationSpec) -> Option<u64> {
+    let of_hash = spec.openssl.iter().find_map(|name| name.block_bytes);
+    spec.input(Role::Input).map(|_| spec.block_bytes.or(of_hash).unwrap_or(USUAL_BLOCK))
+}
+
+/// Bits of what a generator gives at once.
+fn word_bits(spec: &OperationSpec, network: &Network) -> u64 {
+    let output = spec.output(Role::Output);
+    let port = output.and_then(|output| network.outputs.iter().find(|port| port.name == output.name));
+    port.map_or(8, |port| u64::from(port.ty.width()))
+}
+
+/// Messages by the number of their blocks.
+fn measured_messages(spec: &OperationSpec, block_bytes: Option<u64>) -> Vec<(u64, Message)> {
+    let Some(usual) = samples::messages(spec).into_iter().next() else { return Vec::new() };
+    let with = |n: &u64| {
+        let mut message = usual.clone();
+        match (block_bytes, spec.input(Role::Input)) {
+            (Some(bytes), Some(port)) => {
+                let length = n * bytes;
+                if !port.sizes.allows(length) {
+                    return None;
+                }
+                // What the bytes are does not matter, as long as blocks differ.
+                message.set(Role::Input, (0..length).map(|at| (at * 167 + at / 251 + n) as u8).collect::<Vec<_>>());
+            }
+            _ => message.words = *n,
+        }
+        message.check(spec, false).is_empty().then_some((*n, message))
+    };
+    BLOCKS.iter().filter_map(with).collect()
+}
+
+/// A network, in the bench that its recorded run makes.
+fn of_network(context: &mut Context, name: &str, arguments: &SynthArgs) -> Outcome<Source> {
+    let target = target()?;
+    let made = target.of_network.ok_or_else(|| Failure::wrong("target verilog makes nothing of networks"))?;
+    let network: Arc<Network> = context.elaborate(name, &arguments.parameters)?;
+    let built = build::options(&build_arguments(arguments, name, None))?;
+    let recording = build::record(&network, arguments.fifo);
+    let files = made(&network, recording.as_ref(), &built).map_err(|problems| {
+        context.show(&problems);
+        Failure::said()
+    })?;
+    let bench = TestBench::of_project(&files, "", Vec::new(), 0);
+    Ok(Source {
+        primitive: network.name.clone(),
+        implementation: "headrace".into(),
+        made_by: built.command,
+        timing: given(arguments).unwrap_or_else(|| bench.map_or(Timing::Unknown, Timing::Measured)),
+        ..of_project(&files, "", None)
+    })
+}
+
+/// The Verilog of a project in a folder of it.
+fn of_project(files: &Files, folder: &str, bench: Option<TestBench>) -> Source {
+    let rtl = format!("{folder}rtl/");
+    let own = files.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(&rtl)?, bytes)));
+    let files: Vec<(String, Vec<u8>)> =
+        own.enumerate().map(|(at, (name, bytes))| (format!("{at}_{name}"), bytes.clone())).collect();
+    let reading = Reading {
+        files: files.iter().map(|(name, _)| name.clone()).collect(),
+        top: bench.as_ref().map(|bench| bench.dut.clone()),
+        parameters: Vec::new(),
+    };
+    Source {
+        primitive: String::new(),
+        operation: String::new(),
+        variant: String::new(),
+        implementation: String::new(),
+        made_by: String::new(),
+        files,
+        included: Vec::new(),
+        reading,
+        clock: None,
+        timing: bench.map_or(Timing::Unknown, Timing::Measured),
+    }
+}
+
+/// What the user says of the cycles of Verilog.
+fn given(arguments: &SynthArgs) -> Option<Timing> {
+    Some(Timing::Given { bits: arguments.bits?, cycles: arguments.cycles? })
+}
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+}
+
+/// Whether a path is of Verilog, and not of CAL.
+fn is_verilog(path: &Path) -> bool {
+    path.is_dir() || matches!(ending(path), "v" | "sv")
+}
+
+/// Most bytes of a file of Verilog.
+const MOST_BYTES: u64 = 64 << 20;
+
+fn read(path: &Path) -> Outcome<Vec<u8>> {
+    read_at_most(path, MOST_BYTES).map_err(Failure::wrong)
+}
+
+/// Files of a folder, sorted; not those below it.
+fn listed(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| Failure::io(folder.display(), &error);
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() {
+            all.push(path);
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// Verilog in a file or a folder.
+fn of_path(context: &mut Context, library: &Library, path: &Path, arguments: &SynthArgs) -> Outcome<Source> {
+    let parameters = Context::parameters(&arguments.parameters)?;
+    let plain = |name: &str, what: &str| match is_plain(name) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "{what} `{}`: a name with letters, digits, `_`, `-`, `.` and `$` is wanted",
+            name.escape_debug()
+        ))),
+    };
+    if !parameters.is_empty() && arguments.top.is_none() {
+        return Err(Failure::usage("--set: --top says whose parameters of the Verilog are meant"));
+    }
+    for (name, value) in &parameters {
+        plain(name, "--set")?;
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\'' | '_' | '-' | '"');
+        if value.is_empty() || !value.chars().all(fits) {
+            let wrong = value.escape_debug();
+            return Err(Failure::usage(format!("--set {name}: `{wrong}` is no number and no string of Verilog")));
+        }
+    }
+    arguments.top.iter().try_for_each(|top| plain(top, "--top"))?;
+    let folder = if path.is_dir() { path.to_owned() } else { path.parent().map(Path::to_owned).unwrap_or_default() };
+    let inner = folder.join("rtl");
+    let rtl = if path.is_dir() && inner.is_dir() { inner } else { folder.clone() };
+    let in_folder = listed(if rtl.as_os_str().is_empty() { Path::new(".") } else { &rtl })?;
+    let is_bench = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_tb"));
+    let is_source = |path: &&PathBuf| matches!(ending(path), "v" | "sv") && !is_bench(path);
+    let wanted: Vec<PathBuf> = match path.is_dir() {
+        true => in_folder.iter().filter(is_source).cloned().collect(),
+        false => vec![path.to_owned()],
+    };
+    if wanted.is_empty() {
+        return Err(Failure::wrong(format!(
+            "{}: there is no Verilog (.v, .sv) in it or in its folder rtl",
+            path.display()
+        )));
+    }
+    let mut files = Vec::new();
+    for (at, file) in wanted.iter().enumerate() {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        plain(&name, "the file")?;
+        files.push((format!("{at}_{name}"), read(file)?));
+    }
+    let mut included = Vec::new();
+    for file in in_folder.iter().filter(|file| matches!(ending(file), "vh" | "svh" | "h" | "inc" | "mem" | "hex")) {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        included.push((name, read(file)?));
+    }
+    let mut bench = match (&arguments.like, path.is_dir()) {
+        (Some(set), _) => Some(bench_of(context, library, set, arguments)?),
+        (None, true) => TestBench::of_folder(&folder)?,
+        (None, false) => None,
+    };
+    let top = arguments.top.clone().or_else(|| Some(bench.as_ref()?.dut.clone()).filter(|_| arguments.like.is_none()));
+    if let Some(bench) = &mut bench {
+        bench.is_new_verilog = files.iter().any(|(name, _)| name.ends_with(".sv"));
+    }
+    let absolute = std::path::absolute(path).map_err(|error| Failure::io(path.display(), &error))?;
+    let name = absolute.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Source {
+        primitive: name,
+        operation: String::new(),
+        variant: String::new(),
+        implementation: path.display().to_string(),
+        made_by: String::new(),
+        reading: Reading { files: files.iter().map(|(name, _)| name.clone()).collect(), top, parameters },
+        files,
+        included,
+        clock: arguments.clock.clone(),
+        timing: given(arguments).unwrap_or_else(|| bench.map_or(Timing::Unknown, Timing::Measured)),
+    })
+}
+
+/// The bench of an operation, for Verilog whose ports are those of our module.
+fn bench_of(context: &mut Context, library: &Library, set: &str, arguments: &SynthArgs) -> Outcome<TestBench> {
+    let [operation] = arguments.operations.as_slice() else {
+        return Err(Failure::usage("--like: one --operation says whose bench is meant"));
+    };
+    let spec = library.operation(set, operation).ok_or_else(|| {
+        Failure::usage(format!("--like: the library has no `{} {}`", set.escape_debug(), operation.escape_debug()))
+    })?;
+    let ours = of_operation(context, library, spec, arguments)?;
+    match ours.timing {
+        Timing::Measured(bench) => Ok(bench),
+        Timing::Unknown | Timing::Given { .. } => Err(Failure::wrong(format!("`{}` has no bench", spec.full_name()))),
+    }
+}

@@ -8,11 +8,18 @@ use std::collections::BTreeMap;
 pub struct Timing {
     /// Clock frequency, in MHz.
     pub fmax_mhz: f64,
-    /// Where the critical path begins and ends: inside of the core, or in the wrapper around it.
-    pub path: String,
-    /// Of the critical path, in ns: what cells take.
+    /// The critical path, where one is reported.
+    pub critical: Option<Critical>,
+}
+
+/// A critical path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Critical {
+    /// Where it begins and ends: inside of the core, or in the wrapper around it.
+    pub ends: String,
+    /// What cells take of it, in ns.
     pub logic_ns: f64,
-    /// And what wires take.
+    /// What wires take of it, in ns.
     pub route_ns: f64,
 }
 
@@ -63,8 +70,12 @@ pub fn read(json: &str) -> Result<Timing, String> {
     let fmax_mhz = fmax_mhz.ok_or("nextpnr found no path between registers")?;
     // Of those that begin and end at the same edge of the same clock, the first is the longest.
     let clock = |end: &str| end.split_whitespace().last().map(str::to_owned);
-    let path = report.critical_paths.iter().find(|path| clock(&path.from) == clock(&path.to));
-    let segments = path.map_or(&[][..], |path| &path.path[..]);
+    let is_whole = |path: &&Path| clock(&path.from) == clock(&path.to) && !path.path.is_empty();
+    let critical = report.critical_paths.iter().find(is_whole).map(|path| critical(&path.path));
+    Ok(Timing { fmax_mhz, critical })
+}
+
+fn critical(segments: &[Segment]) -> Critical {
     let place = |end: Option<&Option<End>>| match end.and_then(Option::as_ref) {
         Some(end) if end.cell.starts_with(INSIDE) => "core",
         Some(_) => "wrapper",
@@ -76,7 +87,7 @@ pub fn read(json: &str) -> Result<Timing, String> {
         let those = segments.iter().filter(|segment| (segment.kind == "routing") == is_route);
         those.map(|segment| segment.delay).sum::<f64>()
     };
-    Ok(Timing { fmax_mhz, path: format!("{begins} to {ends}"), logic_ns: sum(false), route_ns: sum(true) })
+    Critical { ends: format!("{begins} to {ends}"), logic_ns: sum(false), route_ns: sum(true) }
 }
 
 /// How names of cells of the core begin in the flat design.
@@ -98,8 +109,8 @@ mod tests {
     #[test]
     fn the_slowest_clock_and_the_first_path_between_its_edges_are_read() {
         let timing = read(REPORT).expect("it is a report");
-        assert_eq!((timing.fmax_mhz, timing.path.as_str()), (132.5, "core to wrapper"));
-        assert_eq!((timing.logic_ns, timing.route_ns), (0.75, 1.25));
+        let critical = Critical { ends: "core to wrapper".into(), logic_ns: 0.75, route_ns: 1.25 };
+        assert_eq!(timing, Timing { fmax_mhz: 132.5, critical: Some(critical) });
         assert!(read(r#"{"fmax": {}}"#).is_err_and(|why| why.contains("no path")) && read("[]").is_err());
     }
 }

@@ -137,7 +137,9 @@ impl Flow<'_> {
             let began = Instant::now();
             bench.run(words)?;
             let timing = report::read(&bench.read(REPORT)?)?;
-            let critical = format!("{}, logic {:.2} ns, wires {:.2} ns", timing.path, timing.logic_ns, timing.route_ns);
+            let critical = timing.critical.map_or_else(String::new, |path| {
+                format!("{}, logic {:.2} ns, wires {:.2} ns", path.ends, path.logic_ns, path.route_ns)
+            });
             Ok(Placed { fmax_mhz: timing.fmax_mhz, critical, seconds: rounded(began) })
         })?;
         Ok(placed)

@@ -157,7 +157,9 @@ fn tell(context: &Context, core: &Core) {
             })
             .unwrap_or(0);
         let critical = clock.critical.get(at).map_or("", String::as_str);
-        context.terminal.note(&format!("{name} on {device}: critical path from {critical}"));
+        if !critical.is_empty() {
+            context.terminal.note(&format!("{name} on {device}: critical path from {critical}"));
+        }
     }
     if let Some(off) = cycles.as_ref().map(Cycles::off_by).filter(|off| *off > 0.5) {
         context.terminal.note(&format!("{name}: messages are up to {off:.0} cycles off the line a + b·n"));
@@ -319,7 +321,7 @@ impl Run<'_> {
         let netlist = self.flow.mapped_verilog(read, mapped)?.into_bytes();
         let models = models(device).unwrap_or_default().as_bytes().to_vec();
         let verilog = [(script::files::MAPPED.to_owned(), netlist), ("cells.v".to_owned(), models)];
-        let simulated = bench.run(self.flow.steps, simulator, &read.top, &verilog)?;
+        let simulated = bench.shortened().run(self.flow.steps, simulator, &read.top, &verilog)?;
         right(&simulated, "the mapped netlist")?;
         Ok(format!("{} messages, simulated by {}", simulated.passed, simulator.version))
     }

@@ -136,10 +136,15 @@ fn declarations(module: &Module, out: &mut String) {
     }
 }
 
-/// A table as a function of its index.
+/// A table as a function of its index. Verilator would write it out at each call: C++ that takes minutes to compile.
 fn function(table: &Table, out: &mut String) {
     let Table { name, index_width, width, values } = table;
-    let _ = writeln!(out, "  function automatic {}{name}(input {}index);", spaced(*width), spaced(*index_width));
+    let _ = writeln!(
+        out,
+        "  function automatic {}{name}(input {}index); // verilator no_inline_task",
+        spaced(*width),
+        spaced(*index_width)
+    );
     out.push_str("    case (index)\n");
     for (at, value) in values.iter().enumerate() {
         let index = constant(&Bits::new(*index_width, at as u64));

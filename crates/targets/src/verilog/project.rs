@@ -33,8 +33,9 @@ fn makefile(parts: &[Part], head: &str) -> String {
             "build/{name}.vvp: {sources} {folder}tb/{top}_tb.v\n\t@mkdir -p build\n\t\
              $(IVERILOG) -g2005 -Wall -s {top}_tb -o $@ $^\n\n\
              build/{name}_verilated/sim: {sources} {folder}tb/{top}_tb.v\n\t@mkdir -p build\n\t\
-             $(VERILATOR) --binary -j 1 -O3 -Wno-fatal -Wno-WIDTH -Wno-STMTDLY --top-module {top}_tb \
-             --Mdir build/{name}_verilated -o sim $^ > build/{name}_verilated.log 2>&1 || (cat build/{name}_verilated.log; false)\n\n\
+             @($(VERILATOR) --cc --main --exe --timing -O3 -Wno-fatal -Wno-WIDTH -Wno-STMTDLY --top-module {top}_tb \
+             --Mdir build/{name}_verilated -o sim $^ && $(MAKE) --no-print-directory -C build/{name}_verilated -f V{top}_tb.mk \
+             OPT_FAST=$(OPT) OPT_SLOW=$(OPT) OPT_GLOBAL=$(OPT)) > build/{name}_verilated.log 2>&1 || (cat build/{name}_verilated.log; false)\n\n\
              lint-{name}:\n\t$(VERILATOR) --lint-only -Wall --top-module {top} {sources}\n\n\
              test-{name}: $(call program,{name})\n\t@$(call run,{name}) +seed=$(SEED) +stall=$(STALL) > build/{name}.log; \
              grep -v '^message [0-9]*: [0-9]* cycles' build/{name}.log; grep -q ': [0-9]* passed, 0 failed' build/{name}.log\n\n"
@@ -42,8 +43,9 @@ fn makefile(parts: &[Part], head: &str) -> String {
     }
     format!(
         "# {head}\n# make test: known answers, with stalls by chance. SIM=verilator takes Verilator (5 or later) instead of Icarus;\n\
-         # SEED=N and STALL=PERCENT choose the stalls. make lint: Verilator with all warnings.\n\n\
-         SIM ?= iverilog\nIVERILOG ?= iverilog\nVERILATOR ?= verilator\nVVP ?= vvp\nSEED ?= 1\nSTALL ?= 30\n\n\
+         # SEED=N and STALL=PERCENT choose the stalls. OPT=-O2 has what Verilator writes optimised, for long simulations. make lint:\n\
+         # Verilator with all warnings.\n\n\
+         SIM ?= iverilog\nOPT ?= -O0\nIVERILOG ?= iverilog\nVERILATOR ?= verilator\nVVP ?= vvp\nSEED ?= 1\nSTALL ?= 30\n\n\
          ifneq (,$(findstring verilator,$(SIM)))\nVERILATOR := $(SIM)\nprogram = build/$(1)_verilated/sim\nrun = ./build/$(1)_verilated/sim\n\
          else\nIVERILOG := $(SIM)\nprogram = build/$(1).vvp\nrun = $(VVP) -n build/$(1).vvp\nendif\n\n\
          .DEFAULT_GOAL := test\ntest: {test}\nlint: {lint}\n\n{rules}clean:\n\trm -rf build\n\n.PHONY: test lint clean {test} {lint}\n",

@@ -196,6 +196,22 @@ pub struct Transition {
     pub produces: Vec<u64>,
 }
 
+/// What a transition or an iteration does, apart from the automaton that it belongs to: effects in order, with all that
+/// they speak of.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// The values.
+    pub graph: Graph,
+    /// What [`ObjectId`]s are.
+    pub objects: Vec<Object>,
+    /// What is done, one after the other.
+    pub effects: Vec<Effect>,
+    /// Elements of so many objects, the first ones, can be read at any place; of the others places are constants.
+    pub n_indexed: usize,
+    /// Objects of which nothing that counts is read before it is stored.
+    pub filled: Vec<ObjectId>,
+}
+
 /// How a value goes from one iteration of a loop to the next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Carry {

@@ -14,11 +14,12 @@
 //! 7. Loops: have the objects of the automaton; no element is carried twice, and each gets a value of its width; counters of
 //!    carried elements are there and have their bits; each token that an iteration makes is made once. Bounds are values of the
 //!    loop, steps are not 0; paths of counted loops take one iteration at least and do not update an element twice.
-//! 8. Samples lead through states that are there.
+//! 8. Loops and blocks by themselves ([`verify_loop`], [`verify_block`]) keep to what is said of values, effects and loops.
+//! 9. Samples lead through states that are there.
 
 use crate::automaton::{Automaton, ControlState, CountedLoop, CountedPath, CountedPaths, Next, Step, Trips};
 use crate::graph::{MAX_BITS, mask};
-use crate::{Carry, Effect, Graph, NodeId, Object, ObjectId, Op};
+use crate::{Block, Carry, Effect, Graph, Loop, NodeId, Object, ObjectId, Op};
 use rustc_hash::FxHashSet;
 
 /// Everything in an automaton that is not as it must be; empty when all is well.
@@ -46,6 +47,26 @@ pub fn verify(automaton: &Automaton) -> Vec<String> {
     let of_parts = automaton.parts.iter().flat_map(|part| part.states.iter().chain([&part.from, &part.to]));
     if of_paths.chain(of_parts).any(|state| *state >= n) {
         verifier.problem("samples", "lead through a state that is not there");
+    }
+    verifier.problems
+}
+
+/// Everything in a loop by itself that is not as it must be; empty when all is well.
+pub fn verify_loop(body: &Loop) -> Vec<String> {
+    let mut verifier = Verifier { objects: &body.objects, problems: Vec::new() };
+    verifier.iteration("the loop", body);
+    verifier.problems
+}
+
+/// Everything in effects by themselves that is not as it must be; empty when all is well.
+pub fn verify_block(block: &Block) -> Vec<String> {
+    let mut verifier = Verifier { objects: &block.objects, problems: Vec::new() };
+    verifier.graph("the block", &block.graph);
+    let mut path = Path { place: "the block", graph: &block.graph, ports: None, n_states: 0 };
+    verifier.effects(&mut path, &block.effects, &mut FxHashSet::default());
+    let n = block.objects.len();
+    if block.n_indexed > n || block.filled.iter().any(|object| object.0 as usize >= n) {
+        verifier.problem("the block", "speaks of objects that are not there");
     }
     verifier.problems
 }
@@ -270,6 +291,14 @@ impl Verifier<'_> {
         if body.objects != self.objects {
             self.problem(place, "has other objects than the automaton");
         }
+        self.iteration(place, body);
+        self.trips(place, &body.graph, &counted.trips);
+        if let Some(rounds) = &counted.rounds {
+            self.paths(place, rounds, n_states);
+        }
+    }
+
+    fn iteration(&mut self, place: &str, body: &Loop) {
         self.graph(place, &body.graph);
         let mut tokens = FxHashSet::default();
         for &(port, offset, value) in &body.outputs {
@@ -297,10 +326,6 @@ impl Verifier<'_> {
             if !fits || !counts || !elements.insert((one.object, one.index)) {
                 self.problem(place, &format!("o{} {} does not fit, or is carried twice", one.object.0, one.index));
             }
-        }
-        self.trips(place, &body.graph, &counted.trips);
-        if let Some(rounds) = &counted.rounds {
-            self.paths(place, rounds, n_states);
         }
     }
 

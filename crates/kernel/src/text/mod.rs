@@ -1,6 +1,6 @@
-//! Textual form of control automata: a printer, and a reader of what it prints.
+//! Textual form of control automata, and of single loops and blocks of effects: a printer, and a reader of what it prints.
 //!
-//! Who prints an automaton, reads the text and prints that gets the same text. Words stand apart by spaces and line
+//! Who prints one, reads the text and prints that gets the same text. Words stand apart by spaces and line
 //! ends; `{ }` enclose what belongs together; `#` begins a remark that goes to the end of the line.
 //!
 //! | text | what it is |
@@ -14,13 +14,15 @@
 //! | `go { … } consumes 16 0 produces 16 to 3` | a transition: effects, tokens of all ports, the next state |
 //! | `end`, `deoptimize` | nothing ever happens again; not explored: the run-time scheduler goes on |
 //! | `store o1 v2 v3`, `load 4 o1 v2`, `output 0 5 v3` | `o1[v2] := v3`; `loaded 4` is `o1[v2]`; token 5 of port 0 |
+//! | `loop { object o0 "sum" 8 x 1 persistent … }` | a loop by itself: objects, `values`, tokens, `carried`, `counter`s |
+//! | `block { indexed 1  filled { 1 } … }` | effects by themselves: objects, the first of which are lists, `values`, `effects` |
 //! | `loop 2 { … }` | iterations of a cycle of 2 transitions: `carried` elements, `counter`s, `trips` that bound them, `paths` |
 
 mod printer;
 mod reader;
 
-pub use printer::text;
-pub use reader::{Wrong, read};
+pub use printer::{block_text, loop_text, text};
+pub use reader::{Wrong, read, read_block, read_loop};
 
 use crate::Op;
 

@@ -4,7 +4,7 @@ use super::plain_word;
 use crate::automaton::{
     Automaton, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Step, Trips,
 };
-use crate::{Carry, Effect, Graph, Loop, NodeId, Object, Op, Residue};
+use crate::{Block, Carry, Effect, Graph, Loop, NodeId, Object, Op, Residue};
 use headrace_source::Span;
 use rustc_hash::FxHashMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ pub fn text(automaton: &Automaton) -> String {
     let mut out = String::from("automaton {\n");
     for (at, (object, holds)) in automaton.objects.iter().zip(&automaton.holds).enumerate() {
         let initial = automaton.initial.get(at).map_or(&[][..], Vec::as_slice);
-        let _ = writeln!(out, "  object o{at} {} {{{}}}", described(object, *holds), elements(initial));
+        let _ = writeln!(out, "  object o{at} {} {{{}}}", described(object, Some(*holds)), elements(initial));
     }
     let mut roots = Vec::new();
     for state in &automaton.states {
@@ -36,18 +36,43 @@ pub fn text(automaton: &Automaton) -> String {
     printer.out
 }
 
+/// A loop by itself as text.
+pub fn loop_text(body: &Loop) -> String {
+    let mut printer = Printer { out: String::new(), depth: 0 };
+    printer.block("loop", |printer| {
+        printer.objects(&body.objects);
+        let names = printer.values(&body.graph, body.needed());
+        printer.iteration(body, &names);
+    });
+    printer.out
+}
+
+/// Effects by themselves as text.
+pub fn block_text(block: &Block) -> String {
+    let mut printer = Printer { out: String::new(), depth: 0 };
+    printer.block("block", |printer| {
+        printer.objects(&block.objects);
+        let filled: Vec<usize> = block.filled.iter().map(|object| object.0 as usize).collect();
+        printer.line(&format!("indexed {} filled {{{}}}", block.n_indexed, numbers(&filled)));
+        let names = printer.values(&block.graph, Effect::roots(&block.effects));
+        printer.block("effects", |printer| printer.effects(&block.effects, &names));
+    });
+    printer.out
+}
+
 /// What stands behind the number of an object, but for what it begins with.
-fn described(object: &Object, holds: Holds) -> String {
+fn described(object: &Object, holds: Option<Holds>) -> String {
     let mut text = format!("{} {} x {}", quoted(&object.name), object.width, object.length);
     text.push_str(if object.persistent { " persistent" } else { " local" });
     match holds {
-        Holds::Variable(instance, variable) => {
+        Some(Holds::Variable(instance, variable)) => {
             let _ = write!(text, " variable {} {}", instance.0, variable.0);
         }
-        Holds::Fifo(connection) => {
+        Some(Holds::Fifo(connection)) => {
             let _ = write!(text, " fifo {connection}");
         }
-        Holds::Local => text.push_str(" list"),
+        Some(Holds::Local) => text.push_str(" list"),
+        None => {}
     }
     if let Some(Residue { limb_bits, bits, less }) = object.residue {
         let _ = write!(text, " residue {limb_bits} {bits} {less}");
@@ -107,6 +132,12 @@ impl Printer {
         inside(self);
         self.depth -= 1;
         self.line("}");
+    }
+
+    fn objects(&mut self, objects: &[Object]) {
+        for (at, object) in objects.iter().enumerate() {
+            self.line(&format!("object o{at} {}", described(object, None)));
+        }
     }
 
     /// Tables and values of a graph, those that are needed; gives their numbers.

@@ -8,7 +8,8 @@ use crate::automaton::{
 };
 use crate::graph::MAX_BITS;
 use crate::{
-    Carried, Carry, Counter, Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Residue, Table, TableId, Transition,
+    Block, Carried, Carry, Counter, Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Residue, Table, TableId,
+    Transition,
 };
 use headrace_ir::{InstanceId, StateId, VariableId};
 use headrace_source::{FileId, Span};
@@ -45,11 +46,34 @@ type Read<T> = Result<T, Wrong>;
 ///
 /// The first place that is not as the textual form has it.
 pub fn read(text: &str) -> Read<Automaton> {
+    whole(text, "nothing behind the automaton", Reader::automaton)
+}
+
+/// The loop of a text.
+///
+/// # Errors
+///
+/// The first place that is not as the textual form has it.
+pub fn read_loop(text: &str) -> Read<Loop> {
+    whole(text, "nothing behind the loop", Reader::alone)
+}
+
+/// The block of a text.
+///
+/// # Errors
+///
+/// The first place that is not as the textual form has it.
+pub fn read_block(text: &str) -> Read<Block> {
+    whole(text, "nothing behind the block", Reader::block)
+}
+
+/// All of a text as one thing.
+fn whole<T>(text: &str, nothing: &str, one: impl FnOnce(&mut Reader) -> Read<T>) -> Read<T> {
     let mut reader = Reader { tokens: tokens(text)?, at: 0, depth: 0 };
-    let automaton = reader.automaton()?;
+    let found = one(&mut reader)?;
     match reader.tokens.get(reader.at) {
-        None => Ok(automaton),
-        Some(_) => Err(reader.wrong("nothing behind the automaton")),
+        None => Ok(found),
+        Some(_) => Err(reader.wrong(nothing)),
     }
 }
 
@@ -302,11 +326,51 @@ impl Reader {
         Ok(automaton)
     }
 
-    fn one_object(&mut self, automaton: &mut Automaton) -> Read<()> {
+    /// A loop by itself.
+    fn alone(&mut self) -> Read<Loop> {
+        self.keyword("loop")?;
+        self.open()?;
+        let objects = self.objects()?;
+        let values = self.values()?;
+        let mut body = self.iteration(&values, objects)?;
+        body.graph = values.graph;
+        self.close()?;
+        Ok(body)
+    }
+
+    /// Effects by themselves.
+    fn block(&mut self) -> Read<Block> {
+        self.keyword("block")?;
+        self.open()?;
+        let objects = self.objects()?;
+        self.keyword("indexed")?;
+        let n_indexed = self.number()?;
+        self.keyword("filled")?;
+        let filled = self.numbers()?.into_iter().map(ObjectId).collect();
+        let values = self.values()?;
+        self.keyword("effects")?;
+        let effects = self.effects(&values)?;
+        self.close()?;
+        Ok(Block { graph: values.graph, objects, effects, n_indexed, filled })
+    }
+
+    /// Objects of which it is not said what they hold.
+    fn objects(&mut self) -> Read<Vec<Object>> {
+        let mut all = Vec::new();
+        while self.takes("object") {
+            let mut object = self.described(all.len())?;
+            object.residue = self.residue()?;
+            all.push(object);
+        }
+        Ok(all)
+    }
+
+    /// The number of an object, which is the next one, and what stands behind it, up to what it holds.
+    fn described(&mut self, expected: usize) -> Read<Object> {
         let number: usize = self.behind('o', "an object")?;
-        if number != automaton.objects.len() {
+        if number != expected {
             self.at -= 1;
-            return Err(self.wrong(&format!("o{}", automaton.objects.len())));
+            return Err(self.wrong(&format!("o{expected}")));
         }
         let (name, width) = (self.string()?, self.width()?);
         self.keyword("x")?;
@@ -319,6 +383,18 @@ impl Reader {
         if !persistent {
             self.keyword("local")?;
         }
+        Ok(Object { name, width, length, persistent, residue: None })
+    }
+
+    fn residue(&mut self) -> Read<Option<Residue>> {
+        Ok(match self.takes("residue") {
+            true => Some(Residue { limb_bits: self.number()?, bits: self.number()?, less: self.number()? }),
+            false => None,
+        })
+    }
+
+    fn one_object(&mut self, automaton: &mut Automaton) -> Read<()> {
+        let mut object = self.described(automaton.objects.len())?;
         let holds = match self.word("`variable`, `fifo` or `list`")?.as_str() {
             "variable" => Holds::Variable(InstanceId(self.number()?), VariableId(self.number()?)),
             "fifo" => Holds::Fifo(self.number()?),
@@ -328,12 +404,9 @@ impl Reader {
                 return Err(self.wrong("`variable`, `fifo` or `list`"));
             }
         };
-        let residue = match self.takes("residue") {
-            true => Some(Residue { limb_bits: self.number()?, bits: self.number()?, less: self.number()? }),
-            false => None,
-        };
+        object.residue = self.residue()?;
         automaton.initial.push(self.elements()?);
-        automaton.objects.push(Object { name, width, length, persistent, residue });
+        automaton.objects.push(object);
         automaton.holds.push(holds);
         Ok(())
     }
@@ -566,16 +639,26 @@ impl Reader {
         let transitions = self.number()?;
         self.open()?;
         let values = self.values()?;
+        let mut body = self.iteration(&values, objects.to_vec())?;
+        let trips = self.trips(&values)?;
+        body.graph = values.graph;
+        let rounds = if self.takes("paths") { Some(self.paths()?) } else { None };
+        self.close()?;
+        Ok(CountedLoop { body, trips, transitions, rounds })
+    }
+
+    /// An iteration, behind its values and up to its counters; its graph is still empty.
+    fn iteration(&mut self, values: &Values, objects: Vec<Object>) -> Read<Loop> {
         self.keyword("consumes")?;
         let consumes = self.widths()?;
         self.keyword("produces")?;
         let produces = self.widths()?;
         let (mut outputs, mut carried, mut counters) = (Vec::new(), Vec::new(), Vec::new());
         while self.takes("output") {
-            outputs.push((self.number()?, self.number()?, self.value(&values)?));
+            outputs.push((self.number()?, self.number()?, self.value(values)?));
         }
         while self.takes("carried") {
-            let (object, index, next) = (self.object()?, self.number()?, self.value(&values)?);
+            let (object, index, next) = (self.object()?, self.number()?, self.value(values)?);
             let carry = match self.word("`counter`, `delay` or `true`")?.as_str() {
                 "counter" => Carry::Counter { counter: self.number()?, lo: self.number()? },
                 "delay" => Carry::Delay,
@@ -588,14 +671,9 @@ impl Reader {
             carried.push(Carried { object, index, next, carry });
         }
         while self.takes("counter") {
-            counters.push(Counter { start: self.value(&values)?, step: self.hexadecimal()? });
+            counters.push(Counter { start: self.value(values)?, step: self.hexadecimal()? });
         }
-        let trips = self.trips(&values)?;
-        let rounds = if self.takes("paths") { Some(self.paths()?) } else { None };
-        self.close()?;
-        let objects = objects.to_vec();
-        let body = Loop { graph: values.graph, objects, consumes, produces, outputs, carried, counters };
-        Ok(CountedLoop { body, trips, transitions, rounds })
+        Ok(Loop { graph: Graph::new(), objects, consumes, produces, outputs, carried, counters })
     }
 
     fn trips(&mut self, values: &Values) -> Read<Vec<Trips>> {

@@ -1,7 +1,7 @@
 //! Texts that are read and printed again, and texts that are refused.
 
-use super::{read, text};
-use crate::verify::verify;
+use super::{block_text, loop_text, read, read_block, read_loop, text};
+use crate::verify::{verify, verify_block, verify_loop};
 
 /// A state that adds what comes in to what came before, and one that ends.
 const SUM: &str = r#"automaton {
@@ -156,4 +156,73 @@ fn what_is_no_automaton_is_told() {
         }
         assert!(problems.iter().any(|problem| problem.contains(expected)), "{wrong}: {problems:?}");
     }
+}
+
+/// A loop that adds bytes and counts, by itself.
+const ADDS: &str = r#"loop {
+  object o0 "sum" 8 x 1 persistent
+  object o1 "number" 32 x 1 persistent
+  values {
+    v0:32 = const 0x0
+    v1:8 = entry o0 v0
+    v2:8 = input 0 0
+    v3:8 = add v1 v2
+    v4:32 = entry o1 v0
+    v5:32 = const 0x1
+    v6:32 = add v4 v5
+  }
+  consumes 1x8 produces 1x8
+  output 0 0 v3
+  carried o0 0 v3 true
+  carried o1 0 v6 counter 0 0
+  counter v4 0x1
+}
+"#;
+
+/// Effects that add bytes, by themselves.
+const ADDS_ONE: &str = r#"block {
+  object o0 "sum" 8 x 4 persistent
+  object o1 "kept" 8 x 2 local
+  indexed 1 filled { 1 }
+  values {
+    v0:32 = const 0x0
+    v1:8 = loaded 7
+    v2:8 = input 0 0
+    v3:8 = add v1 v2
+  }
+  effects {
+    load 7 o0 v0
+    store o1 v0 v3
+    output 0 0 v3
+  }
+}
+"#;
+
+#[test]
+fn loops_and_blocks_by_themselves_print_as_they_were() {
+    let body = read_loop(ADDS).expect("it is right");
+    assert_eq!((loop_text(&body).as_str(), verify_loop(&body)), (ADDS, Vec::new()));
+    let block = read_block(ADDS_ONE).expect("it is right");
+    assert_eq!((block_text(&block).as_str(), verify_block(&block)), (ADDS_ONE, Vec::new()));
+}
+
+#[test]
+fn what_is_no_loop_or_block_is_told() {
+    for (right, wrong, expected) in [
+        ("produces 1x8", "produces 2x16", "token 0 of port 0 does not fit"),
+        ("carried o1 0 v6 counter 0 0", "carried o0 0 v3 counter 0 0", "o0 0 does not fit, or is carried twice"),
+        ("v3:8 = add v1 v2", "v3:8 = add v1 v0", "does not fit its operands"),
+    ] {
+        let said = verify_loop(&read_loop(&ADDS.replacen(right, wrong, 1)).expect("it can be read"));
+        assert!(said.iter().any(|problem| problem.contains(expected)), "{wrong}: {said:?}");
+    }
+    for (right, wrong, expected) in [
+        ("filled { 1 }", "filled { 2 }", "speaks of objects that are not there"),
+        ("load 7 o0 v0", "load 6 o0 v0", "load 7 comes behind what needs it"),
+    ] {
+        let said = verify_block(&read_block(&ADDS_ONE.replacen(right, wrong, 1)).expect("it can be read"));
+        assert!(said.iter().any(|problem| problem.contains(expected)), "{wrong}: {said:?}");
+    }
+    assert!(read_loop(&ADDS.replacen("loop {", "block {", 1)).is_err());
+    assert!(read_loop(&format!("{ADDS} more")).is_err());
 }

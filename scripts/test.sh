@@ -96,7 +96,8 @@ headrace="$target/checked/headrace"
 testkit="$target/checked/headrace-testkit"
 
 if $cargo fmt --version >/dev/null 2>&1; then
-    step "formatted code" $cargo fmt --all --check
+    # Files that a macro declares, as the registry of passes does, are not found by themselves.
+    step "formatted code" $cargo fmt --all --check -- crates/transform/src/passes/*.rs
 else
     skip "formatted code" "no rustfmt"
 fi

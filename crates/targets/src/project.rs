@@ -9,6 +9,7 @@ use headrace_lowering::{Lanes, Options as Lowering, lower, lower_fused};
 use headrace_program::Module;
 use headrace_source::Diagnostic;
 use headrace_transform::control::Automaton;
+use headrace_transform::passes::manager::is_limited;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -99,7 +100,9 @@ const STACK_BYTES: usize = 64 << 20;
 
 /// Does something for each of several operations, on all processors, in their order.
 pub(crate) fn on_all_processors<O: Sync, T: Send>(operations: &[O], of: impl Fn(&O) -> T + Sync + Send) -> Vec<T> {
-    match rayon::ThreadPoolBuilder::new().stack_size(STACK_BYTES).build() {
+    let n_threads = usize::from(is_limited());
+    // None is as many as there are processors.
+    match rayon::ThreadPoolBuilder::new().num_threads(n_threads).stack_size(STACK_BYTES).build() {
         Ok(threads) => threads.install(|| operations.par_iter().map(of).collect()),
         // Without threads to be had, one after the other.
         Err(_) => operations.iter().map(of).collect(),

@@ -7,16 +7,13 @@ use super::{Functions, Fused};
 use crate::building::Building;
 use crate::function::FunctionBuilder;
 use headrace_program::{Argument, BinaryOp, CompareOp, Expr, FunctionId, Place, Stmt, Type, VariableId};
-use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips, rounds_in_registers};
+use headrace_transform::control::{CountedLoop, CountedPath, CountedPaths, Next, Trips};
 use headrace_transform::kernel::graph::mask;
-use headrace_transform::kernel::{Effect, Graph, Loop, ObjectId};
-use headrace_transform::passes::coalesce_token_loads::coalesce_token_loads;
-use headrace_transform::passes::factor_rotations::factor_rotations;
-use headrace_transform::passes::majority_cse::majority_cse;
-use headrace_transform::passes::peel_first_iteration::{Settled, peel_first_iteration};
-use headrace_transform::passes::reassociate_by_arrival::{late_terms_last_in, reassociate_by_arrival};
-use headrace_transform::passes::reroll_loops::Rolled;
-use headrace_transform::passes::shift_registers::shift_registers;
+use headrace_transform::kernel::{Block, Effect, Graph, Loop, ObjectId};
+use headrace_transform::passes::coalesce_token_loads::{self, coalesce_token_loads};
+use headrace_transform::passes::pass::BlockRef;
+use headrace_transform::passes::peel_first_iteration::{self, Settled, peel_first_iteration};
+use headrace_transform::passes::pipelines::{Demand, SCALAR_ITERATION, SCALAR_LOOP};
 use headrace_transform::statements::{Iterations, Kept};
 
 /// Most iterations that are run at once.
@@ -38,14 +35,12 @@ struct Run {
 impl Fused<'_> {
     /// The functions that run a loop.
     fn run_of(&self, body: &Loop, building: &mut Building, functions: &mut Functions) -> Run {
-        let shorter = majority_cse(body);
-        let body = shorter.as_ref().unwrap_or(body);
-        // Where rounds become loops, that is done first: sums in another order would hide them.
-        let sooner = if self.is_long(body) { None } else { reassociate_by_arrival(body) };
-        let body = sooner.as_ref().unwrap_or(body);
+        let better = SCALAR_LOOP.on_loop(body, &self.demands(body, false));
+        let body = better.as_ref().unwrap_or(body);
         let lanes = self.lanes.and_then(|own| self.side_by_side(own, body, building, functions));
         let iterations = self.iterations(body, lanes.as_ref(), building, functions);
-        let settled = if lanes.is_none() { peel_first_iteration(body) } else { None };
+        let peeled = || peel_first_iteration::PASS.tried(|| peel_first_iteration(body));
+        let settled = if lanes.is_none() { peeled() } else { None };
         let others = settled.map(|Settled { body, behind }| {
             let values = Values { graph: &body.graph, objects: &body.objects };
             (self.iterations(&body, None, building, functions), self.behind(values, &behind, building, functions))
@@ -79,22 +74,14 @@ impl Fused<'_> {
         functions: &mut Functions,
     ) -> FunctionId {
         let n_indexed = body.objects.len();
-        let (cut, token_words) = coalesce_token_loads(body).unzip();
+        let (cut, token_words) = coalesce_token_loads::PASS.tried(|| coalesce_token_loads(body)).unzip();
         let body = cut.as_ref().unwrap_or(body);
         let iterations = Iterations::of(body);
         let first_kept = iterations.first_kept();
-        let Iterations { kept, mut graph, mut objects, mut effects } = iterations;
-        let mut filled = Vec::new();
-        (graph, effects) = shift_registers(&graph, &effects).unwrap_or((graph, effects));
-        if self.is_long(body) {
-            match rounds_in_registers(&graph, &objects, &effects, n_indexed) {
-                Some(rolled) => Rolled { graph, objects, effects, filled } = rolled,
-                None => (graph, effects) = late_terms_last_in(&graph, &effects).unwrap_or((graph, effects)),
-            }
-        }
-        if self.nests_rotations && lanes.is_none() {
-            (graph, effects) = factor_rotations(&graph, &effects).unwrap_or((graph, effects));
-        }
+        let Iterations { kept, graph, objects, effects } = iterations;
+        let block = Block { graph, objects, effects, n_indexed, filled: Vec::new() };
+        let better = SCALAR_ITERATION.on_block(BlockRef::of(&block), &self.demands(body, lanes.is_some()));
+        let Block { graph, objects, effects, filled, .. } = better.unwrap_or(block);
         let values = Values { graph: &graph, objects: &objects };
         let mut code = KernelCode::new(self, building, values, None);
         code.filled = filled;
@@ -140,6 +127,13 @@ impl Fused<'_> {
         }
         let KernelCode { f, building, .. } = code;
         functions.add(building, f, "loop", "runs iterations of a loop", None)
+    }
+
+    /// What this loop asks passes for, in iterations one after the other or side by side.
+    fn demands(&self, body: &Loop, in_lanes: bool) -> Vec<Demand> {
+        let short = self.is_long(body).then_some(Demand::Short);
+        let nested = (self.nests_rotations && !in_lanes).then_some(Demand::NestedRotations);
+        short.into_iter().chain(nested).collect()
     }
 
     /// Whether rounds of an iteration are loops.

@@ -7,10 +7,8 @@ use crate::function::FunctionBuilder;
 use headrace_program::{Argument, CompareOp, Expr, FunctionId, Place, Stmt, Type};
 use headrace_transform::control::{Awaited, Step};
 use headrace_transform::kernel::{Effect, NodeId, Transition};
-use headrace_transform::passes::factor_rotations::factor_rotations;
-use headrace_transform::passes::merge_truncated_sums::merge_truncated_sums;
-use headrace_transform::passes::reroll_loops::Rolled;
-use headrace_transform::passes::shift_registers::shift_registers;
+use headrace_transform::passes::pass::BlockRef;
+use headrace_transform::passes::pipelines::{Demand, TRANSITION};
 use headrace_transform::statements::{independent_components, outputs_early};
 
 /// What a decision gives where an index was outside of its list.
@@ -128,26 +126,16 @@ impl State<'_, '_, '_> {
     /// A function that does what effects of a transition to a state say, and whether it checks indices.
     fn effects(&mut self, effects: &[Effect], target: usize) -> (FunctionId, bool) {
         let rolled = self.fused.brevity.rolled(effects, self.number, target);
-        let (values, effects) = match rolled.as_deref() {
-            Some(Rolled { graph, objects, effects, .. }) => (Values { graph, objects }, effects.as_slice()),
-            None => (Values::of(self.fused.automaton), effects),
+        let automaton = self.fused.automaton;
+        let (graph, objects) = (&automaton.graph, automaton.objects.as_slice());
+        let block = match rolled.as_deref() {
+            Some(rolled) => BlockRef::of(rolled),
+            None => BlockRef { graph, objects, effects, n_indexed: objects.len(), filled: &[] },
         };
-        let shifted = shift_registers(values.graph, effects);
-        let (values, effects) = match &shifted {
-            Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
-            None => (values, effects),
-        };
-        let nests = self.fused.nests_rotations;
-        let nested = if nests { factor_rotations(values.graph, effects) } else { None };
-        let (values, effects) = match &nested {
-            Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
-            None => (values, effects),
-        };
-        let merged = merge_truncated_sums(values.graph, effects);
-        let (values, effects) = match &merged {
-            Some((graph, effects)) => (Values { graph, ..values }, effects.as_slice()),
-            None => (values, effects),
-        };
+        let demands = if self.fused.nests_rotations { &[Demand::NestedRotations][..] } else { &[] };
+        let better = TRANSITION.on_block(block, demands);
+        let BlockRef { graph, objects, effects, .. } = better.as_ref().map_or(block, BlockRef::of);
+        let values = Values { graph, objects };
         let mut code = self.opened(values, effects, &[], Expr::bool(false));
         code.effects(effects);
         code.close();

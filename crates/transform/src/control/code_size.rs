@@ -9,9 +9,9 @@
 //! are loops that registers hold, whether it comes again or not.
 
 use super::automaton::{Automaton, Different};
-use crate::kernel::{Effect, Graph, Object};
-use crate::passes::reassociate_by_arrival::late_terms_last_in;
-use crate::passes::reroll_loops::{Aim, Rolled, reroll_loops};
+use crate::kernel::{Block, Effect};
+use crate::passes::pass::BlockRef;
+use crate::passes::{reassociate_by_arrival, reroll_loops};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub struct Brevity<'a> {
     known: [RefCell<Known>; 2],
 }
 
-type Known = FxHashMap<Vec<Effect>, Option<Rc<Rolled>>>;
+type Known = FxHashMap<Vec<Effect>, Option<Rc<Block>>>;
 
 impl<'a> Brevity<'a> {
     /// Looks at the transitions of an automaton. CountedPaths of those with more than `most_values` values are loops
@@ -51,12 +51,17 @@ impl<'a> Brevity<'a> {
 
     /// Effects of a transition that leads from a state to another, with loops for what they repeat; `None` where they
     /// stay as they are.
-    pub fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rc<Rolled>> {
+    pub fn rolled(&self, effects: &[Effect], from: usize, to: usize) -> Option<Rc<Block>> {
         let Automaton { graph, objects, .. } = self.automaton;
         let [in_registers, short] = &self.known;
+        // All objects of an automaton are lists.
+        let block = BlockRef { graph, objects, effects, n_indexed: objects.len(), filled: &[] };
         if self.most_values.is_some_and(|most| Effect::needed(effects, graph).len() > most) {
-            // All objects of an automaton are lists.
-            let rolled = once(in_registers, effects, || rounds_in_registers(graph, objects, effects, objects.len()));
+            let rolled = once(in_registers, effects, || {
+                let rolled = reroll_loops::PASS.on_block(block)?;
+                // Iterations of what is a loop now wait for each other.
+                Some(reassociate_by_arrival::PASS.on_block(BlockRef::of(&rolled)).unwrap_or(rolled))
+            });
             if rolled.is_some() {
                 return rolled;
             }
@@ -66,28 +71,18 @@ impl<'a> Brevity<'a> {
         if comes_again {
             return None;
         }
-        once(short, effects, || reroll_loops(graph, objects, effects, Aim::Brevity))
+        once(short, effects, || reroll_loops::FOR_SIZE.on_block(block))
     }
 }
 
 /// What became of effects, which is found once.
-fn once(known: &RefCell<Known>, effects: &[Effect], found: impl FnOnce() -> Option<Rolled>) -> Option<Rc<Rolled>> {
+fn once(known: &RefCell<Known>, effects: &[Effect], found: impl FnOnce() -> Option<Block>) -> Option<Rc<Block>> {
     if let Some(known) = known.borrow().get(effects) {
         return known.clone();
     }
     let rolled = found().map(Rc::new);
     known.borrow_mut().insert(effects.to_vec(), rolled.clone());
     rolled
-}
-
-/// Effects with loops for what they repeat that registers hold, in which late terms are added last, because iterations
-/// wait for each other; `n_indexed` as in [`Aim::Registers`]. `None` where there are no such loops.
-pub fn rounds_in_registers(graph: &Graph, objects: &[Object], effects: &[Effect], n_indexed: usize) -> Option<Rolled> {
-    let mut rolled = reroll_loops(graph, objects, effects, Aim::Registers { n_indexed })?;
-    if let Some(sooner) = late_terms_last_in(&rolled.graph, &rolled.effects) {
-        (rolled.graph, rolled.effects) = sooner;
-    }
-    Some(rolled)
 }
 
 fn is_long(automaton: &Automaton) -> bool {

@@ -53,7 +53,7 @@ mod symbolic_memory;
 mod symbolic_store;
 mod wiring;
 
-pub use code_size::{Brevity, rounds_in_registers};
+pub use code_size::Brevity;
 pub use explore::{Limits, Sample, automaton_of};
 pub use headrace_kernel::automaton::{
     Automaton, Awaited, ControlState, CountedLoop, CountedPath, CountedPaths, Holds, LastIteration, Next, Part, Step,

@@ -11,8 +11,19 @@
 //! Requires a machine on which the bytes of a word are looked up together as fast as one. Establishes: the loop means
 //! the same.
 
+use super::pass::{Form, Pass};
 use crate::kernel::{Loop, NodeId, Op, TableId};
 use std::collections::BTreeMap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "batch-byte-lookups",
+    about: "Looks all bytes of a word up at once where several are looked up in one table",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Loop(batch_byte_lookups),
+};
 
 /// Bytes of a word that must be looked up in a table.
 const LEAST_BYTES: usize = 2;

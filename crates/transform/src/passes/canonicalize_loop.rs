@@ -7,10 +7,22 @@
 //! iterations need, with objects in the order in which they are met, and the rest, which is known from the number of
 //! iterations and the last one's tokens.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, boxed, leaves_the_same};
+use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::{Carried, Carry, Loop, NodeId, Object, ObjectId, Op, TableId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "canonicalize-loop",
+    about: "Separates what iterations need, over objects in the order in which they are met, from the rest",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| canonicalize_loop(body).map(boxed)),
+};
 
 /// A loop in two parts.
 #[derive(Clone, Debug)]
@@ -250,6 +262,34 @@ impl Met<'_> {
             self.numbers.insert(id, self.numbers.len() as u32);
         }
         self.numbers.get(&root).copied().unwrap_or(u32::MAX)
+    }
+}
+
+impl Parts for Shape {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        [("core", &self.core)].into_iter().chain(self.rest.as_ref().map(|rest| ("rest", rest))).collect()
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let objects = self.objects.iter().enumerate();
+        objects.map(|(own, object)| format!("o{own} of the core is o{} of the loop", object.0)).collect()
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            let objects = self.objects.iter().map(|object| world.objects.get(object.0 as usize).cloned());
+            let mut core = World { objects: objects.collect::<Option<_>>()?, ..world.clone() };
+            run_loop(&self.core, &mut core, ITERATIONS);
+            if let Some(rest) = &self.rest {
+                run_loop(rest, world, ITERATIONS);
+            }
+            for (object, elements) in self.objects.iter().zip(core.objects) {
+                let changed = self.core.carried.iter().filter(|one| self.objects[one.object.0 as usize] == *object);
+                changed.for_each(|one| world.objects[object.0 as usize][one.index] = elements[one.index]);
+            }
+            world.outputs = core.outputs;
+            Some(())
+        })
     }
 }
 

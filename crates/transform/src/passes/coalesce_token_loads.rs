@@ -10,10 +10,22 @@
 //!
 //! Establishes: words of tokens that are cut are elements of objects of their own, which nothing is stored in.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, boxed, leaves_the_same};
+use crate::kernel::evaluate::run_loop;
 use crate::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "coalesce-token-loads",
+    about: "Reads bytes of tokens as words where these are cut elsewhere than between bytes",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| coalesce_token_loads(body).map(|(body, words)| boxed(Coalesced { body, words }))),
+};
 
 /// Bytes of a word, longest first.
 const SIZES: [usize; 2] = [8, 4];
@@ -149,6 +161,53 @@ fn word(graph: &Graph, parts: &[NodeId]) -> Option<Word> {
         expected.reverse();
     }
     (tokens == expected).then_some(word)
+}
+
+/// A loop, and the words that it reads.
+struct Coalesced {
+    body: Loop,
+    words: Vec<TokenWords>,
+}
+
+impl Parts for Coalesced {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("coalesced", &self.body)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let line = |words: &TokenWords| {
+            let TokenWords { object, port, first, bytes, big } = words;
+            let order = if *big { "big-endian" } else { "little-endian" };
+            format!("o{}: {bytes} bytes of input {port} in each element, {order}, from tokens {first:?} on", object.0)
+        };
+        self.words.iter().map(line).collect()
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            let own = self.body.objects.get(body.objects.len()..)?;
+            world.objects.extend(own.iter().map(|object| vec![0; object.length]));
+            for _ in 0..ITERATIONS {
+                for words in &self.words {
+                    let begin = *world.consumed.get(words.port as usize)? as i64;
+                    for at in 0..words.first.len() {
+                        let mut bytes: Vec<u128> = Vec::new();
+                        for token in words.tokens(at)? {
+                            let token = usize::try_from(begin + token).ok()?;
+                            bytes.push(*world.inputs.get(words.port as usize)?.get(token)?);
+                        }
+                        if !words.big {
+                            bytes.reverse();
+                        }
+                        let word = bytes.into_iter().fold(0, |word, byte| word << 8 | byte);
+                        world.objects[words.object.0 as usize][at] = word;
+                    }
+                }
+                run_loop(&self.body, world, 1);
+            }
+            Some(())
+        })
+    }
 }
 
 #[cfg(test)]

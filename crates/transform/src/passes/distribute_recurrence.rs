@@ -19,10 +19,23 @@
 //! Requires: all carries that are [`Carry::True`] belong to the recurrence, 128 bits of them; `a` are sixteen bytes of
 //! one port or of one object. Establishes: the loop that is left has none.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, Property, boxed, leaves_the_same};
+use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use headrace_boolean::bilinear::BilinearMap;
+use headrace_boolean::matrix::BitVector;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "distribute-recurrence",
+    about: "Takes a linear recurrence out of a loop whose other iterations are independent",
+    requires: &[Property::Dependent],
+    establishes: &[Property::Independent],
+    gives_up: &[],
+    form: Form::Parts(|body| distribute_recurrence(body).map(boxed)),
+};
 
 /// Bits of what goes on.
 const BITS: usize = 128;
@@ -480,5 +493,73 @@ fn bits_of<B: Bit>(graph: &Graph, id: NodeId, width: usize, known: &FxHashMap<No
             (0..width).map(|at| if factor >> at & 1 == 1 { bit } else { B::ZERO }).collect()
         }
         _ => unknown(),
+    }
+}
+
+impl ElementByte {
+    /// Bytes in memory, as one number.
+    fn read(bytes: &[ElementByte], world: &World) -> Option<u128> {
+        let byte = |at: &ElementByte| Some(world.objects.get(at.object.0 as usize)?.get(at.index)? >> at.lo & 0xff);
+        bytes.iter().rev().try_fold(0, |all, at| Some(all << 8 | byte(at)?))
+    }
+}
+
+impl Recurrence {
+    /// The next `x`, where `iteration` says which tokens are added.
+    fn step(&self, world: &mut World, body: &Loop, iteration: u64) -> Option<()> {
+        let added = match &self.added {
+            Added::Elements(elements) => ElementByte::read(elements, world)?,
+            Added::Tokens(tokens) => {
+                let (lists, ports) = match tokens.is_output {
+                    true => (&world.outputs, &body.produces),
+                    false => (&world.inputs, &body.consumes),
+                };
+                let first = ports.get(tokens.port)?.0 * iteration + tokens.first as u64;
+                let list = lists.get(tokens.port)?.get(first as usize..)?.get(..BITS / 8)?;
+                list.iter().rev().fold(0, |all, token| all << 8 | token)
+            }
+        };
+        let x = BitVector::from_u128(BITS, ElementByte::read(&self.state, world)? ^ added);
+        let next = self.product.at(&x, &BitVector::from_u128(BITS, ElementByte::read(&self.factor, world)?)).to_u128();
+        for (number, at) in self.state.iter().enumerate() {
+            let element = world.objects.get_mut(at.object.0 as usize)?.get_mut(at.index)?;
+            *element = *element & !(0xff << at.lo) | (next >> (8 * number) & 0xff) << at.lo;
+        }
+        Some(())
+    }
+}
+
+impl Parts for SplitLoop {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("independent", &self.independent)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let bytes = |all: &[ElementByte]| {
+            let byte = |at: &ElementByte| format!(" o{}[{}].{}", at.object.0, at.index, at.lo);
+            all.iter().map(byte).collect::<String>()
+        };
+        let Recurrence { state, factor, added, product } = &self.recurrence;
+        let added = match added {
+            Added::Tokens(Tokens { is_output, port, first }) => {
+                let last = first + BITS / 8 - 1;
+                format!(" {} {port}, tokens {first}..={last}", if *is_output { "output" } else { "input" })
+            }
+            Added::Elements(elements) => bytes(elements),
+        };
+        let ones = (0..BITS).map(|i| (0..BITS).filter(|j| !product.unit_product(i, *j).is_zero()).count());
+        vec![
+            format!("recurrence: x := (x ^ a) * h, with {} pairs of bits whose product is not 0", ones.sum::<usize>()),
+            format!("  x:{}", bytes(state)),
+            format!("  h:{}", bytes(factor)),
+            format!("  a:{added}"),
+        ]
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            run_loop(&self.independent, world, ITERATIONS);
+            (0..ITERATIONS).try_for_each(|iteration| self.recurrence.step(world, body, iteration))
+        })
     }
 }

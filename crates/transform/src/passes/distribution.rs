@@ -9,8 +9,20 @@
 //! second needs none of these. Establishes: [`Loop::is_independent`] of the first; the second has no output ports, and
 //! as many input ports more as the loop has output ports: on them come the tokens of these.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, Property, boxed, leaves_the_same};
+use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "distribution",
+    about: "Makes two loops of one: what makes tokens, and what goes on from iteration to iteration",
+    requires: &[Property::Dependent],
+    establishes: &[Property::Independent],
+    gives_up: &[],
+    form: Form::Parts(|body| distribute(body).map(boxed)),
+};
 
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 20_000;
@@ -150,6 +162,41 @@ impl Made {
             }
         }
         order
+    }
+}
+
+impl Distributed {
+    /// Runs the second loop on the tokens of the network and those that the first has made, if it has.
+    fn run_serial(&self, world: &mut World) {
+        let inputs = [world.inputs.as_slice(), &world.outputs].concat();
+        let objects = std::mem::take(&mut world.objects);
+        let (consumed, outputs) = (vec![0; inputs.len()], vec![Vec::new(); self.serial.produces.len()]);
+        let mut inside = World { inputs, consumed, outputs, objects };
+        run_loop(&self.serial, &mut inside, ITERATIONS);
+        world.objects = inside.objects;
+    }
+}
+
+impl Parts for Distributed {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("independent", &self.independent), ("serial", &self.serial)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        vec![format!("serial runs {} independent", if self.reads_output { "after" } else { "before" })]
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            if !self.reads_output {
+                self.run_serial(world);
+            }
+            run_loop(&self.independent, world, ITERATIONS);
+            if self.reads_output {
+                self.run_serial(world);
+            }
+            Some(())
+        })
     }
 }
 

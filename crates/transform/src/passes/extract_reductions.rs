@@ -24,9 +24,21 @@ mod period;
 
 pub use period::{PERIOD, Period};
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, Property, boxed, leaves_the_same};
+use crate::kernel::evaluate::{World, run_loop};
 use crate::kernel::{Carried, Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "extract-reductions",
+    about: "Takes sums out of a loop whose other iterations are independent",
+    requires: &[Property::Dependent],
+    establishes: &[Property::Independent],
+    gives_up: &[],
+    form: Form::Parts(|body| extract_reductions(body).map(boxed)),
+};
 
 /// Bytes of a sum.
 pub const BYTES: usize = 16;
@@ -284,4 +296,105 @@ fn without(
         _ => false,
     });
     (!reads).then_some(left)
+}
+
+impl Place {
+    fn text(self) -> String {
+        format!("o{}[{}..={}]", self.object.0, self.first, self.first + BYTES - 1)
+    }
+
+    fn read(self, world: &World) -> Option<[u128; BYTES]> {
+        let elements = world.objects.get(self.object.0 as usize)?.get(self.first..self.first + BYTES)?;
+        elements.try_into().ok()
+    }
+
+    /// Adds bytes to those in memory.
+    fn add(self, world: &mut World, bytes: &[u128]) -> Option<()> {
+        let elements = world.objects.get_mut(self.object.0 as usize)?.get_mut(self.first..self.first + BYTES)?;
+        elements.iter_mut().zip(bytes).for_each(|(element, byte)| *element ^= byte);
+        Some(())
+    }
+}
+
+impl Running {
+    /// What the sum is in each iteration, less what it is before the first where it has a period, and all that is added in
+    /// the end. What tells the places goes on in `counted`.
+    fn sums(&self, world: &World, counted: &mut World) -> Option<(Vec<u128>, Vec<u128>)> {
+        let mut places = World { outputs: vec![Vec::new(); self.index.produces.len()], ..world.clone() };
+        run_loop(&self.index, &mut places, ITERATIONS);
+        for one in &self.index.carried {
+            let object = one.object.0 as usize;
+            counted.objects[object][one.index] = places.objects[object][one.index];
+        }
+        let begins = if self.period.is_some() { [0; BYTES] } else { self.sum.read(world)? };
+        let (mut tokens, mut added) = (Vec::new(), [0; BYTES]);
+        let now = |added: &[u128]| -> Vec<u128> { begins.iter().zip(added).map(|(one, other)| one ^ other).collect() };
+        for place in places.outputs.first()? {
+            if self.before {
+                tokens.extend(now(&added));
+            }
+            let list = world.objects.get(self.list.0 as usize)?;
+            let entry = list.get(*place as usize..)?.get(..BYTES)?;
+            added.iter_mut().zip(entry).for_each(|(sum, byte)| *sum ^= byte);
+            if !self.before {
+                tokens.extend(now(&added));
+            }
+        }
+        Some((tokens, added.to_vec()))
+    }
+}
+
+impl Parts for Reductions {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        let places = self.running.iter().map(|running| ("places", &running.index));
+        [("independent", &self.independent)].into_iter().chain(places).collect()
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let running = self.running.iter().map(|one| {
+            let when = if one.before { "before" } else { "after" };
+            let period = if one.period.is_some() { ", whose places come again" } else { "" };
+            format!(
+                "running sum: {} of o{}{period}; input {} is it {when} the addition",
+                one.sum.text(),
+                one.list.0,
+                one.port
+            )
+        });
+        let totals = self.totals.iter().map(|one| {
+            let port = if one.is_output { "output" } else { "input" };
+            let last = one.first + BYTES - 1;
+            format!("total: {} of {port} {}, tokens {}..={last}", one.sum.text(), one.port, one.first)
+        });
+        running.chain(totals).collect()
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            let n_outputs = world.outputs.len();
+            let (mut sums, begins) = (Vec::new(), world.clone());
+            for running in &self.running {
+                let (tokens, added) = running.sums(&begins, world)?;
+                world.inputs.resize(world.inputs.len().max(running.port + 1), Vec::new());
+                world.inputs[running.port] = tokens;
+                sums.push((running.sum, added));
+            }
+            world.consumed.resize(world.inputs.len(), 0);
+            run_loop(&self.independent, world, ITERATIONS);
+            sums.into_iter().try_for_each(|(sum, added)| sum.add(world, &added))?;
+            for total in &self.totals {
+                let (lists, ports) = match total.is_output {
+                    true => (&world.outputs, &body.produces),
+                    false => (&world.inputs, &body.consumes),
+                };
+                let per_iteration = ports.get(total.port)?.0 as usize;
+                let tokens = lists.get(total.port)?.clone();
+                for iteration in tokens.chunks(per_iteration).take(ITERATIONS as usize) {
+                    total.sum.add(world, iteration.get(total.first..)?.get(..BYTES)?)?;
+                }
+            }
+            world.outputs.truncate(n_outputs);
+            Some(())
+        })
+    }
 }

@@ -16,9 +16,20 @@
 
 use super::chains::Chains;
 use super::latency_bound::waits;
+use super::pass::{Form, Pass, Property};
 use super::reassociate_by_arrival::late_terms_last_in;
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use rustc_hash::FxHashMap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "factor-rotations",
+    about: "Nests rotations of one value that are mixed with each other",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[Property::SumsAsWritten],
+    form: Form::Block(|block| factor_rotations(block.graph, block.effects).map(|new| block.with(new))),
+};
 
 /// Widths of registers, which machines rotate.
 const REGISTERS: [u32; 2] = [32, 64];

@@ -13,8 +13,19 @@
 //!
 //! Establishes: fewer values are computed than before.
 
+use super::pass::{Form, Pass, Property};
 use crate::kernel::{Graph, Loop, NodeId, Op};
 use rustc_hash::FxHashMap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "majority-cse",
+    about: "Writes majorities of three values such that they share differences",
+    requires: &[],
+    establishes: &[Property::FewerValues],
+    gives_up: &[],
+    form: Form::Loop(majority_cse),
+};
 
 /// Bit `4 a + 2 b + c` is the majority of `a`, `b` and `c`.
 const MAJORITY: u8 = 0b1110_1000;

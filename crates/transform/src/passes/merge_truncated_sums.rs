@@ -10,9 +10,20 @@
 //!
 //! Establishes: no sum of low bits of two values stands beside a sum of more of their bits.
 
+use super::pass::{Form, Pass};
 use crate::kernel::graph::mask;
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use rustc_hash::FxHashMap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "merge-truncated-sums",
+    about: "Reads sums of the low bits of two values from their wider sum",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Block(|block| merge_truncated_sums(block.graph, block.effects).map(|new| block.with(new))),
+};
 
 /// A sum of two values, by their parts, the highest first.
 struct Sum {
@@ -21,7 +32,7 @@ struct Sum {
 }
 
 /// Effects in which narrow sums are parts of wider ones; `None` where none are.
-pub fn merge_truncated_sums(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
+fn merge_truncated_sums(graph: &Graph, effects: &[Effect]) -> Option<(Graph, Vec<Effect>)> {
     let order = Effect::needed(effects, graph);
     let wider = wider(graph, &order);
     if wider.is_empty() {

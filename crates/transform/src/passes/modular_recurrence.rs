@@ -19,11 +19,22 @@
 //! Requires: all that goes on from iteration to iteration is one object, besides counters and delays of others; all `a`
 //! are bytes of one port. Establishes: nothing, the loop stays as it is.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, Property, boxed};
 use crate::kernel::evaluate::{World, run_loop};
-use crate::kernel::evidence::splitmix64;
+use crate::kernel::evidence::{drawn, splitmix64};
 use crate::kernel::graph::mask;
 use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId, Op, Residue};
 use num_bigint::{BigInt, BigUint};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "modular-recurrence",
+    about: "Recognises a linear recurrence modulo a number, on limbs",
+    requires: &[Property::Dependent],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| modular_recurrence(body).map(boxed)),
+};
 
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 20_000;
@@ -226,6 +237,44 @@ fn greatest_common_divisor(mut a: BigUint, mut b: BigUint) -> BigUint {
         (a, b) = (b.clone(), a % b);
     }
     a
+}
+
+impl Parts for ModularRecurrence {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        Vec::new()
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let ModularRecurrence { state, factor, residue, port, blocks, beyond } = self;
+        let Residue { limb_bits, bits, less } = residue;
+        vec![
+            format!("x := (x + a) * r modulo 2^{bits} - {less}, in limbs of {limb_bits} bits"),
+            format!(
+                "x: o{}, r: o{}, a: {blocks} blocks of input {port}, each of them {beyond} more",
+                state.0, factor.0
+            ),
+        ]
+    }
+
+    /// What both leave has the same residue.
+    fn agree_with(&self, body: &Loop) -> bool {
+        let Residue { limb_bits, bits, less } = self.residue;
+        let modulus = (BigUint::from(1u32) << bits) - less;
+        (0..DRAWS).all(|seed| {
+            let mut world = drawn(body, ITERATIONS, seed);
+            // Numbers in limbs have nothing above them.
+            for object in [self.state, self.factor] {
+                world.objects[object.0 as usize].iter_mut().for_each(|limb| *limb &= mask(limb_bits));
+            }
+            let of = |world: &World, object: ObjectId| number(&world.objects[object.0 as usize], limb_bits);
+            let (mut x, r) = (of(&world, self.state), of(&world, self.factor));
+            for block in world.inputs[self.port].chunks(BLOCK_BYTES as usize) {
+                x = (x + number(block, 8) + &self.beyond) * &r % &modulus;
+            }
+            run_loop(body, &mut world, ITERATIONS);
+            of(&world, self.state) % &modulus == x % &modulus
+        })
+    }
 }
 
 #[cfg(test)]

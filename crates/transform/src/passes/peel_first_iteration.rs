@@ -10,8 +10,20 @@
 //! Establishes: no iteration keeps what can be read from tokens of the iteration before, or what another element is
 //! given as well.
 
+use super::pass::{BlockRef, Form, ITERATIONS, Parts, Pass, Seen, boxed, leaves_the_same};
+use crate::kernel::evaluate::{run, run_loop};
 use crate::kernel::{BYTES_OF_WORD, Carried, Carry, Effect, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "peel-first-iteration",
+    about: "Runs the first iteration apart, so that the others need not keep what they can read again",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| peel_first_iteration(body).map(boxed)),
+};
 
 /// Bits that need not be kept, from which on it is worth while to have iterations twice.
 const WORTH_BITS: u32 = 128;
@@ -130,6 +142,27 @@ impl Instead {
                 graph.entry(object, index, width)
             }
         }
+    }
+}
+
+impl Parts for Settled {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("others", &self.body)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let Loop { graph, objects, .. } = &self.body;
+        let behind = BlockRef { graph, objects, effects: &self.behind, n_indexed: objects.len(), filled: &[] };
+        vec![format!("after them: {}", Seen::Block(behind).text().trim_end())]
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            run_loop(body, world, 1);
+            run_loop(&self.body, world, ITERATIONS - 1);
+            let mut budget = self.behind.len() as u64;
+            run(&self.body.graph, &self.behind, world, &mut budget).then_some(())
+        })
     }
 }
 

@@ -15,10 +15,23 @@
 
 use super::chains::Chains;
 use super::latency_bound::{takes, waits};
+use super::pass::{Form, Pass, Property};
 use crate::kernel::{Effect, Graph, Loop, NodeId, Op};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "reassociate-by-arrival",
+    about: "Adds late terms last where the longest chain is what takes the time",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[Property::SumsAsWritten],
+    form: Form::Either(reassociate_by_arrival, |block| {
+        late_terms_last_in(block.graph, block.effects).map(|new| block.with(new))
+    }),
+};
 
 /// A loop in which late terms are added last; `None` where no sum has more than two terms, or the longest chain is not
 /// what takes its time.

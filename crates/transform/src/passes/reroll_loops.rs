@@ -28,9 +28,30 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Effect, Graph, Object, ObjectId};
+use super::pass::{Form, Pass, Property};
+use crate::kernel::{Block, Effect, Graph, Object};
 use shape::Rounds;
 use trace::{Run, Trace};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "reroll-loops",
+    about: "Makes a loop of what effects repeat, for registers to hold",
+    requires: &[Property::Straight, Property::SumsAsWritten],
+    establishes: &[],
+    gives_up: &[Property::Straight],
+    form: Form::Block(|block| {
+        reroll_loops(block.graph, block.objects, block.effects, Aim::Registers { n_indexed: block.n_indexed })
+    }),
+};
+
+/// The same, but for code that is short.
+pub const FOR_SIZE: Pass = Pass {
+    name: "reroll-loops-for-size",
+    about: "Makes a loop of what effects repeat, whatever memory that needs",
+    form: Form::Block(|block| reroll_loops(block.graph, block.objects, block.effects, Aim::Brevity)),
+    ..PASS
+};
 
 /// Values of a kernel that is long.
 const LONG: usize = 400;
@@ -48,26 +69,20 @@ pub enum Aim {
 }
 
 impl Aim {
+    fn n_indexed(self, objects: &[Object]) -> usize {
+        match self {
+            Self::Brevity => objects.len(),
+            Self::Registers { n_indexed } => n_indexed,
+        }
+    }
+
     fn is_registers(self) -> bool {
         self != Self::Brevity
     }
 }
 
-/// A kernel with loops.
-#[derive(Clone, Debug)]
-pub struct Rolled {
-    /// The values, with the tables of the old graph, and behind them those of loops.
-    pub graph: Graph,
-    /// The objects, and after them those of loops.
-    pub objects: Vec<Object>,
-    /// The effects, and before them the loops.
-    pub effects: Vec<Effect>,
-    /// Objects of loops of which nothing that counts is read before it is stored.
-    pub filled: Vec<ObjectId>,
-}
-
 /// The effects with loops for what they repeat; `None` where they are not long, or hardly repeat anything.
-pub fn reroll_loops(graph: &Graph, objects: &[Object], effects: &[Effect], aim: Aim) -> Option<Rolled> {
+pub fn reroll_loops(graph: &Graph, objects: &[Object], effects: &[Effect], aim: Aim) -> Option<Block> {
     // What is loaded in loops has other values in each iteration.
     if effects.iter().any(|effect| matches!(effect, Effect::While { .. } | Effect::If { .. })) {
         return None;
@@ -82,7 +97,7 @@ pub fn reroll_loops(graph: &Graph, objects: &[Object], effects: &[Effect], aim: 
     if found.is_empty() {
         return None;
     }
-    emit::emitted(&trace, objects, effects, &found)
+    emit::emitted(&trace, objects, effects, &found).map(|block| Block { n_indexed: aim.n_indexed(objects), ..block })
 }
 
 /// The rounds between two positions: those that save most, and what is before and after them.

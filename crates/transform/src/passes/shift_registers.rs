@@ -10,8 +10,19 @@
 //!
 //! Establishes: of a value that is another one shifted but for what comes in at one end, only that is put together.
 
+use super::pass::{Form, Pass};
 use crate::kernel::{Effect, Graph, NodeId, Op};
 use rustc_hash::FxHashMap;
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "shift-registers",
+    about: "Writes a value that is another one shifted as that",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Block(|block| shift_registers(block.graph, block.effects).map(|new| block.with(new))),
+};
 
 /// Parts that another value must have for it to be shifted.
 const FEWEST: usize = 6;

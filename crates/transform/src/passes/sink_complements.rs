@@ -6,7 +6,18 @@
 //!
 //! Behind the rotation it is part of whatever gate comes next, and what else reads `a` needs it in one form only.
 
+use super::pass::{Form, Pass};
 use crate::kernel::{Graph, Loop, NodeId, Op};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "sink-complements",
+    about: "Puts complements behind rotations",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Loop(sink_complements),
+};
 
 /// A loop in which complements stand behind rotations; `None` where none stands before one.
 pub fn sink_complements(body: &Loop) -> Option<Loop> {

@@ -11,8 +11,20 @@
 //! Establishes: where there was at least one iteration, the loop that is left and then the copies do what the loop
 //! does.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, boxed, leaves_the_same};
+use crate::kernel::evaluate::run_loop;
 use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "sink-copies",
+    about: "Takes elements out of a loop that become what others are, and copies them after it",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| sink_copies(body).map(boxed)),
+};
 
 /// Neighbouring elements that become what others are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +100,34 @@ pub fn sink_copies(body: &Loop) -> Option<SunkCopies> {
     let is_gone = |one: &&Carried| !gone.iter().any(|(gone, _)| gone == one);
     let carried = body.carried.iter().filter(is_gone).cloned().collect();
     Some(SunkCopies { body: Loop { carried, ..body.clone() }, copied })
+}
+
+impl Parts for SunkCopies {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("left", &self.body)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let line = |copied: &Copied| {
+            let Copied { object, first, from, from_first, n } = *copied;
+            let (last, from_last) = (first + n - 1, from_first + n - 1);
+            format!("after it: o{}[{first}..={last}] := o{}[{from_first}..={from_last}]", object.0, from.0)
+        };
+        self.copied.iter().map(line).collect()
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            run_loop(&self.body, world, ITERATIONS);
+            for copied in &self.copied {
+                let from =
+                    world.objects[copied.from.0 as usize].get(copied.from_first..copied.from_first + copied.n)?;
+                let from = from.to_vec();
+                world.objects[copied.object.0 as usize][copied.first..copied.first + copied.n].copy_from_slice(&from);
+            }
+            Some(())
+        })
+    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,21 @@
 //! Example: an iteration that takes 48 bytes and makes 64 characters of them, each four from three bytes, is 16
 //! iterations of 3 bytes.
 
+use super::pass::{Form, ITERATIONS, Parts, Pass, Property, boxed, leaves_the_same};
+use crate::kernel::evaluate::{World, run_loop};
+use crate::kernel::graph::mask;
 use crate::kernel::{Carry, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "split-iteration",
+    about: "Makes several short iterations of one that does the same to piece after piece",
+    requires: &[],
+    establishes: &[Property::Independent],
+    gives_up: &[],
+    form: Form::Parts(|body| split_iteration(body).map(boxed)),
+};
 
 /// Pieces of an iteration at most.
 const MOST_PIECES: u64 = 256;
@@ -294,5 +307,44 @@ impl<'a> Splitter<'a> {
 
     fn is_of_one_piece(&self, id: NodeId) -> bool {
         (0..self.per_iteration).any(|piece| self.is_of_piece(piece, id))
+    }
+}
+
+impl Parts for SplitLoop {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("pieces", &self.pieces), ("rest", &self.rest)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let folded = self.folded.iter().map(|one| {
+            let Folded { object, index, fold, port } = *one;
+            format!("o{}[{index}] becomes itself and output {port}, by {fold:?}", object.0)
+        });
+        [format!("{} pieces an iteration", self.per_iteration)].into_iter().chain(folded).collect()
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            let of = |part: &Loop| World { outputs: vec![Vec::new(); part.produces.len()], ..world.clone() };
+            let (mut pieces, mut rest) = (of(&self.pieces), of(&self.rest));
+            run_loop(&self.pieces, &mut pieces, ITERATIONS * self.per_iteration);
+            run_loop(&self.rest, &mut rest, ITERATIONS);
+            world.objects = std::mem::take(&mut rest.objects);
+            for (port, tokens) in world.outputs.iter_mut().enumerate() {
+                let from = if self.pieces.produces[port].0 > 0 { &mut pieces } else { &mut rest };
+                *tokens = std::mem::take(&mut from.outputs[port]);
+            }
+            for one in &self.folded {
+                let width = body.objects.get(one.object.0 as usize)?.width;
+                let element = world.objects.get_mut(one.object.0 as usize)?.get_mut(one.index)?;
+                *element = pieces.outputs.get(one.port)?.iter().fold(*element, |all, part| match one.fold {
+                    Fold::And => all & part,
+                    Fold::Or => all | part,
+                    Fold::Xor => all ^ part,
+                    Fold::Add => all.wrapping_add(*part) & mask(width),
+                });
+            }
+            Some(())
+        })
     }
 }

@@ -16,8 +16,9 @@
 //! Establishes: the loop means the same, if the tables of [`Tabulated::built`] are filled first; and no window is an
 //! index that did not decide where something is read before, so that no secret becomes an address.
 
-use crate::kernel::evaluate::{Environment, values};
-use crate::kernel::{Graph, Loop, NodeId, Object, ObjectId, Op, Table, TableId};
+use super::pass::{BlockRef, Form, ITERATIONS, Parts, Pass, Seen, boxed, leaves_the_same};
+use crate::kernel::evaluate::{Environment, Run, run_loop, values};
+use crate::kernel::{Effect, Graph, Loop, NodeId, Object, ObjectId, Op, Table, TableId};
 use headrace_boolean::byte_permute::AffineByte;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,46 @@ mod windows;
 pub use bitwise_windows::tables_of_spread_bits;
 use order::{Rows, orders};
 use windows::{Window, Windows};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "tabulate",
+    about: "Puts tables in the place of what depends on one byte, constant ones or built before the first iteration",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| tabulate(body).map(boxed)),
+};
+
+/// The pass.
+pub const AFFINE_BYTES: Pass = Pass {
+    name: "tabulate-affine-bytes",
+    about: "Puts tables in the place of affine functions of a byte",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Loop(affine_bytes),
+};
+
+/// The pass.
+pub const BUILT: Pass = Pass {
+    name: "tabulate-built",
+    about: "Puts tables that are built before the first iteration in the place of what depends on one byte",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| built_tables(body).map(boxed)),
+};
+
+/// The pass.
+pub const BITWISE_WINDOWS: Pass = Pass {
+    name: "tabulate-bitwise-windows",
+    about: "Puts tables in the place of functions of a byte whose bits are spread over words",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Loop(tables_of_spread_bits),
+};
 
 /// Nodes of a loop that is looked at.
 const MOST_NODES: usize = 100_000;
@@ -546,4 +587,45 @@ fn with_built_tables(body: &Loop, apart: &FxHashSet<TableId>) -> (Option<Loop>, 
     }
     let tabulated = body.moved(graph, &new).map(|body| Loop { objects, ..body });
     (tabulated, built)
+}
+
+impl Parts for Tabulated {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("tabulated", &self.body)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let line = |built: &Built| {
+            let Loop { graph, objects, .. } = &self.body;
+            let mut graph = graph.clone();
+            let zero = graph.number(0, 64);
+            let at = graph.entry(built.position, zero, objects[built.position.0 as usize].width);
+            let store = Effect::Store { object: built.object, index: at, value: built.value };
+            let block = BlockRef { graph: &graph, objects, effects: &[store], n_indexed: objects.len(), filled: &[] };
+            let n = objects[built.object.0 as usize].length;
+            format!(
+                "before it, for o{}[0] from 0 to {}: {}",
+                built.position.0,
+                n - 1,
+                Seen::Block(block).text().trim_end()
+            )
+        };
+        self.built.iter().map(line).collect()
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        leaves_the_same(body, |world| {
+            let own = self.body.objects.get(body.objects.len()..)?;
+            world.objects.extend(own.iter().map(|object| vec![0; object.length]));
+            for built in &self.built {
+                for at in 0..world.objects[built.object.0 as usize].len() {
+                    world.objects[built.position.0 as usize][0] = at as u128;
+                    let value = Run::begin(world).value(&self.body.graph, world, built.value);
+                    world.objects[built.object.0 as usize][at] = value;
+                }
+            }
+            run_loop(&self.body, world, ITERATIONS);
+            Some(())
+        })
+    }
 }

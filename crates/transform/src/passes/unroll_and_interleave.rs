@@ -8,8 +8,23 @@
 //! Establishes: `n` iterations of the loop are one of the new loop; what one of them carries goes to the next inside of
 //! it.
 
+use super::pass::{Form, Parts, Pass, boxed};
+use crate::kernel::evidence::agree;
 use crate::kernel::{Carried, Carry, Counter, Graph, Loop, NodeId, ObjectId, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "unroll-and-interleave",
+    about: "Makes one iteration of two, node by node side by side",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| unroll_and_interleave(body, TWICE).map(|body| boxed(Unrolled { body }))),
+};
+
+/// Iterations that are one, where nobody says how many.
+const TWICE: u64 = 2;
 
 /// `n` iterations as one; `None` where an iteration reads a list that iterations change at a place that is not known.
 pub fn unroll_and_interleave(body: &Loop, n: u64) -> Option<Loop> {
@@ -135,5 +150,24 @@ impl Copies<'_> {
             },
             _ => self.graph.copy(&body.graph, id, &self.known[iteration])?,
         })
+    }
+}
+
+/// A loop of which an iteration is [`TWICE`] one of another.
+struct Unrolled {
+    body: Loop,
+}
+
+impl Parts for Unrolled {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("unrolled", &self.body)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        vec![format!("an iteration is {TWICE} of the loop")]
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        agree(body, &self.body, TWICE, &|_, _| 0, &|_| {})
     }
 }

@@ -14,10 +14,10 @@ use crate::c::kernel::{
 };
 use headrace_instructions::{Description, choice, descriptions};
 use headrace_transform::kernel::{Loop, ObjectId};
-use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
-use headrace_transform::passes::extract_reductions::extract_reductions;
-use headrace_transform::passes::select_instructions::{Choice, SelectedLoop, select_in_loop};
-use headrace_transform::passes::sink_copies::sink_copies;
+use headrace_transform::passes::distribute_recurrence::{self, distribute_recurrence};
+use headrace_transform::passes::extract_reductions::{self, extract_reductions};
+use headrace_transform::passes::select_instructions::{self, Choice, SelectedLoop, select_in_loop};
+use headrace_transform::passes::sink_copies::{self, sink_copies};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -119,7 +119,10 @@ fn selected(body: &Loop) -> Option<SelectedLoop> {
     thread_local! {
         static CHOICE: Option<Choice> = choice(instructions(), |_| true).ok();
     }
-    CHOICE.with(|choice| select_in_loop(body, &[], choice.as_ref()?))
+    CHOICE.with(|choice| {
+        let choice = choice.as_ref()?;
+        select_instructions::PASS.tried(|| select_in_loop(body, &[], choice))
+    })
 }
 
 /// What the functions of a loop are printed into.
@@ -142,7 +145,7 @@ impl<'a> Outside<'a> {
 /// Ways to run a loop that some machines have, in no order; `all`: also those that are estimated to be slower than
 /// others.
 pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
-    if let Some(split) = sink_copies(body) {
+    if let Some(split) = sink_copies::PASS.tried(|| sink_copies(body)) {
         return distributed_loops::copied(&split, all, outside);
     }
     let base = outside.base;
@@ -157,10 +160,10 @@ pub(super) fn ways(body: &Loop, all: bool, outside: Outside) -> Vec<Variant> {
         let supported = kernel::supported(&blocks.features);
         variants.push(Variant { supported, function: blocks.function, least_iterations: 0 });
     }
-    if let Some(split) = distribute_recurrence(body) {
+    if let Some(split) = distribute_recurrence::PASS.tried(|| distribute_recurrence(body)) {
         variants.extend(distributed_loops::recurrence(&split, outside));
     }
-    if let Some(split) = extract_reductions(body) {
+    if let Some(split) = extract_reductions::PASS.tried(|| extract_reductions(body)) {
         variants.extend(distributed_loops::sums(&split, outside));
     }
     variants.extend(with_tables(body, outside));
@@ -421,7 +424,7 @@ impl Writer<'_> {
 
     /// An iteration that multiplies, with instructions for it.
     pub(super) fn product(&self, body: &Loop, base: &str) -> Option<(CFunction, BTreeSet<String>)> {
-        let split = distribute_recurrence(body)?;
+        let split = distribute_recurrence::PASS.tried(|| distribute_recurrence(body))?;
         let function = &format!("{base}_product");
         let state = format!("struct {}", self.prefix);
         let names = self.loop_names(String::new());

@@ -10,7 +10,7 @@ use super::outlined_transitions::{ARM, X86, way};
 use super::{Writer, object_type};
 use crate::c::kernel::{self, CFunction, LoopNames, element_type};
 use headrace_transform::kernel::{Carry, Loop, NodeId, ObjectId};
-use headrace_transform::passes::canonicalize_loop::{Key, Shape, canonicalize_loop};
+use headrace_transform::passes::canonicalize_loop::{self, Key, Shape, canonicalize_loop};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -86,7 +86,8 @@ impl Writer<'_> {
             }
             known.insert(self.key(body), number);
             let is_whole = |id: &ObjectId| self.automaton.object(*id).lives_on();
-            let own = canonicalize_loop(body).filter(|own| own.objects.iter().all(is_whole));
+            let own = canonicalize_loop::PASS.tried(|| canonicalize_loop(body));
+            let own = own.filter(|own| own.objects.iter().all(is_whole));
             let next = all.len();
             let at = match &own {
                 Some(own) => *shapes.entry(own.key.clone()).or_insert(next),

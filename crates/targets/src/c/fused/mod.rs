@@ -66,10 +66,10 @@ use super::{Options, PlaceTable};
 use headrace_ir::Network;
 use headrace_source::{Diagnostic, Span};
 use headrace_transform::control::{Automaton, Brevity, Step};
-use headrace_transform::kernel::{Effect, Object, TableId};
-use headrace_transform::passes::merge_truncated_sums::merge_truncated_sums;
-use headrace_transform::passes::reroll_loops::{Aim, Rolled, reroll_loops};
-use headrace_transform::passes::shift_registers::shift_registers;
+use headrace_transform::kernel::{Block, Effect, Object, TableId};
+use headrace_transform::passes::pass::BlockRef;
+use headrace_transform::passes::pipelines::TRANSITION;
+use headrace_transform::passes::reroll_loops;
 use rustc_hash::FxHashMap;
 use states::PrintedStates;
 use std::cell::RefCell;
@@ -380,20 +380,15 @@ impl Writer<'_> {
         }
         match self.brevity.rolled(effects, from, to) {
             Some(rolled) => {
-                let Rolled { graph, objects, effects, .. } = &*rolled;
+                let Block { graph, objects, effects, .. } = &*rolled;
                 kernel::statements(graph, objects, effects, &self.names(Vec::new()), depth)
             }
-            None => {
-                let shifted = shift_registers(&self.automaton.graph, effects);
-                let (graph, moved) =
-                    shifted.as_ref().map_or((&self.automaton.graph, effects), |(graph, effects)| (graph, effects));
-                match merge_truncated_sums(graph, moved).or(shifted) {
-                    Some((graph, effects)) => {
-                        kernel::statements(&graph, &self.automaton.objects, &effects, &self.names(Vec::new()), depth)
-                    }
-                    None => self.statements(effects, Vec::new(), depth),
+            None => match TRANSITION.on_block(self.block(effects), &[]) {
+                Some(Block { graph, objects, effects, .. }) => {
+                    kernel::statements(&graph, &objects, &effects, &self.names(Vec::new()), depth)
                 }
-            }
+                None => self.statements(effects, Vec::new(), depth),
+            },
         }
     }
 
@@ -404,19 +399,24 @@ impl Writer<'_> {
         found
     }
 
+    /// Effects over the objects of the automaton, all of which are lists.
+    fn block<'e>(&'e self, effects: &'e [Effect]) -> BlockRef<'e> {
+        let Automaton { graph, objects, .. } = self.automaton;
+        BlockRef { graph, objects, effects, n_indexed: objects.len(), filled: &[] }
+    }
+
     /// The effects of a transition as statements that are short, not fast, where that makes a difference.
     fn short_statements(&self, effects: &[Effect], depth: usize) -> Option<String> {
-        let Automaton { graph, objects, .. } = self.automaton;
         if let Some(known) = self.short.borrow().get(effects) {
             return known.clone();
         }
-        let shifted = shift_registers(graph, effects);
-        let (graph, moved) = shifted.as_ref().map_or((graph, effects), |(graph, effects)| (graph, effects));
-        let above = kernel::used_tables(graph, &Effect::roots(moved));
+        let shifted = TRANSITION.on_block(self.block(effects), &[]);
+        let block = shifted.as_ref().map_or(self.block(effects), BlockRef::of);
+        let above = kernel::used_tables(block.graph, &Effect::roots(block.effects));
         // What goes on far is shorter in registers now and then.
-        let aims = [Aim::Brevity, Aim::Registers { n_indexed: objects.len() }];
-        let texts = aims.into_iter().filter_map(|aim| {
-            let Rolled { graph, objects, effects, .. } = reroll_loops(graph, objects, moved, aim)?;
+        let passes = [&reroll_loops::FOR_SIZE, &reroll_loops::PASS];
+        let texts = passes.into_iter().filter_map(|pass| {
+            let Block { graph, objects, effects, .. } = pass.on_block(block)?;
             // CountedPaths may have tables that transitions do not have.
             let names = KernelNames { above: Some(above.clone()), ..self.names(Vec::new()) };
             let tables = kernel::tables_but(&graph, &Effect::roots(&effects), &names, &above);

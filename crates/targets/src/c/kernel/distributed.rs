@@ -14,9 +14,9 @@ use super::sequential::sequential;
 use super::strategy::print_best;
 use super::words::NotApplicable;
 use headrace_transform::kernel::{Evidence, Loop};
-use headrace_transform::passes::distribute_recurrence::distribute_recurrence;
-use headrace_transform::passes::distribution::distribute;
-use headrace_transform::passes::extract_reductions::extract_reductions;
+use headrace_transform::passes::distribute_recurrence::{self, distribute_recurrence};
+use headrace_transform::passes::distribution::{self, distribute};
+use headrace_transform::passes::extract_reductions::{self, extract_reductions};
 use std::fmt::Write as _;
 
 /// Bytes of tokens that both loops go over before the next ones: half of most first-level caches.
@@ -37,12 +37,14 @@ const EVIDENCE: &[Evidence] = &[Evidence::Test {
 ///
 /// Where a loop cannot be distributed.
 pub fn distributed(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
-    let parts =
-        distribute(body).ok_or_else(|| NotApplicable("tokens need what goes on from iteration to iteration".into()))?;
+    let parts = distribution::PASS
+        .tried(|| distribute(body))
+        .ok_or_else(|| NotApplicable("tokens need what goes on from iteration to iteration".into()))?;
     if parts.independent.needed().len() < FEWEST_NODES {
         return Err(NotApplicable("what need not wait is short".into()));
     }
-    if distribute_recurrence(body).is_some() || extract_reductions(body).is_some() {
+    let recurrence = distribute_recurrence::PASS.tried(|| distribute_recurrence(body));
+    if recurrence.is_some() || extract_reductions::PASS.tried(|| extract_reductions(body)).is_some() {
         return Err(NotApplicable(
             "what goes on from iteration to iteration need not be computed iteration after iteration".into(),
         ));

@@ -31,8 +31,8 @@ use super::{Names, Outside};
 use headrace_boolean::nibble_tables::NibbleTables;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Graph, Loop, NodeId, Op, TableId};
-use headrace_transform::passes::batch_byte_lookups::batch_byte_lookups;
-use headrace_transform::passes::unroll_and_interleave::unroll_and_interleave_counted;
+use headrace_transform::passes::batch_byte_lookups;
+use headrace_transform::passes::unroll_and_interleave::{self, unroll_and_interleave_counted};
 use headrace_transform::statements::Piece;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
@@ -59,7 +59,7 @@ pub(super) fn lanes_after(
     before: &str,
 ) -> Result<CFunction, NotApplicable> {
     let mut reason = NotApplicable("no width of lanes is enough".into());
-    let together = if machine.chooses_bytes() { batch_byte_lookups(body) } else { None };
+    let together = if machine.chooses_bytes() { batch_byte_lookups::PASS.on_loop(body) } else { None };
     let body = together.as_ref().unwrap_or(body);
     for bits in [8, 16, 32, 64] {
         match WordLoop::new(body, bits) {
@@ -77,7 +77,8 @@ fn printed(words: &WordLoop, machine: &Machine, names: &LoopNames, before: &str)
     if !one.waits() {
         return one.function(before);
     }
-    let Some(two) = unroll_and_interleave_counted(words.body, TOGETHER) else { return one.function(before) };
+    let two = unroll_and_interleave::PASS.tried(|| unroll_and_interleave_counted(words.body, TOGETHER));
+    let Some(two) = two else { return one.function(before) };
     let two = WordLoop::with_order(&two, words.bits, words.big)?.held_of(Some((words.body, TOGETHER)))?;
     // What lies before the first iteration has room for one iteration only.
     let before_first = two.read().iter().any(|&(port, _)| port == two.first_port());

@@ -13,7 +13,7 @@ use headrace_boolean::matrix::BitMatrix;
 use headrace_transform::kernel::evidence::{DRAWS, PASSES};
 use headrace_transform::kernel::{Evidence, Loop};
 use headrace_transform::passes::byte_layers::{
-    ByteLayers, IDENTITY, LANES, Layer, Linear, Order, Place, Term, apply, byte_layers, layers_agree,
+    self, ByteLayers, IDENTITY, LANES, Layer, Linear, Order, Place, Term, apply, byte_layers, layers_agree,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,7 +44,8 @@ pub(super) fn layers(body: &Loop, machine: &Machine, names: &LoopNames) -> Resul
     if !machine.byte_permute || !machine.affine || machine.vector_bits != 8 * LANES as u32 {
         return Err(NotApplicable("bytes of a register are not permuted and mapped".into()));
     }
-    let found = byte_layers(body).ok_or_else(|| NotApplicable("an iteration is not made of layers of bytes".into()))?;
+    let found = byte_layers::PASS.tried(|| byte_layers(body));
+    let found = found.ok_or_else(|| NotApplicable("an iteration is not made of layers of bytes".into()))?;
     if !layers_agree(body, &found) {
         return Err(NotApplicable("layers say something else than the loop".into()));
     }

@@ -15,7 +15,7 @@ use super::machine::Machine;
 use super::scalar::element_type;
 use super::words::NotApplicable;
 use headrace_transform::kernel::{Carried, Carry, Evidence, Loop, ObjectId};
-use headrace_transform::passes::modular_recurrence::{DRAWS, ModularRecurrence, modular_recurrence};
+use headrace_transform::passes::modular_recurrence::{self, DRAWS, ModularRecurrence, modular_recurrence};
 use num_bigint::BigUint;
 use std::fmt::Write as _;
 
@@ -48,8 +48,9 @@ pub fn modular(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFun
     if !body.carried.iter().any(|one| residue(one).is_some()) {
         return Err(NotApplicable("nothing in it is a residue".into()));
     }
-    let recurrence =
-        modular_recurrence(body).ok_or_else(|| NotApplicable("it is no recurrence modulo a number".into()))?;
+    let recurrence = modular_recurrence::PASS
+        .tried(|| modular_recurrence(body))
+        .ok_or_else(|| NotApplicable("it is no recurrence modulo a number".into()))?;
     if body.objects[recurrence.state.0 as usize].residue != Some(recurrence.residue) {
         return Err(NotApplicable("its limbs are seen".into()));
     }

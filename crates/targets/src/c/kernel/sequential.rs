@@ -7,8 +7,9 @@ use super::loop_frame::{CFunction, LoopNames, head};
 use super::scalar::{as_element, element_type, statements_in_order};
 use super::{Names, Outside};
 use headrace_source::Span;
-use headrace_transform::kernel::{Effect, Evidence, Loop, Object, TableId};
-use headrace_transform::passes::shift_registers::shift_registers;
+use headrace_transform::kernel::{Block, Effect, Evidence, Loop, Object, TableId};
+use headrace_transform::passes::pass::BlockRef;
+use headrace_transform::passes::pipelines::SCALAR_ITERATION;
 use headrace_transform::statements::{Iterations, Kept};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -36,7 +37,9 @@ pub fn sequential(body: &Loop, names: &LoopNames) -> CFunction {
 /// an iteration; `by_number`: values are computed in the order of the graph.
 pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &str, by_number: bool) -> (String, f64) {
     let Iterations { graph, kept: all_kept, objects, effects } = Iterations::of(body);
-    let (graph, effects) = shift_registers(&graph, &effects).unwrap_or((graph, effects));
+    let block = Block { graph, objects, effects, n_indexed: body.objects.len(), filled: Vec::new() };
+    let better = SCALAR_ITERATION.on_block(BlockRef::of(&block), &[]);
+    let Block { graph, objects, effects, .. } = better.unwrap_or(block);
     let outside = IterationNames { names, body, kept: &all_kept };
     let mut text = String::new();
     for kept in &all_kept {

@@ -14,7 +14,7 @@ use super::strategy::print_whole;
 use super::words::NotApplicable;
 use headrace_transform::kernel::graph::mask;
 use headrace_transform::kernel::{Evidence, Loop};
-use headrace_transform::passes::split_iteration::{Fold, split_iteration};
+use headrace_transform::passes::split_iteration::{self, Fold, split_iteration};
 use std::fmt::Write as _;
 
 /// Pieces whose parts of folded values are kept at once.
@@ -35,7 +35,8 @@ const EVIDENCE: &[Evidence] = &[
 ///
 /// Where iterations do not have pieces.
 pub fn split(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<CFunction, NotApplicable> {
-    let split = split_iteration(body).ok_or_else(|| NotApplicable("iterations have no pieces".into()))?;
+    let split = split_iteration::PASS.tried(|| split_iteration(body));
+    let split = split.ok_or_else(|| NotApplicable("iterations have no pieces".into()))?;
     let (pieces_name, rest_name) = (format!("{}_pieces", names.function), format!("{}_rest", names.function));
     let (_, pieces) = print_whole(&split.pieces, machine, &LoopNames { function: &pieces_name, ..*names });
     let rest = sequential(&split.rest, &LoopNames { function: &rest_name, ..*names });

@@ -11,10 +11,8 @@ use super::translation_validation::{TABLES, tables_agree};
 use super::words::NotApplicable;
 use headrace_transform::kernel::evidence::agree;
 use headrace_transform::kernel::{Effect, Loop, Object};
-use headrace_transform::passes::tabulate::{
-    Built, Tabulated, affine_bytes, built_tables, tables_of_spread_bits, tabulate,
-};
-use headrace_transform::passes::unroll_and_interleave::unroll_and_interleave;
+use headrace_transform::passes::tabulate::{self, Built, Tabulated, built_tables, tabulate};
+use headrace_transform::passes::unroll_and_interleave::{self, unroll_and_interleave};
 use std::fmt::Write as _;
 
 /// Bits of tokens of the iterations that stand side by side, and most iterations.
@@ -45,7 +43,7 @@ pub struct TabulatedFunction {
 ///
 /// Where nothing is gained.
 pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, NotApplicable> {
-    let found = tabulate(body);
+    let found = tabulate::PASS.tried(|| tabulate(body));
     if found.is_none() && !body.is_independent() {
         return Err(NotApplicable("iterations need each other, and nothing depends on single bytes".into()));
     }
@@ -64,7 +62,8 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, No
     let n = (BITS_TOGETHER / bits.max(1)).clamp(1, MOST_ITERATIONS);
     let (one, cycles) = iterations_block(body, &inside, &format!("iterations % {n}"), false);
     let side_by_side = n > 1 && body.is_independent() && body.graph.reachable(body.roots()).len() <= MOST_NODES;
-    let together = if side_by_side { unroll_and_interleave(body, n) } else { None };
+    let together =
+        if side_by_side { unroll_and_interleave::PASS.tried(|| unroll_and_interleave(body, n)) } else { None };
     let together = together.filter(|several| agree(body, several, n, &|_, _| 0, &|_| {}));
     let cycles = match together {
         Some(several) => {
@@ -90,8 +89,9 @@ pub fn tabulated(body: &Loop, names: &LoopNames) -> Result<TabulatedFunction, No
 ///
 /// Where there are none, or lanes cannot be.
 pub fn tabulated_lanes(body: &Loop, machine: &Machine, names: &LoopNames) -> Result<TabulatedFunction, NotApplicable> {
-    let affine = if machine.affine { affine_bytes(body) } else { None };
-    let tabulated = built_tables(affine.as_ref().unwrap_or(body))
+    let affine = if machine.affine { tabulate::AFFINE_BYTES.on_loop(body) } else { None };
+    let tabulated = tabulate::BUILT
+        .tried(|| built_tables(affine.as_ref().unwrap_or(body)))
         .ok_or_else(|| NotApplicable("nothing depends on single bytes and what stays".into()))?;
     tables_agree(body, &tabulated)?;
     let own = tabulated.body.objects.get(body.objects.len()..).unwrap_or_default();
@@ -117,7 +117,8 @@ pub(super) fn tables_in_registers(
     if !machine.chooses_bytes() {
         return Err(NotApplicable("no bytes are chosen from several registers".into()));
     }
-    let found = tables_of_spread_bits(body).ok_or_else(|| NotApplicable("no long functions of single bytes".into()))?;
+    let found = tabulate::BITWISE_WINDOWS.on_loop(body);
+    let found = found.ok_or_else(|| NotApplicable("no long functions of single bytes".into()))?;
     let tabulated = Tabulated { body: found, built: Vec::new() };
     tables_agree(body, &tabulated)?;
     let inside = renamed(names, &[]);

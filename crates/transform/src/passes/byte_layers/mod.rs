@@ -18,12 +18,23 @@ mod functions;
 mod sums;
 
 use crate::kernel::{Carried, Carry, Loop, NodeId, ObjectId};
+use crate::passes::pass::{Form, Parts, Pass, boxed};
 pub use agreement::layers_agree;
 use functions::{ByteId, FunctionId, Functions, VALUES};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use sums::{Origin, Sums, bytes_of};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "byte-layers",
+    about: "Sees an iteration as layers of bytes that are looked up, permuted, mapped and added",
+    requires: &[],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Parts(|body| byte_layers(body).map(boxed)),
+};
 
 /// Bytes of a register.
 pub const LANES: usize = 64;
@@ -463,3 +474,52 @@ fn fewer_maps(maps: &mut BTreeMap<Linear, BTreeSet<Order>>) {
 
 #[cfg(test)]
 mod tests;
+
+impl Parts for ByteLayers {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        Vec::new()
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let order = |order: &Order| {
+            let lane = |lane: &Option<u8>| lane.map_or(" -".to_owned(), |lane| format!(" {lane}"));
+            order.iter().map(lane).collect::<String>()
+        };
+        let mut lines = Vec::new();
+        for (number, layer) in self.layers.iter().enumerate() {
+            match layer {
+                Layer::Tokens { port, first, n } => {
+                    lines.push(format!("layer {number}: bytes {first}..={} of input {port}", first + n - 1));
+                }
+                Layer::Elements { object, first, n, carried } => {
+                    let how = if *carried { ", carried" } else { "" };
+                    lines.push(format!("layer {number}: bytes {first}..={} of o{}{how}", first + n - 1, object.0));
+                }
+                Layer::Sum { constant, terms } => {
+                    lines.push(format!("layer {number}: sum of {constant:02x?}"));
+                    for Term { layer, table, orders, map } in terms {
+                        let table = table.map_or(String::new(), |table| format!(" in table {table}"));
+                        let map = if *map == IDENTITY { String::new() } else { format!(", mapped by {map:02x?}") };
+                        let orders: Vec<String> = orders.iter().map(order).collect();
+                        lines.push(format!("  layer {layer}{table}, lanes{}{map}", orders.join(" +")));
+                    }
+                }
+            }
+        }
+        for (number, table) in self.tables.iter().enumerate() {
+            lines.push(format!("table {number}: {:02x?} and so on", &table[..8]));
+        }
+        for Written { layer, order: lanes, place } in &self.written {
+            let place = match place {
+                Place::Tokens { port, first } => format!("output {port}, from byte {first} on"),
+                Place::Next(layer) => format!("what layer {layer} is next"),
+            };
+            lines.push(format!("layer {layer}, lanes{}: {place}", order(lanes)));
+        }
+        lines
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        layers_agree(body, self)
+    }
+}

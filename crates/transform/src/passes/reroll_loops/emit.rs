@@ -1,6 +1,6 @@
 //! Emission of rerolled loops. Rounds as effects.
 
-use super::Rolled;
+use super::Block;
 use super::shape::{Before, Handed, Rounds, Source, progression};
 use super::trace::Trace;
 use crate::kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Table, TableId};
@@ -67,7 +67,7 @@ struct Emitter<'t> {
 
 /// The kernel with loops for rounds, which are in the order of their positions; `None` where a value is not there in
 /// time.
-pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], found: &[Rounds]) -> Option<Rolled> {
+pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], found: &[Rounds]) -> Option<Block> {
     let loads = effects.iter().filter_map(|effect| match effect {
         Effect::Load { id, .. } => Some(id + 1),
         _ => None,
@@ -93,7 +93,7 @@ pub(super) fn emitted(trace: &Trace, objects: &[Object], effects: &[Effect], fou
     let effects: Vec<Effect> = effects.iter().map(|effect| emitter.moved(effect)).collect::<Option<_>>()?;
     emitter.effects.extend(effects);
     let Emitter { graph, objects, effects, filled, .. } = emitter;
-    Some(Rolled { graph, objects, effects, filled })
+    Some(Block { graph, objects, effects, filled, n_indexed: 0 })
 }
 
 impl Emitter<'_> {

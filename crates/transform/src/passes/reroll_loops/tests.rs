@@ -1,7 +1,7 @@
 use super::*;
 use crate::kernel::evaluate::{World, run};
 use crate::kernel::graph::mask;
-use crate::kernel::{NodeId, Op};
+use crate::kernel::{NodeId, ObjectId, Op};
 
 const WIDTH: u32 = 32;
 const KEYS: usize = 200;
@@ -37,11 +37,11 @@ fn store(graph: &mut Graph, index: usize, value: NodeId) -> Effect {
 const REGISTERS: Aim = Aim::Registers { n_indexed: 2 };
 
 /// The same with short loops, after both have been run; `None` where there are none.
-fn rolled(graph: &Graph, effects: &[Effect], draw: &mut Draw) -> Option<Rolled> {
+fn rolled(graph: &Graph, effects: &[Effect], draw: &mut Draw) -> Option<Block> {
     rolled_for(Aim::Brevity, graph, effects, draw)
 }
 
-fn rolled_for(aim: Aim, graph: &Graph, effects: &[Effect], draw: &mut Draw) -> Option<Rolled> {
+fn rolled_for(aim: Aim, graph: &Graph, effects: &[Effect], draw: &mut Draw) -> Option<Block> {
     let objects = objects();
     let rolled = reroll_loops(graph, &objects, effects, aim)?;
     for _ in 0..3 {
@@ -69,7 +69,7 @@ fn rolled_for(aim: Aim, graph: &Graph, effects: &[Effect], draw: &mut Draw) -> O
     Some(rolled)
 }
 
-fn loops(rolled: &Rolled) -> usize {
+fn loops(rolled: &Block) -> usize {
     rolled.effects.iter().filter(|effect| matches!(effect, Effect::While { .. })).count()
 }
 

@@ -29,14 +29,28 @@ pub mod words;
 pub use meaning::Meaning;
 
 use crate::kernel::evaluate::{Environment, values};
-use crate::kernel::{Evidence, Graph, Loop, NodeId, ObjectId};
+use crate::kernel::{Evidence, Graph, Loop, NodeId, ObjectId, Op};
 use crate::passes::linear::Forms;
 use crate::passes::linear::spaces::Spaces;
+use crate::passes::pass::{Form, Parts, Pass, Property, boxed};
 use layers::{Layer, Layers, Use};
 use meaning::{Matrix, Shape};
 use positions::{Constraint, Puzzle};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The pass.
+pub const PASS: Pass = Pass {
+    name: "select-instructions",
+    about: "Puts instructions of a machine in the place of what they mean",
+    requires: &[Property::NoInstructions],
+    establishes: &[],
+    gives_up: &[],
+    form: Form::Instructions(|body, choice| {
+        let SelectedLoop { body, instructions, .. } = select_in_loop(body, &[], choice)?;
+        Some(boxed(Selected { body, instructions, choice: choice.clone() }))
+    }),
+};
 
 /// The instructions to choose from: their meanings in normal form.
 #[derive(Clone, Debug)]
@@ -310,4 +324,35 @@ pub fn check(old: (&Graph, &[NodeId]), new: (&Graph, &[NodeId]), choice: &Choice
         let after = values(new.0, new.1, &environment);
         old.1.len() == new.1.len() && old.1.iter().zip(new.1).all(|(a, b)| before.get(a) == after.get(b))
     })
+}
+
+/// A loop with instructions, and what they mean.
+struct Selected {
+    body: Loop,
+    instructions: BTreeMap<String, usize>,
+    choice: Choice,
+}
+
+impl Parts for Selected {
+    fn loops(&self) -> Vec<(&'static str, &Loop)> {
+        vec![("selected", &self.body)]
+    }
+
+    fn beside(&self) -> Vec<String> {
+        let mut lines: Vec<String> =
+            self.instructions.iter().map(|(name, n)| format!("{name}: {n} in an iteration")).collect();
+        let n = |number: usize| self.choice.meanings[number].name.as_str();
+        let used = self.body.needed().into_iter().filter_map(|id| match self.body.graph.op(id) {
+            Op::Instruction { description, .. } => Some(*description as usize),
+            _ => None,
+        });
+        lines.extend(
+            BTreeSet::from_iter(used).into_iter().map(|number| format!("instruction {number} is {}", n(number))),
+        );
+        lines
+    }
+
+    fn agree_with(&self, body: &Loop) -> bool {
+        agreement::loops_agree(body, &self.body, &self.choice)
+    }
 }

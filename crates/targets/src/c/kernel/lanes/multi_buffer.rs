@@ -8,9 +8,9 @@ use super::super::words::{Layout, NotApplicable, WordLoop};
 use super::super::{CFunction, Machine};
 use super::{Printer, fits, word_name};
 use headrace_transform::kernel::{Loop, NodeId, Op};
-use headrace_transform::passes::reassociate_by_arrival::reassociate_by_arrival;
-use headrace_transform::passes::sink_complements::sink_complements;
-use headrace_transform::passes::unroll_and_interleave::unroll_and_interleave;
+use headrace_transform::passes::pass::Property;
+use headrace_transform::passes::pipelines::MULTI_BUFFER;
+use headrace_transform::passes::unroll_and_interleave::{self, unroll_and_interleave};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
 
@@ -33,10 +33,9 @@ pub(in crate::c::kernel) fn many_lanes(
     names: &LoopNames,
 ) -> Result<Many, NotApplicable> {
     let mut one = OneIteration::new(body)?;
-    one.body = sink_complements(&one.body).unwrap_or(one.body);
-    let late = reassociate_by_arrival(&one.body);
-    let keeps_sums = late.is_some();
-    one.body = late.unwrap_or(one.body);
+    let (better, changed) = MULTI_BUFFER.on_loop_with(&one.body, &[]);
+    let keeps_sums = changed.iter().any(|pass| pass.gives_up.contains(&Property::SumsAsWritten));
+    one.body = better.unwrap_or(one.body);
     let mut reason = NotApplicable("no width of lanes is enough".into());
     for bits in [8, 16, 32, 64] {
         let ways = [false, true].map(|big| WordLoop::with_order(&one.body, bits, big));
@@ -89,7 +88,7 @@ fn print(
     let lanes = (of_group * n_groups) as usize;
     let (n_in, n_out) = (outer.consumes.len(), outer.produces.len());
     let groups = || 0..n_groups;
-    let several = unroll_and_interleave(frame.body, n_groups);
+    let several = unroll_and_interleave::PASS.tried(|| unroll_and_interleave(frame.body, n_groups));
     let several = several.ok_or_else(|| NotApplicable("a list is changed at a place that is not known".into()))?;
     let words = &WordLoop::with_order(&several, lane, frame.big)?.held()?;
     let mut printer = printer(words, frame, machine, names);

@@ -160,6 +160,8 @@ or put together anew is refused with exit 1. A pipe gets segment after segment; 
   headrace analyze ascon --constant-time    only that, of all variants; exit 1 if a secret shows
   headrace analyze Filter.nl --constant-time --secret Seed --public Mode
   headrace analyze Filter.nl --firings model/build/Filter-deadlock.firings     does the network stop as its model did
+  headrace analyze sha256 hash --automaton --passes scalar-loop,scalar-iteration     loops after passes, one after the other
+  headrace analyze sha256 hash --automaton --passes scalar-loop --print-before reassociate-by-arrival
 
 A port is secret or public as the manifest says; in a network by itself the ports called Key, Input, Seed, Entropy and
 SecretNonce are secret, the other names of the library's conventions and those ending in Size public, all others secret.
@@ -528,6 +530,12 @@ pub struct BuildArgs {
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,
+    /// Leave passes out, each with a hyphen before its name, to find the one that is at fault; `headrace list passes` lists them
+    #[arg(long, value_name = "-PASS,…", value_delimiter = ',', allow_hyphen_values = true)]
+    pub passes: Vec<String>,
+    /// Let passes change something so many times only, all together, and say which was the last: for bisection
+    #[arg(long, value_name = "N")]
+    pub pass_limit: Option<u64>,
     /// Replace files in the folder that this command did not write, or that were changed since
     #[arg(long)]
     pub force: bool,
@@ -597,6 +605,18 @@ pub struct AnalyzeArgs {
     /// The control automaton as text, which passes and targets start from: states, decisions, transitions and loops
     #[arg(long, conflicts_with_all = ["constant_time", "partitions", "loops", "json"])]
     pub automaton: bool,
+    /// Its loops and transitions after these passes and pipelines, in order; `headrace list passes` lists them
+    #[arg(long, value_name = "PASS,…", value_delimiter = ',', requires = "automaton")]
+    pub passes: Vec<String>,
+    /// Of --passes, no more than up to this one
+    #[arg(long, value_name = "PASS", requires = "passes")]
+    pub stop_after: Option<String>,
+    /// Print what a pass of --passes is given, too; `all`: each of them
+    #[arg(long, value_name = "PASS", requires = "passes")]
+    pub print_before: Vec<String>,
+    /// Print what a pass of --passes has made of it, too, where it changed something; `all`: each of them
+    #[arg(long, value_name = "PASS", requires = "passes")]
+    pub print_after: Vec<String>,
     /// Which way of writing an operation of the library is analysed [default: the manifest's first]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,

@@ -648,6 +648,47 @@ fn automata_are_shown_as_text() {
 }
 
 #[test]
+fn passes_are_listed_shown_and_left_out() {
+    let folder = folder();
+    let run = |words: &[&str]| headrace(folder.path(), words, b"");
+    let listed = stdout(&run(&["list", "passes"]));
+    for name in ["reassociate-by-arrival", "gives up    sums in the order of the network", "scalar-iteration"] {
+        assert!(listed.contains(name), "{listed}");
+    }
+    let shown = |words: &[&str]| {
+        let output = run(&[&["analyze", "base64", "encode", "--automaton", "--passes"], words].concat());
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        stdout(&output)
+    };
+    let split = shown(&["split-iteration", "--print-before", "all"]);
+    for part in [
+        "# state 0, loop 0, before split-iteration\nloop {",
+        "after split-iteration\npieces: loop {",
+        "pieces an iteration",
+    ] {
+        assert!(split.contains(part), "{split}");
+    }
+    let both = shown(&["scalar-loop,scalar-iteration+short", "--stop-after", "shift-registers"]);
+    assert!(both.contains("# state 0, loop 0, an iteration, "), "{both}");
+    for (wrong, status_of, reason) in [
+        (&["peeling"][..], 2, "`peeling` is no pass and no pipeline"),
+        (&["majority-cse", "--stop-after", "sink-copies"], 2, "`sink-copies` is none of the passes that run"),
+        (&["split-iteration,shift-registers"], 1, "comes behind a pass that makes parts"),
+    ] {
+        let output = run(&[&["analyze", "base64", "encode", "--automaton", "--passes"], wrong].concat());
+        assert_eq!(status(&output), status_of, "{wrong:?}");
+        assert!(stderr(&output).contains(reason), "{wrong:?}: {}", stderr(&output));
+    }
+    let build = ["build", "base64", "--operation", "encode", "--target", "c"];
+    let with = |more: &[&str]| run(&[&build[..], more].concat());
+    let without = with(&["-o", "without", "--passes=-split-iteration,-tabulate"]);
+    assert_eq!(status(&without), 0, "{}", stderr(&without));
+    let limited = with(&["-o", "limited", "--pass-limit", "1"]);
+    assert!(stderr(&limited).contains("; change 1 is by "), "{}", stderr(&limited));
+    assert_eq!(status(&with(&["-o", "wrong", "--passes=split-iteration"])), 2);
+}
+
+#[test]
 fn manual_pages_completions_and_reference_pages_are_written() {
     let folder = folder();
     assert_eq!(status(&headrace(folder.path(), &["man", "-o", "man"], b"")), 0);

@@ -27,6 +27,9 @@ use headrace_targets::c::Options;
 use headrace_targets::c::kernel::Trials;
 use headrace_targets::c::small::{Fills, estimate};
 use headrace_targets::project::{Files, KnownAnswer, Recording};
+use headrace_transform::passes;
+use headrace_transform::passes::manager::LeftOut;
+use headrace_transform::passes::pass::Pass;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes a project for a network, or for the operations of a parameter set.
@@ -60,6 +63,7 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
     let folder = arguments.output.as_deref().ok_or_else(|| Failure::usage("-o DIR is missing"))?;
     let beside = if arguments.force { Beside::Force } else { Beside::Nothing };
     project_folder::check(folder, beside)?;
+    leave_out_passes(arguments)?;
     let library = context.library()?;
     let mut files = match arguments.networks.as_slice() {
         [network] if arguments.small && !is_of_library(&library, network) => {
@@ -101,12 +105,36 @@ pub fn build(context: &mut Context, arguments: &BuildArgs) -> Outcome {
         manifest.extend_from_slice(workspaces::APART.as_bytes());
     }
     project_folder::write(folder, &files, beside)?;
+    if let Some(limit) = arguments.pass_limit {
+        let (n, last) = passes::manager::n_changes();
+        let last = last.map_or(String::new(), |last| format!("; change {limit} is by {last}"));
+        context.terminal.note(&format!("passes change something {} in all{last}", plural(n as usize, "time")));
+    }
     context.terminal.say(&format!(
         "{} in {}; build and test with: {}",
         plural(files.len(), "file"),
         folder.display(),
         target.test.replace("{}", &folder.display().to_string())
     ));
+    Ok(())
+}
+
+/// Leaves out what the command line says, each pass with a hyphen before its name.
+fn leave_out_passes(arguments: &BuildArgs) -> Outcome {
+    if arguments.passes.is_empty() && arguments.pass_limit.is_none() {
+        return Ok(());
+    }
+    let name = |word: &String| {
+        let pass = word.strip_prefix('-').and_then(Pass::named).map(|pass| pass.name);
+        pass.ok_or_else(|| {
+            let wrong = word.escape_debug();
+            Failure::usage(format!(
+                "--passes: `{wrong}` is no pass with a hyphen before it; `headrace list passes` lists them"
+            ))
+        })
+    };
+    let names = arguments.passes.iter().map(name).collect::<Outcome<Vec<_>>>()?;
+    passes::manager::leave_out(LeftOut { passes: names, limit: arguments.pass_limit });
     Ok(())
 }
 
@@ -188,6 +216,8 @@ pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.small.then(|| "--small".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
+    words.extend((!arguments.passes.is_empty()).then(|| format!("--passes={}", arguments.passes.join(","))));
+    words.extend(arguments.pass_limit.map(|limit| format!("--pass-limit {limit}")));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
     let trials = match arguments.tune {
         true => Some(Arc::new(LocalTrials::new(c_compiler()?)) as Arc<dyn Trials>),

@@ -11,6 +11,8 @@ use headrace_library::catalog::{OperationSpec, VariantSpec};
 use headrace_library::manifest::Shape;
 use headrace_library::{Class, PortSpec};
 use headrace_targets::toolchain::Toolchain;
+use headrace_transform::passes::pass::{Pass, Property};
+use headrace_transform::passes::pipelines::{self, Pipeline, Stage};
 use serde_json::{Value, json};
 
 /// A row: what it is called, whether it can be used here, and what there is to say about it.
@@ -28,7 +30,8 @@ pub fn list(context: &mut Context, arguments: &ListArgs) -> Outcome {
         Listing::Engines => engines(),
         Listing::Targets => targets(),
         Listing::Peers => peers()?,
-        Listing::Platforms | Listing::Passes => Vec::new(),
+        Listing::Passes => passes(),
+        Listing::Platforms => Vec::new(),
     };
     if arguments.json {
         let rows: Vec<Value> = rows
@@ -100,6 +103,30 @@ fn operation(spec: &OperationSpec) -> Value {
         "openssl": spec.openssl.iter().map(|name| &name.name).collect::<Vec<_>>(), "jca": spec.jca.names,
         "inverse": spec.inverse, "verifies": spec.verifies, "single_chunk": spec.single_chunk,
     })
+}
+
+/// A row for each pass, with what it requires and establishes, and one for each pipeline, with its passes.
+fn passes() -> Vec<Row> {
+    let properties = |all: &[Property]| all.iter().map(Property::to_string).collect::<Vec<_>>();
+    let pass = |pass: &&Pass| {
+        let lists = [("requires", pass.requires), ("establishes", pass.establishes), ("gives up", pass.gives_up)].map(
+            |(word, all)| {
+                if all.is_empty() { String::new() } else { format!("\n  {word:11} {}", properties(all).join(", ")) }
+            },
+        );
+        let details = json!({
+            "kind": "pass", "requires": properties(pass.requires), "establishes": properties(pass.establishes),
+            "gives_up": properties(pass.gives_up),
+        });
+        Row { name: pass.name.to_owned(), here: true, about: format!("{}{}", pass.about, lists.concat()), details }
+    };
+    let pipeline = |pipeline: &&Pipeline| {
+        let stages: Vec<String> = pipeline.stages.iter().map(Stage::to_string).collect();
+        let about = format!("{}\n  {}", pipeline.about, stages.join(", "));
+        let details = json!({ "kind": "pipeline", "passes": stages });
+        Row { name: pipeline.name.to_owned(), here: true, about, details }
+    };
+    headrace_transform::passes::ALL.iter().map(pass).chain(pipelines::ALL.iter().map(pipeline)).collect()
 }
 
 fn engines() -> Vec<Row> {

@@ -104,7 +104,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             return Err(Failure::usage("--loops: only operations of the library say what typical messages are"));
         }
         if arguments.automaton {
-            return output::print(automaton::of_network(&network)?.as_bytes());
+            return output::print(automaton::of_network(&network, arguments)?.as_bytes());
         }
         let classes = classes_of_names(&network, arguments)?;
         let found = report(context, &network, &classes, arguments, None)?;
@@ -131,7 +131,7 @@ pub fn analyze(context: &mut Context, arguments: &AnalyzeArgs) -> Outcome {
             }
             let about = About { spec: &spec, variant };
             if arguments.automaton {
-                output::print(automaton::of_operation(&spec, &network)?.as_bytes())?;
+                output::print(automaton::of_operation(&spec, &network, arguments)?.as_bytes())?;
                 continue;
             }
             if arguments.loops {

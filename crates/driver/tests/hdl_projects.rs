@@ -48,6 +48,21 @@ fn verilog_gives_known_answers_and_is_clean() {
 }
 
 #[test]
+fn fusesoc_checks_and_simulates_what_was_built() {
+    if !answers("fusesoc", "--version") || !answers("iverilog", "-V") || !is_here("verilator") {
+        return;
+    }
+    let folder = Folder::new();
+    let project = folder.build("verilog", &["hex", "--operation", "encode"]);
+    for target in ["lint", "sim"] {
+        let mut fusesoc = Command::new("fusesoc");
+        fusesoc.args(["--cores-root", ".", "run", "--target", target, "headrace:generated:encode"]);
+        let said = folder.run_in(&project, fusesoc.env("XDG_CONFIG_HOME", folder.path()));
+        assert!(target == "lint" || said.contains(" passed, 0 failed"), "{said}");
+    }
+}
+
+#[test]
 fn vhdl_gives_known_answers() {
     if !is_here("ghdl") {
         return;

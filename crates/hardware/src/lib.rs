@@ -1,4 +1,5 @@
 //! High-level synthesis (HLS) of networks: actors become modules with valid/ready streams, connections become FIFOs.
+//! A network whose control is finite and complete becomes one datapath instead ([`datapath`]).
 //!
 //! It starts from the typed representation and not from lowered programs, because hardware wants what these have given
 //! up: the widths that the source says, expressions that are one cycle whatever their width, and the names and lines of
@@ -34,18 +35,21 @@
 //! | `states` | steps to states of a state machine |
 //! | `registers` | which variables must outlive a cycle |
 //! | `fifo`, `sizes` | FIFOs, and how large they must be |
+//! | `datapath`, `regions` | networks as datapaths; inner networks that become some |
 //! | `network` | instances, forks, conversions: the top module |
 
 mod action;
 mod actor;
 mod call;
 mod code;
+mod datapath;
 mod depth;
 mod fifo;
 mod integer;
 mod network;
 mod node;
 mod place;
+mod regions;
 mod registers;
 mod sizes;
 mod statement;
@@ -56,6 +60,7 @@ mod value;
 use headrace_ir::Network;
 use headrace_rtl::Design;
 use headrace_source::Diagnostic;
+use std::collections::BTreeMap;
 
 /// What is said about the module of an actor that prints.
 pub const LEAVES_OUT: &str = "What it prints is left out.";
@@ -73,6 +78,24 @@ pub struct Options {
     pub unrolled_steps: usize,
     /// and up to so many levels of logic behind one another, or twice as many as one iteration has.
     pub chained_levels: u32,
+    /// Which networks become one datapath.
+    pub datapath: Datapath,
+    /// Rounds that a datapath does in a clock cycle; 0: all of them.
+    pub rounds_per_cycle: u32,
+    /// Ports of a datapath move all tokens of a block at once.
+    pub wide_ports: bool,
+}
+
+/// Which networks become one datapath.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Datapath {
+    /// Those that can.
+    #[default]
+    Auto,
+    /// None: every actor is a module.
+    Never,
+    /// All: what cannot is refused, with the reason.
+    Always,
 }
 
 impl Default for Options {
@@ -83,6 +106,9 @@ impl Default for Options {
             unrolled_passes: 64,
             unrolled_steps: 512,
             chained_levels: 24,
+            datapath: Datapath::default(),
+            rounds_per_cycle: 1,
+            wide_ports: false,
         }
     }
 }
@@ -96,5 +122,18 @@ impl Default for Options {
 /// What has no place in hardware (natives, reals, texts, procedures that call themselves), with where it stands and
 /// what to do.
 pub fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
-    network::lower(network, options)
+    if options.datapath != Datapath::Never {
+        match datapath::lower(network, options) {
+            Ok(design) => return Ok(design),
+            Err(reason) if options.datapath == Datapath::Always => {
+                let message = format!("`{}` is no datapath: {reason}", network.name);
+                return Err(vec![Diagnostic::error("unsupported-by-target", message).at(network.span, "this network")]);
+            }
+            Err(_) => {
+                let (network, units) = regions::found(network, options);
+                return network::lower(&network, &units, options);
+            }
+        }
+    }
+    network::lower(network, &BTreeMap::new(), options)
 }

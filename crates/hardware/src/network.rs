@@ -1,6 +1,7 @@
 //! The top module: instances of actors, a FIFO for each connection, forks where a port has several readers.
 
 use crate::actor::{MAX_WINDOW_BITS, Wiring, port_names};
+use crate::datapath::Unit;
 use crate::{Options, actor, fifo, sizes};
 use headrace_ir::{Endpoint, InstanceId, IntType, Network, Scalar};
 use headrace_program::names::{Names, identifier};
@@ -22,7 +23,12 @@ fn converted(value: Expr, from: Scalar, to: Scalar) -> Expr {
     value.resized(signed, to.width().max(1))
 }
 
-pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+/// Actors as modules; those of `units` are datapaths.
+pub(crate) fn lower(
+    network: &Network,
+    units: &BTreeMap<usize, Unit>,
+    options: &Options,
+) -> Result<Design, Vec<Diagnostic>> {
     let mut diagnostics = Vec::new();
     let mut design = Design::default();
     let mut module_names = ModuleNames::default();
@@ -38,7 +44,10 @@ pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, Vec<
             Some(name) => name.clone(),
             None => {
                 let name = module_names.fresh(one.class.rsplit('.').next().unwrap_or(&one.class));
-                if let Some(module) = actor::lower(one, &name, &key.1, options, &mut diagnostics) {
+                if let Some(unit) = units.get(&key.0) {
+                    let lanes = |side: usize, port: usize, _| u64::from([&key.1.inputs, &key.1.outputs][side][port]);
+                    design.modules.push(unit.module(&name, lanes));
+                } else if let Some(module) = actor::lower(one, &name, &key.1, options, &mut diagnostics) {
                     design.modules.push(module);
                 }
                 known.insert(key, name.clone());

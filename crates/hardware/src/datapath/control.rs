@@ -1,0 +1,478 @@
+//! The control unit of a datapath: states that wait and decide, a counter of cycles, and what may begin when; and the module of both.
+//!
+//! A task that takes cycles begins in the cycle in which its tokens are there, and in which the one before is done or none is under way.
+//! The state changes when a task begins, so what follows is decided while it is under way: tasks that take one cycle and put nothing
+//! out, such as those that read how many blocks come, go on beside it, unless one of both stores what the other needs.
+
+use super::Unit;
+use super::plan::Plan;
+use super::region::{Region, Task, Tree};
+use super::streams::{BeatIn, BeatOut, add_input, add_output};
+use super::values::{Builder, Datapath};
+use headrace_ir::Network;
+use headrace_kernel::{NodeId, ObjectId, Op};
+use headrace_program::names::{Names, identifier};
+use headrace_rtl::{Bits, Expr, Module, Process, SignalId, SignalKind, Stmt, Target, index_bits};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A way from a state to a task.
+struct Leaf {
+    state: usize,
+    task: usize,
+    target: usize,
+    /// What must hold, but for that of the task.
+    condition: Expr,
+    /// Objects that are read when it is decided.
+    reads: FxHashSet<ObjectId>,
+}
+
+/// Objects that a task touches after the cycle in which it begins.
+#[derive(Clone, Debug, Default)]
+struct Late {
+    reads: FxHashSet<ObjectId>,
+    writes: FxHashSet<ObjectId>,
+}
+
+/// Tokens of a beat at each port: as many as all tasks that use the port move.
+fn of_ports(
+    counts: impl Iterator<Item = (usize, u64)>,
+    n: usize,
+    ports: &[headrace_ir::Port],
+) -> Result<Vec<u64>, String> {
+    let mut beats = vec![0u64; n];
+    for (port, tokens) in counts.filter(|(_, tokens)| *tokens > 0) {
+        let beat = &mut beats[port];
+        if *beat != 0 && *beat != tokens {
+            let name = &ports[port].name;
+            return Err(format!("port `{name}` moves {beat} tokens at once in one place and {tokens} in another"));
+        }
+        *beat = tokens;
+    }
+    Ok(beats)
+}
+
+fn awaited(tree: &Tree, found: &mut Vec<(usize, u64)>) {
+    match tree {
+        Tree::Branch { then, otherwise, .. } => {
+            awaited(then, found);
+            awaited(otherwise, found);
+        }
+        Tree::Wait(all) => {
+            for (port, tokens, next) in all {
+                found.push((*port, *tokens));
+                awaited(next, found);
+            }
+        }
+        Tree::Go { .. } | Tree::End => {}
+    }
+}
+
+/// Tokens of a beat at each input and each output port.
+///
+/// # Errors
+///
+/// Where there is no such number, as a sentence without a full stop.
+pub(crate) fn beats(network: &Network, region: &Region) -> Result<(Vec<u64>, Vec<u64>), String> {
+    let mut all_awaited = Vec::new();
+    region.states.iter().for_each(|(tree, _)| awaited(tree, &mut all_awaited));
+    let consumed = region.tasks.iter().flat_map(|task| task.consumes.iter().copied().enumerate());
+    let taken = of_ports(consumed.chain(all_awaited), network.inputs.len(), &network.inputs)?;
+    let produced = region.tasks.iter().flat_map(|task| task.produces.iter().copied().enumerate());
+    let given = of_ports(produced, network.outputs.len(), &network.outputs)?;
+    Ok((taken, given))
+}
+
+/// Whether tasks can be done as planned.
+///
+/// # Errors
+///
+/// Why not, as a sentence without a full stop.
+pub(crate) fn check(region: &Region, plans: &[Plan]) -> Result<(), String> {
+    for (task, plan) in region.tasks.iter().zip(plans) {
+        if let Some(object) = reads_what_it_changes(region, task, plan) {
+            let name = &region.objects[object.0 as usize].name;
+            return Err(format!("`{name}` is read at computed places while it changes"));
+        }
+    }
+    Ok(())
+}
+
+/// The module of a unit; see [`Unit::module`].
+pub(crate) fn module(unit: &Unit, name: &str, lanes: &dyn Fn(usize, usize, u64) -> u64) -> Module {
+    let Unit { network, region, plans, taken, given } = unit;
+    let mut names = Names::of(&headrace_program::language::VERILOG);
+    let mut m = Module::new(name);
+    let mut inputs = Vec::new();
+    for (at, (port, &tokens)) in network.inputs.iter().zip(taken).enumerate() {
+        let (width, name, lanes) = (port.ty.width().max(1), identifier(&port.name), lanes(0, at, tokens.max(1)));
+        let tokens = if tokens == 0 { lanes } else { tokens };
+        inputs.push(add_input(&mut m, &mut names, &name, width, tokens, lanes));
+    }
+    let mut outputs = Vec::new();
+    for (at, (port, &tokens)) in network.outputs.iter().zip(given).enumerate() {
+        let (width, name, lanes) = (port.ty.width().max(1), identifier(&port.name), lanes(1, at, tokens.max(1)));
+        let tokens = if tokens == 0 { lanes } else { tokens };
+        outputs.push(add_output(&mut m, &mut names, &name, width, tokens, lanes));
+    }
+    m.about = about(network, plans, taken, given);
+    let mut control = Control::new(region, plans, Builder::new(m, names, &region.graph), inputs, outputs);
+    control.build();
+    control.b.m
+}
+
+/// An object that is read at computed places after the task that stores to it has begun.
+fn reads_what_it_changes(region: &Region, task: &Task, plan: &Plan) -> Option<ObjectId> {
+    let late = |id: NodeId| match region.graph.op(id) {
+        Op::Entry { object, index } => {
+            let is_late = region.graph.constant(*index).is_none() && plan.time(&region.graph, id) > 0;
+            (is_late && task.stores.iter().any(|store| store.0 == *object)).then_some(*object)
+        }
+        _ => None,
+    };
+    region.graph.reachable(task.roots()).into_iter().find_map(late)
+}
+
+/// What the module is, for readers.
+fn about(network: &Network, plans: &[Plan], taken: &[u64], given: &[u64]) -> Vec<String> {
+    let mut about = vec![format!("The network {} as one datapath.", network.name)];
+    let beats = |ports: &[headrace_ir::Port], tokens: &[u64]| {
+        let all = ports.iter().zip(tokens).filter(|(_, tokens)| **tokens > 1);
+        all.map(|(port, tokens)| format!("{tokens} tokens of {}", port.name)).collect::<Vec<_>>().join(", ")
+    };
+    let (into, out) = (beats(&network.inputs, taken), beats(&network.outputs, given));
+    if !into.is_empty() || !out.is_empty() {
+        let joint = if into.is_empty() || out.is_empty() { "" } else { "; " };
+        about.push(format!("At once it takes and gives: {into}{joint}{out}."));
+    }
+    if let Some(last) = plans.iter().map(|plan| plan.last).filter(|last| *last > 0).max() {
+        about.push(format!("Initiation interval: {last} clock cycles, from one block to the next."));
+        about.push(format!(
+            "Latency: {} clock cycles, from all tokens of a block to the first that comes out.",
+            last + 1
+        ));
+    } else {
+        about.push("Initiation interval and latency: 1 clock cycle.".to_owned());
+    }
+    about
+}
+
+struct Control<'a> {
+    region: &'a Region,
+    plans: &'a [Plan],
+    b: Builder<'a>,
+    outputs: Vec<BeatOut>,
+    /// The state, where there are several.
+    state: Option<(SignalId, SignalId)>,
+    /// The cycle with its next value, where a task takes several.
+    cycle: Option<(SignalId, SignalId)>,
+    /// Which of the tasks that take cycles is under way, where there are several.
+    current: Option<(SignalId, SignalId)>,
+    object_next: FxHashMap<ObjectId, SignalId>,
+    /// Whether each task begins in this cycle.
+    starts: Vec<SignalId>,
+}
+
+impl<'a> Control<'a> {
+    fn new(
+        region: &'a Region,
+        plans: &'a [Plan],
+        mut b: Builder<'a>,
+        inputs: Vec<BeatIn>,
+        outputs: Vec<BeatOut>,
+    ) -> Self {
+        b.inputs = inputs.into_iter().map(Some).collect();
+        let state = (region.states.len() > 1).then(|| {
+            let bits = index_bits(region.states.len() as u64);
+            let (state, next) = b.register("state", Bits::zero(bits));
+            for (number, (_, known)) in region.states.iter().enumerate() {
+                let name = b.names.fresh(&format!("STATE_{number}"));
+                b.m.signals[state.index()].names.push((Bits::new(bits, number as u64), name));
+                b.m.about.push(format!("State {number}: {known}."));
+            }
+            (state, next)
+        });
+        let last = plans.iter().map(|plan| plan.last).max().unwrap_or(0);
+        let cycle = (last > 0).then(|| {
+            let bits = index_bits(u64::from(last) + 1);
+            b.register("cycle", Bits::zero(bits))
+        });
+        b.cycle = cycle.map(|(cycle, _)| cycle);
+        let long = plans.iter().filter(|plan| plan.last > 0).count();
+        let current = (long > 1).then(|| {
+            let bits = index_bits(plans.len() as u64);
+            b.register("task", Bits::zero(bits))
+        });
+        let starts: Vec<SignalId> = (0..region.tasks.len())
+            .map(|at| {
+                let name = b.names.fresh(&format!("t{at}_begins"));
+                b.m.add(name, 1, SignalKind::Wire)
+            })
+            .collect();
+        let mut object_next = FxHashMap::default();
+        for id in region.used_objects() {
+            if let Some(task) = region.begins.get(&id) {
+                b.objects.insert(id, starts[*task]);
+                continue;
+            }
+            let object = &region.objects[id.0 as usize];
+            let initial = &region.initial[id.0 as usize];
+            let mut reset = Bits::zero(object.width * object.length as u32);
+            for (at, &value) in initial.iter().take(object.length).enumerate() {
+                reset = reset.replaced(at as u64 * u64::from(object.width), &Bits::new(object.width, value));
+            }
+            let (register, next) = b.register(&identifier(&object.name), reset);
+            b.objects.insert(id, register);
+            object_next.insert(id, next);
+        }
+        Self { region, plans, b, outputs, state, cycle, current, object_next, starts }
+    }
+
+    fn get(&self, id: SignalId) -> Expr {
+        self.b.m.get(id)
+    }
+
+    /// Whether a task is under way in this cycle.
+    fn running(&self, task: usize) -> Expr {
+        if self.plans[task].last == 0 {
+            return Expr::bit(false);
+        }
+        let Some((cycle, _)) = self.cycle else { return Expr::bit(false) };
+        let busy = self.get(cycle).is(0).inverted();
+        match self.current {
+            Some((current, _)) => busy.and(self.get(current).is(task as u64)),
+            None => busy,
+        }
+    }
+
+    /// Whether a task is in its last cycle.
+    fn at_end(&self, task: usize) -> Expr {
+        let Some((cycle, _)) = self.cycle else { return Expr::bit(false) };
+        let at_last = self.get(cycle).is(u64::from(self.plans[task].last));
+        match self.current {
+            Some((current, _)) => at_last.and(self.get(current).is(task as u64)),
+            None => at_last,
+        }
+    }
+
+    /// Whether there is room for what a task puts out.
+    fn room(&self, task: &Task) -> Expr {
+        let ports = self.outputs.iter().zip(&task.produces).filter(|(_, n)| **n > 0);
+        ports.fold(Expr::bit(true), |all, (port, _)| all.and(self.get(port.room)))
+    }
+
+    fn build(&mut self) {
+        let long: Vec<usize> = (0..self.plans.len()).filter(|&at| self.plans[at].last > 0).collect();
+        // Whether a task is done in this cycle, or waits in its last for room.
+        let mut done: FxHashMap<usize, SignalId> = FxHashMap::default();
+        let mut stalls: FxHashMap<usize, SignalId> = FxHashMap::default();
+        for &task in &long {
+            let room = self.room(&self.region.tasks[task]);
+            let end = self.at_end(task);
+            let is_done = end.clone().and(room.clone());
+            done.insert(task, self.b.wire(&format!("t{task}_done"), is_done));
+            stalls.insert(task, self.b.wire(&format!("t{task}_stalls"), end.and(room.inverted())));
+        }
+        let any_done = done.values().copied().collect::<std::collections::BTreeSet<_>>();
+        let any_done = any_done.into_iter().fold(Expr::bit(false), |all, one| all.or(self.get(one)));
+        let idle = self.cycle.map_or(Expr::bit(true), |(cycle, _)| self.get(cycle).is(0));
+        let free = idle.clone().or(any_done.clone());
+        let lates = self.datapaths(&done, &stalls);
+        let leaves = self.all_leaves();
+        let mut fires = Vec::new();
+        for leaf in &leaves {
+            let mut condition = leaf.condition.clone();
+            let task = &self.region.tasks[leaf.task];
+            let is_long = self.plans[leaf.task].last > 0;
+            let gives = task.produces.iter().any(|n| *n > 0);
+            if is_long {
+                condition = condition.and(free.clone());
+            } else if gives {
+                condition = condition.and(idle.clone()).and(self.room(task));
+            }
+            for &other in &long {
+                if self.is_in_the_way(leaf, &lates[other]) {
+                    condition = condition.and(self.running(other).inverted());
+                }
+            }
+            if let Some((state, _)) = self.state {
+                condition = condition.and(self.get(state).is(leaf.state as u64));
+            }
+            fires.push(self.b.wire(&format!("s{}_to_t{}", leaf.state, leaf.task), condition));
+        }
+        self.next_state(&leaves, &fires);
+        for task in 0..self.region.tasks.len() {
+            let own = leaves.iter().zip(&fires).filter(|(leaf, _)| leaf.task == task);
+            let any = own.fold(Expr::bit(false), |all, (_, &fire)| all.or(self.get(fire)));
+            self.b.m.assign(self.starts[task], any);
+        }
+        for at in 0..self.region.tasks[0].consumes.len() {
+            let takes = (0..self.region.tasks.len()).filter(|&task| self.region.tasks[task].consumes[at] > 0);
+            let any = takes.fold(Expr::bit(false), |all, task| all.or(self.get(self.starts[task])));
+            if let Some(input) = self.b.inputs[at] {
+                self.b.m.assign(input.taken, any);
+            }
+        }
+        self.next_cycle(&long, &stalls, any_done);
+    }
+
+    /// The next value of the state: that behind the task that begins.
+    fn next_state(&mut self, leaves: &[Leaf], fires: &[SignalId]) {
+        let Some((state, next)) = self.state else { return };
+        let bits = self.b.m.signal(state).width;
+        let mut body = vec![Stmt::assign(next, self.get(state))];
+        for (leaf, &fire) in leaves.iter().zip(fires).filter(|(leaf, _)| leaf.target != leaf.state) {
+            let to = Stmt::assign(next, Expr::number(bits, leaf.target as u64));
+            body.push(Stmt::If(self.get(fire), vec![to], Vec::new()));
+        }
+        let name = self.b.names.fresh("next_state");
+        self.b.m.processes.push(Process { name, body });
+    }
+
+    fn next_cycle(&mut self, long: &[usize], stalls: &FxHashMap<usize, SignalId>, any_done: Expr) {
+        let Some((cycle, next)) = self.cycle else { return };
+        let bits = self.b.m.signal(cycle).width;
+        let begins = long.iter().fold(Expr::bit(false), |all, &task| all.or(self.get(self.starts[task])));
+        let waits = long.iter().fold(self.get(cycle).is(0), |all, task| all.or(self.get(stalls[task])));
+        let one_more = self.get(cycle).plus(Expr::number(bits, 1));
+        let on = Expr::select(any_done, Expr::number(bits, 0), one_more);
+        let value = Expr::select(waits, self.get(cycle), on);
+        self.b.m.assign(next, Expr::select(begins, Expr::number(bits, 1), value));
+        if let Some((current, next)) = self.current {
+            let bits = self.b.m.signal(current).width;
+            let value = long.iter().fold(self.get(current), |rest, &task| {
+                Expr::select(self.get(self.starts[task]), Expr::number(bits, task as u64), rest)
+            });
+            self.b.m.assign(next, value);
+        }
+    }
+
+    fn all_leaves(&mut self) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        let region = self.region;
+        for (state, (tree, _)) in region.states.iter().enumerate() {
+            self.leaves_of(state, tree, Expr::bit(true), &FxHashSet::default(), &mut leaves);
+        }
+        leaves
+    }
+
+    fn leaves_of(
+        &mut self,
+        state: usize,
+        tree: &'a Tree,
+        condition: Expr,
+        reads: &FxHashSet<ObjectId>,
+        leaves: &mut Vec<Leaf>,
+    ) {
+        match tree {
+            Tree::Branch { condition: decision, then, otherwise } => {
+                let mut reads = reads.clone();
+                reads.extend(self.region.objects_of([*decision]));
+                let value = self.b.at_beginning(*decision);
+                self.leaves_of(state, then, condition.clone().and(value.clone()), &reads, leaves);
+                self.leaves_of(state, otherwise, condition.and(value.inverted()), &reads, leaves);
+            }
+            Tree::Wait(all) => {
+                let mut none = condition;
+                for (port, _, next) in all {
+                    let there = self.b.inputs[*port].map_or(Expr::bit(false), |input| self.get(input.valid));
+                    self.leaves_of(state, next, none.clone().and(there.clone()), reads, leaves);
+                    none = none.and(there.inverted());
+                }
+            }
+            Tree::Go { task, target } => {
+                leaves.push(Leaf { state, task: *task, target: *target, condition, reads: reads.clone() });
+            }
+            Tree::End => {}
+        }
+    }
+
+    /// Whether a task cannot begin on this way while another one is under way.
+    fn is_in_the_way(&self, leaf: &Leaf, other: &Late) -> bool {
+        let task = &self.region.tasks[leaf.task];
+        let plan = &self.plans[leaf.task];
+        let reads = self.region.objects_of(task.roots());
+        let mut writes = task.stores.iter().map(|store| store.0);
+        leaf.reads.iter().chain(&reads).any(|object| other.writes.contains(object))
+            || writes.any(|object| other.writes.contains(&object) || plan.last == 0 && other.reads.contains(&object))
+    }
+
+    /// What tasks compute, and where it goes; gives what each of them touches after the cycle in which it begins.
+    fn datapaths(&mut self, done: &FxHashMap<usize, SignalId>, stalls: &FxHashMap<usize, SignalId>) -> Vec<Late> {
+        let (region, plans) = (self.region, self.plans);
+        let mut lates = Vec::new();
+        // For each object and each port, what goes there when.
+        let mut stores: Vec<(ObjectId, usize, Expr, Expr)> = Vec::new();
+        let mut given: Vec<Vec<(Expr, Vec<Expr>)>> = vec![Vec::new(); self.outputs.len()];
+        for (number, task) in region.tasks.iter().enumerate() {
+            let plan = &plans[number];
+            let (start, running) = (self.starts[number], self.running(number));
+            let stall = stalls.get(&number).map_or(Expr::bit(false), |&stall| self.get(stall));
+            let at_end = done.get(&number).map_or_else(|| self.get(start), |&done| self.get(done));
+            let widths: Vec<u32> = self.outputs.iter().map(|port| port.width).collect();
+            let mut late = Late::default();
+            let mut datapath = Datapath::new(&mut self.b, (number, task, plan), start, running, stall);
+            for &(object, index, value) in &task.stores {
+                let time = datapath.time(value);
+                if time > 0 {
+                    late.writes.insert(object);
+                }
+                let when = if time == plan.last { at_end.clone() } else { datapath.is_cycle(time) };
+                stores.push((object, index, when, datapath.at(value, time)));
+            }
+            for (port, &n) in task.produces.iter().enumerate().filter(|(_, n)| **n > 0) {
+                let mut tokens = vec![Expr::number(widths[port], 0); n as usize];
+                for &(_, offset, value) in task.outputs.iter().filter(|one| one.0 == port) {
+                    tokens[offset as usize] = datapath.at(value, plan.last).resized(false, widths[port]);
+                }
+                tokens.reverse();
+                given[port].push((at_end.clone(), tokens));
+            }
+            late.reads = datapath.late_reads;
+            lates.push(late);
+        }
+        self.objects(stores);
+        for (port, given) in given.into_iter().enumerate() {
+            let BeatOut { data, given: any, width, tokens, .. } = self.outputs[port];
+            let mut value = Expr::number(width * tokens as u32, 0);
+            let mut is_given = Expr::bit(false);
+            for (number, (when, tokens)) in given.into_iter().enumerate() {
+                let beat = Expr::concat(tokens);
+                value = if number == 0 { beat } else { Expr::select(when.clone(), beat, value) };
+                is_given = is_given.or(when);
+            }
+            self.b.m.assign(data, value);
+            self.b.m.assign(any, is_given);
+        }
+        lates
+    }
+
+    fn objects(&mut self, stores: Vec<(ObjectId, usize, Expr, Expr)>) {
+        for id in self.region.used_objects() {
+            let (register, Some(&next)) = (self.b.objects[&id], self.object_next.get(&id)) else { continue };
+            let width = self.region.objects[id.0 as usize].width;
+            let mut body = vec![Stmt::assign(next, self.get(register))];
+            // Elements that are stored at the same time are one statement.
+            let mut whens: Vec<((usize, &Expr), Expr)> = Vec::new();
+            for (_, index, when, value) in stores.iter().filter(|store| store.0 == id) {
+                match whens.iter_mut().find(|(known, _)| *known == (*index, value)) {
+                    Some((_, all)) => *all = all.clone().or(when.clone()),
+                    None => whens.push(((*index, value), when.clone())),
+                }
+            }
+            let mut groups: Vec<(Expr, Vec<Stmt>)> = Vec::new();
+            for ((index, value), when) in whens {
+                let at = Expr::number(32, u64::from(width) * index as u64);
+                let whole = self.b.m.signal(register).width;
+                let part = (whole != width).then_some((at, width));
+                let statement = Stmt::Assign(Target { signal: next, part }, value.clone());
+                match groups.iter_mut().find(|(known, _)| *known == when) {
+                    Some((_, all)) => all.push(statement),
+                    None => groups.push((when, vec![statement])),
+                }
+            }
+            body.extend(groups.into_iter().map(|(when, all)| Stmt::If(when, all, Vec::new())));
+            let name = self.b.names.fresh(&format!("next_{}", identifier(&self.region.objects[id.0 as usize].name)));
+            self.b.m.processes.push(Process { name, body });
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Regions as datapaths: a network whose control is finite and complete becomes one module, with one datapath and one control unit.
+//!
+//! Actors as modules pay a clock cycle for each token that an actor hands to the next. A cipher, a permutation or a compression function
+//! is known whole: its control automaton says which tokens come in, what is computed of them, and what comes out. Rounds, which the
+//! automaton has one after the other, are found again ([`runs`]) and done one a cycle by operators that all of them share ([`plan`]);
+//! what was only kept because computing it again seemed dear is computed beside them ([`rematerialize`]).
+//!
+//! ```text
+//!   stream ─▶ beat ─▶ cycle 0: into registers ─▶ cycles 1 to n: a round each ─▶ beat ─▶ stream
+//!                     (with the last cycle of the block before)
+//! ```
+//!
+//! | file | what is there |
+//! | --- | --- |
+//! | `region` | the automaton as states and tasks; what is refused |
+//! | `rematerialize` | values that are computed again instead of kept |
+//! | `runs` | where values repeat, iteration after iteration |
+//! | `plan` | operators, cycles, registers between them |
+//! | `share` | operators that several tasks share |
+//! | `values` | the datapath: values of a plan as logic and registers |
+//! | `streams` | ports: beats of several tokens made of tokens, and taken apart |
+//! | `control` | states, cycles, and what starts when: the module |
+
+mod control;
+mod plan;
+mod region;
+mod rematerialize;
+mod runs;
+mod share;
+mod streams;
+mod values;
+
+use crate::Options;
+use headrace_ir::Network;
+use headrace_kernel::{Graph, NodeId, Op};
+use headrace_rtl::{Design, Module, index_bits};
+use plan::Plan;
+use region::Region;
+
+/// Logic of a region that is done in one cycle, at most, in bits: what is larger must have rounds.
+const MOST_AT_ONCE: u64 = 12_000;
+
+/// Logic of a datapath, at most, in bits.
+const MOST: u64 = 60_000;
+
+/// A network that becomes a datapath, and how.
+pub(crate) struct Unit {
+    network: Network,
+    region: Region,
+    plans: Vec<Plan>,
+    /// Tokens that are taken at once at each input port, 0 where none are,
+    taken: Vec<u64>,
+    /// and given at each output port.
+    given: Vec<u64>,
+}
+
+impl Unit {
+    /// The datapath of a network.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none, or not worth it, as a sentence without a full stop.
+    pub(crate) fn of(network: &Network, options: &Options) -> Result<Self, String> {
+        let region = Region::of(network)?.without_dead_stores();
+        let (taken, given) = control::beats(network, &region)?;
+        let (region, mut plans) = planned(region, options.rounds_per_cycle);
+        let region = share::shared(region, &mut plans);
+        control::check(&region, &plans)?;
+        let n_loops = plans.iter().filter(|plan| plan.last > 0).count();
+        let area = area(&region, &plans);
+        let (most, hint) = match (n_loops, options.rounds_per_cycle) {
+            (_, 0) => (u64::MAX, ""),
+            (0, _) => (MOST_AT_ONCE, ", and no rounds were found in it"),
+            _ => (MOST, ""),
+        };
+        if area > most {
+            return Err(format!("its datapath would have {area} bits of logic{hint}"));
+        }
+        Ok(Self { network: network.clone(), region, plans, taken, given })
+    }
+
+    /// For each task the tokens that it takes and gives at each port.
+    pub(crate) fn rates(&self) -> impl Iterator<Item = (&[u64], &[u64])> {
+        self.region.tasks.iter().map(|task| (task.consumes.as_slice(), task.produces.as_slice()))
+    }
+
+    /// The module under this name. `lanes` of a side (0 in, 1 out) and a port are the tokens that its stream moves at once, of the
+    /// tokens of a beat, which are a multiple of them.
+    pub(crate) fn module(&self, name: &str, lanes: impl Fn(usize, usize, u64) -> u64) -> Module {
+        let mut module = control::module(self, name, &lanes);
+        headrace_rtl::drop_unread(&mut module);
+        module
+    }
+}
+
+/// The design of a network as one datapath.
+///
+/// # Errors
+///
+/// As [`Unit::of`].
+pub(crate) fn lower(network: &Network, options: &Options) -> Result<Design, String> {
+    let unit = Unit::of(network, options)?;
+    let name = headrace_program::names::identifier(network.name.rsplit('.').next().unwrap_or(&network.name));
+    let module = unit.module(&name, |_, _, tokens| if options.wide_ports { tokens } else { 1 });
+    Ok(Design { modules: vec![module] })
+}
+
+/// The region as it is smallest, with a plan for each of its tasks.
+fn planned(region: Region, unrolled: u32) -> (Region, Vec<Plan>) {
+    let plans = |region: &mut Region| -> Vec<Plan> {
+        let roots: Vec<Vec<NodeId>> = region.tasks.iter().map(region::Task::roots).collect();
+        roots.iter().map(|roots| Plan::of(&mut region.graph, roots, unrolled as usize)).collect()
+    };
+    let mut kept = region;
+    let again = kept.rematerialized();
+    let with_kept = plans(&mut kept);
+    let Some(mut again) = again else { return (kept, with_kept) };
+    let with_again = plans(&mut again);
+    // Registers of what is kept, and choosing among them, count as logic does.
+    let held = |region: &Region| -> u64 {
+        let objects = region.used_objects();
+        objects
+            .iter()
+            .map(|of| &region.objects[of.0 as usize])
+            .map(|one| u64::from(one.width) * one.length as u64)
+            .sum()
+    };
+    if area(&again, &with_again) + held(&again) / 2 <= area(&kept, &with_kept) + held(&kept) / 2 {
+        (again, with_again)
+    } else {
+        (kept, with_kept)
+    }
+}
+
+/// The logic of all tasks; what several compute in the cycle in which they begin is there once.
+fn area(region: &Region, plans: &[Plan]) -> u64 {
+    let long: u64 = plans.iter().filter(|plan| plan.last > 0).map(|plan| plan.area).sum();
+    let at_once = region.tasks.iter().zip(plans).filter(|(_, plan)| plan.last == 0);
+    let roots = at_once.flat_map(|(task, _)| task.roots());
+    long + region.graph.reachable(roots).into_iter().map(|id| weight(&region.graph, id)).sum::<u64>()
+}
+
+/// The logic of a value in bits, roughly: LUTs of four inputs.
+pub(crate) fn weight(graph: &Graph, id: NodeId) -> u64 {
+    let width = u64::from(graph.width(id));
+    match graph.op(id) {
+        Op::Const(_) | Op::Input { .. } | Op::Extract(..) | Op::Concat(_) | Op::SignExtend(_) | Op::Loaded(_) => 0,
+        Op::Entry { index, .. } => {
+            if graph.constant(*index).is_some() {
+                0
+            } else {
+                16 * width
+            }
+        }
+        Op::Lookup(table, _) => width * (graph.table(*table).elements.len() as u64).div_ceil(16),
+        Op::Add(..) | Op::Sub(..) | Op::Less(..) | Op::LessSigned(..) => 2 * width,
+        Op::Equal(a, _) => u64::from(graph.width(*a)).div_ceil(2),
+        Op::Mul(..) => width * width,
+        Op::Divide(..) | Op::Remainder(..) => 2 * width * width,
+        Op::ShiftLeft(..) | Op::ShiftRight(..) | Op::ShiftRightSigned(..) | Op::RotateLeft(..) => {
+            width * u64::from(index_bits(width))
+        }
+        Op::Not(_) => width / 4,
+        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) | Op::LookupBytes(..) | Op::Instruction { .. } => width,
+    }
+}
+
+/// Levels of logic of a value behind its operands, roughly: halves of what a LUT of four inputs does.
+pub(crate) fn levels(graph: &Graph, id: NodeId) -> u32 {
+    let width = graph.width(id);
+    match graph.op(id) {
+        Op::And(..) | Op::Or(..) | Op::Xor(..) | Op::Select(..) => 1,
+        Op::Lookup(table, _) => index_bits(graph.table(*table).elements.len() as u64).div_ceil(2) + 1,
+        Op::Add(..) | Op::Sub(..) => 4 + width / 16,
+        Op::Equal(..) | Op::Less(..) | Op::LessSigned(..) => 3,
+        Op::Mul(..) | Op::Divide(..) | Op::Remainder(..) => width,
+        Op::ShiftLeft(..) | Op::ShiftRight(..) | Op::ShiftRightSigned(..) | Op::RotateLeft(..) | Op::Entry { .. } => 4,
+        _ => 0,
+    }
+}

@@ -1,0 +1,243 @@
+//! Regions: networks whose control automaton is finite and complete, in the form in which a datapath runs them.
+//!
+//! A state waits for tokens and decides, and then a task is done: a transition of the automaton, with what it computes, stores and puts
+//! out. What is refused here stays a network of actors.
+
+use headrace_ir::Network;
+use headrace_kernel::automaton::{Automaton, Step};
+use headrace_kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op};
+use headrace_transform::control::{Limits, automaton_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Elements of all objects together, in bits, that may lie in registers.
+const MOST_BITS: u64 = 1 << 15;
+
+/// How far the control of a region is explored: cores have few states.
+const LIMITS: Limits = Limits { states: 64, nodes: 200_000, firings: 5_000, values: 12 };
+
+/// What may happen in a state.
+#[derive(Clone, Debug)]
+pub(crate) enum Tree {
+    Branch {
+        condition: NodeId,
+        then: Box<Tree>,
+        otherwise: Box<Tree>,
+    },
+    /// Input ports with the tokens that must be there; the first that has them decides.
+    Wait(Vec<(usize, u64, Tree)>),
+    /// A task, and the state behind it.
+    Go {
+        task: usize,
+        target: usize,
+    },
+    End,
+}
+
+/// A transition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// Port, number of the token, value.
+    pub(crate) outputs: Vec<(usize, u64, NodeId)>,
+    /// Object, element, value; each element once.
+    pub(crate) stores: Vec<(ObjectId, usize, NodeId)>,
+    pub(crate) consumes: Vec<u64>,
+    pub(crate) produces: Vec<u64>,
+}
+
+impl Task {
+    pub(crate) fn roots(&self) -> Vec<NodeId> {
+        let outputs = self.outputs.iter().map(|one| one.2);
+        outputs.chain(self.stores.iter().map(|one| one.2)).collect()
+    }
+}
+
+/// A network as states and tasks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Region {
+    pub(crate) graph: Graph,
+    pub(crate) objects: Vec<Object>,
+    pub(crate) initial: Vec<Vec<u128>>,
+    /// What may happen in each state, and what is known there, for readers.
+    pub(crate) states: Vec<(Tree, String)>,
+    pub(crate) tasks: Vec<Task>,
+    /// Objects that are no memory, but 1 in the cycle in which a task begins.
+    pub(crate) begins: FxHashMap<ObjectId, usize>,
+}
+
+impl Region {
+    /// The region that a network is.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none, as a sentence without a full stop.
+    pub(crate) fn of(network: &Network) -> Result<Region, String> {
+        let automaton = automaton_of(network, &[], &LIMITS).map_err(|refused| refused.reason)?;
+        let smaller = automaton.with_less_storage();
+        Self::of_automaton(smaller.unwrap_or(automaton))
+    }
+
+    fn of_automaton(automaton: Automaton) -> Result<Region, String> {
+        let mut region = Region { initial: automaton.initial, ..Region::default() };
+        let mut known: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let Automaton { graph, objects, states, .. } = automaton;
+        region.graph = graph;
+        for state in states {
+            let tree = region.tree(state.step, &mut known)?;
+            region.states.push((tree, state.description));
+        }
+        region.objects = objects;
+        region.initial.resize(region.objects.len(), Vec::new());
+        let used = region.used_objects();
+        let bits = used.iter().map(|&ObjectId(at)| {
+            let object = &region.objects[at as usize];
+            u64::from(object.width) * object.length as u64
+        });
+        let bits: u64 = bits.sum();
+        if bits > MOST_BITS {
+            return Err(format!(
+                "its variables have {bits} bits, which are more than registers of a datapath should be"
+            ));
+        }
+        Ok(region)
+    }
+
+    fn tree(&mut self, step: Step, known: &mut FxHashMap<usize, Vec<usize>>) -> Result<Tree, String> {
+        Ok(match step {
+            Step::Branch { before, condition, then, otherwise } => {
+                if before.iter().any(|effect| !matches!(effect, Effect::Check { .. })) {
+                    return Err("a decision depends on elements of lists at computed places".to_owned());
+                }
+                self.admit([condition])?;
+                Tree::Branch {
+                    condition,
+                    then: Box::new(self.tree(*then, known)?),
+                    otherwise: Box::new(self.tree(*otherwise, known)?),
+                }
+            }
+            Step::Wait(awaited) => {
+                let all = awaited.into_iter().map(|one| Ok((one.port, one.tokens, self.tree(one.step, known)?)));
+                Tree::Wait(all.collect::<Result<_, String>>()?)
+            }
+            Step::Go { kernel, target } => {
+                let task = self.task(&kernel)?;
+                self.admit(task.roots())?;
+                let alike = known.entry(task.roots().len()).or_default();
+                let found = alike.iter().copied().find(|&at| self.tasks[at] == task);
+                let task = found.unwrap_or_else(|| {
+                    self.tasks.push(task);
+                    alike.push(self.tasks.len() - 1);
+                    self.tasks.len() - 1
+                });
+                Tree::Go { task, target }
+            }
+            Step::End => Tree::End,
+            Step::Leave => return Err("its control has no bounded number of states".to_owned()),
+        })
+    }
+
+    fn task(&self, kernel: &Kernel) -> Result<Task, String> {
+        let mut task = Task { consumes: kernel.consumes.clone(), produces: kernel.produces.clone(), ..Task::default() };
+        let mut stores: FxHashMap<(ObjectId, usize), NodeId> = FxHashMap::default();
+        let mut order = Vec::new();
+        for effect in &kernel.effects {
+            match effect {
+                Effect::Output { port, offset, value } => task.outputs.push((*port as usize, *offset, *value)),
+                Effect::Store { object, index, value } => {
+                    let index = self.graph.constant(*index).ok_or("a list is written at a computed place")?;
+                    let place = (*object, index as usize);
+                    if stores.insert(place, *value).is_none() {
+                        order.push(place);
+                    }
+                }
+                Effect::Check { .. } => {}
+                Effect::Load { .. } | Effect::While { .. } | Effect::If { .. } => {
+                    return Err(
+                        "lists are written at computed places, or loops have no fixed number of passes".to_owned()
+                    );
+                }
+            }
+        }
+        order.sort_unstable();
+        task.stores = order.into_iter().map(|place| (place.0, place.1, stores[&place])).collect();
+        // What an element holds already need not be stored.
+        let is_kept = |&(object, index, value): &(ObjectId, usize, NodeId)| match self.graph.op(value) {
+            Op::Entry { object: from, index: at } => *from == object && self.graph.constant(*at) == Some(index as u128),
+            _ => false,
+        };
+        task.stores.retain(|store| !is_kept(store));
+        Ok(task)
+    }
+
+    fn admit(&self, roots: impl IntoIterator<Item = NodeId>) -> Result<(), String> {
+        for id in self.graph.reachable(roots) {
+            match self.graph.op(id) {
+                Op::Loaded(_) | Op::LookupBytes(..) | Op::Instruction { .. } => {
+                    return Err("lists are read behind writes at computed places".to_owned());
+                }
+                Op::Input { offset, .. } if *offset < 0 => {
+                    return Err("it looks at tokens that are gone".to_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Conditions of a tree.
+    pub(crate) fn conditions(tree: &Tree, found: &mut Vec<NodeId>) {
+        match tree {
+            Tree::Branch { condition, then, otherwise } => {
+                found.push(*condition);
+                Self::conditions(then, found);
+                Self::conditions(otherwise, found);
+            }
+            Tree::Wait(all) => all.iter().for_each(|one| Self::conditions(&one.2, found)),
+            Tree::Go { .. } | Tree::End => {}
+        }
+    }
+
+    /// Tasks of a tree with their targets.
+    pub(crate) fn leaves(tree: &Tree, found: &mut Vec<(usize, usize)>) {
+        match tree {
+            Tree::Branch { then, otherwise, .. } => {
+                Self::leaves(then, found);
+                Self::leaves(otherwise, found);
+            }
+            Tree::Wait(all) => all.iter().for_each(|one| Self::leaves(&one.2, found)),
+            Tree::Go { task, target } => found.push((*task, *target)),
+            Tree::End => {}
+        }
+    }
+
+    fn conditions_of_all(&self) -> Vec<NodeId> {
+        let mut all = Vec::new();
+        self.states.iter().for_each(|(tree, _)| Self::conditions(tree, &mut all));
+        all
+    }
+
+    /// Objects that anything reads, in order.
+    pub(crate) fn used_objects(&self) -> Vec<ObjectId> {
+        let roots = self.tasks.iter().flat_map(Task::roots).chain(self.conditions_of_all());
+        let mut all: Vec<ObjectId> = self.objects_of(roots).into_iter().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Objects that these values read.
+    pub(crate) fn objects_of(&self, roots: impl IntoIterator<Item = NodeId>) -> FxHashSet<ObjectId> {
+        let object = |id: NodeId| match self.graph.op(id) {
+            Op::Entry { object, .. } => Some(*object),
+            _ => None,
+        };
+        self.graph.reachable(roots).into_iter().filter_map(object).collect()
+    }
+
+    /// The region without stores that nothing reads.
+    pub(crate) fn without_dead_stores(mut self) -> Region {
+        let used: FxHashSet<ObjectId> = self.used_objects().into_iter().collect();
+        for task in &mut self.tasks {
+            task.stores.retain(|store| used.contains(&store.0));
+        }
+        self
+    }
+}

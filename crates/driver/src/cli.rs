@@ -527,6 +527,15 @@ pub struct BuildArgs {
     /// Make a program of a network, too, which takes files as `headrace run` does (target c)
     #[arg(long)]
     pub main: bool,
+    /// Make one datapath of a network, or say why it is none; without this it becomes one where it can (targets verilog, vhdl)
+    #[arg(long, conflicts_with = "unfused")]
+    pub datapath: bool,
+    /// Rounds that a datapath does in a clock cycle, 0 for all of them (targets verilog, vhdl)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub rounds: u32,
+    /// Ports of a datapath move all tokens of a block at once (targets verilog, vhdl)
+    #[arg(long)]
+    pub wide_ports: bool,
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,

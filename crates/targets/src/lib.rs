@@ -230,7 +230,7 @@ pub const ALL: &[Target] = &[
     },
     Target {
         name: "verilog",
-        about: "Verilog-2005: each actor a module with valid/ready streams, FIFOs between them; bench, Makefile, FuseSoC core",
+        about: "Verilog-2005: cores as datapaths, other actors as modules, with valid/ready streams; bench, Makefile, FuseSoC core",
         toolchains: &[verilog::toolchain::SIMULATOR, verilog::toolchain::ICARUS],
         test: "make -C {} test",
         tunes: false,

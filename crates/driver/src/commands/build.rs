@@ -12,6 +12,7 @@ use crate::terminal::plural;
 use crate::workspaces;
 use headrace_engine::{CollectingHost, Engine, Outcome as Stop};
 use headrace_exchange::Running;
+use headrace_hardware::Datapath;
 use headrace_interp::Interpreter;
 use headrace_ir::{Int, IntType, Network, Scalar};
 use headrace_library::catalog::{Library, OperationSpec, VariantSpec};
@@ -216,6 +217,9 @@ pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.small.then(|| "--small".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
+    words.extend(arguments.datapath.then(|| "--datapath".to_owned()));
+    words.extend((arguments.rounds != 1).then(|| format!("--rounds {}", arguments.rounds)));
+    words.extend(arguments.wide_ports.then(|| "--wide-ports".to_owned()));
     words.extend((!arguments.passes.is_empty()).then(|| format!("--passes={}", arguments.passes.join(","))));
     words.extend(arguments.pass_limit.map(|limit| format!("--pass-limit {limit}")));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
@@ -236,6 +240,12 @@ pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
         trials,
         main,
         small,
+        hardware: headrace_hardware::Options {
+            datapath: if arguments.datapath { Datapath::Always } else { Datapath::Auto },
+            rounds_per_cycle: arguments.rounds,
+            wide_ports: arguments.wide_ports,
+            ..headrace_hardware::Options::default()
+        },
         ..Options::default()
     })
 }

@@ -131,6 +131,8 @@ pub struct Options {
     /// Tokens of each port that a context must be able to hold while its network runs as an automaton, beside those
     /// that the automaton moves at once; `None`: as many as suits any host.
     pub held: Option<Arc<Held>>,
+    /// What designs in hardware are like, but for what stands above.
+    pub hardware: headrace_hardware::Options,
 }
 
 /// Tokens of each input and output port, in the order of the network.
@@ -164,6 +166,7 @@ impl Default for Options {
             many: true,
             brief: false,
             held: None,
+            hardware: headrace_hardware::Options::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Message, message, recorded};
 use crate::c::Options;
 use crate::project::{Files, KnownAnswer, OnOperation, Recording, on_all_processors};
-use headrace_hardware::lower;
+use headrace_hardware::{Datapath, lower};
 use headrace_ir::Network;
 use headrace_library::catalog::OperationSpec;
 use headrace_program::names::snake_case;
@@ -22,7 +22,8 @@ fn head(options: &Options) -> String {
 ///
 /// What has no place in hardware, with where it stands.
 fn design(network: &Network, options: &Options) -> Result<Design, Vec<Diagnostic>> {
-    lower(network, &headrace_hardware::Options { fifo_tokens: options.fifo_tokens, ..Default::default() })
+    let datapath = if options.fused { options.hardware.datapath } else { Datapath::Never };
+    lower(network, &headrace_hardware::Options { fifo_tokens: options.fifo_tokens, datapath, ..options.hardware })
 }
 
 /// A design in a folder of its own, as build files know it.
@@ -112,7 +113,7 @@ impl Language {
         let design = design(network, options)?;
         let part = Part::of(&design, "", format!("The network `{}`.", network.name));
         let name = part.name();
-        let part = self.part(&design, part, &name, &[recorded(network, recording)], options, &mut files);
+        let part = self.part((&design, network), part, &name, &[recorded(network, recording)], options, &mut files);
         let title = part.top.clone();
         self.frame(&title, &[network], &[part], options, &mut files);
         Ok(files)
@@ -149,7 +150,7 @@ impl Language {
             let messages: Vec<Message> = own.filter_map(|answer| message(spec, network, answer)).collect();
             let about = format!("`{}`, the network `{}`.", spec.full_name(), network.name);
             let part = Part::of(&design, &format!("{}/", spec.name), about);
-            parts.push(self.part(&design, part, &spec.name, &messages, options, &mut files));
+            parts.push(self.part((&design, network), part, &spec.name, &messages, options, &mut files));
             networks.push(*network);
         }
         if !problems.is_empty() {
@@ -162,7 +163,7 @@ impl Language {
     /// Modules and bench of a design.
     fn part(
         &self,
-        design: &Design,
+        (design, network): (&Design, &Network),
         part: Part,
         name: &str,
         messages: &[Message],
@@ -171,7 +172,8 @@ impl Language {
     ) -> Part {
         let head = head(options);
         files.extend((self.modules)(design, &head, &part.folder));
-        let bench = (self.bench)(design, &head, &part.folder, name, messages);
+        let messages: Vec<Message> = messages.iter().map(|message| message.in_beats(design, network)).collect();
+        let bench = (self.bench)(design, &head, &part.folder, name, &messages);
         let part = part.with_bench(&bench);
         files.extend(bench);
         part
@@ -241,7 +243,8 @@ fn ports_text(networks: &[&Network], parts: &[Part], ending: &str) -> String {
         "## Streams\n\nEach port of the network is a stream: `PORT_data`, `PORT_valid` and `PORT_ready`, with `_i` or `_o` behind. A token moves at\n\
          a rising edge of `clk_i` at which both valid and ready are set. Valid does not wait for ready, and stays until the token has\n\
          moved. `rst_ni` is an asynchronous reset, active low, whose release must be synchronous to `clk_i`. After it the network begins anew.\n\n\
-         Each actor is a module, each connection a FIFO. Errors of a program, as an index outside its list, are not reported.\n",
+         What is one datapath is one module; of what is not, each actor is a module, each connection a FIFO. The first lines of a file say\n\
+         what is in it, and of a datapath how many clock cycles it takes. Errors of a program, as an index outside its list, are not reported.\n",
     );
     let printing: Vec<&str> = parts.iter().flat_map(|part| &part.printing).map(String::as_str).collect();
     if !printing.is_empty() {

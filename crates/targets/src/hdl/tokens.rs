@@ -1,6 +1,7 @@
 //! Tokens in files: what goes into the ports of a module, and what must come out, as benches read it in any language.
 
-use headrace_rtl::{Bits, Module, SignalKind};
+use headrace_ir::{Network, Port};
+use headrace_rtl::{Bits, Design, Module, SignalKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -11,6 +12,27 @@ pub(crate) struct Message {
     pub(crate) inputs: Vec<Vec<Bits>>,
     /// For each output of the network the first tokens, and whether more may come.
     pub(crate) outputs: Vec<(Vec<Bits>, bool)>,
+}
+
+impl Message {
+    /// The same with as many tokens in one as the streams of a design move at once, the first in the lowest bits; what is less than
+    /// that at the end is left out.
+    pub(crate) fn in_beats(&self, design: &Design, network: &Network) -> Message {
+        let Some(module) = design.modules.last() else { return self.clone() };
+        let (inputs, outputs) = streams_of(module);
+        let beats = |tokens: &[Bits], stream: &Stream, port: &Port| {
+            let n = (stream.width / port.ty.width().max(1)).max(1) as usize;
+            let beat =
+                |tokens: &[Bits]| tokens.iter().skip(1).fold(tokens[0].clone(), |beat, token| token.concat(&beat));
+            if n == 1 { tokens.to_vec() } else { tokens.chunks_exact(n).map(beat).collect() }
+        };
+        let ins = self.inputs.iter().zip(&inputs).zip(&network.inputs);
+        let outs = self.outputs.iter().zip(&outputs).zip(&network.outputs);
+        Message {
+            inputs: ins.map(|((tokens, stream), port)| beats(tokens, stream, port)).collect(),
+            outputs: outs.map(|(((tokens, more), stream), port)| (beats(tokens, stream, port), *more)).collect(),
+        }
+    }
 }
 
 /// A stream of a module, by the beginning of the names of its signals.

@@ -337,7 +337,7 @@ impl Plan {
         match source {
             Source::Value(of, delta) if self.classes[*of].run <= up_to => {
                 let stage = self.stage(user, *of, *delta);
-                if stage < 0 || stage > LONGEST_CHAIN {
+                if !(0..=LONGEST_CHAIN).contains(&stage) {
                     return None;
                 }
                 depth[*of] = depth[*of].max(stage);

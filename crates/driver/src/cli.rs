@@ -527,15 +527,9 @@ pub struct BuildArgs {
     /// Make a program of a network, too, which takes files as `headrace run` does (target c)
     #[arg(long)]
     pub main: bool,
-    /// Make one datapath of a network, or say why it is none; without this it becomes one where it can (targets verilog, vhdl)
-    #[arg(long, conflicts_with = "unfused")]
-    pub datapath: bool,
-    /// Rounds that a datapath does in a clock cycle, 0 for all of them (targets verilog, vhdl)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1024))]
-    pub rounds: u32,
-    /// Ports of a datapath move all tokens of a block at once (targets verilog, vhdl)
-    #[arg(long)]
-    pub wide_ports: bool,
+    /// How networks become hardware.
+    #[command(flatten)]
+    pub hardware: HardwareArgs,
     /// Choose how loops are written by measuring them here; what is found is remembered for this processor
     #[arg(long)]
     pub tune: bool,
@@ -721,6 +715,12 @@ pub struct SynthArgs {
     /// Capacity of FIFOs that ask for none, in tokens
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
     pub fifo: u32,
+    /// How networks become hardware.
+    #[command(flatten)]
+    pub hardware: HardwareArgs,
+    /// Make a module of each actor and a FIFO of each connection
+    #[arg(long)]
+    pub unfused: bool,
     /// Devices: ecp5, ice40 and others; those whose name ends in `estimate`, gowin, nexus and osu018 are mapped, not placed
     #[arg(long = "device", value_name = "DEVICE", value_delimiter = ',', default_value = "ecp5",
         value_parser = clap::builder::PossibleValuesParser::new(headrace_synthesis::device::ALL.iter().map(|device| device.name)))]
@@ -764,6 +764,20 @@ pub struct SynthArgs {
     /// Install Yosys and nextpnr from PyPI into a virtual environment of this user
     #[arg(long)]
     pub install: bool,
+}
+
+/// How networks become hardware.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct HardwareArgs {
+    /// In hardware: make one datapath of a network, or say why it is none; without this it becomes one where it can
+    #[arg(long, conflicts_with = "unfused")]
+    pub datapath: bool,
+    /// In hardware: rounds that a datapath does in a clock cycle, 0 for all of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub rounds: u32,
+    /// In hardware: ports of a datapath move all tokens of a block at once
+    #[arg(long)]
+    pub wide_ports: bool,
 }
 
 /// Arguments of `demo`.

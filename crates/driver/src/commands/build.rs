@@ -217,9 +217,9 @@ pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
     words.extend(arguments.small.then(|| "--small".to_owned()));
     words.extend(arguments.main.then(|| "--main".to_owned()));
     words.extend(arguments.tune.then(|| "--tune".to_owned()));
-    words.extend(arguments.datapath.then(|| "--datapath".to_owned()));
-    words.extend((arguments.rounds != 1).then(|| format!("--rounds {}", arguments.rounds)));
-    words.extend(arguments.wide_ports.then(|| "--wide-ports".to_owned()));
+    words.extend(arguments.hardware.datapath.then(|| "--datapath".to_owned()));
+    words.extend((arguments.hardware.rounds != 1).then(|| format!("--rounds {}", arguments.hardware.rounds)));
+    words.extend(arguments.hardware.wide_ports.then(|| "--wide-ports".to_owned()));
     words.extend((!arguments.passes.is_empty()).then(|| format!("--passes={}", arguments.passes.join(","))));
     words.extend(arguments.pass_limit.map(|limit| format!("--pass-limit {limit}")));
     words.extend((arguments.fifo != 512).then(|| format!("--fifo {}", arguments.fifo)));
@@ -241,9 +241,9 @@ pub(super) fn options(arguments: &BuildArgs) -> Outcome<Options> {
         main,
         small,
         hardware: headrace_hardware::Options {
-            datapath: if arguments.datapath { Datapath::Always } else { Datapath::Auto },
-            rounds_per_cycle: arguments.rounds,
-            wide_ports: arguments.wide_ports,
+            datapath: if arguments.hardware.datapath { Datapath::Always } else { Datapath::Auto },
+            rounds_per_cycle: arguments.hardware.rounds,
+            wide_ports: arguments.hardware.wide_ports,
             ..headrace_hardware::Options::default()
         },
         ..Options::default()

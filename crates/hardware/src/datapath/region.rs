@@ -5,7 +5,7 @@
 
 use headrace_ir::Network;
 use headrace_kernel::automaton::{Automaton, Step};
-use headrace_kernel::{Effect, Graph, Kernel, NodeId, Object, ObjectId, Op};
+use headrace_kernel::{Effect, Graph, NodeId, Object, ObjectId, Op, Transition};
 use headrace_transform::control::{Limits, automaton_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -118,8 +118,8 @@ impl Region {
                 let all = awaited.into_iter().map(|one| Ok((one.port, one.tokens, self.tree(one.step, known)?)));
                 Tree::Wait(all.collect::<Result<_, String>>()?)
             }
-            Step::Go { kernel, target } => {
-                let task = self.task(&kernel)?;
+            Step::Go { transition, target } => {
+                let task = self.task(&transition)?;
                 self.admit(task.roots())?;
                 let alike = known.entry(task.roots().len()).or_default();
                 let found = alike.iter().copied().find(|&at| self.tasks[at] == task);
@@ -131,15 +131,16 @@ impl Region {
                 Tree::Go { task, target }
             }
             Step::End => Tree::End,
-            Step::Leave => return Err("its control has no bounded number of states".to_owned()),
+            Step::Deoptimize => return Err("its control has no bounded number of states".to_owned()),
         })
     }
 
-    fn task(&self, kernel: &Kernel) -> Result<Task, String> {
-        let mut task = Task { consumes: kernel.consumes.clone(), produces: kernel.produces.clone(), ..Task::default() };
+    fn task(&self, transition: &Transition) -> Result<Task, String> {
+        let mut task =
+            Task { consumes: transition.consumes.clone(), produces: transition.produces.clone(), ..Task::default() };
         let mut stores: FxHashMap<(ObjectId, usize), NodeId> = FxHashMap::default();
         let mut order = Vec::new();
-        for effect in &kernel.effects {
+        for effect in &transition.effects {
             match effect {
                 Effect::Output { port, offset, value } => task.outputs.push((*port as usize, *offset, *value)),
                 Effect::Store { object, index, value } => {

@@ -74,8 +74,14 @@ impl Filling<'_> {
                     return Progress::Unknown;
                 }
                 // A shorter source leaves the rest as it was, and of parts it is not said which they are.
-                let is_whole = target.indices.is_empty() && (self.n_elements)(source) == self.marked.len();
-                if is_whole { Progress::Full } else { Progress::Unknown }
+                let n = (self.n_elements)(source);
+                if !target.indices.is_empty() || (n != self.marked.len() && self.dims.len() != 1) {
+                    return Progress::Unknown;
+                }
+                for marked in self.marked.iter_mut().take(n) {
+                    self.missing -= usize::from(!std::mem::replace(marked, true));
+                }
+                if self.missing == 0 { Progress::Full } else { Progress::Going }
             }
             StmtKind::Foreach { variable, low, high, body } => {
                 let (Some(low), Some(high)) = (self.constant(low), self.constant(high)) else {

@@ -112,17 +112,17 @@ fn sha256_is_small() {
 #[test]
 fn constant_time_aes_is_small() {
     let place = built(&["aes128", "--operation", "ctr", "--variant", "boolean"]);
-    within(sizes(place.path(), "uses_aes128.c", &["context"], &[]), 5120, 700);
+    within(sizes(place.path(), "uses_aes128.c", &["context"], &[]), 4096, 400);
     cut(place.path(), "aes128", "aes128_ctr", 16, Some(16), (0, 1));
 }
 
 #[test]
 fn chacha20_poly1305_is_small() {
     let place = built(&["chacha20-poly1305"]);
-    within(sizes(place.path(), "uses_chacha20_poly1305.c", &["context"], &[]), 6336, 500);
+    within(sizes(place.path(), "uses_chacha20_poly1305.c", &["context"], &[]), 4608, 300);
     // Decryption shares what is the same.
     let both = sizes(place.path(), "uses_chacha20_poly1305.c", &["context", "back"], &["-DDECRYPTS"]);
-    within(both, 8576, 1000);
+    within(both, 6656, 640);
 }
 
 #[test]

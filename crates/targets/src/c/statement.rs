@@ -17,9 +17,30 @@ use headrace_source::Span;
 impl Code<'_> {
     /// Statements, one after the other.
     pub fn block(&mut self, statements: &[Stmt]) {
-        for statement in statements {
-            self.statement(statement);
+        let mut statements = statements;
+        while let [statement, rest @ ..] = statements {
+            statements = match self.word_stored(statements) {
+                true => statements.get(folded::WORD_BYTES..).unwrap_or_default(),
+                false => {
+                    self.statement(statement);
+                    rest
+                }
+            };
         }
+    }
+
+    /// In small C: stores a word at once whose bytes the first statements store one by one.
+    fn word_stored(&mut self, statements: &[Stmt]) -> bool {
+        if self.plan.options.small.is_none() {
+            return false;
+        }
+        let is_bytes = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(8));
+        let is_word = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(32));
+        let Some((place, word)) = folded::stored_word(statements, &is_bytes, &is_word) else { return false };
+        let word = self.load(word);
+        let to = self.place(place);
+        self.line(&format!("hr_small_store(&{to}, {});", word.text));
+        true
     }
 
     fn statement(&mut self, statement: &Stmt) {
@@ -259,6 +280,20 @@ impl Code<'_> {
                 let small = iterations.filter(|_| self.plan.options.small.is_some());
                 let in_a_row =
                     small.map_or(1, |iterations| folded::iterations_in_a_row(&self.locals, iterations, body));
+                let is_bytes = |root| self.type_of(root).element == Scalar::Int(IntType::unsigned(8));
+                let lists = small.and_then(|_| folded::xor_of_lists(variable.index(), body, &is_bytes));
+                if let (Some(iterations), Some(low), Some(lists)) =
+                    (small, low.constant.as_ref().and_then(Int::to_u64), lists)
+                {
+                    let [to, a, b] = lists.map(|place| {
+                        let whole = Place { indices: Vec::new(), ..place.clone() };
+                        let text = self.list(&whole);
+                        if low == 0 { text } else { format!("&{text}[{low}]") }
+                    });
+                    self.line(&format!("hr_small_xor({to}, {a}, {b}, {iterations}u);"));
+                    self.slots[variable.index()] = old;
+                    return;
+                }
                 let bits = |root| self.type_of(root).element.width();
                 if small.is_some_and(|iterations| folded::is_unrolled(variable.index(), iterations, body, &bits)) {
                     self.line("HR_SMALL_UNROLLED");

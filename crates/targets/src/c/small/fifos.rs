@@ -150,6 +150,7 @@ impl Fifo {
             && self.reads == other.reads
             && self.writes == other.writes
             && self.capacity() == other.capacity()
+            && self.is_right_aligned() == other.is_right_aligned()
             && std::mem::discriminant(&self.lies) == std::mem::discriminant(&other.lies)
     }
 
@@ -158,15 +159,24 @@ impl Fifo {
         self.capacity().is_some_and(|capacity| self.reads == [capacity])
     }
 
-    /// Whether it is written only when it is empty, and full then: what is left lies at its end.
-    pub(super) fn is_drained(&self) -> bool {
+    /// Whether what is in it lies at the end of its array: where an instance writes more at once than is read, so that
+    /// tokens move when something is written behind others, which is seldom, and not when some of them have been read.
+    pub(super) fn is_right_aligned(&self) -> bool {
+        let most = |bursts: &[u64]| bursts.last().copied().unwrap_or(0);
+        self.capacity().is_some()
+            && matches!(self.source, Endpoint::Instance(..))
+            && most(&self.writes) > most(&self.reads)
+    }
+
+    /// Whether it is written only when it is empty.
+    pub(super) fn is_written_empty(&self) -> bool {
         self.capacity().is_some_and(|capacity| self.writes == [capacity])
     }
 
     /// Where what is read next begins, as a pointer to elements.
     pub(super) fn begin(&self) -> String {
         match self.capacity() {
-            Some(capacity) if self.is_drained() && !self.is_slot() => match self.words() {
+            Some(capacity) if self.is_right_aligned() => match self.words() {
                 1 => format!("(&{}[{capacity}u - {}])", self.tokens(), self.count()),
                 words => format!("(&{}[{words} * ({capacity}u - {})])", self.tokens(), self.count()),
             },

@@ -233,6 +233,27 @@ impl Firing<'_> {
             self.code.line("return false;");
             self.code.close("}");
         }
+        self.make_room(action);
+    }
+
+    /// Moves what lies at the end of an array towards its beginning, so that there is room behind it.
+    fn make_room(&mut self, action: &Action) {
+        for output in &action.produces {
+            let n = output.tokens();
+            for fifo in self.outputs[output.port].clone() {
+                if !fifo.is_right_aligned() || fifo.is_written_empty() || fifo.capacity() == Some(n) {
+                    continue;
+                }
+                let (count, capacity) = (fifo.count(), fifo.capacity().unwrap_or(0));
+                let (words, bytes) = (fifo.words(), fifo.token_bytes());
+                self.code.open(&format!("if ({count} != 0) {{"));
+                let first = format!("{capacity}u - {n} - {count}");
+                let first = if words == 1 { first } else { format!("{words} * ({first})") };
+                let left = if bytes == 1 { count } else { format!("{bytes}u * {count}") };
+                self.code.line(&format!("hr_small_shift(&{}[{first}], {}u, {left});", fifo.tokens(), n * bytes));
+                self.code.close("}");
+            }
+        }
     }
 
     /// Pointers to the tokens of each pattern, and the arrays into which dealt tokens are sorted.
@@ -358,7 +379,7 @@ impl Firing<'_> {
                 Lies::Array(..) if fifo.is_slot() => self.code.line(&format!("{count} = 0;")),
                 Lies::Array(..) => {
                     self.add(&fifo, &format!("- {n}"));
-                    if fifo.is_drained() {
+                    if fifo.is_right_aligned() {
                         continue;
                     }
                     let bytes = fifo.token_bytes();
@@ -416,6 +437,7 @@ fn end(fifo: &Fifo, n: u64) -> String {
     match fifo.lies {
         // There is room, so it is empty.
         Lies::Array(_, capacity) if capacity == n => tokens,
+        Lies::Array(_, capacity) if fifo.is_right_aligned() => format!("&{tokens}[{}]", fifo.words() * (capacity - n)),
         Lies::Array(..) if fifo.words() == 1 => format!("&{tokens}[{}]", fifo.count()),
         Lies::Array(..) => format!("&{tokens}[{} * {}]", fifo.words(), fifo.count()),
         _ => tokens,

@@ -23,7 +23,7 @@ use super::plan::{Plan, Tables};
 use super::{Options, PlaceTable, names::Names};
 pub(crate) use fifos::{Fifo, Lies, Place};
 use headrace_analysis::topology;
-use headrace_ir::{Actor, Network};
+use headrace_ir::{Actor, Endpoint, Network};
 use headrace_library::catalog::OperationSpec;
 use headrace_source::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -311,18 +311,67 @@ fn run(
     );
     layout.fifos.iter().filter_map(Fifo::refill).for_each(|refill| out.push_str(&refill));
     // One firing of each after the other: who reads has its turn before what is written piles up.
-    for at in topology::sources_first(network) {
-        let _ = writeln!(out, "        again |= {};", calls[at]);
+    let order = topology::sources_first(network);
+    let mut left = order.as_slice();
+    while let [first, rest @ ..] = left {
+        let reads_parts = layout.fifos.iter().any(|fifo| {
+            fifo.is_right_aligned() && matches!(fifo.target, Endpoint::Instance(reader, _) if reader.index() == *first)
+        });
+        if !reads_parts {
+            let _ = writeln!(out, "        again |= {};", calls[*first]);
+            left = rest;
+            continue;
+        }
+        // It fires several times for each firing before it, and so do those behind it: a loop of their own.
+        let behind = behind(network, *first);
+        let n = 1 + rest.iter().take_while(|at| behind.contains(at)).count();
+        let (inner, others) = left.split_at(n);
+        let fired: Vec<&str> = inner.iter().map(|at| calls[*at].as_str()).collect();
+        let _ = writeln!(
+            out,
+            "        while ({}) {{\n            again = true;\n        }}",
+            fired.iter().map(|call| format!("(int){call}")).collect::<Vec<_>>().join("\n            | ")
+        );
+        left = others;
     }
-    let counts = layout.fifos.iter().flat_map(|fifo| {
-        let iterations = fifo.place() == Some(Place::Passing) || fifo.is_input_window();
-        iterations.then(|| fifo.count()).into_iter().chain(fifo.window().map(|window| format!("{window}.n")))
+    let passing = layout.fifos.iter().filter(|fifo| fifo.place() == Some(Place::Passing)).map(Fifo::count);
+    let windows = layout.fifos.iter().flat_map(|fifo| {
+        let given = fifo.is_input_window().then(|| fifo.count());
+        given.into_iter().chain(fifo.window().map(|window| format!("{window}.n")))
     });
-    let empty: Vec<String> = counts.collect();
-    let empty = if empty.is_empty() { "0".to_owned() } else { empty.join(" | ") };
-    let _ = writeln!(out, "    }} while (again);\n    return ({empty}) == 0;\n}}\n");
+    let (passing, windows): (Vec<String>, Vec<String>) = (passing.collect(), windows.collect());
+    let rests = if passing.len() > MOST_COUNTS {
+        // They lie one after the other, and what others have among them is not used.
+        let sum = if windows.is_empty() { String::new() } else { format!("({}) == 0 && ", windows.join(" | ")) };
+        format!("{sum}!hr_small_any(&f->n, sizeof f->n)")
+    } else {
+        let all: Vec<String> = passing.into_iter().chain(windows).collect();
+        format!("({}) == 0", if all.is_empty() { "0".to_owned() } else { all.join(" | ") })
+    };
+    let _ = writeln!(out, "    }} while (again);\n    return {rests};\n}}\n");
     out
 }
+
+/// The instances that tokens of one get to, itself left out where no way leads back.
+fn behind(network: &Network, from: usize) -> FxHashSet<usize> {
+    let mut known = FxHashSet::default();
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        for connection in &network.connections {
+            if let (Endpoint::Instance(source, _), Endpoint::Instance(target, _)) =
+                (connection.source, connection.target)
+                && source.index() == at
+                && known.insert(target.index())
+            {
+                open.push(target.index());
+            }
+        }
+    }
+    known
+}
+
+/// The most counts that are read one by one: for more, a loop is shorter.
+const MOST_COUNTS: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Gets and builds what `headrace bench` compares with, as far as it can be had here. Says what it installs and why, leaves
 # alone what is there already; what cannot be had is named, and its rows count as not measured.
-# Usage: scripts/peers.sh [openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo base64-simd npm libraries ipsec-mb]   all of them when none is named
+# Usage: scripts/peers.sh [openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded]   all of them when none is named
 set -eu
 cd "$(dirname "$0")/.."
 peers=${HEADRACE_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/headrace/peers}
@@ -84,7 +84,37 @@ ipsec_mb() {
     return $done
 }
 
-for peer in ${*:-openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo base64-simd npm libraries ipsec-mb}; do
+# Sources of libraries for microcontrollers, which `headrace bench embedded` compiles for processors of its own: those of Debian's
+# packages, and a repository.
+embedded() {
+    command -v apt-get >/dev/null 2>&1 && command -v git >/dev/null 2>&1 || return 1
+    echo "fetching sources of bearssl, mbedtls and ascon-c: bench embedded compiles them for microcontrollers"
+    work=$(mktemp -d)
+    mkdir -p "$work/parts" "$work/lists/partial" "$peers/embedded"
+    # From where the machine has its own packages of Debian, their sources.
+    for list in /etc/apt/sources.list.d/*.sources; do
+        [ -e "$list" ] && sed 's/^Types: .*/Types: deb-src/' "$list" >"$work/parts/$(basename "$list")"
+    done
+    [ -e /etc/apt/sources.list ] && sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$work/parts/here.list"
+    from="-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$work/parts -o Dir::State::Lists=$work/lists"
+    # shellcheck disable=SC2086
+    apt-get $from -qq update || return 1
+    for package in bearssl mbedtls; do
+        # shellcheck disable=SC2086
+        (cd "$work" && apt-get $from -qq source --download-only "$package") || return 1
+        rm -rf "$peers/embedded/$package"
+        mkdir "$peers/embedded/$package"
+        tar -xf "$work/$package"_*.orig.tar.* -C "$peers/embedded/$package" --strip-components=1
+        version=$(sed -n 's/^Version: //p' "$work/$package"_*.dsc | head -n 1)
+        echo "$package ${version%%[+-]*}" >"$peers/embedded/$package/version"
+    done
+    rm -rf "$peers/embedded/ascon-c"
+    git clone --quiet --depth 1 https://github.com/ascon/ascon-c "$peers/embedded/ascon-c" || return 1
+    echo "ascon-c $(git -C "$peers/embedded/ascon-c" log -1 --format=%cs)" >"$peers/embedded/ascon-c/version"
+    rm -rf "$work"
+}
+
+for peer in ${*:-openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo base64-simd npm libraries ipsec-mb embedded}; do
     case $peer in
     openssl4) openssl4 ;;
     rustcrypto | base64-turbo | base64-simd) scripts/tools.sh rust cc && rust_peer "$peer" ;;
@@ -93,6 +123,7 @@ for peer in ${*:-openssl4 rustcrypto rustcrypto-software aws-lc base64-turbo bas
     aws-lc) scripts/tools.sh rust cc cmake && rust_peer "$peer" ;;
     libraries) scripts/tools.sh cc c++ pkg-config libraries ;;
     ipsec-mb) ipsec_mb ;;
+    embedded) embedded ;;
     *)
         echo "unknown peer $peer" >&2
         exit 2 ;;

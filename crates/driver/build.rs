@@ -12,7 +12,7 @@ const PACKED: &[(&str, &[&str])] = &[
     ("docs/diagnostics", &["md"]),
     ("bench/reference", &["c", "h"]),
     ("bench/peers", &["c", "cpp", "h"]),
-    ("bench/embedded", &["c", "toml"]),
+    ("bench/embedded", &["c", "h", "toml"]),
     ("bench/contenders", &["java", "mjs"]),
     ("bench/rust-peers", &["rs"]),
 ];

@@ -7,6 +7,7 @@ pub mod contender;
 pub mod contest;
 pub mod counts;
 pub mod cycles;
+pub mod footprints;
 pub mod hardware;
 pub mod machine;
 pub mod measure;

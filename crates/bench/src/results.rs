@@ -1,6 +1,7 @@
 //! Results as data, the form of `headrace bench --json`.
 
 use crate::counts::Counts;
+use crate::footprints::Footprints;
 use crate::hardware::Core;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +22,9 @@ pub struct Results {
     /// Instructions that were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
+    /// Footprints on microcontrollers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprints: Option<Footprints>,
     /// Cores that were synthesised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<Core>,

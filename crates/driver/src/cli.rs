@@ -646,8 +646,8 @@ pub struct BenchArgs {
     /// What to measure: operations of the library beside other libraries (`aes128 ctr`, `sha2`), all of those
     /// that rows are about (`referee`), the experiments of CTL's publication (`published`), operations in the languages of
     /// targets beside what their users have (`targets`), `threads`, `compile`, `networks`, `interpreter`, `check`,
-    /// instructions on embedded processors (`embedded`), whole processes on files beside `openssl` (`command`), connections
-    /// with the provider (`tls`); everything when absent
+    /// instructions on embedded processors and what microcontrollers need (`embedded`; only the latter: `footprints`), whole
+    /// processes on files beside `openssl` (`command`), connections with the provider (`tls`); everything when absent
     #[arg(value_name = "PRIMITIVE")]
     pub primitives: Vec<String>,
     /// Measure our operations as `build --unfused` makes them

@@ -1,7 +1,7 @@
 //! Instructions a byte on processors that QEMU is, of our operations and of references, compiled alike. What counts is the
 //! difference between a long and a short message; a plugin of the emulator counts. All outputs of an operation must agree.
 
-use super::{Measured, ours, referee};
+use super::{Measured, footprints, ours, referee};
 use crate::cli::BenchArgs;
 use crate::commands::Context;
 use crate::embedded;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longest time of one command.
-const LIMIT: Duration = Duration::from_secs(600);
+pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
 /// Versions of the interface of plugins, the newest first: an emulator takes those that it knows.
 const INTERFACES: std::ops::RangeInclusive<u32> = 0..=9;
@@ -41,8 +41,14 @@ struct Contender {
     standard: &'static str,
 }
 
-/// Counts everything that the rules name, or of it the parameter sets that are named too.
-pub fn measure(context: &mut Context, _: &BenchArgs, _: &Machine) -> Outcome<Measured> {
+/// Counts everything that the rules name, and measures footprints on microcontrollers.
+pub fn measure(context: &mut Context, arguments: &BenchArgs, machine: &Machine) -> Outcome<Measured> {
+    let counts = counts(context)?;
+    Ok(Measured { counts, ..footprints::measure(context, arguments, machine)? })
+}
+
+/// Counts on processors with operating systems; nothing where none of their tools is here.
+fn counts(context: &mut Context) -> Outcome<Option<Counts>> {
     let rules = rules()?;
     let folder = workshop().map_err(Failure::wrong)?;
     let mut places = Vec::new();
@@ -54,7 +60,7 @@ pub fn measure(context: &mut Context, _: &BenchArgs, _: &Machine) -> Outcome<Mea
     }
     let mut rows = Vec::new();
     if places.is_empty() {
-        return Ok(Measured::default());
+        return Ok(None);
     }
     let peers = referee::rules()?;
     let library = context.library()?;
@@ -90,7 +96,7 @@ pub fn measure(context: &mut Context, _: &BenchArgs, _: &Machine) -> Outcome<Mea
             rows.extend(of_operation(spec, &contenders, &places, &strings, rules.bytes).map_err(Failure::wrong)?);
         }
     }
-    Ok(Measured { counts: Some(Counts { rows, publication: rules.publication }), ..Measured::default() })
+    Ok(Some(Counts { rows, publication: rules.publication }))
 }
 
 fn rules() -> Outcome<CountRules> {
@@ -103,26 +109,37 @@ fn place<'r>(spec: &'r Processor, folder: &Path) -> Result<Place<'r>, String> {
     let toolchain = toolchain::named(&spec.toolchain).ok_or_else(|| format!("no toolchain `{}`", spec.toolchain))?;
     let found = find(toolchain, None)?;
     let Some(emulator) = toolchain.emulator else { return Err(format!("`{}` has no emulator", toolchain.name)) };
-    let source = Files::from([("count.c".to_owned(), packed("count.c")), ("ends.c".to_owned(), ENDS.to_vec())]);
-    write_files(folder, &source)?;
-    let said = |step: &Step| {
-        let said = run(step, folder, LIMIT);
-        said.complaint().map_or(Ok(said.text), Err)
-    };
-    said(&Step::new([found.commands[0].as_str(), "-O1", "ends.c", "-o", "ends"]))?;
+    write_files(folder, &Files::from([("ends.c".to_owned(), ENDS.to_vec())]))?;
+    said(&Step::new([found.commands[0].as_str(), "-O1", "ends.c", "-o", "ends"]), folder)?;
+    debug_assert!(emulator.tool < found.commands.len());
+    match plugin(&toolchain.running(&found.commands, "./ends"), folder) {
+        Ok(plugin) => Ok(Place { spec, toolchain, found, plugin }),
+        Err(why) => Err(format!("{} does not count instructions: {why}", found.commands[emulator.tool])),
+    }
+}
+
+/// Runs a command in a folder, and gives what it said.
+pub(super) fn said(step: &Step, folder: &Path) -> Result<String, String> {
+    let said = run(step, folder, LIMIT);
+    said.complaint().map_or(Ok(said.text), Err)
+}
+
+/// Makes a plugin that an emulator takes, which runs a program that ends.
+pub(super) fn plugin(program: &Step, folder: &Path) -> Result<PathBuf, String> {
+    write_files(folder, &Files::from([("count.c".to_owned(), packed("count.c"))]))?;
     let mut why = String::new();
     for interface in INTERFACES.rev() {
         let (plugin, defined) = (format!("count-{interface}.so"), format!("-DINTERFACE={interface}"));
         let host = ["cc", "-O2", "-shared", "-fPIC", &defined, "count.c", "-o", &plugin];
-        said(&Step::new(host))?;
+        said(&Step::new(host), folder)?;
         let plugin = folder.join(plugin);
-        match said(&counting(&toolchain.running(&found.commands, "./ends"), emulator.tool, &found, &plugin)) {
-            Ok(text) if counted(&text).is_some() => return Ok(Place { spec, toolchain, found, plugin }),
+        match said(&counting(program, &plugin), folder) {
+            Ok(text) if counted(&text).is_some() => return Ok(plugin),
             Ok(text) => why = text,
             Err(problem) => why = problem,
         }
     }
-    Err(format!("{} does not count instructions: {why}", found.commands[emulator.tool]))
+    Err(why)
 }
 
 /// A program that does nothing.
@@ -132,16 +149,15 @@ fn packed(name: &str) -> Vec<u8> {
     embedded::file(&format!("bench/embedded/{name}")).unwrap_or_default().to_vec()
 }
 
-/// The same command with a plugin in the emulator.
-fn counting(step: &Step, tool: usize, found: &Found, plugin: &Path) -> Step {
+/// The same command with a plugin in the emulator, which is its first word.
+pub(super) fn counting(step: &Step, plugin: &Path) -> Step {
     let mut step = step.clone();
-    debug_assert_eq!(step.words.first(), found.commands.get(tool));
     step.words.splice(1..1, ["-plugin".to_owned(), plugin.display().to_string()]);
     step
 }
 
 /// What the plugin said.
-fn counted(said: &str) -> Option<u64> {
+pub(super) fn counted(said: &str) -> Option<u64> {
     said.lines().find_map(|line| line.strip_prefix("instructions ")?.trim().parse().ok())
 }
 
@@ -191,22 +207,16 @@ fn count(
     files.insert("run.c".into(), packed("run.c"));
     files.insert("strings.h".into(), strings.as_bytes().to_vec());
     write_files(folder.path(), &files)?;
-    let said = |step: &Step| {
-        let said = run(step, folder.path(), LIMIT);
-        said.complaint().map_or(Ok(said.text), Err)
-    };
     let sources = files.keys().map(String::as_str).filter(|path| path.ends_with(".c"));
     let words = [place.found.commands[0].as_str(), contender.standard].into_iter();
     let words = words.chain(place.spec.flags.iter().map(String::as_str)).chain(sources);
     // Nothing of how libraries are found is counted then.
-    said(&Step::new(words.chain(["-o", "run", "-static", "-lm", "-pthread"])))?;
-    let tool = place.toolchain.emulator.map_or(0, |emulator| emulator.tool);
+    said(&Step::new(words.chain(["-o", "run", "-static", "-lm", "-pthread"])), folder.path())?;
     let mut told = Vec::new();
     for n in bytes {
-        let mut step =
-            counting(&place.toolchain.running(&place.found.commands, "./run"), tool, &place.found, &place.plugin);
+        let mut step = counting(&place.toolchain.running(&place.found.commands, "./run"), &place.plugin);
         step.words.push(n.to_string());
-        let text = said(&step)?;
+        let text = said(&step, folder.path())?;
         let instructions = counted(&text).ok_or("nothing was counted")?;
         told.push((instructions, text.lines().filter(|line| !line.starts_with("instructions ")).collect()));
     }

@@ -5,6 +5,7 @@ mod checking;
 mod command;
 mod compile;
 mod embedded;
+mod footprints;
 mod interpreter;
 mod ours;
 pub mod processes;
@@ -21,6 +22,7 @@ use crate::failure::{Failure, Outcome, describe};
 use crate::output::{self, write_file};
 use headrace_bench::counts::{self, Counts};
 use headrace_bench::cycles;
+use headrace_bench::footprints::{FootprintRules, Footprints, table as footprint_table};
 use headrace_bench::hardware;
 use headrace_bench::machine;
 use headrace_bench::page;
@@ -41,12 +43,16 @@ const SUBJECTS: &[(&str, Measure)] = &[
     ("interpreter", interpreter::measure),
     ("check", checking::measure),
     ("embedded", embedded::measure),
+    (FOOTPRINTS, footprints::measure),
     ("command", command::measure),
     ("tls", tls::measure),
 ];
 
 /// The word for all rows of the referee.
 const REFEREE: &str = "referee";
+
+/// The word for what microcontrollers need, which `embedded` measures too.
+const FOOTPRINTS: &str = "footprints";
 
 /// Measures a subject.
 type Measure = fn(&mut Context, &BenchArgs, &Machine) -> Outcome<Measured>;
@@ -58,6 +64,7 @@ pub struct Measured {
     ratios: Vec<Ratio>,
     verdicts: Vec<Verdict>,
     counts: Option<Counts>,
+    footprints: Option<Footprints>,
     /// Versions of other libraries that took part.
     versions: BTreeMap<String, String>,
     /// See [`Results::shows_rows`].
@@ -83,6 +90,11 @@ pub fn bench(context: &mut Context, arguments: &BenchArgs) -> Outcome {
     let mut results = Results { machine, ..Results::default() };
     let earlier = earlier(arguments, &results.machine, subjects.is_empty())?;
     let machine = results.machine.clone();
+    if let ([(FOOTPRINTS, _)], Some(path)) = (subjects.as_slice(), arguments.json.as_ref().filter(|path| path.exists()))
+    {
+        // They say themselves when they were taken: what else the file has stays as it is.
+        results = read_results(path)?;
+    }
     for (name, measure) in subjects {
         context.terminal.status(&format!("measuring {name}"));
         add(&mut results, measure(context, arguments, &machine)?);
@@ -117,6 +129,7 @@ fn add(results: &mut Results, measured: Measured) {
     results.ratios.extend(measured.ratios);
     results.verdicts.extend(measured.verdicts);
     results.counts = measured.counts.or(results.counts.take());
+    results.footprints = measured.footprints.or(results.footprints.take());
     results.machine.versions.extend(measured.versions);
     results.shows_rows |= measured.shows_rows;
 }
@@ -141,9 +154,16 @@ fn earlier(arguments: &BenchArgs, machine: &Machine, only_referee: bool) -> Outc
         ratios: results.ratios,
         verdicts: results.verdicts,
         counts: None,
+        footprints: None,
         versions: results.machine.versions,
         shows_rows: results.shows_rows,
     })
+}
+
+/// What footprints are measured of, and on what.
+fn footprint_rules() -> Outcome<FootprintRules> {
+    FootprintRules::parse(include_str!("../../../../../bench/embedded/bare/rules.toml"))
+        .map_err(|problem| Failure::wrong(format!("bench/embedded/bare/rules.toml: {problem}")))
 }
 
 fn write_page(path: &Path, results: &Results) -> Outcome {
@@ -154,7 +174,8 @@ fn write_page(path: &Path, results: &Results) -> Outcome {
 /// The subjects that are named, and the words for the referee; everything when nothing is named.
 fn chosen(words: &[String]) -> (Vec<(&'static str, Measure)>, Option<Vec<String>>) {
     if words.is_empty() {
-        return (SUBJECTS.to_vec(), Some(Vec::new()));
+        let all = SUBJECTS.iter().filter(|(name, _)| *name != FOOTPRINTS);
+        return (all.copied().collect(), Some(Vec::new()));
     }
     if words.iter().any(|word| word == REFEREE) {
         let (subjects, _) = chosen(&words.iter().filter(|word| *word != REFEREE).cloned().collect::<Vec<_>>());
@@ -189,6 +210,9 @@ fn render(results: &Results, before: Option<&Results>, is_brief: bool) -> String
     }
     if !results.cores.is_empty() {
         text.push_str(&format!("\n{}", hardware::table(&results.cores)));
+    }
+    if let Some(footprints) = &results.footprints {
+        text.push_str(&format!("\n{}", footprint_table(footprints)));
     }
     text
 }

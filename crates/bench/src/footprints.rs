@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     fn footprints() -> Footprints {
-        let row = |processor: &str, instructions| Footprint {
+        let row = |processor: &str, instructions: Option<[u64; 2]>| Footprint {
             processor: processor.into(),
             compiler: "cc -Os".into(),
             primitive: "p".into(),

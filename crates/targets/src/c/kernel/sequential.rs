@@ -1,15 +1,19 @@
 //! Sequential loops: scalar code, carried values in registers. A loop whose iterations run one after the other, each as
 //! scalar statements.
 //!
-//! What goes from iteration to iteration is kept in local arrays, which compilers turn into registers.
+//! What goes from iteration to iteration is kept in local arrays, which compilers turn into registers. Before that the passes
+//! run that all languages have (`scalar-loop`, `scalar-iteration`), bytes of tokens that are rotated are read as words, and
+//! where the other iterations need less than the first, they are printed apart.
 
 use super::loop_frame::{CFunction, LoopNames, head};
-use super::scalar::{as_element, element_type, statements_in_order};
+use super::scalar::{as_element, element_type, statements, statements_in_order};
 use super::{Names, Outside};
 use headrace_source::Span;
 use headrace_transform::kernel::{Block, Effect, Evidence, Loop, Object, TableId};
+use headrace_transform::passes::coalesce_token_loads::{self, TokenWords, coalesce_token_loads};
 use headrace_transform::passes::pass::BlockRef;
-use headrace_transform::passes::pipelines::SCALAR_ITERATION;
+use headrace_transform::passes::peel_first_iteration::{self, Settled, peel_first_iteration};
+use headrace_transform::passes::pipelines::{SCALAR_ITERATION, SCALAR_LOOP};
 use headrace_transform::statements::{Iterations, Kept};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -27,20 +31,49 @@ const TESTED: Evidence =
 
 /// Prints a loop iteration after iteration.
 pub fn sequential(body: &Loop, names: &LoopNames) -> CFunction {
-    let (block, cycles) = iterations_block(body, names.names, "iterations", false);
-    let own = if block.len() > LONG { "HR_SCALAR " } else { "" };
+    let better = SCALAR_LOOP.on_loop(body, &[]);
+    let body = better.as_ref().unwrap_or(body);
+    let whole = iterations_block(body, names.names, "iterations", false);
+    let own = if whole.0.len() > LONG { "HR_SCALAR " } else { "" };
+    // Two of them must not be long, either.
+    let apart = if 2 * whole.0.len() <= LONG { peeled(body, names) } else { None };
+    let (block, cycles) = apart.unwrap_or(whole);
     let text = format!("{own}{}{block}}}\n", head(body, None, names));
     CFunction { name: names.function.to_owned(), support: Vec::new(), text, cycles, evidence: vec![TESTED] }
+}
+
+/// Statements of the first iteration, of the others, and of what is stored behind these, where the others need less; and
+/// estimated cycles of one of them. Of a loop that makes no tokens only: where output takes the place of input, the tokens of
+/// the iteration before are not there any more.
+fn peeled(body: &Loop, names: &LoopNames) -> Option<(String, f64)> {
+    if !body.outputs.is_empty() {
+        return None;
+    }
+    let Settled { body: others, behind } = peel_first_iteration::PASS.tried(|| peel_first_iteration(body))?;
+    let (first, _) = iterations_block(body, names.names, "1", false);
+    let (rest, cycles) = iterations_block(&others, names.names, "iterations - 1", false);
+    let outside = IterationNames { names: names.names, body: &others, kept: &[], token_words: &[] };
+    let behind = statements(&others.graph, &others.objects, &behind, &outside, 1);
+    let text = format!(
+        "  if (iterations == 0) return;\n  {{\n{first}  }}\n  if (iterations == 1) return;\n  {{\n{rest}  }}\n{behind}"
+    );
+    Some((text, cycles))
 }
 
 /// Statements that do as many iterations as an expression says and leave pointers behind them, and estimated cycles of
 /// an iteration; `by_number`: values are computed in the order of the graph.
 pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &str, by_number: bool) -> (String, f64) {
+    let n_indexed = body.objects.len();
+    let coalesced = || coalesce_token_loads::PASS.tried(|| coalesce_token_loads(body));
+    let (cut, token_words) = if by_number { None } else { coalesced() }.unzip();
+    let token_words = token_words.unwrap_or_default();
+    let cut = cut.map(|cut| with_own_names(cut, &token_words));
+    let body = cut.as_ref().unwrap_or(body);
     let Iterations { graph, kept: all_kept, objects, effects } = Iterations::of(body);
-    let block = Block { graph, objects, effects, n_indexed: body.objects.len(), filled: Vec::new() };
+    let block = Block { graph, objects, effects, n_indexed, filled: Vec::new() };
     let better = SCALAR_ITERATION.on_block(BlockRef::of(&block), &[]);
     let Block { graph, objects, effects, .. } = better.unwrap_or(block);
-    let outside = IterationNames { names, body, kept: &all_kept };
+    let outside = IterationNames { names, body, kept: &all_kept, token_words: &token_words };
     let mut text = String::new();
     for kept in &all_kept {
         text.push_str(&declaration(kept, body, names));
@@ -50,6 +83,7 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
         text.push_str("  HR_ONE_BY_ONE\n");
     }
     let _ = writeln!(text, "  for (size_t n_ = {n_iterations}; n_ != 0; n_--) {{");
+    token_words.iter().for_each(|words| text.push_str(&read_words(words, body)));
     text.push_str(&statements);
     for (letter, ports) in [("in", &body.consumes), ("out", &body.produces)] {
         for (port, &(tokens, _)) in ports.iter().enumerate().filter(|(_, port)| port.0 > 0) {
@@ -63,6 +97,24 @@ pub(super) fn iterations_block(body: &Loop, names: &dyn Names, n_iterations: &st
     let printing = Outside { graph: &graph, objects: &objects, names: &outside, stored: FxHashSet::default() };
     let operations: usize = Effect::needed(&effects, &graph).into_iter().map(|id| printing.reads(id).len()).sum();
     (text, operations as f64 * SCALAR_OPERATION)
+}
+
+/// A loop whose words of tokens have names that differ.
+fn with_own_names(mut body: Loop, token_words: &[TokenWords]) -> Loop {
+    for (number, words) in token_words.iter().enumerate() {
+        body.objects[words.object.0 as usize].name = format!("words{number}_");
+    }
+    body
+}
+
+/// The definition of the array of words of tokens.
+fn read_words(words: &TokenWords, body: &Loop) -> String {
+    let TokenWords { object, port, first, bytes, big } = words;
+    let Object { name, width, length, .. } = &body.objects[object.0 as usize];
+    let order = if *big { "be" } else { "le" };
+    let read = |at: &i64| format!("hr_{order}{}(in{port} + {at})", 8 * bytes);
+    let all: Vec<String> = first.iter().map(read).collect();
+    format!("    const {} {name}[{length}] = {{{}}};\n", element_type(*width), all.join(", "))
 }
 
 /// The definition of the array of what is kept, as it is before the first iteration.
@@ -104,6 +156,7 @@ struct IterationNames<'a> {
     names: &'a dyn Names,
     body: &'a Loop,
     kept: &'a [Kept],
+    token_words: &'a [TokenWords],
 }
 
 impl Names for IterationNames<'_> {
@@ -120,7 +173,8 @@ impl Names for IterationNames<'_> {
         (self.body.produces[port as usize].1 == 8).then(|| format!("out{port} + {offset}"))
     }
     fn element(&self, object: &Object, index: &str) -> String {
-        if self.kept.iter().any(|kept| kept.name == object.name) {
+        let is_read = |words: &TokenWords| self.body.objects[words.object.0 as usize].name == object.name;
+        if self.kept.iter().any(|kept| kept.name == object.name) || self.token_words.iter().any(is_read) {
             return format!("{}[{index}]", object.name);
         }
         self.names.element(object, index)

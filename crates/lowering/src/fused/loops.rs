@@ -133,7 +133,7 @@ impl Fused<'_> {
     fn demands(&self, body: &Loop, in_lanes: bool) -> Vec<Demand> {
         let short = self.is_long(body).then_some(Demand::Short);
         let nested = (self.nests_rotations && !in_lanes).then_some(Demand::NestedRotations);
-        short.into_iter().chain(nested).collect()
+        [Some(Demand::SharedMajorities), short, nested].into_iter().flatten().collect()
     }
 
     /// Whether rounds of an iteration are loops.
